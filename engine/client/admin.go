@@ -14,8 +14,8 @@ type Admin struct {
 	conn *grpc.ClientConn
 }
 
-// DialAdmin returns the admin calls of the server whose admin listener is at "host:port". It connects at first use. The
-// options are those of Dial, and so is WithToken's rule.
+// DialAdmin returns a client of the admin listener at "host:port". It connects at first use. It
+// accepts the options of Dial, with the same rule for WithToken.
 func DialAdmin(address string, options ...grpc.DialOption) (*Admin, error) {
 	options, err := readTokens(address, options)
 	if err != nil {
@@ -28,7 +28,7 @@ func DialAdmin(address string, options ...grpc.DialOption) (*Admin, error) {
 	return &Admin{AdminServiceClient: adminpb.NewAdminServiceClient(conn), conn: conn}, nil
 }
 
-// Close cuts the connection.
+// Close closes the connection.
 func (a *Admin) Close() error {
 	if err := a.conn.Close(); err != nil {
 		return fmt.Errorf("close the connection to %s: %w", a.conn.Target(), err)

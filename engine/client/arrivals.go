@@ -14,24 +14,24 @@ type receiver struct {
 	err   error
 	ready chan struct{} // has an element once task or err is set
 
-	watched bool // its context can end, and the session watches for that
+	watched bool // the session watches its context, which can end
 }
 
-// arrivals gives pushed tasks to receivers, both in their order.
+// arrivals delivers pushed tasks to receivers; both are first in, first out.
 type arrivals struct {
 	idle sync.Pool // of *receiver for reuse
 
 	mu      sync.Mutex
 	tasks   []*queuepb.Task // pushed and not received
-	taken   int             // how many of them were received
-	max     int             // of tasks
-	waiting []*receiver     // only when there are no tasks
-	err     error           // why no more tasks come
+	taken   int             // how many of tasks were received
+	max     int             // bound of tasks
+	waiting []*receiver     // non-empty only without tasks
+	err     error           // why no more tasks will arrive
 	watch   watch
 	over    <-chan struct{} // closed at the session's end
 }
 
-// put adds tasks. It returns false if there are more than the session has slots.
+// put adds tasks. It returns false if they exceed the session's slots.
 func (a *arrivals) put(tasks []*queuepb.Task) bool {
 	a.mu.Lock()
 	n := min(len(tasks), len(a.waiting))
@@ -52,7 +52,8 @@ func (a *arrivals) put(tasks []*queuepb.Task) bool {
 	return fits
 }
 
-// drop removes tasks whose leases have expired before Receive returned them, and returns their number.
+// drop removes tasks whose leases have expired before Receive returned them, and returns their
+// number.
 func (a *arrivals) drop(expired map[leaseKey]struct{}) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -68,7 +69,7 @@ func (a *arrivals) drop(expired map[leaseKey]struct{}) int {
 	return waiting - len(kept)
 }
 
-// pop returns the next task, if there is one. The caller holds mu.
+// pop returns the next task, if any. The caller must hold mu.
 func (a *arrivals) pop() (*queuepb.Task, bool) {
 	if a.taken == len(a.tasks) {
 		return nil, false
@@ -82,14 +83,13 @@ func (a *arrivals) pop() (*queuepb.Task, bool) {
 	return t, true
 }
 
-// tryReceive returns the next task, if there is one.
+// tryReceive returns the next task, if any.
 func (a *arrivals) tryReceive() (*queuepb.Task, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.pop()
 }
 
-// receive waits for a task.
 func (a *arrivals) receive(ctx context.Context) (*queuepb.Task, error) {
 	a.mu.Lock()
 	if t, ok := a.pop(); ok {
@@ -124,7 +124,7 @@ func (a *arrivals) receive(ctx context.Context) (*queuepb.Task, error) {
 			return nil, ctx.Err()
 		}
 		a.mu.Unlock()
-		<-r.ready // a task came at the same moment
+		<-r.ready // a task arrived at the same moment
 		return a.read(r)
 	}
 }
@@ -136,7 +136,7 @@ func (a *arrivals) read(r *receiver) (*queuepb.Task, error) {
 	return t, err
 }
 
-// interrupt ends the waits of all receivers with an error.
+// interrupt ends all current waits with an error.
 func (a *arrivals) interrupt(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,7 +152,7 @@ func (a *arrivals) dismiss(err error) {
 	a.waiting = nil
 }
 
-// end ends all further waits with an error. The first error counts.
+// end makes all current and further waits end with an error. The first error counts.
 func (a *arrivals) end(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -30,7 +30,7 @@ func (a *arrivals) waits() int {
 func TestTasksAreReceivedInTheirOrder(t *testing.T) {
 	a := arrivals{max: 100}
 	next := 0
-	for pushed := 0; pushed < 5_000; { // some wait, some are received, in turn
+	for pushed := 0; pushed < 5_000; { // alternate between waiting and received tasks
 		require.True(t, a.put(numbered(pushed, 70)))
 		pushed += 70
 		for range 69 {
@@ -46,7 +46,7 @@ func TestTasksAreReceivedInTheirOrder(t *testing.T) {
 			next++
 		}
 	}
-	assert.LessOrEqual(t, cap(a.tasks), 512, "what was received is not kept")
+	assert.LessOrEqual(t, cap(a.tasks), 512, "received tasks are not retained")
 }
 
 func TestReceiversGetTheirTasksInTheOrderTheyCame(t *testing.T) {
@@ -86,7 +86,8 @@ func TestMoreTasksThanThereMayBeAreNotTaken(t *testing.T) {
 	require.False(t, a.put(numbered(4, 1)))
 }
 
-// TestNoTaskIsLostToAReceiverThatGivesUp pushes tasks while receivers give up: each task is received once.
+// TestNoTaskIsLostToAReceiverThatGivesUp pushes tasks while receivers give up: each task must be
+// received once.
 func TestNoTaskIsLostToAReceiverThatGivesUp(t *testing.T) {
 	const n = 20_000
 	a := arrivals{max: n}

@@ -14,61 +14,62 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// call is one caller's items, all of the same frame.
+// call is one caller's items, which share a frame.
 type call[T any] struct {
 	items  []T
-	count  int  // of items
-	one    [1]T // the memory of items in a call of one
+	count  int  // number of items
+	one    [1]T // storage of items in a call with one item
 	how    settling
 	bytes  int
-	errs   []error       // one for each item, nil where accepted; nil if all were
+	errs   []error       // one for each item, nil if accepted; nil if all were accepted
 	ids    []string      // of accepted tasks, for a producer
 	failed error         // the outcome of all items is unknown, or none was sent
-	done   chan struct{} // has an element once the call is resolved; nil if no caller waits any more
+	done   chan struct{} // has an element once the call is resolved; nil if no caller waits
 
-	covered bool // the caller need not wait for the context: it can't end, or the session watches it
-	watched bool // its context can end, and the session watches for that
+	// The caller need not wait for the context: it can't end, or the session watches it.
+	covered bool
+	watched bool // the session watches its context, which can end
 }
 
-// frame is calls that are on their way together.
+// frame has the calls that are sent together.
 type frame[T any] struct {
 	number uint64
 	calls  []*call[T]
 }
 
-// batcher sends calls in frames and resolves them when their answers come. One goroutine sends; the session's receiving goroutine
-// resolves. The batcher does not read a caller's items after the call has returned.
+// batcher sends calls in frames and resolves them when their answers arrive. One goroutine sends;
+// the session's receiving goroutine resolves. The batcher does not read a caller's items after the
+// call has returned.
 type batcher[T any] struct {
-	begin     func(f *wire.Frame, number uint64)
-	encode    func(f *wire.Frame, c *call[T]) error
-	send      func(*wire.Frame) error
-	answered  func(calls []*call[T]) // called with each frame's calls before they are resolved; may be nil
+	begin  func(f *wire.Frame, number uint64)
+	encode func(f *wire.Frame, c *call[T]) error
+	send   func(*wire.Frame) error
+	// Called with each frame's calls before they are resolved; may be nil.
+	answered  func(calls []*call[T])
 	framesMax int
 
 	idle sync.Pool     // of *call[T] for reuse
-	wake chan struct{} // has an element when the sender may have something to do
+	wake chan struct{} // has an element when the sender may have work
 
-	encoding sync.Mutex // held while calls are taken and encoded; taken before mu
+	encoding sync.Mutex // held while calls are taken and encoded; acquired before mu
 
 	mu      sync.Mutex
 	waiting []*call[T]
 	extra   bool // send a frame even if no call waits
 	frames  []frame[T]
-	spare   [][]*call[T] // of frames that were resolved
+	spare   [][]*call[T] // of resolved frames
 	next    uint64
 	err     error // why the link ended
 	closing bool
 	watch   watch
-	over    chan struct{} // closed at the link's end
+	over    chan struct{} // closed when the link has ended
 }
 
-// setUp makes the batcher's channels.
 func (b *batcher[T]) setUp() *batcher[T] {
 	b.wake, b.over = make(chan struct{}, 1), make(chan struct{})
 	return b
 }
 
-// call returns an empty call.
 func (b *batcher[T]) call() *call[T] {
 	if c, ok := b.idle.Get().(*call[T]); ok {
 		return c
@@ -90,9 +91,9 @@ func (b *batcher[T]) keep(c *call[T]) {
 	b.idle.Put(c)
 }
 
-// do sends a call and waits for the answers to its items; then the caller reads c.ids and c.errs, and keeps c.
-// When ctx ends first, their outcome is unknown. Items that are too large for a frame are refused here: sending them would end the
-// session, and all other calls with it.
+// do sends a call and waits for the answers to its items. The caller then reads c.ids and c.errs,
+// and must call keep. If ctx ends first, the outcome is unknown. do refuses items that are too
+// large for a frame: sending them would end the session, and all other calls with it.
 func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 	if err := b.enter(ctx, c); err != nil {
 		return err
@@ -138,12 +139,12 @@ func (b *batcher[T]) wait(ctx context.Context, c *call[T]) error {
 		if b.withdraw(c) {
 			return unknownOutcome(ctx.Err())
 		}
-		<-c.done // it was answered at the same moment
+		<-c.done // the answer arrived at the same moment
 		return c.failed
 	}
 }
 
-// flush asks for a frame even if no call waits.
+// flush requests a frame even if no call waits.
 func (b *batcher[T]) flush() {
 	b.mu.Lock()
 	b.extra = true
@@ -151,11 +152,12 @@ func (b *batcher[T]) flush() {
 	signal.Send(b.wake)
 }
 
-// run is the sending goroutine. It returns when the session has ended, or is closing and all calls were sent.
+// run is the sending goroutine. It returns when the session has ended, or is closing and all calls
+// were sent.
 func (b *batcher[T]) run() error {
 	var f wire.Frame
 	for range b.wake {
-		runtime.Gosched() // let callers that are about to call join the frame
+		runtime.Gosched() // let further callers join the frame
 		for {
 			what, err := b.take(&f)
 			if err != nil {
@@ -169,7 +171,7 @@ func (b *batcher[T]) run() error {
 			}
 			if err := b.send(&f); err != nil {
 				if errors.Is(err, io.EOF) {
-					return nil // the receiver knows why
+					return nil // the receiver has the reason
 				}
 				return err
 			}
@@ -178,16 +180,15 @@ func (b *batcher[T]) run() error {
 	return nil
 }
 
-// taken is the result of take.
 type taken int
 
 const (
 	takeFrame   taken = iota
-	takeNothing       // to send now
+	takeNothing       // nothing to send now
 	takeEnd           // the session has ended, or is closing and all calls were sent
 )
 
-// itemBytes is about how large an item is as a message, beside its payload and texts.
+// itemBytes is the approximate size of an item's message, without its payload and texts.
 const itemBytes = 48
 
 // take encodes the next frame.
@@ -208,7 +209,7 @@ func (b *batcher[T]) take(into *wire.Frame) (taken, error) {
 	return takeFrame, nil
 }
 
-// takeCalls moves the calls of the next frame out of waiting.
+// takeCalls removes the calls of the next frame from waiting.
 func (b *batcher[T]) takeCalls() (next frame[T], bytes int, what taken) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -216,7 +217,7 @@ func (b *batcher[T]) takeCalls() (next frame[T], bytes int, what taken) {
 		return next, 0, takeEnd
 	}
 	if len(b.frames) >= b.framesMax {
-		return next, 0, takeNothing // an answer signals
+		return next, 0, takeNothing // an answer will wake the sender
 	}
 	n, payloads, count := 0, 0, 0
 	for _, c := range b.waiting {
@@ -287,8 +288,9 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 	b.reuse(calls)
 }
 
-// answers reports whether an answer fits a frame with these calls: each error is about one of the items, and ids is nil or has one
-// for each item. An answer that does not fit confirms no item.
+// answers reports whether an answer matches a frame with these calls: each error has the index of
+// an item, and ids is nil or has one element for each item. An answer that does not match confirms
+// no item.
 func answers[T any](calls []*call[T], ids []string, errs []*queuepb.ItemError) bool {
 	if ids == nil && len(errs) == 0 {
 		return true
@@ -301,7 +303,7 @@ func answers[T any](calls []*call[T], ids []string, errs []*queuepb.ItemError) b
 	return (ids == nil || len(ids) == items) && !slices.ContainsFunc(errs, outOfRange)
 }
 
-// refuse gives each call the errors of its items.
+// refuse assigns errors to the calls of their items.
 func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
 	ends, end := make([]int, len(calls)), 0
 	for i, c := range calls {
@@ -319,7 +321,7 @@ func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
 	}
 }
 
-// callsKeptMax is the longest list of calls that is kept for another frame.
+// callsKeptMax bounds the capacity of a list of calls that is reused for another frame.
 const callsKeptMax = 256
 
 func (b *batcher[T]) reuse(calls []*call[T]) {
@@ -334,8 +336,8 @@ func (b *batcher[T]) reuse(calls []*call[T]) {
 	}
 }
 
-// withdraw removes a call whose caller gives up, so that such calls do not accumulate. It waits while the call is encoded. It returns
-// false if the call is resolved, or about to be.
+// withdraw removes a call whose caller gives up, so that such calls do not accumulate. It waits
+// while the call is being encoded. It returns false if the call is resolved, or about to be.
 func (b *batcher[T]) withdraw(c *call[T]) bool {
 	b.encoding.Lock()
 	defer b.encoding.Unlock()
@@ -379,7 +381,7 @@ func (b *batcher[T]) ended(ctx context.Context) {
 	finish(calls, unknownOutcome(ctx.Err()))
 }
 
-// finish resolves calls whose outcome is not known.
+// finish resolves calls whose outcome is unknown.
 func finish[T any](calls []*call[T], err error) {
 	for _, c := range calls {
 		if c.done != nil {
@@ -389,7 +391,8 @@ func finish[T any](calls []*call[T], err error) {
 	}
 }
 
-// fail ends every call. The error of an unsent call is undone. A sent call has an unknown outcome, unless err is undone too.
+// fail ends every call. The error of an unsent call is undone. A sent call has an unknown outcome,
+// unless err is undone too.
 func (b *batcher[T]) fail(err error) {
 	b.encoding.Lock()
 	b.mu.Lock()
@@ -411,14 +414,13 @@ func (b *batcher[T]) fail(err error) {
 	}
 }
 
-// cause returns why the link ended.
 func (b *batcher[T]) cause() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// close sends the calls that wait and refuses further ones.
+// close sends the waiting calls and refuses further ones.
 func (b *batcher[T]) close() {
 	b.mu.Lock()
 	b.closing = true

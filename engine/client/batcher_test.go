@@ -29,7 +29,7 @@ type sentFrame struct {
 	items []int
 }
 
-// testBatcher returns a batcher that sends to a function, for a test to run.
+// testBatcher returns a batcher that sends to a function; the test must run it.
 func testBatcher(send func(sentFrame) error) *batcher[int] {
 	var going sentFrame
 	b := &batcher[int]{
@@ -48,7 +48,7 @@ const testFramesMax = 2
 
 func sendNothing(sentFrame) error { return nil }
 
-// newTestBatcher returns a batcher that runs, and the frames it sends.
+// newTestBatcher returns a running batcher and the frames that it sends.
 func newTestBatcher(t *testing.T) (*batcher[int], chan sentFrame) {
 	sent := make(chan sentFrame, 10_000)
 	b := testBatcher(func(f sentFrame) error {
@@ -64,7 +64,7 @@ func newTestBatcher(t *testing.T) (*batcher[int], chan sentFrame) {
 	return b, sent
 }
 
-// enter sends items and returns what came of them.
+// enter sends items and returns their outcome.
 func enter(ctx context.Context, b *batcher[int], items ...int) (ids []string, errs []error, err error) {
 	c := b.call()
 	c.items = items
@@ -81,7 +81,7 @@ func next(t *testing.T, sent chan sentFrame) sentFrame {
 	case f := <-sent:
 		return f
 	case <-time.After(patience):
-		t.Fatal("no frame came")
+		t.Fatal("no frame was sent")
 		return sentFrame{}
 	}
 }
@@ -92,7 +92,7 @@ func (b *batcher[T]) waits() int {
 	return len(b.waiting)
 }
 
-// fill puts testFramesMax frames on their way.
+// fill makes testFramesMax frames active.
 func fill(t *testing.T, b *batcher[int], sent chan sentFrame, calls *sync.WaitGroup) []sentFrame {
 	t.Helper()
 	var frames []sentFrame
@@ -117,7 +117,7 @@ func TestWhatWaitsGoesOutTogether(t *testing.T) {
 		})
 	}
 	require.Eventually(t, func() bool { return b.waits() == callers }, patience, time.Millisecond)
-	assert.Empty(t, sent, "no more than testFramesMax are on their way")
+	assert.Empty(t, sent, "at most testFramesMax frames are active")
 	b.resolve(first[0].frame, nil, nil)
 	f := next(t, sent)
 	assert.Len(t, f.items, callers)
@@ -165,7 +165,8 @@ func TestErrorsReachTheCallersTheyAreFor(t *testing.T) {
 	calls.Wait()
 }
 
-// TestFramesAreBounded makes calls of any size wait and looks at the frames they go out in.
+// TestFramesAreBounded makes calls of various sizes wait, and checks the frames in which they are
+// sent.
 func TestFramesAreBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		b := testBatcher(sendNothing)
@@ -236,7 +237,7 @@ func TestCallersThatGiveUpDoNotPileUp(t *testing.T) {
 		b.resolve(f.frame, nil, nil)
 	}
 	calls.Wait()
-	assert.Empty(t, sent, "what was given up before it went out never goes out")
+	assert.Empty(t, sent, "a call that gave up before it was sent is never sent")
 }
 
 func TestCloseSendsWhatWaitsAndRefusesMore(t *testing.T) {
@@ -274,7 +275,7 @@ func TestASendThatFailsEndsTheRun(t *testing.T) {
 		go func() { ran <- b.run() }()
 		b.flush()
 		if err := <-ran; errors.Is(broken, io.EOF) {
-			require.NoError(t, err, "the receiver knows why")
+			require.NoError(t, err, "the receiver has the reason")
 		} else {
 			require.ErrorIs(t, err, broken)
 		}
@@ -308,7 +309,8 @@ func TestErrorsMatchTheirCodes(t *testing.T) {
 	require.ErrorIs(t, unknownOutcome(nil), ErrUnknownOutcome)
 }
 
-// TestNothingIsReadOnceACallHasReturned gives calls up while they are encoded, and overwrites what they handed over.
+// TestNothingIsReadOnceACallHasReturned lets calls give up while they are encoded, and then
+// overwrites their items.
 func TestNothingIsReadOnceACallHasReturned(t *testing.T) {
 	var sum int
 	b := testBatcher(sendNothing)
@@ -327,7 +329,7 @@ func TestNothingIsReadOnceACallHasReturned(t *testing.T) {
 		go cancel()
 		_, _, err := enter(ctx, b, items...)
 		require.ErrorIs(t, err, ErrUnknownOutcome)
-		items[i%len(items)]++ // the race detector sees a read that is still under way
+		items[i%len(items)]++ // the race detector reports a read that still runs
 	}
 	left := make(chan error)
 	go func() {
@@ -340,7 +342,7 @@ func TestNothingIsReadOnceACallHasReturned(t *testing.T) {
 	require.NoError(t, <-ran)
 }
 
-// An answer that is not about the items of its frame confirms no item.
+// An answer that does not match the items of its frame confirms no item.
 func TestAnAnswerThatDoesNotFitItsFrameConfirmsNothing(t *testing.T) {
 	beyond := []*queuepb.ItemError{{Index: 3, Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}}
 	for name, c := range map[string]struct {

@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// BenchmarkEnqueue and BenchmarkComplete show what a session costs a call, beside a server that answers at once.
+// BenchmarkEnqueue and BenchmarkComplete measure the cost of a session per call, with a server that
+// answers immediately.
 
 func BenchmarkEnqueue(b *testing.B) {
 	ctx := context.Background()
@@ -90,5 +91,5 @@ func BenchmarkComplete(b *testing.B) {
 	b.StopTimer()
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	_ = w.Close(over) // what nobody received would be released by unary calls, which this server has none of
+	_ = w.Close(over) // unreceived tasks would be released by unary calls, which this server lacks
 }

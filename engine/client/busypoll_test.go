@@ -15,8 +15,9 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// TestConnectionsThatPollServeEverybody lets both sides poll in one process on one processor, the worst place for it:
-// whichever connection polls, the other ones, the timers and the calls beside it go on.
+// TestConnectionsThatPollServeEverybody lets both sides poll in one process on one processor, the
+// worst case: whichever connection polls, the other connections, the timers and other calls must
+// make progress.
 func TestConnectionsThatPollServeEverybody(t *testing.T) {
 	const each, callers, connections = 200, 8, 3
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -1,6 +1,7 @@
 // Package client is the Go client of the queue server.
 //
-// A program enqueues with a Producer and takes tasks with a Worker; both are sessions over streams:
+// A program enqueues with a Producer and receives tasks with a Worker; both are sessions over
+// streams:
 //
 //	c, err := client.Dial("127.0.0.1:7070", client.WithTokenFile("data/admin.token"))
 //	p, err := c.Producer(ctx, "")
@@ -10,21 +11,24 @@
 //	task, err := w.Receive(ctx)
 //	err = w.Complete(ctx, task)
 //
-// A session batches by itself: callers pass single tasks, from any number of goroutines, and the calls that wait while a frame is on
-// its way go out together in the next frame. Client.API has the unary calls, and a UnaryWorker works with them; DialAdmin connects to the
-// admin listener.
+// A session batches calls: callers pass single tasks, from any number of goroutines, and the calls
+// that wait while a frame is being sent share the next frame. Client.API has the unary calls, and a
+// UnaryWorker uses them; DialAdmin connects to the admin listener.
 //
-// An open session reconnects after every failure, also to a single server. In a cluster it keeps a stream to each node that leads a
-// shard, and unary calls go to any node. After a broken connection, and after a refusal because a server stops or another node leads, the
-// client sends a call again if nothing was done or if the call can be repeated without harm, for the time of WithRetryMax. The comments
-// of Producer and Worker list the calls that can be repeated.
+// An open session reconnects after every failure, also to a single server. In a cluster it has a
+// stream to each node that leads a shard, and unary calls go to any node. After a broken
+// connection, and after a refusal because a server stops or another node leads, the client repeats
+// a call for up to the time of WithRetryMax, provided that the call had no effect or is safe to
+// repeat. The comments of Producer and Worker list the calls that can be repeated.
 //
-// All types are safe for concurrent use, except where their comments say otherwise. Close a session before its client: the calls of
-// the session that are under way then end in order.
+// All types are safe for concurrent use unless their comments restrict it. Close a session before
+// its client: the session's active calls then end in order.
 //
-// A nil error means that the server has confirmed the call. The other outcomes are an Error, with which the server refused an item
-// and nothing was done; ErrUnavailable, after which nothing was done either; and ErrUnknownOutcome, after which the call may or may
-// not have taken effect. The errors of unary calls have a gRPC status instead, and are ErrUnavailable if no server executed the call.
+// A nil error means that the server has confirmed the call. The other outcomes are an Error, which
+// is the server's refusal of an item without any effect; ErrUnavailable, which also means no
+// effect; and ErrUnknownOutcome, which means that the call may or may not have taken effect. The
+// errors of unary calls have a gRPC status instead, and are ErrUnavailable if no server executed
+// the call.
 package client
 
 import (
@@ -49,44 +53,50 @@ const (
 	streamWindowBytes = 1 << 20
 	connWindowBytes   = 4 << 20
 	bufferBytes       = 64 << 10
-	messageInBytesMax = 64 << 20 // a pushed message is small; an answer to a claim may carry large payloads
+	// Pushed messages are small; an answer to a claim may have large payloads.
+	messageInBytesMax = 64 << 20
 )
 
-// frameTasksMax is how many tasks or settlements one frame carries: the server's own limit.
+// frameTasksMax bounds the tasks or settlements of one frame: the server's limit.
 const frameTasksMax = 1_000
 
-// frameBytesMax is about how many bytes of payloads one frame carries, below what the server accepts.
+// frameBytesMax is the approximate bound of the payload bytes in one frame, below the server's
+// limit.
 const frameBytesMax = 4 << 20
 
-// connectMin is how long one attempt to connect may take. Another node may be there at once.
+// connectMin bounds one attempt to connect. Another node may be available immediately.
 const connectMin = 5 * time.Second
 
-// peersMax is how many addresses a client connects to: those it was given, and those that the cluster named.
+// peersMax bounds the addresses that a client connects to: its seeds, and those that the cluster
+// names.
 const peersMax = 64
 
-// Client is the connections to a server, or to the nodes of a cluster. It is safe for concurrent use.
+// Client has the connections to a server, or to the nodes of a cluster. It is safe for concurrent
+// use.
 type Client struct {
-	options  []grpc.DialOption // as the caller gave them, with the secrets of access tokens
+	options  []grpc.DialOption // the caller's, with the secrets of access tokens
 	retryMax time.Duration
 	timing   timing
-	keys     bool // sessions give tasks without a key one of their own
+	keys     bool // sessions give each task without a key a unique key
 	seeds    []string
 	api      queuepb.QueueServiceClient
 	once     queuepb.QueueServiceClient // tries each node once
 	routing  routing
 
-	only atomic.Pointer[peer] // where all unary calls go while there is one address and no cluster is known
-	last atomic.Pointer[peer] // that answered a unary call
+	// The peer for all unary calls while there is only one address and no known cluster.
+	only atomic.Pointer[peer]
+	last atomic.Pointer[peer] // the peer that last answered a unary call
 
 	mu     sync.Mutex
 	peers  []*peer // in the order in which they became known; seeds come first
 	closed bool
 }
 
-// Dial returns a client for a server at "host:port" or "unix:/path", or for a cluster at several such addresses with
-// commas between them, any of which may be down. It connects at first use. Without WithTLS the connections are not
-// encrypted, and without WithToken or WithTokenFile no access token is sent. Options of gRPC's own go too, and the last of a kind
-// counts; all hold for every connection, and so does WithToken's rule for addresses that the cluster names.
+// Dial returns a client for a server at "host:port" or "unix:/path", or for a cluster at several
+// such addresses, separated by commas, any of which may be down. It connects at first use. Without
+// WithTLS the connections are not encrypted, and without WithToken or WithTokenFile no access token
+// is sent. Dial also accepts gRPC's own options, of which the last of a kind counts. All options,
+// and WithToken's rule, also apply to connections to addresses that the cluster names.
 func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	if err := plantedclient.Begin(); err != nil {
 		return nil, fmt.Errorf("dial %s: %w", addresses, err)
@@ -132,13 +142,15 @@ func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	return c, nil
 }
 
-// API returns the unary calls. A call goes to one node. It is sent again, in a cluster to another node, if that node can't be reached,
-// refuses the call because it does not lead, or breaks the connection during a call that only reads or can be repeated: an enqueue of
-// tasks that all have a key. That goes on until the call's context or the time of WithRetryMax ends. A call that may have taken effect
-// and can't be repeated fails with the error of the connection.
+// API returns the unary calls. A call goes to one node. It is repeated, in a cluster at another
+// node, if that node cannot be reached, refuses the call because it does not lead, or breaks the
+// connection during a repeatable call: a read, or an enqueue of tasks that all have a key. Retries
+// end with the call's context or the time of WithRetryMax. A call that may have taken effect and is
+// not repeatable fails with the error of the connection.
 func (c *Client) API() queuepb.QueueServiceClient { return c.api }
 
-// Close cuts the connections. Close sessions first: calls under way end with ErrUnknownOutcome.
+// Close closes the connections. Close sessions first: otherwise their active calls end with
+// ErrUnknownOutcome.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	peers := c.peers
@@ -160,7 +172,7 @@ func (c *Client) isClosed() bool {
 	return c.closed
 }
 
-// connect returns a connection to one address, whose TLS handshakes are recorded in h.
+// connect returns a connection to one address and records its TLS handshakes in h.
 func connect(address string, r *timing, options []grpc.DialOption, h *handshakes) (*grpc.ClientConn, error) {
 	target := address
 	if !strings.HasPrefix(address, "unix:") {

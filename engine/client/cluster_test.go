@@ -22,15 +22,15 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// cluster acts a cluster: its nodes are gRPC servers in this process that share what a real one replicates. Who leads
-// which shard, and what goes wrong, the test says.
+// cluster simulates a cluster: its nodes are gRPC servers in this process that share the state that
+// a real cluster replicates. The test determines the leaders of the shards and the faults.
 type cluster struct {
 	t     testing.TB
 	nodes []*clusterNode
 
 	mu      sync.Mutex
-	moved   chan struct{} // closed, and replaced, when anything changes
-	changes uint64        // how often that was
+	moved   chan struct{} // closed and replaced with each change
+	changes uint64        // the number of changes
 	leaders []int         // of the shards; -1 for none
 	stored  []*storedTask
 	byID    map[string]*storedTask
@@ -38,34 +38,35 @@ type cluster struct {
 	tokens  uint64
 	turn    int
 	lease   time.Duration
-	fault   func(node int, settles bool) fault // of each frame; nil: none. Called under mu
-	gets    atomic.Int32                       // how often GetTask was called
-	breaks  int                                // how many plain enqueues break after they took effect
-	denied  bool                               // streams are refused
-	alone   bool                               // the only node says that it is no cluster's
+	fault   func(node int, settles bool) fault // of each frame; nil: none; called under mu
+	gets    atomic.Int32                       // the number of calls of GetTask
+	// The number of plain enqueues that break after they took effect.
+	breaks int
+	denied bool // streams are refused
+	alone  bool // the only node reports that it has no cluster
 
-	watchers atomic.Int32 // questions for the routes that wait for a change
+	watchers atomic.Int32 // waiting requests for the routes
 }
 
 type storedTask struct {
 	id, key   string
 	payload   string
 	shard     int
-	token     uint64 // of its lease; 0: it is ready
+	token     uint64 // of its lease; 0: the task is ready
 	completed int
-	times     int // how often a lease was given out
+	times     int // the number of leases
 }
 
-// fault is what goes wrong with a frame.
+// fault is the fault of a frame.
 type fault int
 
 const (
 	noFault        fault = iota
-	refusedFrame         // the stream ends with NOT_LEADER, and nothing was done
+	refusedFrame         // the stream ends with NOT_LEADER, and the frame had no effect
 	lostAnswer           // the stream breaks after the frame took effect
-	lostFrame            // the stream breaks before that
+	lostFrame            // the stream breaks before the frame takes effect
 	unclearDone          // the stream ends with ABORTED after the frame took effect
-	unclearNotDone       // the same, but it took none
+	unclearNotDone       // the stream ends with ABORTED without an effect
 	unclearItems         // the items are answered with UNKNOWN_OUTCOME, and took effect
 	faults
 )
@@ -76,16 +77,17 @@ type clusterNode struct {
 	cluster *cluster
 	index   int
 	address string
-	server  *grpc.Server // nil while it is down; written by the test's goroutine, under the cluster's mu
-	served  chan error
-	hangs   bool // it takes what comes and answers nothing
-	lies    []int
+	// Nil while the node is down; written by the test's goroutine, under the cluster's mu.
+	server *grpc.Server
+	served chan error
+	hangs  bool // the node accepts requests and answers nothing
+	lies   []int
 
 	awaited  atomic.Int32
-	finishes atomic.Bool // it has results
+	finishes atomic.Bool // the node has results
 }
 
-// newCluster serves a cluster of as many nodes, whose shards the first one leads.
+// newCluster serves a cluster with the given number of nodes; node 0 leads all shards.
 func newCluster(t testing.TB, nodes, shards int) *cluster {
 	c := &cluster{t: t, moved: make(chan struct{}), leaders: make([]int, shards), byID: map[string]*storedTask{}, byKey: map[string]*storedTask{}, lease: time.Hour}
 	for i := range nodes {
@@ -96,14 +98,14 @@ func newCluster(t testing.TB, nodes, shards int) *cluster {
 	return c
 }
 
-// stop is called once no client needs the cluster any more.
+// stop stops the cluster once no client needs it.
 func (c *cluster) stop() {
 	for _, n := range c.nodes {
 		n.kill()
 	}
 }
 
-// running is newCluster for a test as a whole.
+// running is newCluster for the duration of a test.
 func running(t *testing.T, nodes, shards int) *cluster {
 	t.Helper()
 	c := newCluster(t, nodes, shards)
@@ -130,7 +132,7 @@ func (n *clusterNode) start() {
 	go func(served chan error) { served <- s.Serve(l) }(n.served)
 }
 
-// runs notes which server is the node's, for what other nodes forward to it.
+// runs records the node's server, to which other nodes forward calls.
 func (n *clusterNode) runs(s *grpc.Server) {
 	n.cluster.mu.Lock()
 	defer n.cluster.mu.Unlock()
@@ -148,7 +150,7 @@ func (n *clusterNode) kill() {
 	}
 }
 
-// addresses returns those of some nodes, as Dial takes them.
+// addresses returns the addresses of some nodes in the form for Dial.
 func (c *cluster) addresses(of ...int) string {
 	var all []string
 	for i, n := range c.nodes {
@@ -168,7 +170,7 @@ func (c *cluster) change(f func()) {
 	c.moved = make(chan struct{})
 }
 
-// lead lets a node lead shards, and whoever led them learn that.
+// lead makes a node lead shards, and notifies their previous leaders.
 func (c *cluster) lead(node int, shards ...int) {
 	c.change(func() {
 		for _, s := range shards {
@@ -177,7 +179,7 @@ func (c *cluster) lead(node int, shards ...int) {
 	})
 }
 
-// led returns the shards that a node leads. The caller holds mu.
+// led returns the shards that a node leads. The caller must hold mu.
 func (n *clusterNode) led() (shards []int) {
 	for s, l := range n.cluster.leaders {
 		if l == n.index {
@@ -232,7 +234,7 @@ func (n *clusterNode) GetRoutes(ctx context.Context, in *queuepb.GetRoutesReques
 	return out, nil
 }
 
-// routes returns what a node says, and a channel that is closed with the next change.
+// routes returns the routes that a node reports, and a channel that is closed with the next change.
 func (n *clusterNode) routes() (*queuepb.GetRoutesResponse, <-chan struct{}) {
 	c := n.cluster
 	c.mu.Lock()
@@ -259,7 +261,7 @@ func (n *clusterNode) routes() (*queuepb.GetRoutesResponse, <-chan struct{}) {
 	return out, c.moved
 }
 
-// frames turns a stream's frames into a channel. It is closed when the client has no more.
+// frames returns a channel of a stream's frames, which is closed when the client closes its side.
 func frames[F any](ctx context.Context, recv func() (*F, error)) <-chan *F {
 	out := make(chan *F)
 	go func() {
@@ -315,7 +317,7 @@ func (n *clusterNode) Produce(s grpc.BidiStreamingServer[queuepb.ProduceRequest,
 
 var errCut = status.Error(codes.Unavailable, "the connection was cut")
 
-// end returns what a fault makes of a stream, or nil.
+// end returns the error with which a fault ends a stream, or nil.
 func (f fault) end() error {
 	switch f {
 	case refusedFrame:
@@ -362,13 +364,14 @@ func (n *clusterNode) produced(f *queuepb.ProduceRequest) (*queuepb.EnqueueAnswe
 	return a, fault.end()
 }
 
-// stir wakes who waits for something. The caller holds mu.
+// stir wakes all waiting goroutines. The caller must hold mu.
 func (c *cluster) stir() {
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
 
-// store stores a task: one with a key on the key's shard, others on any that the node leads. The caller holds mu.
+// store stores a task: one with a key on the key's shard, others on any shard that the node leads.
+// The caller must hold mu.
 func (n *clusterNode) store(t *queuepb.NewTask) (string, *queuepb.ItemError) {
 	c := n.cluster
 	if strings.Contains(t.GetQueue(), " ") {
@@ -401,7 +404,7 @@ func (n *clusterNode) store(t *queuepb.NewTask) (string, *queuepb.ItemError) {
 	return s.id, nil
 }
 
-// Enqueue is forwarded task by task to the node that leads.
+// Enqueue forwards each task to the node that leads.
 func (n *clusterNode) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
 	c := n.cluster
 	c.mu.Lock()
@@ -434,7 +437,7 @@ func (n *clusterNode) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (
 	return out, nil
 }
 
-// AwaitResult waits until the node finishes, or does not lead.
+// AwaitResult waits until the node finishes or does not lead.
 func (n *clusterNode) AwaitResult(ctx context.Context, _ *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	n.awaited.Add(1)
 	for !n.finishes.Load() {
@@ -502,7 +505,7 @@ func (n *clusterNode) Work(s grpc.BidiStreamingServer[queuepb.WorkRequest, queue
 	}
 }
 
-// push leases ready tasks for credits. The caller holds mu.
+// push leases ready tasks for credits. The caller must hold mu.
 func (n *clusterNode) push(credits *int) *queuepb.WorkResponse {
 	c := n.cluster
 	out := &queuepb.WorkResponse{}
@@ -547,7 +550,7 @@ func (n *clusterNode) settled(f *queuepb.WorkRequest) (*queuepb.SettleAnswer, er
 	return a, fault.end()
 }
 
-// settle settles a lease. The caller holds mu.
+// settle settles a lease. The caller must hold mu.
 func (n *clusterNode) settle(s *queuepb.Settlement, forwarded bool) *queuepb.ItemError {
 	c := n.cluster
 	t := c.byID[s.GetId()]
@@ -609,7 +612,7 @@ func (n *clusterNode) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*q
 	return &queuepb.GetTaskResponse{Task: &queuepb.Task{Id: in.GetId(), Payload: []byte(n.address)}}, nil
 }
 
-// client dials nodes of the cluster, all if none are named.
+// client dials the given nodes of the cluster, or all if none are given.
 func (c *cluster) client(t *testing.T, of []int, options ...grpc.DialOption) *Client {
 	t.Helper()
 	out, err := Dial(c.addresses(of...), options...)
@@ -625,7 +628,7 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-// payloads returns what was stored, sorted.
+// payloads returns the payloads of the stored tasks, sorted.
 func (c *cluster) payloads() (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// enqueuing is an enqueue some of whose tasks have no outcome yet.
+// enqueuing is an enqueue with tasks that have no outcome yet.
 type enqueuing struct {
 	retries
 
@@ -16,7 +16,8 @@ type enqueuing struct {
 	ids      []string
 }
 
-// retry sends the tasks again that have no outcome after a first try, if they may be sent again. Without a first try, it sends all.
+// retry repeats tasks without an outcome after a first try, if they may be repeated. Without a
+// first try, it sends all tasks.
 func (p *Producer) retry(ctx context.Context, tasks []Task, first *call[Task], err error) ([]string, []error, error) {
 	if first == nil && p.links.closing() {
 		return nil, nil, ErrClosed
@@ -24,7 +25,8 @@ func (p *Producer) retry(ctx context.Context, tasks []Task, first *call[Task], e
 	e := &enqueuing{retries: newRetries(len(tasks)), producer: p, tasks: tasks, ids: make([]string, len(tasks))}
 	if first != nil {
 		e.tried(e.trying(), first, err)
-		if err == ErrClosed && p.links.closing() { //nolint:errorlint // a call that was not even taken: one that was wraps it
+		// An unwrapped ErrClosed means that the batcher did not accept the call.
+		if err == ErrClosed && p.links.closing() { //nolint:errorlint // see above
 			return nil, nil, err
 		}
 	}
@@ -43,7 +45,7 @@ func (p *Producer) retry(ctx context.Context, tasks []Task, first *call[Task], e
 	return e.ids, errs, nil
 }
 
-// tried records the outcome of a call with the tasks at some places.
+// tried records the outcome of a call with the tasks at the given places.
 func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 	for i, place := range places {
 		one := err
@@ -60,8 +62,8 @@ func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 	}
 }
 
-// try sends the open tasks once more: to the leader that a refusal named, or else to the next link. Without a link, a unary call goes
-// to any node.
+// try sends the open tasks: to the leader that a refusal named, or else over the next link. Without
+// a link, it makes a unary call to any node.
 func (e *enqueuing) try(ctx context.Context, tries *tries[*produceLink]) {
 	l, ok := e.producer.links.toward(e.leaderHint)
 	places := e.trying()

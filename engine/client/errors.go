@@ -8,40 +8,48 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// The errors of calls and sessions; test for them with errors.Is. The first five are what an Error matches.
+// The errors of calls and sessions; test for them with errors.Is. An Error matches one of the first
+// five.
 var (
-	// ErrInvalidArgument says that a field has a value that the server or the client does not accept. Error.Field names the field.
+	// ErrInvalidArgument means that the server or the client refuses the value of a field.
+	// Error.Field names the field.
 	ErrInvalidArgument = errors.New("invalid argument")
-	// ErrNotFound says that the task, or its result, does not exist any more, or belongs to another tenant.
+	// ErrNotFound means that the task, or its result, does not exist, no longer exists, or belongs
+	// to another tenant.
 	ErrNotFound = errors.New("not found")
-	// ErrStaleToken says that the lease is over: it expired, or the task was settled before.
+	// ErrStaleToken means that the lease has ended: it expired, or the task was already settled.
 	ErrStaleToken = errors.New("stale token")
-	// ErrOverloaded says that the server or a quota of the tenant has no room. Error.RetryAfter says when to try again.
+	// ErrOverloaded means that the server or a quota of the tenant has no room. Error.RetryAfter is
+	// the delay before a retry.
 	ErrOverloaded = errors.New("overloaded")
-	// ErrUnavailable says that no node could execute the call. Nothing was done.
+	// ErrUnavailable means that no node could execute the call. The call had no effect.
 	ErrUnavailable = errors.New("unavailable")
-	// ErrClosed says that the session was closed.
+	// ErrClosed means that the session was closed.
 	ErrClosed = errors.New("the session is closed")
-	// ErrUnknownOutcome says that the session broke before the server answered: the call may or may not have taken effect.
+	// ErrUnknownOutcome means that the session broke before the server answered: the call may or
+	// may not have taken effect.
 	ErrUnknownOutcome = errors.New("the outcome is unknown")
-	// ErrLeaseExpired says that the server refused to settle or extend a task whose lease had expired by the client's clock: the task
-	// is ready again, or another worker has leased it. An error that is ErrLeaseExpired is also ErrStaleToken or ErrNotFound.
+	// ErrLeaseExpired means that the server refused to settle or extend a task whose lease had
+	// expired by the client's clock: the task is ready again, or another worker has leased it. An
+	// error that is ErrLeaseExpired is also ErrStaleToken or ErrNotFound.
 	ErrLeaseExpired = errors.New("the lease expired before the task was settled")
 
-	// errNoAnswer is an answer that does not say what came of each item.
-	errNoAnswer = errors.New("the server's answer is not about all that was sent")
+	// errNoAnswer is the error of an answer that does not have an outcome for each item.
+	errNoAnswer = errors.New("the server's answer does not match the items sent")
 )
 
 // Error is the server's refusal of one item.
 type Error struct {
 	Code    queuepb.ErrorCode
-	Field   string // at fault, where there is one
+	Field   string // the invalid field, if any
 	Message string
-	// RetryAfter is, with ErrOverloaded, when it is worth trying again.
+	// RetryAfter is the delay before a retry, with ErrOverloaded.
 	RetryAfter time.Duration
-	// Reason is, with ErrOverloaded, "disk" if the server's disk has too little space, "quota" if a quota of the tenant is used up.
+	// Reason is, with ErrOverloaded, "disk" if the server's disk has too little space, "quota" if a
+	// quota of the tenant is used up.
 	Reason string
-	// Leader is where the node that leads is reached, if that is why the item was refused, and is known.
+	// Leader is the address of the leading node, if the item was refused because that node leads
+	// and if it is known.
 	Leader string
 }
 
@@ -66,7 +74,7 @@ func (e *Error) Is(target error) bool {
 }
 
 func itemError(e *queuepb.ItemError) error {
-	if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME { // which is no refusal
+	if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME { // not a refusal
 		return fmt.Errorf("%w: %s", ErrUnknownOutcome, e.GetMessage())
 	}
 	return &Error{

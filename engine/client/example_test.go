@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// A producer enqueues two tasks, and a worker does them in their order.
+// A producer enqueues two tasks, and a worker completes them in order.
 func Example() {
 	ctx := context.Background()
 	c, closeAll := connect()
@@ -37,7 +37,7 @@ func Example() {
 		task, err := worker.Receive(ctx)
 		check(err)
 		fmt.Printf("mail to %s, attempt %d\n", task.GetPayload(), task.GetAttempt())
-		check(worker.Complete(ctx, task)) // nil: the task is done, and no worker gets it again
+		check(worker.Complete(ctx, task)) // nil: the task is done, and no worker receives it again
 	}
 	check(worker.Close(ctx))
 	// Output:
@@ -46,8 +46,8 @@ func Example() {
 	// mail to alan, attempt 1
 }
 
-// connect starts a server in this process and returns a client of that server. For a server that runs already, client.Dial with its
-// address is all.
+// connect starts a server in this process and returns a client of it. For a running server,
+// client.Dial with its address is sufficient.
 func connect() (c *client.Client, closeAll func()) {
 	dir, err := os.MkdirTemp("", "example")
 	check(err)

@@ -15,12 +15,14 @@ type expiredError struct{ refused error }
 func (e *expiredError) Error() string   { return fmt.Sprintf("%v: %v", ErrLeaseExpired, e.refused) }
 func (e *expiredError) Unwrap() []error { return []error{ErrLeaseExpired, e.refused} }
 
-// WorkerStats counts what became of a worker session's leases since it was opened.
+// WorkerStats counts expired leases of a worker session since it was opened.
 type WorkerStats struct {
-	// LeasesExpired is how many leases expired before the server confirmed a settlement: the handler took too long or never settled
-	// the task, or Receive did not return it in time. The server delivers these tasks again.
+	// LeasesExpired is the number of leases that expired before the server confirmed a settlement:
+	// the handler took too long or never settled the task, or Receive did not return it in time.
+	// The server delivers these tasks again.
 	LeasesExpired uint64
-	// ExpiredUnreceived is how many of these tasks Receive never returned. The session has more slots than its handlers need.
+	// ExpiredUnreceived is the number of these tasks that Receive never returned. If it grows, the
+	// session has more slots than its handlers need.
 	ExpiredUnreceived uint64
 }
 
@@ -29,15 +31,16 @@ func (w *Worker) Stats() WorkerStats {
 	return WorkerStats{LeasesExpired: w.slots.expiry.expired.Load(), ExpiredUnreceived: w.slots.expiry.unreceived.Load()}
 }
 
-// sweepEvery is the shortest time between two searches for expired leases.
+// sweepEvery is the minimum time between two sweeps of expired leases.
 const sweepEvery = 20 * time.Millisecond
 
-// endedMin is how many expired leases a session remembers, or as many as it has slots if it has more.
+// endedMin is the number of expired leases that a session remembers, unless it has more slots.
 const endedMin = 1_024
 
-// expiry ends the leases that expire while the worker holds them. Times are those of the session's monotonic clock since began. The server
-// sends the remaining time of each lease with its task. The client counts that time from the arrival of the task, so that it never
-// ends a lease before the server does. The mutex of leases guards all but began, drop and the counters.
+// expiry ends leases that expire while the worker has them. Times are by the session's monotonic
+// clock since began. The server sends each task with the remaining time of its lease. The client
+// counts that time from the arrival of the task, so it never ends a lease before the server does.
+// The mutex of leases guards all fields but began, drop and the counters.
 type expiry struct {
 	began time.Time
 	// drop removes expired tasks that wait for Receive, and returns their number.
@@ -51,20 +54,20 @@ type expiry struct {
 	expired, unreceived atomic.Uint64
 }
 
-// leaseKey names a lease.
+// leaseKey identifies a lease.
 type leaseKey struct {
 	id    string
 	token uint64
 }
 
-// endedLeases remembers the most recently expired leases, to recognise late settlements.
+// endedLeases has the most recently expired leases, to recognize late settlements.
 type endedLeases struct {
 	set   leaseSet
-	order []leaseKey // a ring, once it is full
-	next  int        // the oldest of a full ring
+	order []leaseKey // a ring once it is full
+	next  int        // the oldest element of a full ring
 }
 
-// add adds a lease, and forgets the oldest if there are more than max.
+// add adds a lease, and removes the oldest if there are more than max.
 func (e *endedLeases) add(k leaseKey, max int) {
 	if len(e.order) < max {
 		e.order = append(e.order, k)
@@ -78,8 +81,9 @@ func (e *endedLeases) add(k leaseKey, max int) {
 
 func (x *expiry) now() time.Duration { return time.Since(x.began) }
 
-// holdsUntil returns when a lease that arrived now expires. expiresMs is its end and serverMs the time when the server sent it, both
-// by the server's clock. It returns 0, for never, if the server does not send its time.
+// holdsUntil returns when a lease that arrives now expires. expiresMs is its end and serverMs the
+// time when the server sent it, both by the server's clock. It returns 0, which means never, if the
+// server does not send its time.
 func holdsUntil(now time.Duration, expiresMs, serverMs int64) time.Duration {
 	const leaseMsMax = 1 << 40 // more than thirty years
 	if serverMs == 0 || expiresMs == 0 {
@@ -88,7 +92,7 @@ func holdsUntil(now time.Duration, expiresMs, serverMs int64) time.Duration {
 	return max(now+time.Duration(min(max(expiresMs-serverMs, 0), leaseMsMax))*time.Millisecond, 1)
 }
 
-// expires sets the timer so that it fires when a lease that ends at this time has expired.
+// expires sets the timer for a lease that expires at the given time, unless it fires earlier.
 func (s *slots) expires(at time.Duration) {
 	x := &s.expiry
 	if at == 0 || x.stopped || x.due != 0 && x.due <= at {
@@ -103,7 +107,7 @@ func (s *slots) expires(at time.Duration) {
 	x.timer.Reset(wait)
 }
 
-// sweep ends the expired leases: Receive does not return their tasks any more, and their slots are free.
+// sweep ends expired leases: Receive no longer returns their tasks, and their slots become free.
 func (s *slots) sweep() {
 	x := &s.expiry
 	s.leases.mu.Lock()
@@ -117,13 +121,14 @@ func (s *slots) sweep() {
 	s.leases.mu.Unlock()
 	unreceived := 0
 	if len(expired) > 0 {
-		unreceived = x.drop(expired) // before their slots are free, since the server may fill these at once
+		// Before their slots become free, which the server may fill immediately.
+		unreceived = x.drop(expired)
 	}
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
 	count := 0
 	for k := range expired {
-		// The lease may have been settled or extended meanwhile.
+		// The lease may have been settled or extended since.
 		if i := s.leases.find(k.id, k.token); i >= 0 && s.leases.entries[i].over(now) {
 			s.freeLease(k.id, k.token)
 			x.ended.add(k, max(endedMin, int(s.total)))
@@ -134,7 +139,7 @@ func (s *slots) sweep() {
 	x.unreceived.Add(uint64(unreceived))
 	if count > 0 {
 		s.distribute()
-		for _, l := range s.links { // the credits may have no settlement to go out with
+		for _, l := range s.links { // there may be no settlement to carry the credits
 			if l.freed.Load() > 0 {
 				l.batcher.flush()
 			}
@@ -160,7 +165,8 @@ func (s *slots) stopExpiry() {
 	}
 }
 
-// tooLate wraps a refusal as ErrLeaseExpired if the session knows that the lease has expired. The caller holds the mutex.
+// tooLate wraps a refusal as ErrLeaseExpired if the session knows that the lease has expired. The
+// caller must hold the mutex.
 func (s *slots) tooLate(t *queuepb.Task, err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) || errors.Is(err, ErrLeaseExpired) {
 		return err
@@ -172,7 +178,8 @@ func (s *slots) tooLate(t *queuepb.Task, err error) error {
 	return err
 }
 
-// extended records that the server has extended a lease, or, if not confirmed, may have. The caller holds the mutex.
+// extended records that the server has extended a lease, or may have if confirmed is false. The
+// caller must hold the mutex.
 func (s *slots) extended(t *queuepb.Task, leaseMs uint64, confirmed bool) {
 	i := s.leases.find(t.GetId(), t.GetToken())
 	if i < 0 || s.leases.entries[i].until == 0 {

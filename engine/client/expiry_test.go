@@ -13,11 +13,12 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// expiryServer simulates a server whose clock differs from the client's, and a session's slots and arrivals on one link to it.
+// expiryServer simulates a server whose clock differs from the client's, and a session's slots and
+// arrivals on one link to it.
 type expiryServer struct {
 	r       *rapid.T
 	ahead   time.Duration // of the client's clock
-	latency time.Duration // from the server to the client, at most
+	latency time.Duration // maximum from the server to the client
 	slots   *slots
 	tasks   *arrivals
 	link    *workLink
@@ -62,7 +63,8 @@ func (s *expiryServer) push() {
 	require.True(s.r, s.tasks.put(tasks), "the server sends no more tasks than credits")
 }
 
-// grant takes the credits that the client grants, in a message of their own or, if frame is set, with a frame.
+// grant takes the credits that the client grants, in a separate message or, if frame is set, with a
+// frame.
 func (s *expiryServer) grant(frame bool) {
 	b := s.link.batcher
 	b.mu.Lock()
@@ -74,7 +76,7 @@ func (s *expiryServer) grant(frame bool) {
 	}
 }
 
-// settle settles or extends a task that a handler has.
+// settle settles or extends a task of a handler.
 func (s *expiryServer) settle() {
 	if len(s.held) == 0 {
 		return
@@ -130,8 +132,9 @@ func (s *expiryServer) check() {
 	require.LessOrEqual(s.r, open+s.credits, int(s.slots.total), "open leases and credits")
 }
 
-// The client ends leases that are never settled: not before the server does, and soon after, whatever the clocks say. The client then
-// grants their slots again, Receive does not return their tasks, and a late settlement fails with ErrLeaseExpired.
+// The client ends leases that are never settled: never before the server does, and soon after,
+// whatever the clocks show. It then grants their slots again, Receive does not return their tasks,
+// and a late settlement fails with ErrLeaseExpired.
 func TestHeldLeasesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(struct{ rapid.TB }{t}, func(r *rapid.T) {
@@ -160,7 +163,8 @@ func TestHeldLeasesExpire(t *testing.T) {
 			require.Zero(r, s.slots.leases.count)
 			_, has := s.tasks.tryReceive()
 			require.False(r, has, "a task whose lease has expired")
-			s.grant(s.slots.expiry.expired.Load() == settled) // slots of expired leases are granted without a settlement
+			// Slots of expired leases are granted without a settlement.
+			s.grant(s.slots.expiry.expired.Load() == settled)
 			require.EqualValues(r, s.slots.total, s.credits, "all slots are granted")
 		})
 	})

@@ -16,7 +16,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// upsets lets faults happen to the next frames, one to each, and moves shards and kills nodes, as rapid draws them.
+// upsets injects faults drawn by rapid: one for each of the next frames, moves of shards, and kills
+// of nodes.
 type upsets struct {
 	r      *rapid.T
 	c      *cluster
@@ -40,8 +41,8 @@ func newUpsets(t *testing.T, r *rapid.T, nodes, shards int) *upsets {
 	return u
 }
 
-// one does one thing to the cluster. Each shard has a leader that lives when it returns, or else will be given one by
-// the next.
+// one makes one change to the cluster. When it returns, each shard has a running leader, or the
+// next change assigns one.
 func (u *upsets) one() {
 	node := rapid.IntRange(0, len(u.c.nodes)-1).Draw(u.r, "node")
 	var alive []int
@@ -57,7 +58,7 @@ func (u *upsets) one() {
 		}
 		shard := rapid.IntRange(0, len(u.c.leaders)-1).Draw(u.r, "shard")
 		u.c.lead(node, shard)
-	case 2: // a node dies, and others lead
+	case 2: // a node dies, and others take the lead
 		if u.dead[node] || len(alive) == 1 {
 			return
 		}
@@ -86,8 +87,9 @@ type made struct {
 	err       error
 }
 
-// TestEachEnqueueHasOneOutcomeThroughFailovers lets callers enqueue with and without keys, one by one and in batches, while
-// the cluster is upset: a task with a key is stored once, and one without at most once; what is acknowledged is stored.
+// TestEachEnqueueHasOneOutcomeThroughFailovers enqueues with and without keys, one by one and in
+// batches, during faults of the cluster: a task with a key is stored once, and one without at most
+// once; acknowledged tasks are stored.
 func TestEachEnqueueHasOneOutcomeThroughFailovers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		const callers, each = 6, 8
@@ -160,9 +162,9 @@ func TestEachEnqueueHasOneOutcomeThroughFailovers(t *testing.T) {
 			switch {
 			case m.err == nil:
 				require.Equal(r, 1, times, "%s is acknowledged", m.name)
-				require.Equal(r, m.name, u.c.byID[m.id].payload, "with its own id")
+				require.Equal(r, m.name, u.c.byID[m.id].payload, "with this id")
 			case m.key != "":
-				require.NoError(r, m.err, "a task with a key can be sent again until it is stored")
+				require.NoError(r, m.err, "a task with a key can be repeated until it is stored")
 			default:
 				require.ErrorIs(r, m.err, ErrUnknownOutcome)
 				require.LessOrEqual(r, times, 1)
@@ -171,8 +173,9 @@ func TestEachEnqueueHasOneOutcomeThroughFailovers(t *testing.T) {
 	})
 }
 
-// TestEachTaskIsCompletedOnceThroughFailovers works through a cluster that is upset: no task is completed twice, none is
-// lost, each completion has the outcome that the cluster knows or an unknown one, and no session holds more tasks than it has slots.
+// TestEachTaskIsCompletedOnceThroughFailovers works through a cluster during faults: no task is
+// completed twice or lost, each completion has the outcome that the cluster has or an unknown one,
+// and no session has more tasks than slots.
 func TestEachTaskIsCompletedOnceThroughFailovers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		const tasks, workers = 40, 4
@@ -237,7 +240,7 @@ func TestEachTaskIsCompletedOnceThroughFailovers(t *testing.T) {
 			select {
 			case d := <-outcomes:
 				if stolen[d.id] && errors.Is(d.err, ErrStaleToken) {
-					return // the task is on its way again
+					return // the task is being delivered again
 				}
 				if errors.Is(d.err, ErrUnknownOutcome) && !u.c.isCompleted(d.id) {
 					return // as above
@@ -250,7 +253,8 @@ func TestEachTaskIsCompletedOnceThroughFailovers(t *testing.T) {
 			}
 			w.slots.check(r, slots)
 		}
-		// What a broken link had pushed is lost to the session until its lease ends: the test ends these leases.
+		// Tasks that a broken link had pushed are lost to the session until their leases end: the
+		// test ends these leases.
 		redeliver := func() {
 			u.c.change(func() {
 				w.slots.leases.mu.Lock()
@@ -290,7 +294,8 @@ func TestEachTaskIsCompletedOnceThroughFailovers(t *testing.T) {
 		require.NoError(r, w.Close(ctx))
 		for _, s := range u.c.stored {
 			require.Equal(r, 1, s.completed, "task %s", s.id)
-			if err := settled[s.id]; !errors.Is(err, ErrUnknownOutcome) { // the answer that confirmed the completion was lost
+			// The answer that confirmed the completion was lost.
+			if err := settled[s.id]; !errors.Is(err, ErrUnknownOutcome) {
 				require.NoError(r, err, "task %s", s.id)
 			}
 		}
@@ -303,7 +308,7 @@ func (c *cluster) isCompleted(id string) bool {
 	return c.byID[id].completed > 0
 }
 
-// check compares what links have with what there is.
+// check compares the slots of the links with the total.
 func (s *slots) check(r require.TestingT, total int) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -321,7 +326,7 @@ func (s *slots) check(r require.TestingT, total int) {
 	require.LessOrEqual(r, s.leases.count, total)
 }
 
-// hasty lets a client wait for a tenth of what it usually does.
+// hasty reduces a client's waits to a tenth.
 var hasty = timingOption{timing: timing{
 	waitMin: defaultTiming.waitMin / 10, waitMax: defaultTiming.waitMax / 10, keeperWaitMax: defaultTiming.keeperWaitMax / 10, calm: defaultTiming.calm / 10,
 	leaveMax: defaultTiming.leaveMax / 10, openMax: defaultTiming.openMax, balanceEvery: defaultTiming.balanceEvery / 10,

@@ -35,7 +35,8 @@ func dial(t testing.TB, address string, options ...grpc.DialOption) *client.Clie
 	return c
 }
 
-// realServer returns a client of a node, and a function that stops the node, which may be called once more.
+// realServer returns a client of a node, and a function that stops the node and may be called
+// again.
 func realServer(t *testing.T, options ...grpc.DialOption) (*client.Client, func()) {
 	t.Helper()
 	n, err := node.Open(node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None})
@@ -54,7 +55,7 @@ type (
 	workServer    = grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
 )
 
-// fake is a server whose streams a test plays.
+// fake is a server whose streams a test implements.
 type fake struct {
 	queuepb.UnimplementedQueueServiceServer
 
@@ -71,7 +72,7 @@ func (f *fake) serve(t testing.TB) *client.Client {
 	return dial(t, f.listen(t))
 }
 
-// listen serves, and returns the address.
+// listen serves and returns the address.
 func (f *fake) listen(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,7 +81,6 @@ func (f *fake) listen(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// serveUnary returns a client of a service.
 func serveUnary(t *testing.T, service queuepb.QueueServiceServer) *client.Client {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +89,6 @@ func serveUnary(t *testing.T, service queuepb.QueueServiceServer) *client.Client
 	return dial(t, l.Addr().String())
 }
 
-// serveOn serves until the test ends.
 func serveOn(t testing.TB, l net.Listener, service queuepb.QueueServiceServer) *grpc.Server {
 	t.Helper()
 	g := grpc.NewServer(grpc.MaxRecvMsgSize(16 << 20))
@@ -105,10 +104,11 @@ func serveOn(t testing.TB, l net.Listener, service queuepb.QueueServiceServer) *
 	return g
 }
 
-// gated plays a Produce stream that answers a frame only when the gate lets it.
+// gated implements a Produce stream that answers frames only as the gate permits.
 type gated struct {
-	frames chan *queuepb.ProduceRequest // what came, in order
-	gate   chan struct{}                // an element lets one answer out; closed, it lets all out
+	frames chan *queuepb.ProduceRequest // received frames in order
+	// Each element permits one answer; when closed, all are permitted.
+	gate chan struct{}
 }
 
 func newGated() *gated {

@@ -12,33 +12,34 @@ import (
 	"github.com/pronybench/prony/engine/internal/signal"
 )
 
-// linked is what a follower needs of a link.
+// linked is a follower's view of a link.
 type linked interface {
 	comparable
 	node() leader
 	at() string             // the address
-	leave()                 // lets the calls under way end, and then the link
-	cut()                   // ends the link now
-	ended() <-chan struct{} // closed when it has ended
-	reason() error          // why, then
+	leave()                 // lets active calls end, then ends the link
+	cut()                   // ends the link immediately
+	ended() <-chan struct{} // closed when the link has ended
+	reason() error          // why the link ended
 }
 
-// follower keeps the links of a session: one to each node that leads, or one to a server that is in no cluster. One goroutine, the keeper,
-// changes them. It reopens broken links until the session ends.
+// follower owns the links of a session: one to each node that leads, or one to a server without a
+// cluster. Only the keeper goroutine changes them. It reopens broken links until the session ends.
 type follower[L linked] struct {
 	client *Client
 	ctx    context.Context // the session's
 	cancel context.CancelFunc
-	// open opens a link to one of the nodes that lead; ctx is the link's.
+	// open opens a link to one of the nodes that lead. ctx bounds the link's life.
 	open func(ctx context.Context, to leader, all []leader) (L, error)
-	// balance is called after each change, and regularly while it returns true. It may make a link leave. May be nil.
+	// balance is called after each change, and regularly while it returns true. It may retire a
+	// link. May be nil.
 	balance func(all []leader, links []L) (again bool)
-	// starved is called each time that there was no link for the retry time. May be nil.
+	// starved is called whenever no link was open for the retry time. May be nil.
 	starved func(error)
 	// ended is called when the session ends without having been closed. May be nil.
 	ended func(error)
 
-	links  atomic.Pointer[[]L] // where calls go; the list is not changed
+	links  atomic.Pointer[[]L] // the links for calls; the list is immutable
 	turn   atomic.Uint32
 	wake   chan struct{} // has an element when a link has ended
 	stop   chan struct{} // closed when the session is closed
@@ -48,24 +49,23 @@ type follower[L linked] struct {
 	once   sync.Once
 
 	mu      sync.Mutex
-	changed chan struct{} // closed, and replaced, when links change
+	changed chan struct{} // closed and replaced when links change
 	lastErr error         // of the keeper
 	err     error         // why the session ended; set before over is closed
 
-	// The keeper's.
+	// Owned by the keeper.
 	unwatch   func() // ends the watch of the routes; nil without one
 	leaving   []L
 	opening   []leader
 	opened    chan opened[L]
-	began     bool // there was a link
+	began     bool // a link was open
 	pace      pace
-	stale     bool // ask for the routes again
+	stale     bool // the routes must be requested again
 	lastErrAt time.Time
 	notBefore time.Time // of the next try
 	since     time.Time // when the last link ended; zero while there is a link
 }
 
-// opened is the result of opening a link.
 type opened[L linked] struct {
 	to   leader
 	link L
@@ -83,8 +83,8 @@ func newFollower[L linked](ctx context.Context, c *Client) *follower[L] {
 	return f
 }
 
-// start opens the first links. It returns an error if the session ended, or if no link opened within the retry time and at least one try
-// failed.
+// start opens the first links. It returns an error if the session ended, or if no link opened
+// within the retry time and at least one try failed.
 func (f *follower[L]) start() error {
 	go f.keep()
 	first := time.NewTimer(f.client.retryMax)
@@ -99,7 +99,8 @@ func (f *follower[L]) start() error {
 		case <-changed:
 		case <-f.over:
 			err := f.why()
-			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // which says nothing of what kept the links from opening
+			// The error does not tell why the links did not open.
+			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 				err = fmt.Errorf("%w; the last try: %w", err, f.problem())
 			}
 			return err
@@ -120,7 +121,7 @@ func (f *follower[L]) current() ([]L, <-chan struct{}) {
 	return *f.links.Load(), f.changed
 }
 
-// pick returns the link that a call goes to: each link in turn.
+// pick returns the link for a call, in turn.
 func (f *follower[L]) pick() (l L, ok bool) {
 	links := *f.links.Load()
 	switch len(links) {
@@ -142,7 +143,8 @@ func (f *follower[L]) closing() bool {
 	}
 }
 
-// toward returns the link to an address as a server names it; without an address, the next link.
+// toward returns the link to a node by the address in a server's refusal; without an address, the
+// next link.
 func (f *follower[L]) toward(address string) (l L, ok bool) {
 	if address == "" {
 		return f.pick()
@@ -155,10 +157,10 @@ func (f *follower[L]) toward(address string) (l L, ok bool) {
 	return l, false
 }
 
-// linkEnded tells the keeper that a link has ended.
+// linkEnded wakes the keeper after a link has ended.
 func (f *follower[L]) linkEnded() { signal.Send(f.wake) }
 
-// publish changes where calls go.
+// publish replaces the links for calls.
 func (f *follower[L]) publish(links []L) {
 	if len(links) == 0 && f.since.IsZero() {
 		f.since = time.Now()
@@ -172,12 +174,13 @@ func (f *follower[L]) publish(links []L) {
 	f.changed = make(chan struct{})
 }
 
-// problem returns the follower's last error. If there was no error yet, problem returns one that says that no leader is known.
+// problem returns the follower's last error. Before the first error, it returns one about the missing
+// leader.
 func (f *follower[L]) problem() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.lastErr == nil {
-		return errors.New("no node is known to lead")
+		return errors.New("no leader is known")
 	}
 	return f.lastErr
 }
@@ -189,7 +192,7 @@ func (f *follower[L]) why() error {
 	return f.err
 }
 
-// keep is the keeper: it returns when the session ends.
+// keep is the keeper goroutine. It returns when the session ends.
 func (f *follower[L]) keep() {
 	if len(f.client.seeds) > 1 {
 		f.unwatch = f.client.routing.follow()
@@ -216,7 +219,7 @@ func (f *follower[L]) keep() {
 		case <-f.stop:
 			end = ErrClosed
 		case <-f.wake:
-		case <-routes: // a node said that they changed: no further question and no pause are needed
+		case <-routes: // a node announced the change: neither a request nor a pause is needed
 			f.stale, f.notBefore, f.pace.wait = false, time.Time{}, 0
 		case o := <-f.opened:
 			f.take(o)
@@ -226,7 +229,7 @@ func (f *follower[L]) keep() {
 	f.finish(end)
 }
 
-// close ends the session once the calls under way have ended; when ctx ends first, at once.
+// close ends the session after its active calls; if ctx ends first, immediately.
 func (f *follower[L]) close(ctx context.Context) error {
 	f.markClosing()
 	select {
@@ -239,13 +242,13 @@ func (f *follower[L]) close(ctx context.Context) error {
 	}
 }
 
-// markClosing lets closing return true, and the keeper end the session.
+// markClosing makes closing return true, and the keeper end the session.
 func (f *follower[L]) markClosing() { f.once.Do(func() { close(f.stop) }) }
 
-// broke reports whether a session that has ended was not closed.
+// broke reports whether the session ended without having been closed.
 func (f *follower[L]) broke() bool { return !errors.Is(f.why(), ErrClosed) }
 
-// finish ends the session: after the calls under way if it was closed, and at once otherwise.
+// finish ends the session: after its active calls if it was closed, otherwise immediately.
 func (f *follower[L]) finish(end error) {
 	f.leaving = append(f.leaving, *f.links.Load()...)
 	f.publish(nil)
@@ -276,8 +279,8 @@ func (f *follower[L]) finish(end error) {
 	close(f.over)
 }
 
-// maintain removes ended links and opens missing ones. It returns after what time to call it again at the latest. An error ends the
-// session.
+// maintain removes ended links and opens missing ones. It returns the longest time until the next
+// call of maintain. An error ends the session.
 func (f *follower[L]) maintain() (time.Duration, error) {
 	if f.client.isClosed() {
 		return 0, errors.New("the client was closed before the session")
@@ -323,24 +326,27 @@ func hasEnded[L linked](l L) bool {
 	}
 }
 
-// maintainLinks opens the missing links and retires those to nodes that lead nothing. It returns what maintain does.
+// maintainLinks opens missing links and retires those to nodes that no longer lead. It returns the
+// results of maintain.
 func (f *follower[L]) maintainLinks(links []L) (time.Duration, error) {
 	t, _ := f.client.routing.current()
 	if f.stale || t == nil || !t.complete() {
 		asked, err := f.client.routing.ask(f.ctx)
-		if err != nil && isFinal(err) && len(f.client.seeds) == 1 { // the stream says whether the session is refused too
+		// The stream will show whether the session is refused too.
+		if err != nil && isFinal(err) && len(f.client.seeds) == 1 {
 			asked, err = &table{alone: true, leaders: []leader{{address: f.client.seeds[0]}}}, nil
 		}
 		if err != nil {
 			f.noteError(err)
-			if isHandshakeRefused(err) && !f.began { // later, a server that had a good certificate may get one again
+			// Later, a server that had a valid certificate may get one again.
+			if isHandshakeRefused(err) && !f.began {
 				return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
 			}
 			return max(time.Millisecond, time.Until(f.notBefore)), nil
 		}
 		t, f.stale = asked, false
 	}
-	if !t.alone && f.unwatch == nil { // a server that is in no cluster has no other routes
+	if !t.alone && f.unwatch == nil { // a server without a cluster has no other routes
 		f.unwatch = f.client.routing.follow()
 	}
 	all := t.nodes()
@@ -362,10 +368,10 @@ func (f *follower[L]) maintainLinks(links []L) (time.Duration, error) {
 	case again:
 		return f.client.timing.balanceEvery, nil
 	}
-	return time.Hour, nil // an event comes before, or nothing needs to be done
+	return time.Hour, nil // an event comes first, or there is nothing to do
 }
 
-// missing returns the nodes that lead and have no link, neither open nor opening.
+// missing returns the nodes that lead and have no link that is open or opening.
 func (f *follower[L]) missing(all []leader, links []L) (out []leader) {
 	for _, to := range all {
 		at := func(l L) bool { return l.node().same(to) }
@@ -376,7 +382,7 @@ func (f *follower[L]) missing(all []leader, links []L) (out []leader) {
 	return out
 }
 
-// drop retires the links to nodes that lead nothing any more, once there is a link to a node that leads.
+// drop retires the links to nodes that no longer lead, once there is a link to a node that leads.
 func (f *follower[L]) drop(all []leader, links []L) {
 	wanted := func(l L) bool { return slices.ContainsFunc(all, l.node().same) }
 	if !slices.ContainsFunc(links, wanted) {
@@ -389,7 +395,7 @@ func (f *follower[L]) drop(all []leader, links []L) {
 	}
 }
 
-// retire closes a link after the calls under way; no further calls go to the link.
+// retire closes a link after its active calls, and gives it no further calls.
 func (f *follower[L]) retire(l L) {
 	f.publish(slices.DeleteFunc(slices.Clone(*f.links.Load()), func(o L) bool { return o == l }))
 	f.leaving = append(f.leaving, l)
@@ -397,7 +403,7 @@ func (f *follower[L]) retire(l L) {
 	time.AfterFunc(f.client.timing.leaveMax, l.cut)
 }
 
-// take adds a link that was opened, or notes why it could not be opened.
+// take adds an opened link, or records why it could not be opened.
 func (f *follower[L]) take(o opened[L]) {
 	f.opening = slices.DeleteFunc(f.opening, o.to.same)
 	if o.err != nil {
@@ -408,8 +414,8 @@ func (f *follower[L]) take(o opened[L]) {
 	f.publish(append(slices.Clone(*f.links.Load()), o.link))
 }
 
-// noteError records an error of a link. The keeper asks for the routes again: at once if there was no error for some time, and after
-// growing pauses otherwise.
+// noteError records an error of a link and makes the keeper request the routes again: immediately
+// if there was no error for some time, otherwise after growing pauses.
 func (f *follower[L]) noteError(err error) {
 	f.mu.Lock()
 	if f.lastErr == nil {

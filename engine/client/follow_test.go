@@ -17,7 +17,8 @@ import (
 )
 
 func TestAProducerFollowsTheLeader(t *testing.T) {
-	for _, dialed := range [][]int{nil, {2}} { // all addresses, or that of a node which does not lead
+	// All addresses, or that of a node that does not lead.
+	for _, dialed := range [][]int{nil, {2}} {
 		ctx := bounded(t)
 		c := running(t, 3, 1)
 		p, err := c.client(t, dialed).Producer(ctx, "")
@@ -27,13 +28,14 @@ func TestAProducerFollowsTheLeader(t *testing.T) {
 			if i%3 == 1 {
 				c.lead(i/3%3, 0)
 			}
-			if i == 10 { // who leads dies
+			if i == 10 { // the leader dies
 				c.nodes[0].kill()
 				c.lead(1, 0)
 			}
 			name := fmt.Sprintf("%02d", i)
 			id, err := p.Enqueue(ctx, Task{Queue: "q", Payload: []byte(name)})
-			if i == 10 && errors.Is(err, ErrUnknownOutcome) { // it went to the dead node, before the client saw the end of the connection
+			// The call went to the dead node before the client noticed the end of the connection.
+			if i == 10 && errors.Is(err, ErrUnknownOutcome) {
 				id, err = p.Enqueue(ctx, Task{Queue: "q", Payload: []byte(name)})
 			}
 			require.NoError(t, err)
@@ -73,12 +75,12 @@ func TestAWorkerFollowsTheLeader(t *testing.T) {
 		require.NoError(t, p.Close(ctx))
 		for _, s := range c.stored {
 			assert.Equal(t, 1, s.completed)
-			assert.Equal(t, 1, s.times, "the lease went on")
+			assert.Equal(t, 1, s.times, "the lease continued")
 		}
 	}
 }
 
-// once lets one fault happen to the next frame, of those that settle or of those that do not.
+// once injects one fault into the next frame that settles, or that does not settle.
 func (c *cluster) once(f fault, settles bool) {
 	c.change(func() {
 		c.fault = func(_ int, s bool) fault {
@@ -91,7 +93,8 @@ func (c *cluster) once(f fault, settles bool) {
 	})
 }
 
-// TestWhatAFaultMeansForAnEnqueue tries each fault on a task with a key, on one without, and on one that is given one.
+// TestWhatAFaultMeansForAnEnqueue tries each fault on a task with a key, one without, and one with
+// a generated key.
 func TestWhatAFaultMeansForAnEnqueue(t *testing.T) {
 	for f := noFault; f < faults; f++ {
 		for _, given := range []string{"", "key", "session"} {
@@ -123,14 +126,15 @@ func TestWhatAFaultMeansForAnEnqueue(t *testing.T) {
 					assert.Equal(t, 1, stored)
 				}
 				_, err = p.Enqueue(ctx, Task{Queue: "q"})
-				require.NoError(t, err, "the session goes on")
+				require.NoError(t, err, "the session continues")
 				require.NoError(t, p.Close(ctx))
 			})
 		}
 	}
 }
 
-// TestWhatWasNotSentIsSentAgain whether it has a key or not: calls that waited for room on a link that broke.
+// TestWhatWasNotSentIsSentAgain checks calls, with and without keys, that waited for room on a link
+// that broke.
 func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 	const calls = 20
 	ctx := bounded(t)
@@ -147,7 +151,7 @@ func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 			_, err := p.Enqueue(ctx, Task{Queue: "q"})
 			failed <- err
 		}()
-		require.Eventually(t, func() bool { // one frame after the other, and then calls that wait
+		require.Eventually(t, func() bool { // one frame after another, and then calls that wait
 			l.batcher.mu.Lock()
 			defer l.batcher.mu.Unlock()
 			return len(l.batcher.frames) == min(i+1, sent) && len(l.batcher.waiting) == max(0, i+1-sent)
@@ -162,14 +166,15 @@ func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 			unknown++
 		}
 	}
-	assert.Equal(t, sent, unknown, "what was sent, and nothing else")
+	assert.Equal(t, sent, unknown, "exactly the sent tasks")
 	assert.Len(t, c.stored, calls-sent)
 	require.NoError(t, p.Close(ctx))
 }
 
 func TestWhatAFaultMeansForASettlement(t *testing.T) {
 	for f := noFault; f < faults; f++ {
-		for _, lease := range []time.Duration{time.Hour, -time.Hour} { // the end of the lease by the server's clock, which differs
+		// The end of the lease by the server's clock, which differs.
+		for _, lease := range []time.Duration{time.Hour, -time.Hour} {
 			t.Run(fmt.Sprintf("%d %v", f, lease), func(t *testing.T) {
 				ctx := bounded(t)
 				c := running(t, 2, 1)
@@ -184,12 +189,12 @@ func TestWhatAFaultMeansForASettlement(t *testing.T) {
 				if errs, err := w.CompleteBatch(ctx, []*queuepb.Task{task}); f != noFault && f.takesEffect() {
 					require.ErrorIs(t, errors.Join(append(errs, err)...), ErrUnknownOutcome, "the server has confirmed nothing")
 					var refused *Error
-					assert.False(t, errors.As(err, &refused), "it is no refusal")
+					assert.False(t, errors.As(err, &refused), "the error is not a refusal")
 				} else {
 					require.NoError(t, err)
 					require.Nil(t, errs)
 				}
-				require.ErrorIs(t, w.Complete(ctx, task), ErrStaleToken, "a refusal at the first try is one")
+				require.ErrorIs(t, w.Complete(ctx, task), ErrStaleToken, "a refusal at the first try remains a refusal")
 				_, err = w.Receive(ctx)
 				require.NoError(t, err, "its slot is free")
 				assert.Equal(t, 1, c.stored[0].completed)
@@ -199,7 +204,7 @@ func TestWhatAFaultMeansForASettlement(t *testing.T) {
 	}
 }
 
-// add stores tasks, on one shard after the other.
+// add stores tasks on the shards in turn.
 func (c *cluster) add(n int) {
 	c.change(func() {
 		for range n {
@@ -209,7 +214,8 @@ func (c *cluster) add(n int) {
 	})
 }
 
-// TestARepeatedExtensionIsNoEnd: only what ends a lease can explain that it has ended.
+// TestARepeatedExtensionIsNoEnd checks that a repeated extension of an ended lease is refused as
+// stale, and not as an unknown outcome: an extension ends no lease.
 func TestARepeatedExtensionIsNoEnd(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 2, 1)
@@ -226,7 +232,8 @@ func TestARepeatedExtensionIsNoEnd(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// TestBatchesGoToAllThatLead in turn, and a task of a shard that is led elsewhere goes there.
+// TestBatchesGoToAllThatLead checks that batches go to the leaders in turn, and that tasks of
+// shards led elsewhere are sent there.
 func TestBatchesGoToAllThatLead(t *testing.T) {
 	const n = 60
 	ctx := bounded(t)
@@ -259,14 +266,15 @@ func TestBatchesGoToAllThatLead(t *testing.T) {
 	}
 }
 
-// TestATaskGoesOnWhenItsShardIsLedByNobodyTheClientReaches: any node forwards a unary call.
+// TestWhatNoLinkLeadsToGoesPlainly checks that a task whose shard's leader has no link is sent by a
+// unary call, which any node forwards.
 func TestWhatNoLinkLeadsToGoesPlainly(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 2, 2)
 	client := c.client(t, []int{0}, hasty)
 	p, err := client.Producer(ctx, "")
 	require.NoError(t, err)
-	c.change(func() { // the other node leads, but nobody says where it is
+	c.change(func() { // the other node leads, but its address is unknown
 		c.leaders[1] = 1
 		for _, n := range c.nodes {
 			n.lies = []int{0, -1}
@@ -298,7 +306,7 @@ func TestACallWithoutALeaderEndsInTime(t *testing.T) {
 	c.lead(-1, 0)
 	_, err = p.Enqueue(ctx, Task{Queue: "q"})
 	require.ErrorIs(t, err, ErrUnavailable)
-	require.NotErrorIs(t, err, ErrUnknownOutcome, "it was stored nowhere")
+	require.NotErrorIs(t, err, ErrUnknownOutcome, "no node stored the task")
 	_, err = w.Receive(ctx)
 	require.ErrorIs(t, err, ErrUnavailable)
 	c.lead(0, 0)
@@ -320,7 +328,7 @@ func TestACallWithoutALeaderEndsInTime(t *testing.T) {
 		_, _, err = p.EnqueueBatch(ctx, make([]Task, 3))
 		require.ErrorIs(t, err, ErrUnavailable)
 		return strings.Contains(err.Error(), "127.0.0.1:")
-	}, patience, time.Millisecond, "it says who was asked")
+	}, patience, time.Millisecond, "the error names the nodes asked")
 	_, err = client.Producer(ctx, "")
 	require.ErrorIs(t, err, ErrUnavailable)
 	_, err = client.Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 1})
@@ -330,7 +338,7 @@ func TestACallWithoutALeaderEndsInTime(t *testing.T) {
 	_, err = p.Enqueue(gone, Task{Queue: "q"})
 	require.ErrorIs(t, err, context.Canceled)
 
-	c.nodes[1].start() // and they are there again
+	c.nodes[1].start() // the nodes run again
 	c.lead(1, 0)
 	require.Eventually(t, func() bool { _, err := p.Enqueue(ctx, Task{Queue: "q"}); return err == nil }, patience, time.Millisecond)
 	require.Eventually(t, func() bool { _, err := w.Receive(ctx); return err == nil }, patience, time.Millisecond)
@@ -338,7 +346,8 @@ func TestACallWithoutALeaderEndsInTime(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// TestALeaderThatHangsIsLeft once the others say that another one leads: calls that wait for it are made again.
+// TestALeaderThatHangsIsLeft checks that calls waiting for a hanging leader are repeated once the
+// other nodes name another leader.
 func TestALeaderThatHangsIsLeft(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 3, 1)
@@ -358,7 +367,7 @@ func TestALeaderThatHangsIsLeft(t *testing.T) {
 	})
 	calls.Go(func() {
 		_, err := p.Enqueue(ctx, Task{Queue: "q"})
-		if err != nil { // it went to the one that hangs
+		if err != nil { // the call went to the hanging node
 			assert.ErrorIs(t, err, ErrUnknownOutcome)
 		}
 	})
@@ -374,7 +383,8 @@ func TestALeaderThatHangsIsLeft(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// TestANodeThatLostTouchIsNotBelieved: it says that it leads, and the others that one of them does.
+// TestANodeThatLostTouchIsNotBelieved has a node claim to lead while the other nodes name another
+// leader.
 func TestANodeThatLostTouchIsNotBelieved(t *testing.T) {
 	says := func(routes ...*queuepb.Route) *queuepb.GetRoutesResponse {
 		return &queuepb.GetRoutesResponse{Routes: routes}
@@ -386,14 +396,14 @@ func TestANodeThatLostTouchIsNotBelieved(t *testing.T) {
 	stale, follower, leads := answer{p(0), routes(0, true)}, answer{p(1), routes(2, false)}, answer{p(2), routes(2, true)}
 	for _, answers := range [][]answer{{stale, follower, leads}, {leads, stale, follower}, {follower, leads}, {stale, leads, follower}} {
 		got := count(answers, nil)
-		assert.Equal(t, []leader{{node: "n2", address: "p2", named: "a2"}}, got.leaders, "reached as it was asked")
+		assert.Equal(t, []leader{{node: "n2", address: "p2", named: "a2"}}, got.leaders, "the leader has the address that answered")
 		assert.True(t, got.complete())
 		assert.False(t, got.alone)
 	}
 	assert.Equal(t, []leader{{node: "n0", address: "p0", named: "a0"}}, count([]answer{stale}, nil).leaders)
 	assert.Equal(t, []leader{{node: "n2", address: "a2", named: "a2"}}, count([]answer{follower}, nil).leaders)
 	again := count([]answer{stale, leads}, &table{leaders: []leader{{node: "n2"}}})
-	assert.Equal(t, "n2", again.leaders[0].node, "of two that say so, the one that did")
+	assert.Equal(t, "n2", again.leaders[0].node, "of two claims, the earlier leader's is kept")
 	nobody := count([]answer{{p(0), says(&queuepb.Route{}, &queuepb.Route{Node: "n1"})}}, nil)
 	assert.Equal(t, []leader{{}, {}}, nobody.leaders)
 	assert.False(t, nobody.complete())
@@ -403,7 +413,7 @@ func TestANodeThatLostTouchIsNotBelieved(t *testing.T) {
 	assert.Equal(t, []leader{{address: "p0"}}, alone.nodes())
 }
 
-// A node that was elected and has not begun to serve the shard is named by the others before it names itself.
+// An elected node that does not serve the shard yet is named by the others before it names itself.
 func TestANodeThatDoesNotServeItsShardYetIsNotUsed(t *testing.T) {
 	says := func(node, leader string, here bool) answer {
 		r := &queuepb.Route{Node: leader, Here: here}
@@ -416,10 +426,11 @@ func TestANodeThatDoesNotServeItsShardYetIsNotUsed(t *testing.T) {
 	assert.False(t, count(before, nil).complete())
 	begun := append([]answer{says("n0", "n0", true)}, before[1:]...)
 	assert.Equal(t, []leader{{node: "n0", address: "at-n0", named: "at-n0"}}, count(begun, nil).leaders)
-	assert.Equal(t, "n0", count(before[1:], nil).leaders[0].node, "the node itself gave no answer")
+	assert.Equal(t, "n0", count(before[1:], nil).leaders[0].node, "the node did not answer itself")
 }
 
-// The nodes say who leads from now on. Neither a pause after an error nor the next question is waited for.
+// The nodes announce the new leader. The client waits neither for a pause after an error nor for
+// its next request.
 func TestTheNodesSayAtOnceWhoLeads(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 3, 1)
@@ -430,7 +441,8 @@ func TestTheNodesSayAtOnceWhoLeads(t *testing.T) {
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return c.watchers.Load() == 3 }, patience, time.Millisecond, "each node is watched")
 	c.nodes[0].kill()
-	require.Eventually(t, func() bool { // the others still name it: the session has tried, and pauses
+	// The others still name the node: the session has tried, and pauses.
+	require.Eventually(t, func() bool {
 		return strings.Contains(p.links.problem().Error(), "connection refused")
 	}, patience, time.Millisecond)
 	c.lead(1, 0)
@@ -475,12 +487,13 @@ func TestTheEndOfASessionsContextEndsItsLinks(t *testing.T) {
 	require.Eventually(t, func() bool { _, err = p.Enqueue(ctx, Task{Queue: "q"}); return err != nil }, patience, time.Millisecond)
 	require.Eventually(t, func() bool { _, err = p.Enqueue(ctx, Task{Queue: "q"}); return errors.Is(err, ErrUnavailable) }, patience, time.Millisecond)
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, ErrUnknownOutcome, "it was never sent")
+	require.NotErrorIs(t, err, ErrUnknownOutcome, "the call was never sent")
 	require.NoError(t, p.Close(ctx))
 	require.NoError(t, w.Close(ctx))
 }
 
-// TestCloseDoesNotWaitForANodeThatHangs beyond its context.
+// TestCloseDoesNotWaitForANodeThatHangs checks that Close with a hanging node ends with its
+// context.
 func TestCloseDoesNotWaitForANodeThatHangs(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 1, 1)
@@ -500,7 +513,8 @@ func TestCloseDoesNotWaitForANodeThatHangs(t *testing.T) {
 	require.True(t, errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrClosed), "%v", err)
 }
 
-// TestWhatIsGoneIsForgotten: connections to addresses that the cluster named once are not kept for ever.
+// TestWhatIsGoneIsForgotten checks that connections to addresses that the cluster no longer names
+// are closed.
 func TestWhatIsGoneIsForgotten(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 3, 1)
@@ -526,11 +540,12 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	require.NoError(t, p.Close(ctx))
 }
 
-// A few answers in a row are followed by the next question at once, many by one question in watchEvery.
+// A few consecutive answers are each followed by the next request immediately, many by one request
+// per watchEvery.
 func TestAnswersInARowAreFollowedAtOnce(t *testing.T) {
 	var p watchPace
 	now := time.Unix(1_000, 0)
-	for range 3 { // after a calm time all over again
+	for range 3 { // the allowance is restored after a calm time
 		for i := range 10 {
 			want := max(0, time.Duration(i+2-watchAtOnce)*watchEvery)
 			require.Equal(t, want, max(0, p.rest(now)), "answer %d", i)
@@ -538,13 +553,14 @@ func TestAnswersInARowAreFollowedAtOnce(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 	p = watchPace{}
-	for range 50 { // a pause after each answer, as long as it asks for
+	for range 50 { // a pause after each answer, as long as rest requires
 		now = now.Add(max(0, p.rest(now)))
 	}
 	require.Equal(t, time.Unix(1_003, 0).Add((50+1-watchAtOnce)*watchEvery), now)
 }
 
-// A session that its context ended before it opened says what kept it from opening.
+// If a session's context ends before the session opens, the error has the cause that kept it from
+// opening.
 func TestASessionThatNeverOpensSaysWhy(t *testing.T) {
 	c := running(t, 3, 1)
 	client := c.client(t, nil)

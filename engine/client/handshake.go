@@ -15,9 +15,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A call waits for a server that restarts, but waiting does not help if the server's certificate does not verify, or if the server
-// refuses this client's certificate. gRPC reports both as Unavailable, and keeps only the text of the cause. The credentials therefore
-// record the cause, and the peer recognises it in the errors of its calls.
+// A call waits for a server that restarts. Waiting does not help if the server's certificate does
+// not verify, or if the server refuses the client's certificate. gRPC reports both as Unavailable,
+// with only the text of the cause. The credentials therefore record the cause, and the peer
+// recognizes it in the errors of its calls.
 
 // handshakeError is the error of a call to a peer if either side refused the TLS handshake.
 type handshakeError struct{ cause error }
@@ -33,7 +34,7 @@ func isHandshakeRefused(err error) bool {
 // handshakes records the last handshake with a peer that either side refused.
 type handshakes struct{ refused atomic.Pointer[error] }
 
-// failed records an error of a handshake, unless the connection only broke.
+// failed records a handshake error, unless the connection just broke.
 func (h *handshakes) failed(err error) {
 	var unverified *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError // the server does not use TLS
@@ -52,14 +53,14 @@ func (h *handshakes) explain(err error) error {
 	if cause == nil {
 		return err
 	}
-	quoted := strconv.Quote((*cause).Error()) // as gRPC writes it
+	quoted := strconv.Quote((*cause).Error()) // in gRPC's form
 	if strings.Contains(err.Error(), quoted[1:len(quoted)-1]) {
 		return &handshakeError{cause: err}
 	}
 	return err
 }
 
-// tlsOption is WithTLS. gRPC accepts it too.
+// tlsOption is the option of WithTLS, which gRPC accepts too.
 type tlsOption struct {
 	grpc.DialOption
 
@@ -92,8 +93,8 @@ func (c recordingCredentials) Clone() credentials.TransportCredentials {
 	return recordingCredentials{c.TransportCredentials.Clone(), c.handshakes}
 }
 
-// recordingConn records the error of its first read. In TLS 1.3 the client's handshake ends before the server checks the client's
-// certificate, so that this read returns the server's refusal.
+// recordingConn records the error of its first read. In TLS 1.3 the client's handshake ends before
+// the server checks the client's certificate, so the first read returns the server's refusal.
 type recordingConn struct {
 	net.Conn
 

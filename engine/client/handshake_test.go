@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// secured is a CA, and the files of a server's certificate that it issued.
+// secured is a CA and the files of a server certificate that it issued.
 type secured struct {
 	dir   string
 	files node.TLS
@@ -33,7 +33,7 @@ func newSecured(t *testing.T) secured {
 	return secured{dir, node.TLS{CertFile: filepath.Join(dir, certs.CertFile), KeyFile: filepath.Join(dir, certs.KeyFile)}}
 }
 
-// trusting is the option of a client that trusts the CA.
+// trusting returns the option of a client that trusts the CA.
 func (s secured) trusting(t *testing.T) grpc.DialOption {
 	t.Helper()
 	c, err := certs.Load(s.dir, "server")
@@ -41,7 +41,8 @@ func (s secured) trusting(t *testing.T) grpc.DialOption {
 	return client.WithTLS(&tls.Config{RootCAs: c.CA, ServerName: "server"})
 }
 
-// Calls and sessions do not wait for a server if the TLS handshake with it is refused.
+// Calls and sessions do not wait for a server that refuses the TLS handshake, or whose handshake
+// the client refuses.
 func TestARefusedHandshakeEndsCallsAtOnce(t *testing.T) {
 	issued, other := newSecured(t), newSecured(t)
 	mutual := issued.files
@@ -71,7 +72,7 @@ func TestARefusedHandshakeEndsCallsAtOnce(t *testing.T) {
 	}
 }
 
-// A node whose certificate does not verify is no reason to refuse the others.
+// A node with an unverifiable certificate does not prevent calls at the other nodes.
 func TestARefusedHandshakeIsOfOneNode(t *testing.T) {
 	ctx := bounded(t)
 	issued, other := newSecured(t), newSecured(t)
@@ -101,7 +102,7 @@ func TestARefusedHandshakeIsOfOneNode(t *testing.T) {
 	}
 }
 
-// A session outlives a certificate that does not verify: the server may get a good one again.
+// A session survives an unverifiable certificate: the server may get a valid one again.
 func TestASessionOutlivesABadCertificate(t *testing.T) {
 	ctx := bounded(t)
 	issued, other := newSecured(t), newSecured(t)

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// leaseSet is the set of leases that occupy a worker's slots, each with its link. It uses open addressing with linear probing, since
-// each task needs two look-ups. A task that was leased twice, because its first lease expired, is in the set twice, with two tokens;
-// two tasks of different shards may have the same token.
+// leaseSet is the set of leases that occupy a worker's slots, with their links. It uses open
+// addressing with linear probing, since each task needs two look-ups. A task that was leased twice,
+// because its first lease expired, is in the set with two tokens; two tasks of different shards may
+// have the same token.
 type leaseSet struct {
 	mu      sync.Mutex
-	entries []lease // a power of two of them, at most half of them used
+	entries []lease // the length is a power of two; at most half is used
 	count   int
 }
 
@@ -22,22 +23,21 @@ type lease struct {
 	until time.Duration // when the lease expires, by the session's clock; 0 if unknown
 }
 
-// over reports whether the lease has expired.
 func (l *lease) over(now time.Duration) bool { return l.used && l.until != 0 && l.until <= now }
 
 const heldMin = 64
 
-// slot returns where the search for a lease starts.
+// slot returns the index at which the search for a lease starts.
 func (h *leaseSet) slot(id string, token uint64) int {
 	x := token
-	for i := max(0, len(id)-8); i < len(id); i++ { // neighbouring ids differ in their ends
+	for i := max(0, len(id)-8); i < len(id); i++ { // consecutive ids differ at the end
 		x = x<<8 ^ x>>56 ^ uint64(id[i])
 	}
 	x *= 0x9e3779b97f4a7c15
 	return int(x >> 33 & uint64(len(h.entries)-1))
 }
 
-// put adds a lease that came from a link, and reports whether it is new. The caller holds mu.
+// put adds a lease from a link, and reports whether it is new. The caller must hold mu.
 func (h *leaseSet) put(id string, token uint64, from *workLink, until time.Duration) bool {
 	if 2*(h.count+1) > len(h.entries) {
 		h.grow()
@@ -68,7 +68,7 @@ func (h *leaseSet) insert(l lease) bool {
 	return true
 }
 
-// find returns the place of a lease, or -1.
+// find returns the index of a lease, or -1.
 func (h *leaseSet) find(id string, token uint64) int {
 	if h.count == 0 {
 		return -1
@@ -84,7 +84,7 @@ func (h *leaseSet) find(id string, token uint64) int {
 	return i
 }
 
-// origin returns the link that a lease came from, or nil if it is not in. The caller holds mu.
+// origin returns the link of a lease, or nil if the lease is absent. The caller must hold mu.
 func (h *leaseSet) origin(id string, token uint64) *workLink {
 	if i := h.find(id, token); i >= 0 {
 		return h.entries[i].from
@@ -92,7 +92,7 @@ func (h *leaseSet) origin(id string, token uint64) *workLink {
 	return nil
 }
 
-// remove removes a lease, and returns the link that it came from and whether it was in. The caller holds mu.
+// remove removes a lease, and returns its link and whether it was present. The caller must hold mu.
 func (h *leaseSet) remove(id string, token uint64) (from *workLink, was bool) {
 	i := h.find(id, token)
 	if i < 0 {

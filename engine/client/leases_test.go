@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestHeldIsASet compares it with a map, with ids and tokens that often meet in the same place.
+// TestHeldIsASet compares the set with a map, with ids and tokens that often collide.
 func TestHeldIsASet(t *testing.T) {
 	type key struct {
 		id    string
@@ -36,12 +36,12 @@ func TestHeldIsASet(t *testing.T) {
 		}
 		require.Zero(r, h.count)
 		for _, e := range h.entries {
-			require.Equal(r, lease{}, e, "no id stays behind")
+			require.Equal(r, lease{}, e, "no id remains")
 		}
 	})
 }
 
-// TestShardsMayGiveTheSameToken to different tasks.
+// TestShardsMayGiveTheSameToken checks that different tasks may have the same token.
 func TestShardsMayGiveTheSameToken(t *testing.T) {
 	var h leaseSet
 	a, b := &workLink{}, &workLink{}

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// link is one stream of a session, to one node, with the calls under way.
+// link is one stream of a session to one node, with its active calls.
 type link[T any] struct {
 	to      leader
 	peer    *peer
@@ -21,7 +21,8 @@ type link[T any] struct {
 	over    chan struct{} // closed when the link has ended
 }
 
-// openLink opens a stream to a node. ctx bounds the link's life. Then the caller sets the batcher and starts the link.
+// openLink opens a stream to a node. ctx bounds the link's life. The caller must then set the
+// batcher and start the link.
 func openLink[T any, S grpc.ClientStream](ctx context.Context, c *Client, to leader, open func(context.Context, *peer) (S, error)) (*link[T], S, error) {
 	var none S
 	p, err := c.peer(to.address)
@@ -33,7 +34,7 @@ func openLink[T any, S grpc.ClientStream](ctx context.Context, c *Client, to lea
 	late := time.AfterFunc(c.timing.openMax, cancel)
 	stream, err := open(ctx, p)
 	if !late.Stop() && err == nil {
-		err = fmt.Errorf("it took longer than %v", c.timing.openMax)
+		err = fmt.Errorf("no stream within %v", c.timing.openMax)
 	}
 	if err != nil {
 		cancel()
@@ -73,7 +74,7 @@ func (l *link[T]) abandon() {
 
 func (l *link[T]) send(f *wire.Frame) error { return l.stream.SendMsg(f) }
 
-// The methods of linked.
+// Methods of linked.
 
 func (l *link[T]) node() leader           { return l.to }
 func (l *link[T]) at() string             { return l.peer.address }

@@ -12,21 +12,22 @@ import (
 	"github.com/pronybench/prony/engine/internal/busypoll"
 )
 
-// WithTLS encrypts the connection. The configuration says which servers to trust and, for mTLS, which certificate to
-// show; nil trusts the system's authorities.
+// WithTLS encrypts the connection. config has the trusted authorities and, for mTLS, the client
+// certificate; nil trusts the system's authorities.
 func WithTLS(config *tls.Config) grpc.DialOption {
 	secure := credentials.NewTLS(config)
 	return tlsOption{DialOption: grpc.WithTransportCredentials(secure), credentials: secure}
 }
 
-// WithBusyPoll makes the connection poll for a short time before its thread sleeps, unless WithTLS encrypts it. It is for a process
-// that has a processor of its own and uses only that one (GOMAXPROCS=1 on a host of several): short answers come faster, and idle
-// time costs CPU. In other processes the option has no effect.
+// WithBusyPoll makes an unencrypted connection poll for a short time before its thread sleeps. It
+// is for a process with a dedicated processor that uses only that one (GOMAXPROCS=1 on a host with
+// several): short answers arrive faster, at the cost of CPU in idle time. In other processes the
+// option has no effect.
 func WithBusyPoll() grpc.DialOption { return busyPollOption{} }
 
 type busyPollOption struct{ grpc.EmptyDialOption }
 
-// plainCredentials returns the credentials of a connection that is not encrypted.
+// plainCredentials returns the credentials of an unencrypted connection.
 func plainCredentials(options []grpc.DialOption) credentials.TransportCredentials {
 	for _, o := range options {
 		if _, ok := o.(busyPollOption); ok {
@@ -36,7 +37,8 @@ func plainCredentials(options []grpc.DialOption) credentials.TransportCredential
 	return insecure.NewCredentials()
 }
 
-// OnThisHost reports whether an address, "host:port" or "unix:/path", is certainly of this host.
+// OnThisHost reports whether an address, "host:port" or "unix:/path", certainly belongs to this
+// host.
 func OnThisHost(address string) bool {
 	if strings.HasPrefix(address, "unix:") {
 		return true

@@ -83,7 +83,7 @@ func TestATokenDoesNotLeaveTheHostUnencrypted(t *testing.T) {
 	}
 }
 
-// TestOptionsOfGRPCsOwnGoToo passes an interceptor along with a token.
+// TestOptionsOfGRPCsOwnGoToo passes an interceptor together with a token.
 func TestOptionsOfGRPCsOwnGoToo(t *testing.T) {
 	seen := make(chan []string, 1)
 	f := &fake{produce: func(s produceServer) error {

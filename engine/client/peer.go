@@ -11,14 +11,13 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// peer is an address and the connection to it.
 type peer struct {
 	address    string
 	conn       *grpc.ClientConn
 	handshakes handshakes
 	api        queuepb.QueueServiceClient
 	seed       bool
-	alone      []*peer      // the peer itself
+	alone      []*peer      // a slice of only this peer
 	inUse      atomic.Int32 // by links and calls
 }
 
@@ -51,7 +50,7 @@ func (c *Client) peer(address string) (*peer, error) {
 		return c.peers[i], nil
 	}
 	if len(c.peers) >= peersMax {
-		return nil, fmt.Errorf("dial %s: there are connections to %d addresses already", address, peersMax)
+		return nil, fmt.Errorf("dial %s: the client already has connections to %d addresses", address, peersMax)
 	}
 	p := &peer{address: address, seed: slices.Contains(c.seeds, address)}
 	var err error
@@ -63,14 +62,13 @@ func (c *Client) peer(address string) (*peer, error) {
 	return p, nil
 }
 
-// known returns all peers.
 func (c *Client) known() []*peer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.peers)
 }
 
-// forget closes the connections to addresses that are no seeds, are not in use and are not to be kept.
+// forget closes the connections to addresses that are neither seeds, nor in use, nor in keep.
 func (c *Client) forget(keep []leader) {
 	c.mu.Lock()
 	var gone []*peer
@@ -83,6 +81,6 @@ func (c *Client) forget(keep []leader) {
 	})
 	c.mu.Unlock()
 	for _, p := range gone {
-		_ = p.conn.Close() // no calls are under way
+		_ = p.conn.Close() // no calls are active
 	}
 }

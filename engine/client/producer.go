@@ -15,34 +15,35 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// produceFramesMax is how many frames of a producer link are under way at once. Later calls wait and go out together: each frame has fewer tasks
-// if more frames are allowed. With four, new frames arrive at the server while an earlier one waits for the disk.
+// produceFramesMax bounds the unanswered frames of a producer link. Later calls wait and share a
+// frame, so a larger bound makes frames smaller. With four, new frames arrive at the server while
+// an earlier one waits for the disk.
 const produceFramesMax = 4
 
-// Producer is a session that enqueues over a stream; in a cluster over one to each node that leads, a call to each in
-// turn. It is safe for concurrent use.
+// Producer is a session that enqueues over a stream; in a cluster, over a stream to each node that
+// leads, used in turn. It is safe for concurrent use.
 //
-// A task that was not stored, since the server stopped, did not lead or could not be reached, is sent again until the
-// call's context or the time of WithRetryMax ends. So is a task with a Key when the outcome of a try is unknown: it is
-// stored once, within the server's window of keys. A task without a Key is not: see WithIdempotency.
+// A task that was not stored because the server stopped, did not lead or could not be reached is
+// sent again until the call's context or the time of WithRetryMax ends. A task with a Key is also
+// sent again if the outcome of a try is unknown: it is stored once, within the server's window of
+// keys. A task without a Key is not: see WithIdempotency.
 //
-// Calls that follow one another keep their order in a queue that has one, whatever is sent again: a call returns only
-// when its tasks are stored. Of calls that run at the same time, and of the tasks of one batch if a part of them is
-// sent again, any may be stored first.
+// Sequential calls keep their order in an ordered queue, despite retries: a call returns only when
+// its tasks are stored. Concurrent calls, and the tasks of one batch of which a part is repeated,
+// may be stored in any order.
 type Producer struct {
 	links  *follower[*produceLink]
 	client *Client
 	tenant string
 
-	keys   string        // what the keys begin with that the session gives; "": it gives none
-	serial atomic.Uint64 // of the last one
+	keys   string        // the prefix of keys that the session generates; "" generates none
+	serial atomic.Uint64 // of the last generated key
 }
 
-// produceLink is one stream of a producer session.
 type produceLink = link[Task]
 
-// Producer opens a session for one tenant ("" means "default"). ctx bounds the session's life. It waits for the server,
-// or for a node that leads, for as long as WithRetryMax says.
+// Producer opens a session for one tenant ("" means "default"). ctx bounds the session's life.
+// Producer waits for the server, or for a node that leads, for at most the time of WithRetryMax.
 func (c *Client) Producer(ctx context.Context, tenant string) (*Producer, error) {
 	p := &Producer{client: c, tenant: tenant, links: newFollower[*produceLink](ctx, c)}
 	if c.keys {
@@ -85,9 +86,10 @@ func (p *Producer) open(ctx context.Context, to leader, _ []leader) (*produceLin
 	return l, nil
 }
 
-// Enqueue stores one task and returns its id once the server acknowledged it. The error is an *Error
-// if the server refused the task, ErrUnknownOutcome if the session broke or ctx ended first, and ErrUnavailable if the
-// task was not stored because no node could be reached in time that stores it.
+// Enqueue stores one task and returns its id once the server has acknowledged it. The error is an
+// *Error if the server refused the task, ErrUnknownOutcome if the session broke or ctx ended first,
+// and ErrUnavailable if the task was not stored because no node that stores it could be reached in
+// time.
 func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
 	if p.keys != "" && t.Key == "" {
 		t.Key = p.key()
@@ -105,7 +107,7 @@ func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
 	return p.enqueueOne(ctx, t, c, err)
 }
 
-// enqueueOne goes on after a first try; c is nil without a first try.
+// enqueueOne continues after a first try; c is nil without a first try.
 func (p *Producer) enqueueOne(ctx context.Context, t Task, c *call[Task], err error) (string, error) {
 	ids, errs, err := p.retry(ctx, []Task{t}, c, err)
 	if err != nil {
@@ -117,9 +119,9 @@ func (p *Producer) enqueueOne(ctx context.Context, t Task, c *call[Task], err er
 	return ids[0], nil
 }
 
-// EnqueueBatch stores up to 1,000 tasks, of 4 MiB together, in one frame. errs is nil if all were accepted; otherwise it has an
-// element for each task, nil where accepted. err is about all of them: ErrInvalidArgument if they could not be
-// sent, otherwise as for Enqueue.
+// EnqueueBatch stores up to 1,000 tasks, with up to 4 MiB in total, in one frame. errs is nil if
+// all were accepted; otherwise it has an element for each task, nil if accepted. err concerns all
+// tasks: ErrInvalidArgument if they could not be sent, otherwise as for Enqueue.
 func (p *Producer) EnqueueBatch(ctx context.Context, tasks []Task) (ids []string, errs []error, err error) {
 	if len(tasks) == 0 || len(tasks) > frameTasksMax {
 		return nil, nil, fmt.Errorf("tasks: %w: a batch of %d: pass 1 to %d", ErrInvalidArgument, len(tasks), frameTasksMax)
@@ -149,10 +151,10 @@ func batchOf(b *batcher[Task], tasks []Task) *call[Task] {
 	return c
 }
 
-// key returns a key that no other task has.
+// key returns a unique key.
 func (p *Producer) key() string { return p.keys + strconv.FormatUint(p.serial.Add(1), 36) }
 
-// withKeys returns the tasks with a key each. The caller's are not changed.
+// withKeys returns copies of the tasks in which each has a key.
 func (p *Producer) withKeys(tasks []Task) []Task {
 	out := make([]Task, len(tasks))
 	for i, t := range tasks {
@@ -177,7 +179,7 @@ func encodeTasks(f *wire.Frame, c *call[Task]) error {
 	return nil
 }
 
-// Close waits for the calls under way and closes the session. If ctx ends first, Close cuts the session.
+// Close waits for active calls and closes the session. If ctx ends first, Close cuts the session.
 func (p *Producer) Close(ctx context.Context) error {
 	return p.links.close(ctx)
 }

@@ -61,9 +61,9 @@ func TestARefusedTaskLeavesTheProducerAlive(t *testing.T) {
 		assert.NotEmpty(t, refused.Message)
 	}
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q\xff"})
-	require.ErrorIs(t, err, client.ErrInvalidArgument, "what is not UTF-8 can't be sent, and must not end the session")
+	require.ErrorIs(t, err, client.ErrInvalidArgument, "invalid UTF-8 can't be sent, and must not end the session")
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q", Payload: make([]byte, 20<<20)})
-	require.ErrorIs(t, err, client.ErrInvalidArgument, "what no frame carries must not end the session")
+	require.ErrorIs(t, err, client.ErrInvalidArgument, "a task too large for a frame must not end the session")
 
 	ids, errs, err := p.EnqueueBatch(ctx, []client.Task{{Queue: "q"}, {Queue: "\xff"}, {Queue: "q"}})
 	require.NoError(t, err)
@@ -107,13 +107,13 @@ func TestProducerCallsUnderWayEndWhenTheServerGoes(t *testing.T) {
 			unknown++
 			require.NotErrorIs(t, err, client.ErrUnavailable)
 		} else {
-			require.ErrorIs(t, err, client.ErrUnavailable, "it waited for its turn")
+			require.ErrorIs(t, err, client.ErrUnavailable, "the call was waiting")
 		}
 	}
 	require.Positive(t, unknown)
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
 	require.ErrorIs(t, err, client.ErrUnavailable)
-	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "it was never sent")
+	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "the call was never sent")
 	require.NoError(t, p.Close(ctx), "a session without a server can be closed")
 }
 
@@ -160,14 +160,14 @@ func TestProducerCloseWaitsForCallsUnderWay(t *testing.T) {
 		_, err := p.Enqueue(gone, client.Task{Queue: "q", Payload: []byte("p")})
 		return assert.ObjectsAreEqual(client.ErrClosed, err)
 	}, patience, time.Millisecond)
-	require.Empty(t, closed, "Close returned before the call it must wait for")
+	require.Empty(t, closed, "Close returned before the active call")
 	require.Empty(t, enqueued, "the call returned without an answer")
 	close(g.gate)
 	require.NoError(t, <-enqueued)
 	require.NoError(t, <-closed)
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("p")})
 	require.ErrorIs(t, err, client.ErrClosed)
-	require.NoError(t, p.Close(ctx), "closing twice is closing once")
+	require.NoError(t, p.Close(ctx), "a second Close has no effect")
 }
 
 func TestProducerCloseCutsTheSessionWhenItsTimeIsOver(t *testing.T) {
@@ -215,7 +215,7 @@ func TestManyCallersShareFrames(t *testing.T) {
 		tasks += len(f.GetTasks())
 	}
 	assert.Equal(t, callers*each, tasks)
-	assert.Less(t, frames, tasks/2, "callers that wait together go out together")
+	assert.Less(t, frames, tasks/2, "waiting callers share a frame")
 }
 
 func TestFramesStayBelowTheServersLimit(t *testing.T) {
@@ -249,7 +249,7 @@ func TestASessionWithoutAServerFails(t *testing.T) {
 		c := dial(t, "unix:"+t.TempDir()+"/nobody", client.WithRetryMax(most))
 		_, err := c.Producer(ctx, "")
 		require.ErrorIs(t, err, client.ErrUnavailable)
-		require.ErrorContains(t, err, "no such file", "it was tried")
+		require.ErrorContains(t, err, "no such file", "the address was tried")
 		_, err = c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 1})
 		require.ErrorIs(t, err, client.ErrUnavailable)
 	}
@@ -280,7 +280,7 @@ func TestASessionEndsWithItsClient(t *testing.T) {
 	require.ErrorContains(t, err, "the client was closed")
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
 	require.ErrorContains(t, err, "the client was closed")
-	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "it was never sent")
+	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "the call was never sent")
 }
 
 func TestTheSessionsContextEndsIt(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// freePorts returns addresses on this host that nobody listens on.
+// freePorts returns addresses on this host without a listener.
 func freePorts(t *testing.T, n int) (addresses []string) {
 	t.Helper()
 	for range n {
@@ -36,8 +36,8 @@ func freePorts(t *testing.T, n int) (addresses []string) {
 	return addresses
 }
 
-// TestARollingRestartFailsNoCall of producers and workers of a real cluster: each node is stopped in order and started
-// again while they work, and each task is completed once.
+// TestARollingRestartFailsNoCall restarts each node of a real cluster in order while producers and
+// workers run: no call fails, and each task is completed once.
 func TestARollingRestartFailsNoCall(t *testing.T) {
 	const nodes, shards, callers = 3, 2, 8
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -57,7 +57,7 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 				Cluster: cluster.Config{Node: id, Listen: ports[nodes+i], CertsDir: certs[i], Peers: peers, ElectionTimeout: cluster.ElectionTimeoutMin},
 			})
 			if err != nil && strings.Contains(err.Error(), "address already in use") {
-				return false // somebody else's outgoing connection has it for a moment
+				return false // another process's outgoing connection uses the port for a moment
 			}
 			require.NoError(t, err)
 			running[i] = n
@@ -112,21 +112,24 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 					return
 				}
 				_, twice := seen.LoadOrStore(task.GetId(), true)
-				assert.False(t, twice, "task %s came twice", task.GetId())
+				assert.False(t, twice, "task %s was delivered twice", task.GetId())
 				began := time.Now()
 				err = w.Complete(ctx, task)
 				left := time.Until(time.UnixMilli(task.GetLeaseExpiresAtMs()))
-				if errors.Is(err, client.ErrStaleToken) && left <= 0 { // a slow host: the task comes again
+				// A slow host: the task is delivered again.
+				if errors.Is(err, client.ErrStaleToken) && left <= 0 {
 					seen.Delete(task.GetId())
 					continue
 				}
-				if errors.Is(err, client.ErrUnknownOutcome) { // a slow host: the answer came too late, or an election lost it
-					seen.Delete(task.GetId()) // if the completion took no effect, the task comes again
+				// A slow host: the answer was late, or an election lost it.
+				if errors.Is(err, client.ErrUnknownOutcome) {
+					// If the completion had no effect, the task is delivered again.
+					seen.Delete(task.GetId())
 					unclear.Store(task.GetId(), true)
 					continue
 				}
 				unclear.Delete(task.GetId())
-				if !assert.NoError(t, err, "%v of its lease were left, and it took %v", left, time.Since(began)) {
+				if !assert.NoError(t, err, "%v of the lease remained, and the call took %v", left, time.Since(began)) {
 					return
 				}
 				done.Add(1)
@@ -148,7 +151,7 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 					routes, err := own.API().GetRoutes(context.Background(), &queuepb.GetRoutesRequest{})
 					t.Log(n.NodeID(), n.Addresses(), routes, err)
 				}
-				require.FailNow(t, "no task is completed any more", "%d made, %d done", made.Load(), done.Load())
+				require.FailNow(t, "no further task is completed", "%d made, %d done", made.Load(), done.Load())
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// restarted is a server in no cluster that starts again at the same address, with the same data.
+// restarted is a server without a cluster that restarts at the same address with the same data.
 type restarted struct {
 	*testing.T
 
@@ -43,7 +43,7 @@ func (r *restarted) start() {
 	require.Eventually(r, func() (ok bool) {
 		n, err := node.Open(r.config)
 		if err != nil && strings.Contains(err.Error(), "address already in use") {
-			return false // somebody else's outgoing connection has it for a moment
+			return false // another process's outgoing connection uses the port for a moment
 		}
 		require.NoError(r, err)
 		r.node = n
@@ -62,7 +62,8 @@ func (r *restarted) stop(cut bool) {
 	require.NoError(r, r.node.Shutdown(ctx))
 }
 
-// restartLoad runs producers and workers across restarts of the server. Each payload is enqueued once.
+// restartLoad runs producers and workers across restarts of the server. Each payload is enqueued
+// once.
 type restartLoad struct {
 	*testing.T
 
@@ -75,11 +76,12 @@ type restartLoad struct {
 	done     atomic.Int64
 	cut      atomic.Bool // connections were cut: the outcome of a call may be unknown
 
-	mu        sync.Mutex
-	stored    map[string]bool // payloads whose enqueue was acknowledged
-	unknown   map[string]bool // payloads whose enqueue may have taken effect
-	ids       map[string]string
-	completed map[string]bool // payloads whose completion was acknowledged, or may have taken effect
+	mu      sync.Mutex
+	stored  map[string]bool // payloads whose enqueue was acknowledged
+	unknown map[string]bool // payloads whose enqueue may have taken effect
+	ids     map[string]string
+	// Payloads whose completion was acknowledged, or may have taken effect.
+	completed map[string]bool
 }
 
 func (l *restartLoad) advanced(n *atomic.Int64) {
@@ -90,7 +92,7 @@ func (l *restartLoad) advanced(n *atomic.Int64) {
 	}
 }
 
-// produce enqueues until stop is closed. Calls of a producer of tasks with keys never fail.
+// produce enqueues until stop is closed. With keys, the producer's calls never fail.
 func (l *restartLoad) produce(name string, keys bool, stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -120,7 +122,8 @@ func (l *restartLoad) produce(name string, keys bool, stop <-chan struct{}) {
 	}
 }
 
-// work completes tasks until ctx ends. A completion may have an unknown outcome once the task's lease can have expired, or after a cut.
+// work completes tasks until ctx ends. A completion may have an unknown outcome once the task's
+// lease may have expired, or after a cut.
 func (l *restartLoad) work(ctx context.Context) {
 	for {
 		task, err := l.worker.Receive(ctx)
@@ -144,7 +147,8 @@ func (l *restartLoad) work(ctx context.Context) {
 			l.completed[payload] = true
 			l.mu.Unlock()
 			l.advanced(&l.done)
-		case errors.Is(err, client.ErrStaleToken) && expired: // a slow host: the task comes again
+		// A slow host: the task is delivered again.
+		case errors.Is(err, client.ErrStaleToken) && expired:
 		default:
 			assert.NoError(l, err, payload)
 			l.giveUp()
@@ -153,7 +157,7 @@ func (l *restartLoad) work(ctx context.Context) {
 	}
 }
 
-// advance waits until more tasks were enqueued and completed.
+// advance waits until the given number of further tasks was enqueued and completed.
 func (l *restartLoad) advance(by int64) {
 	l.Helper()
 	enqueued, done := l.enqueued.Load()+by, l.done.Load()+by
@@ -166,9 +170,10 @@ func (l *restartLoad) advance(by int64) {
 	}
 }
 
-// A server restarts twenty times. The client has its one address and no options, with a producer session and a worker session. An orderly
-// stop fails no call, because the server names the frames that it did not execute. After a cut connection, a task without a key may have
-// an unknown outcome. No acknowledged task is lost, and no payload is stored twice.
+// A server restarts twenty times. The client has one address and default options, with a producer
+// session and a worker session. An orderly stop fails no call, because the server names the frames
+// that it did not execute. After a cut connection, a task without a key may have an unknown
+// outcome. No acknowledged task is lost, and no payload is stored twice.
 func TestSessionsSurviveRestartsOfOneServer(t *testing.T) {
 	const restarts, callers = 20, 4
 	ctx, giveUp := context.WithCancel(bounded(t))
@@ -212,13 +217,13 @@ func TestSessionsSurviveRestartsOfOneServer(t *testing.T) {
 		}
 		return n
 	}
-	require.Eventually(t, func() bool { return left() == 0 }, patience, time.Millisecond, "a task that was acknowledged is lost")
+	require.Eventually(t, func() bool { return left() == 0 }, patience, time.Millisecond, "an acknowledged task is lost")
 	stopReceiving()
 	working.Wait()
 	require.NoError(t, l.producer.Close(ctx))
 	require.NoError(t, l.worker.Close(ctx))
 	for payload := range l.completed {
-		assert.True(t, l.stored[payload] || l.unknown[payload], "%s was refused, and is stored", payload)
+		assert.True(t, l.stored[payload] || l.unknown[payload], "%s was refused but is stored", payload)
 	}
 }
 
@@ -275,7 +280,8 @@ func findTheRestartedServer(t *testing.T, cut bool) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// Without a server, a call fails with ErrUnavailable once its context or the time of WithRetryMax ends. The session survives.
+// Without a server, a call fails with ErrUnavailable once its context or the time of WithRetryMax
+// ends. The session survives.
 func TestCallsWithoutAServerEndInTime(t *testing.T) {
 	ctx := bounded(t)
 	server := newRestarted(t)
@@ -286,7 +292,7 @@ func TestCallsWithoutAServerEndInTime(t *testing.T) {
 	server.stop(false)
 	_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
 	require.ErrorIs(t, err, client.ErrUnavailable)
-	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "it was never sent")
+	require.NotErrorIs(t, err, client.ErrUnknownOutcome, "the call was never sent")
 	_, err = c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
 	require.ErrorIs(t, err, client.ErrUnavailable)
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)

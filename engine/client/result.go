@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// awaitOnce makes one call. In a cluster it bounds the call, since a node may hang.
+// awaitOnce makes one call. In a cluster it bounds the call's time, since a node may hang.
 func (c *Client) awaitOnce(ctx context.Context, wait time.Duration, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	if c.only.Load() == nil {
 		var cancel context.CancelFunc
@@ -21,10 +21,11 @@ func (c *Client) awaitOnce(ctx context.Context, wait time.Duration, in *queuepb.
 	return c.api.AwaitResult(ctx, in)
 }
 
-// AwaitResult waits until a task is done or dead, or ctx ends. The answer's state says which; a done task has its
-// result while the server keeps it. The wait continues after a restart or a failover, unless no server answers for the time of WithRetryMax.
-// The error is ErrNotFound if the server does not know the task, or not any more, and for a done task whose result is not kept. tenant
-// is "" for the token's.
+// AwaitResult waits until a task is done or dead, or until ctx ends. The answer's state is DONE or
+// DEAD; a done task has its result while the server retains it. The wait continues after a restart
+// or a failover, unless no server answers for the time of WithRetryMax. The error is ErrNotFound if
+// the server does not know the task, or no longer knows it, and for a done task whose result is not
+// retained. tenant is "" for the token's tenant.
 func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.AwaitResultResponse, error) {
 	for {
 		wait := c.timing.resultWait
@@ -45,7 +46,7 @@ func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.A
 		switch r.GetState() {
 		case queuepb.TaskState_TASK_STATE_DONE, queuepb.TaskState_TASK_STATE_DEAD:
 			return r, nil
-		default: // wait on
+		default: // continue to wait
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// All that a task may say of itself reaches the server, and what came of it comes back.
+// All fields of a task reach the server, and its result is returned.
 func TestATaskWithEverything(t *testing.T) {
 	n, err := node.Open(node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None})
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestATaskWithEverything(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
 	_, err = c.AwaitResult(short, "", id)
-	require.Error(t, err, "it is still leased")
+	require.Error(t, err, "the task is still leased")
 	came := make(chan *queuepb.AwaitResultResponse, 1)
 	go func() {
 		r, err := c.AwaitResult(ctx, "", id)

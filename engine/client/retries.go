@@ -10,10 +10,11 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// retries is the state of a call that still has items without an outcome. A call that succeeds at the first try has no retries.
+// retries is the state of a call with items that have no outcome yet. A call that succeeds at the
+// first try needs none.
 type retries struct {
-	errs       []error // one for each item that has an outcome: nil where it was accepted
-	open       []int   // the places of the items that have none
+	errs       []error // one for each item with an outcome: nil if accepted
+	open       []int   // the places of the items without an outcome
 	unsure     []bool  // an earlier try of the item may have taken effect
 	leaderHint string  // the leader's address in the last refusal because another node leads
 	cause      error   // of the last failure
@@ -27,16 +28,16 @@ func newRetries(n int) retries {
 	return r
 }
 
-// outcome is what one try means for an item.
+// outcome is the consequence of one try for an item.
 type outcome int
 
 const (
 	settled outcome = iota // the item has its result
-	notDone                // nothing was done
+	notDone                // the try had no effect
 	unclear                // the try may have taken effect
 )
 
-// outcomeOf returns what an error means for its item.
+// outcomeOf classifies the error of an item.
 func outcomeOf(err error) outcome {
 	var refused *Error
 	var doubt *ambiguousError
@@ -60,7 +61,7 @@ func outcomeOf(err error) outcome {
 	return settled
 }
 
-// callOutcome returns the error of a session for the error of a unary call.
+// callOutcome converts the error of a unary call to that of a session.
 func callOutcome(ctx context.Context, err error) error {
 	switch {
 	case err == nil || isFinal(err) || isUndone(err):
@@ -71,11 +72,12 @@ func callOutcome(ctx context.Context, err error) error {
 	return unknownOutcome(err)
 }
 
-// note records an item's outcome of one try. again says that the item may be sent again although a try may have taken effect.
+// note records an item's outcome of one try. again means that the item may be repeated although a
+// try may have taken effect.
 func (r *retries) note(place int, err error, again bool) {
 	switch outcomeOf(err) {
 	case settled:
-		if r.unsure[place] && errors.Is(err, ErrOverloaded) { // which is about this try only
+		if r.unsure[place] && errors.Is(err, ErrOverloaded) { // the error concerns only this try
 			r.keep(place, err)
 			return
 		}
@@ -101,19 +103,21 @@ func (r *retries) keep(place int, cause error) {
 	r.cause = cause
 }
 
-// trying returns the open places and clears them. The caller makes a try, and calls note for each place.
+// trying returns the open places and clears them. The caller must make a try, and call note for
+// each place.
 func (r *retries) trying() []int {
 	places := r.open
 	r.open, r.leaderHint = nil, ""
 	return places
 }
 
-// giveUp gives each open item an outcome: ErrUnknownOutcome if a try may have taken effect, and ErrUnavailable otherwise, but never both.
-// why must be neither.
+// giveUp gives each open item an outcome: ErrUnknownOutcome if a try may have taken effect, and
+// ErrUnavailable otherwise, but never both. why must be neither.
 func (r *retries) giveUp(why error) {
 	refused, doubtful := why, why
 	if r.cause != nil {
-		// Without %w: the last try was of one item, and perhaps the only one that was refused.
+		// Not wrapped with %w: the last try may have had only one item, whose error does not apply
+		// to the others.
 		doubtful = fmt.Errorf("%w, last: %s", why, r.cause.Error())
 		refused = doubtful
 		if !errors.Is(r.cause, ErrUnknownOutcome) {
@@ -124,14 +128,15 @@ func (r *retries) giveUp(why error) {
 		if r.unsure[i] {
 			r.errs[i] = unknownOutcome(doubtful)
 		} else {
-			r.errs[i] = fmt.Errorf("nothing was done: %w: %w", ErrUnavailable, refused)
+			r.errs[i] = fmt.Errorf("the call had no effect: %w: %w", ErrUnavailable, refused)
 		}
 	}
 	r.open = nil
 }
 
-// result returns the result of a batch: an error of the whole call, or an error for each item that failed, or nil. An error of the whole
-// call holds for each item: all outcomes are unknown, or nothing was done.
+// result returns the result of a batch: an error of the whole call, an error for each failed item,
+// or nil. An error of the whole call applies to each item: all outcomes are unknown, or no item had
+// an effect.
 func (r *retries) result() (errs []error, err error) {
 	failed, unknown := 0, 0
 	for _, e := range r.errs {
@@ -154,7 +159,6 @@ func (r *retries) result() (errs []error, err error) {
 	return errs, nil
 }
 
-// tries bounds the tries of one call.
 type tries[L linked] struct {
 	links    *follower[L]
 	deadline time.Time
@@ -167,8 +171,9 @@ func (f *follower[L]) tries() tries[L] {
 	return tries[L]{links: f, deadline: time.Now().Add(f.client.retryMax), pace: pace{of: &f.client.timing}, seen: changed}
 }
 
-// wait waits until another try makes sense: until the links change or some time has passed, and without a link until one opens. An
-// error ends the tries. A session that is closing opens no links, so wait does not wait for one.
+// wait waits until another try makes sense: until the links change or some time has passed, or
+// without a link until one opens. An error ends the tries. A closing session opens no links, so
+// wait does not wait for one.
 func (p *tries[L]) wait(ctx context.Context) error {
 	for {
 		links, changed := p.links.current()

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// If an earlier try may have taken effect, the item's outcome is unknown, even if the last try was refused.
+// If an earlier try may have taken effect, the item's outcome is unknown, even if the last try was
+// refused.
 func TestGivingUpInDoubtIsNoRefusal(t *testing.T) {
 	r := newRetries(2)
 	r.unsure[0] = true
@@ -37,8 +38,8 @@ func TestAnEnqueueWithoutAnIDIsNotAcknowledged(t *testing.T) {
 	assert.ErrorIs(t, e.errs[1], ErrUnknownOutcome)
 }
 
-// An unsent task fails with ErrUnavailable, even if the last try was of another task whose outcome is unknown. No single error is
-// correct for both.
+// An unsent task fails with ErrUnavailable, even if the last try concerned another task whose
+// outcome is unknown. No single error is correct for both.
 func TestOutcomesOfABatchAreNotMixed(t *testing.T) {
 	r := newRetries(2)
 	for _, place := range r.trying() {

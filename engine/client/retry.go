@@ -13,17 +13,18 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// retryMaxDefault is how long a call is tried again unless WithRetryMax says otherwise.
+// retryMaxDefault is the default of WithRetryMax.
 const retryMaxDefault = 30 * time.Second
 
-// WithRetryMax bounds the retries of a call that was not executed, and the wait of a call for a server or a leader. The default is 30 s; 0
-// disables retries. It does not bound how long an open session reconnects. A call does not wait if the TLS handshake with every address was
-// refused: the server's certificate does not verify, or the server does not accept the client's.
+// WithRetryMax bounds the retries of a call that was not executed, and the wait of a call for a
+// server or a leader. The default is 30 s; 0 disables retries. It does not bound how long an open
+// session reconnects. A call does not wait if the TLS handshake with every address was refused: the
+// server's certificate does not verify, or the server does not accept the client's.
 func WithRetryMax(max time.Duration) grpc.DialOption { return retryOption{max: max} }
 
-// WithIdempotency lets producer sessions give each task without a key one of their own, so that a task whose outcome
-// is unknown can be enqueued again without being stored twice within the server's window. A key ties a task to the
-// shard that keeps the key, and costs the server a record.
+// WithIdempotency makes producer sessions give each task without a key a unique key. A task whose
+// outcome is unknown can then be enqueued again without being stored twice within the server's
+// window. A key ties a task to the shard of the key, and costs the server a record.
 func WithIdempotency() grpc.DialOption { return keysOption{} }
 
 type retryOption struct {
@@ -34,7 +35,7 @@ type retryOption struct {
 
 type keysOption struct{ grpc.EmptyDialOption }
 
-// undoneError is an ErrUnavailable: no server executed the call or item, which may be sent again.
+// undoneError is an ErrUnavailable: no server executed the call or item, which may be repeated.
 type undoneError struct{ cause error }
 
 func (e *undoneError) Error() string        { return e.cause.Error() }
@@ -53,7 +54,7 @@ func isUndone(err error) bool {
 	return errors.As(err, &u)
 }
 
-// notLeader returns the detail of a status that says that the node does not lead, or nil.
+// notLeader returns the NotLeader detail of a status, or nil.
 func notLeader(err error) *queuepb.NotLeader {
 	if status.Code(err) != codes.Unavailable {
 		return nil
@@ -77,7 +78,8 @@ func isFinal(err error) bool {
 	}
 }
 
-// linkEnd returns why a stream ended. The error is undone if the server executed none of the frames that have no answer.
+// linkEnd returns why a stream ended. The error is undone if the server executed none of the
+// unanswered frames.
 func linkEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return ErrClosed
@@ -88,7 +90,7 @@ func linkEnd(err error) error {
 	return err
 }
 
-// sleep waits. It returns an error if ctx ended or over was closed before.
+// sleep waits for d. It returns an error if ctx ends or over is closed first.
 func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -16,31 +16,30 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// shardsMax bounds what is believed of an answer.
+// shardsMax bounds the number of shards that the client accepts in an answer.
 const shardsMax = 1 << 12
 
-// leader is a node that leads.
 type leader struct {
-	node    string // "" for a server that is in no cluster
-	address string // where this client reaches it
-	named   string // its address as the cluster names it; "" for a server that is in no cluster
+	node    string // "" for a server without a cluster
+	address string // the address that this client uses
+	named   string // the address that the cluster names; "" for a server without a cluster
 }
 
-// same reports whether two are the same node.
+// same reports whether both are the same node.
 func (l leader) same(o leader) bool {
 	return l.node == o.node && (l.node != "" || l.address == o.address)
 }
 
-// table says which node leads each shard.
+// table has the leader of each shard.
 type table struct {
-	leaders []leader // by shard; zero where none is known
-	alone   bool     // the server is in no cluster
+	leaders []leader // by shard; zero if unknown
+	alone   bool     // the server has no cluster
 }
 
 // complete reports whether each shard's leader is known.
 func (t *table) complete() bool { return !slices.Contains(t.leaders, leader{}) }
 
-// nodes returns the nodes that lead a shard, each once, sorted.
+// nodes returns the distinct nodes that lead a shard, sorted.
 func (t *table) nodes() (all []leader) {
 	for _, l := range t.leaders {
 		if l != (leader{}) && !slices.ContainsFunc(all, l.same) {
@@ -51,21 +50,22 @@ func (t *table) nodes() (all []leader) {
 	return all
 }
 
-// routing is what a client knows of the routes. All callers share one round of questions. While sessions follow, each node is asked to answer
-// when the routes that it knows change.
+// routing has the client's knowledge of the routes. Concurrent callers share one round of requests.
+// While sessions follow the routes, each node is asked to answer when its routes change.
 type routing struct {
 	client *Client
 
-	mu        sync.Mutex
-	answers   map[*peer]*queuepb.GetRoutesResponse // each node's last answer, unless the node did not answer in time after that
-	table     *table                               // nil: nothing is known
-	changed   chan struct{}                        // closed, and replaced, when the table changes
+	mu sync.Mutex
+	// Each node's last answer, until the node fails to answer in time.
+	answers   map[*peer]*queuepb.GetRoutesResponse
+	table     *table        // nil if unknown
+	changed   chan struct{} // closed and replaced when the table changes
 	asking    *asking
 	followers int // sessions that follow
 	unwatch   context.CancelFunc
 }
 
-// asking is one round of questions.
+// asking is one round of requests.
 type asking struct {
 	done  chan struct{}
 	table *table
@@ -79,7 +79,8 @@ func (r *routing) current() (*table, <-chan struct{}) {
 	return r.table, r.changed
 }
 
-// ask asks the nodes for the routes, or waits for the round that is under way. It returns early if the routes change meanwhile.
+// ask asks the nodes for the routes, or waits for the current round. It returns early if the routes
+// change.
 func (r *routing) ask(ctx context.Context) (*table, error) {
 	r.mu.Lock()
 	a, changed := r.asking, r.changed
@@ -100,7 +101,7 @@ func (r *routing) ask(ctx context.Context) (*table, error) {
 	}
 }
 
-// round is one round of questions.
+// round makes one round of requests.
 func (r *routing) round(a *asking) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.client.timing.askMax)
 	defer cancel()
@@ -121,7 +122,8 @@ func (r *routing) round(a *asking) {
 	close(a.done)
 }
 
-// learn changes what the nodes answered, and returns the table that follows from it. Without any answer the table stays.
+// learn applies a change to the answers, and returns the resulting table. Without any answer the
+// table stays unchanged.
 func (r *routing) learn(change func()) *table {
 	known := r.client.known()
 	r.mu.Lock()
@@ -158,11 +160,11 @@ type answer struct {
 	says *queuepb.GetRoutesResponse
 }
 
-// question asks one node for the routes. If version is that of the node's last answer, the node waits until the routes change, or for that
-// long.
+// question asks one node for the routes. If version is that of the node's last answer, the node
+// waits for at most the given time until the routes change.
 func (p *peer) question(ctx context.Context, version uint64, wait time.Duration) (*queuepb.GetRoutesResponse, error) {
 	out, err := p.api.GetRoutes(ctx, &queuepb.GetRoutesRequest{Version: version, WaitMs: uint64(wait.Milliseconds())})
-	if status.Code(err) == codes.Unimplemented { // an older server stands alone
+	if status.Code(err) == codes.Unimplemented { // an older server has no cluster
 		out, err = &queuepb.GetRoutesResponse{Routes: []*queuepb.Route{{Here: true}}}, nil
 	}
 	if n := len(out.GetRoutes()); err == nil && (n == 0 || n > shardsMax) {
@@ -174,7 +176,7 @@ func (p *peer) question(ctx context.Context, version uint64, wait time.Duration)
 	return out, nil
 }
 
-// answers asks all known nodes. If no node answers, the error says why the last one did not.
+// answers asks all known nodes. If no node answers, it returns the last error.
 func (c *Client) answers(ctx context.Context) ([]answer, error) {
 	type reply struct {
 		answer
@@ -207,7 +209,8 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 				}
 			case isFinal(r.err):
 				refused = r.err
-			case last == nil || isHandshakeRefused(last): // says less than that another node is down
+			// Less informative than the error of a node that is down.
+			case last == nil || isHandshakeRefused(last):
 				last = r.err
 			}
 		case <-grace:
@@ -217,17 +220,18 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 	if len(answers) > 0 {
 		return answers, nil
 	}
-	if refused != nil { // says more than that another node is down
+	if refused != nil { // more informative than the error of a node that is down
 		last = refused
 	}
 	return nil, errors.Join(last)
 }
 
-// count makes one table of several answers: for each shard the node that most answers name. Of nodes that equally many name, it takes
-// one that names itself. A node that lost its connection to the others is the only one that names itself. A node that answers, and does not
-// name itself, does not lead: it was elected and has not begun, or has ended.
+// count merges several answers into one table: for each shard, the node that most answers name.
+// Among nodes with equal counts it prefers one that names itself. A node that lost its connection
+// to the others is the only one that names itself. A node that answers without naming itself does
+// not lead: it was elected but does not serve yet, or no longer does.
 func count(answers []answer, old *table) *table {
-	addresses := map[string]string{} // of nodes, as they proved to be reachable
+	addresses := map[string]string{} // of nodes that proved to be reachable
 	shards := 0
 	t := &table{alone: true}
 	for _, a := range answers {
@@ -258,7 +262,7 @@ func count(answers []answer, old *table) *table {
 	return t
 }
 
-// denies reports whether the node that a route names answered, and does not say itself that it leads the shard.
+// denies reports whether the node in a route answered without claiming to lead the shard.
 func denies(answers []answer, r *queuepb.Route) bool {
 	if r.GetHere() || r.GetNode() == "" {
 		return false
@@ -271,7 +275,7 @@ func denies(answers []answer, r *queuepb.Route) bool {
 	return int(r.GetShard()) < len(own) && !own[r.GetShard()].GetHere()
 }
 
-// vote says how many nodes name a leader.
+// vote counts the answers that name a leader.
 type vote struct {
 	leader leader
 	count  int
@@ -287,7 +291,7 @@ func addVote(votes []vote, from *peer, r *queuepb.Route, addresses map[string]st
 		l.address = from.address
 	}
 	if l.address == "" {
-		return votes // who leads is not known, or not where
+		return votes // the leader or its address is unknown
 	}
 	i := slices.IndexFunc(votes, func(v vote) bool { return v.leader.same(l) })
 	if i < 0 {
@@ -357,14 +361,15 @@ func (r *routing) watch(ctx context.Context) {
 	}
 }
 
-// watchEvery is the shortest mean time between two questions to a node that is watched. Up to watchAtOnce questions come without a pause: a
-// change of leader changes the routes several times within milliseconds, and the client waits for the last change.
+// watchEvery is the minimum mean time between two requests to a watched node. Up to watchAtOnce
+// requests may follow without a pause: a change of leader changes the routes several times within
+// milliseconds, and the client needs the last change.
 const (
 	watchEvery  = 10 * time.Millisecond
 	watchAtOnce = 4
 )
 
-// watchPace says when a node may be asked again.
+// watchPace limits the rate of requests to a node.
 type watchPace struct{ next time.Time }
 
 // rest returns how long to wait after an answer.
@@ -376,8 +381,9 @@ func (p *watchPace) rest(now time.Time) time.Duration {
 	return p.next.Sub(now)
 }
 
-// watchPeer asks one node again and again until ctx ends or the client forgets the node. The node answers when its routes change, or after
-// askEvery. The calls keep the connection to the node open.
+// watchPeer asks one node repeatedly until ctx ends or the client forgets the node. The node
+// answers when its routes change, or after askEvery. The calls also keep the connection to the node
+// open.
 func (r *routing) watchPeer(ctx context.Context, p *peer) {
 	timing := &r.client.timing
 	pace := pace{of: timing}

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// encodeSettlements adds a call's settlements to a frame. What they have in common is encoded once.
+// encodeSettlements adds a call's settlements to a frame. It encodes their common fields once.
 func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
 	same := queuepb.Settlement{
 		Action: c.how.action, Result: c.how.result, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs,
@@ -46,7 +46,8 @@ func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) e
 	return w.retrySettle(ctx, []*queuepb.Task{t}, how, c, err)
 }
 
-// linkOf returns the link for the settlement of a task: the link that the task came from, or else the next one.
+// linkOf returns the link for the settlement of a task: the link that the task came from, or else
+// the next one.
 func (w *Worker) linkOf(t *queuepb.Task) (*workLink, bool) {
 	if links := *w.links.links.Load(); len(links) == 1 {
 		return links[0], true
@@ -57,9 +58,10 @@ func (w *Worker) linkOf(t *queuepb.Task) (*workLink, bool) {
 	return w.links.pick()
 }
 
-// retrySettle goes on after a first try of a settlement; c is nil without a first try.
+// retrySettle continues after a first try of a settlement; c is nil without a first try.
 func (w *Worker) retrySettle(ctx context.Context, tasks []*queuepb.Task, how settling, c *call[*queuepb.Task], err error) error {
-	if c == nil && w.links.closing() || err == ErrClosed && w.links.closing() { //nolint:errorlint // not even taken: one that was wraps it
+	// An unwrapped ErrClosed means that the batcher did not accept the call.
+	if c == nil && w.links.closing() || err == ErrClosed && w.links.closing() { //nolint:errorlint // see above
 		return w.freed(tasks, ErrClosed)
 	}
 	s := w.settlement(tasks, how)
@@ -83,7 +85,6 @@ func (w *Worker) freed(tasks []*queuepb.Task, err error) error {
 	return err
 }
 
-// settle settles a batch.
 func (w *Worker) settle(ctx context.Context, tasks []*queuepb.Task, how settling) ([]error, error) {
 	if links := *w.links.links.Load(); len(links) == 1 {
 		l := links[0]
@@ -94,7 +95,7 @@ func (w *Worker) settle(ctx context.Context, tasks []*queuepb.Task, how settling
 		if err == nil && c.errs == nil {
 			return nil, nil
 		}
-		if err == ErrClosed && w.links.closing() { //nolint:errorlint // as above
+		if err == ErrClosed && w.links.closing() { //nolint:errorlint // as in retrySettle
 			return nil, w.freed(tasks, err)
 		}
 		s := w.settlement(tasks, how)
@@ -109,7 +110,7 @@ func (w *Worker) settle(ctx context.Context, tasks []*queuepb.Task, how settling
 	return s.finish(ctx)
 }
 
-// settlement is the settling of tasks some of which have no outcome yet.
+// settlement is the settlement of tasks of which some have no outcome yet.
 type settlement struct {
 	retries
 
@@ -123,7 +124,7 @@ func (w *Worker) settlement(tasks []*queuepb.Task, how settling) *settlement {
 	return &settlement{retries: newRetries(len(tasks)), worker: w, tasks: tasks, how: how, before: time.Now().Add(w.client.retryMax)}
 }
 
-// tried records the outcome of a call with the tasks at some places.
+// tried records the outcome of a call with the tasks at the given places.
 func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 	for i, place := range places {
 		one := err
@@ -137,8 +138,9 @@ func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 	}
 }
 
-// repeated returns the outcome of a settlement from the error of its repetition. If the lease is gone, the outcome is unknown: an
-// earlier try may have settled the task, or the lease may have expired. An extension does not end a lease: do not call repeated for it.
+// repeated converts the error of a repeated settlement. If the lease has ended, the outcome is
+// unknown: an earlier try may have settled the task, or the lease may have expired. It must not be
+// called for extensions, which do not end a lease.
 func (s *settlement) repeated(err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) {
 		return err
@@ -152,7 +154,7 @@ type ambiguousError struct{ cause error }
 func (e *ambiguousError) Error() string   { return ErrUnknownOutcome.Error() + ": " + e.cause.Error() }
 func (e *ambiguousError) Unwrap() []error { return []error{ErrUnknownOutcome, e.cause} }
 
-// finish tries until all tasks are settled or time is over, and frees the slots.
+// finish tries until all tasks are settled or the time has passed, and frees the slots.
 func (s *settlement) finish(ctx context.Context) ([]error, error) {
 	tries := s.worker.links.tries()
 	for len(s.open) > 0 {
@@ -170,8 +172,8 @@ func (s *settlement) finish(ctx context.Context) ([]error, error) {
 	return s.result()
 }
 
-// try sends the open tasks once more: to the leader that a refusal named, or to the link that each task came from, or else to the
-// next link. Without a link, a unary call goes to any node.
+// try sends the open tasks: to the leader that a refusal named, or over the link that each task
+// came from, or else over the next link. Without a link, it makes a unary call to any node.
 func (s *settlement) try(ctx context.Context) {
 	near := s.leaderHint
 	byLink := map[*workLink][]int{}
@@ -239,7 +241,6 @@ func (s *settlement) at(places []int) []*queuepb.Task {
 	return tasks
 }
 
-// tryUnary settles tasks with a unary call.
 func (s *settlement) tryUnary(ctx context.Context, tasks []*queuepb.Task) ([]*queuepb.SettleResult, error) {
 	api, tenant := s.worker.client.once, s.worker.config.Tenant
 	switch s.how.action {

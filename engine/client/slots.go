@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// workLink is one stream of a worker session.
 type workLink struct {
 	*link[*queuepb.Task]
 
@@ -17,14 +16,14 @@ type workLink struct {
 
 	// Guarded by the slots' mutex.
 	has   int32 // slots of the link: granted or to be granted, and those of its tasks
-	tasks int32 // that came over the link and are not settled
+	tasks int32 // tasks of the link that are not settled
 	gone  bool
 
 	leaving bool
 	slots   *slots
 }
 
-// leave lets the calls under way end, and then the link.
+// leave lets active calls end, and then ends the link.
 func (l *workLink) leave() {
 	l.slots.leases.mu.Lock()
 	l.leaving = true
@@ -33,18 +32,20 @@ func (l *workLink) leave() {
 	l.link.leave()
 }
 
-// slots divides a worker's slots among its links. A slot belongs to a link, or to a task of a link that has ended, or is spare. So a
-// session never holds more tasks than it has slots. The mutex is that of leases: freeing a slot removes a lease.
+// slots divides a worker's slots among its links. A slot belongs to a link, or to a task of an
+// ended link, or is spare. A session therefore never has more tasks than slots. The mutex is that
+// of leases, since freeing a slot removes a lease.
 type slots struct {
 	leases leaseSet
 	expiry expiry
 
 	total int32
 	spare int32
-	links []*workLink // that have not ended
+	links []*workLink // not ended
 }
 
-// admit gives a new link its share, as far as there are spare slots. It returns the credits for the link's first frame.
+// admit gives a new link its share, limited by the spare slots. It returns the credits for the
+// link's first frame.
 func (s *slots) admit(l *workLink, share int32) int32 {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -55,7 +56,7 @@ func (s *slots) admit(l *workLink, share int32) int32 {
 	return l.has
 }
 
-// leave takes back the unused slots of a link that has ended.
+// leave reclaims the unused slots of a link that has ended.
 func (s *slots) leave(l *workLink) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -68,7 +69,7 @@ func (s *slots) leave(l *workLink) {
 	s.distribute()
 }
 
-// origin returns the link that a task came from, or nil if that link ends or has ended.
+// origin returns the link that a task came from, or nil if that link is ending or has ended.
 func (s *slots) origin(t *queuepb.Task) *workLink {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -78,7 +79,8 @@ func (s *slots) origin(t *queuepb.Task) *workLink {
 	return nil
 }
 
-// arrived records the leases of tasks that just arrived. serverMs is the server's time when it sent them, or 0.
+// arrived records the leases of tasks that just arrived. serverMs is the server's time when it sent
+// them, or 0.
 func (s *slots) arrived(l *workLink, tasks []*queuepb.Task, serverMs int64) {
 	now := s.expiry.now()
 	s.leases.mu.Lock()
@@ -115,8 +117,8 @@ func (s *slots) settled(calls []*call[*queuepb.Task]) {
 	s.distribute()
 }
 
-// frees reports whether a settlement with this error frees the task's slot. A settlement that the server refused for its content does
-// not: the lease still holds, and the task can be settled again.
+// frees reports whether a settlement with this error frees the task's slot. A settlement that the
+// server refused for its content does not: the lease continues, and the task can be settled again.
 func frees(err error) bool {
 	return err == nil || errors.Is(err, ErrStaleToken) || errors.Is(err, ErrNotFound)
 }
@@ -133,7 +135,8 @@ func (s *slots) extendAll(tasks []*queuepb.Task, errs []error, leaseMs uint64) {
 	}
 }
 
-// freeAll frees the slots of tasks after their settlement. errs has the final error of each task's settlement.
+// freeAll frees the slots of tasks after their settlement. errs has the final error of each task's
+// settlement.
 func (s *slots) freeAll(tasks []*queuepb.Task, errs []error) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -146,8 +149,8 @@ func (s *slots) freeAll(tasks []*queuepb.Task, errs []error) {
 	s.distribute()
 }
 
-// free frees the slot of a task, once for each lease: a task that is settled twice, for example because the first outcome was unknown,
-// frees its slot once. The caller holds the mutex.
+// free frees the slot of a task, once for each lease: a second settlement of the task, for example
+// after an unknown outcome, frees nothing. The caller must hold the mutex.
 func (s *slots) free(t *queuepb.Task) { s.freeLease(t.GetId(), t.GetToken()) }
 
 func (s *slots) freeLease(id string, token uint64) {
@@ -162,7 +165,8 @@ func (s *slots) freeLease(id string, token uint64) {
 	s.spare++
 }
 
-// distribute gives spare slots to the links that have less than their share. The caller holds the mutex.
+// distribute gives spare slots to the links with less than their share. The caller must hold the
+// mutex.
 func (s *slots) distribute() {
 	for _, l := range s.links {
 		n := min(s.spare, l.share.Load()-l.has)
@@ -171,15 +175,16 @@ func (s *slots) distribute() {
 		}
 		s.spare -= n
 		l.has += n
-		// Credits go out with the frames of settlements, and in a frame of their own only when the server runs short of them.
+		// Credits are sent with the frames of settlements. They get a separate frame only when the
+		// server runs short of them.
 		if l.freed.Add(n) >= max(1, l.share.Load()/4) {
 			l.batcher.flush()
 		}
 	}
 }
 
-// shareOf returns the share of n slots for the node at a place: an equal part, and the first nodes get the remainder. With fewer slots
-// than nodes, turn says which node is the first.
+// shareOf returns the share of n slots for the node at the given index: an equal part; the first
+// nodes get the remainder. With fewer slots than nodes, turn rotates which nodes get one.
 func shareOf(n, place, nodes, turn int) int32 {
 	if n < nodes {
 		place = (place + nodes - turn%nodes) % nodes
@@ -191,8 +196,9 @@ func shareOf(n, place, nodes, turn int) int32 {
 	return int32(share)
 }
 
-// setShares sets the shares of the links. It returns a link with unused slots beyond its share while another link has too few: only
-// the end of that link frees them. It returns nil while another link is about to end.
+// setShares sets the shares of the links. It returns a link with unused slots beyond its share
+// while another link has too few: only ending that link frees them. It returns nil while another
+// link is ending.
 func (s *slots) setShares(share func(*workLink) int32) (overfull *workLink) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()

@@ -25,45 +25,46 @@ func TestSlotsAreSharedEvenly(t *testing.T) {
 			require.Equal(r, n, sum)
 			require.LessOrEqual(r, most-least, 1)
 		}
-		require.NotContains(r, served, false, "each node has its turn")
+		require.NotContains(r, served, false, "each node gets a turn")
 	})
 }
 
-// acted returns a link of a worker whose frames go nowhere.
+// acted returns a link of a worker whose frames are discarded.
 func acted() *workLink {
 	l := &workLink{link: &link[*queuepb.Task]{}}
 	l.batcher = (&batcher[*queuepb.Task]{}).setUp()
 	return l
 }
 
-// TestSlotsGoToWhoHasTooFew lets links come, go, and keep what others lack.
+// TestSlotsGoToWhoHasTooFew adds and removes links, including links with slots that other links
+// need.
 func TestSlotsGoToWhoHasTooFew(t *testing.T) {
 	s := &slots{total: 10, spare: 10}
 	a, b := acted(), acted()
 	a.slots, b.slots = s, s
 	require.EqualValues(t, 10, s.admit(a, 10))
-	require.EqualValues(t, 0, s.admit(b, 5), "there are none")
+	require.EqualValues(t, 0, s.admit(b, 5), "no slots are spare")
 	s.check(t, 10)
 	s.arrived(a, numbered(1, 8), 0)
 	half := func(*workLink) int32 { return 5 }
-	require.Same(t, a, s.setShares(half), "it has two that it does not use, and b has none")
+	require.Same(t, a, s.setShares(half), "a has two unused slots, and b has none")
 	s.settled([]*call[*queuepb.Task]{{items: numbered(1, 4)}})
 	s.check(t, 10)
 	assert.EqualValues(t, 6, a.has)
-	assert.EqualValues(t, 4, b.has, "what a gives back is b's, until it has its share")
+	assert.EqualValues(t, 4, b.has, "b gets a's freed slots up to its share")
 	assert.EqualValues(t, 4, b.freed.Load())
-	assert.Len(t, b.batcher.wake, 1, "the server is told")
+	assert.Len(t, b.batcher.wake, 1, "the server gets the credits")
 	s.arrived(a, numbered(9, 2), 0)
-	require.Nil(t, s.setShares(half), "a uses what it has")
+	require.Nil(t, s.setShares(half), "a uses all its slots")
 	s.settled([]*call[*queuepb.Task]{{items: numbered(5, 1), errs: []error{ErrInvalidArgument}}, {items: numbered(6, 1), how: settling{action: queuepb.SettleAction_SETTLE_ACTION_EXTEND}}})
-	assert.EqualValues(t, 6, a.has, "neither ends a lease")
+	assert.EqualValues(t, 6, a.has, "neither outcome ends a lease")
 	s.settled([]*call[*queuepb.Task]{{items: numbered(5, 1)}, {items: numbered(5, 1)}})
 	assert.EqualValues(t, 5, a.has)
 	assert.EqualValues(t, 5, b.has)
 	s.leave(a)
 	s.leave(a)
 	s.check(t, 10)
-	assert.Zero(t, s.spare, "the tasks that came from a keep their slots")
+	assert.Zero(t, s.spare, "tasks from a keep their slots")
 	require.Nil(t, s.setShares(func(*workLink) int32 { return 10 }))
 	s.freeAll(numbered(6, 5), []error{nil, ErrStaleToken, ErrNotFound, ErrUnknownOutcome, ErrUnavailable})
 	s.check(t, 10)
@@ -76,7 +77,7 @@ func TestSlotsGoToWhoHasTooFew(t *testing.T) {
 	assert.EqualValues(t, 9, heir.freed.Load())
 }
 
-// TestAWorkerServesMoreNodesThanItHasSlots in turn.
+// TestAWorkerServesMoreNodesThanItHasSlots checks that the nodes get slots in turn.
 func TestAWorkerServesMoreNodesThanItHasSlots(t *testing.T) {
 	const n = 9
 	ctx := bounded(t)
@@ -100,10 +101,11 @@ func TestAWorkerServesMoreNodesThanItHasSlots(t *testing.T) {
 	}
 }
 
-// TestALinkGivesUpWhatAnotherOneLacks: a worker that has granted all its slots to one node serves a second one too.
+// TestALinkGivesUpWhatAnotherOneLacks checks that a worker that has granted all its slots to one
+// node also serves a second one.
 func TestALinkGivesUpWhatAnotherOneLacks(t *testing.T) {
 	ctx := bounded(t)
-	c := running(t, 3, 3) // the third node does nothing
+	c := running(t, 3, 3) // the third node is idle
 	c.change(func() {
 		c.leaders = []int{0, -1, -1}
 		for _, n := range c.nodes {
@@ -120,7 +122,7 @@ func TestALinkGivesUpWhatAnotherOneLacks(t *testing.T) {
 	})
 	c.add(3)
 	var tasks []*queuepb.Task
-	for range 3 { // one of them is on the first node, whose link keeps all slots
+	for range 3 { // one of the tasks is on the first node, whose link has all slots
 		task, err := w.Receive(ctx)
 		require.NoError(t, err)
 		tasks = append(tasks, task)
@@ -131,7 +133,8 @@ func TestALinkGivesUpWhatAnotherOneLacks(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// TestCloseGivesBackWhatNobodyReceived from all nodes.
+// TestCloseGivesBackWhatNobodyReceivedOfACluster checks that Close releases unreceived tasks at all
+// nodes.
 func TestCloseGivesBackWhatNobodyReceivedOfACluster(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 2, 2)
@@ -146,7 +149,7 @@ func TestCloseGivesBackWhatNobodyReceivedOfACluster(t *testing.T) {
 	}, patience, time.Millisecond)
 	require.NoError(t, w.Close(ctx))
 	for _, s := range c.stored {
-		assert.Zero(t, s.token, "it is ready again")
+		assert.Zero(t, s.token, "the task is ready again")
 	}
 	_, err = w.Receive(ctx)
 	require.ErrorIs(t, err, ErrClosed)

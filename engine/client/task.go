@@ -14,28 +14,29 @@ type Task struct {
 	Priority    uint32 // 0 to 9; 9 is the most urgent
 	Payload     []byte // must not change until the call has returned
 	Delay       time.Duration
-	NotBefore   time.Time     // when the task becomes ready, not together with Delay; zero: at once
+	NotBefore   time.Time     // when the task becomes ready; excludes Delay; zero: immediately
 	MaxAttempts uint32        // 0, here and below: the queue's policy, or the server's default
-	Lease       time.Duration // of a claim that names none
-	TTL         time.Duration // how long after its enqueue the task is worth doing
+	Lease       time.Duration // of claims that set none
+	TTL         time.Duration // time to live, from the enqueue
 	Backoff     Backoff       // before further attempts
-	// ResultRetention is how long after its completion the task's result is kept for AwaitResult.
+	// ResultRetention is how long the server retains the task's result for AwaitResult, from its
+	// completion.
 	ResultRetention time.Duration
-	// Key is an idempotency key, at most 128 bytes: a second task with the same key in the same queue, within the
-	// server's window, is not stored, and the first one's id is returned.
+	// Key is an idempotency key of at most 128 bytes. A second task with the same key in the same
+	// queue, within the server's window, is not stored; the first one's id is returned.
 	Key string
 }
 
-// Backoff says how long a task waits after a failed attempt. Zero fields mean the queue's policy, or the server's
-// default.
+// Backoff is how long a task waits after a failed attempt. Zero fields mean the queue's policy, or
+// the server's default.
 type Backoff struct {
 	Initial           time.Duration // after the first attempt
 	Max               time.Duration
-	MultiplierPercent uint32 // of the wait with each further attempt, 100 to 1,000
-	JitterPercent     uint32 // up to how much of the wait is taken off at random, 1 to 100
+	MultiplierPercent uint32 // of the wait for each further attempt, 100 to 1,000
+	JitterPercent     uint32 // largest random reduction of the wait, 1 to 100
 }
 
-// fill writes the task into a message, all of whose fields it sets.
+// fill sets all fields of a message from the task.
 func (t *Task) fill(m *queuepb.NewTask) {
 	m.Queue, m.Priority, m.Payload, m.DelayMs = sendable(t.Queue), t.Priority, t.Payload, uint64(t.Delay.Milliseconds())
 	m.MaxAttempts, m.LeaseMs = t.MaxAttempts, uint64(t.Lease.Milliseconds())
@@ -53,14 +54,14 @@ func (t *Task) fill(m *queuepb.NewTask) {
 	}
 }
 
-// sendable replaces what is not UTF-8: a message with it can't be sent, and the attempt would end the
-// session for everybody. The server refuses a queue's name with the replacement in it.
+// sendable replaces invalid UTF-8: a message with it cannot be sent, and the attempt would end the
+// session for all callers. The server refuses a queue name with the replacement character.
 func sendable(text string) string {
-	if utf8.ValidString(text) { // faster than ToValidUTF8 finds it out
+	if utf8.ValidString(text) { // faster than ToValidUTF8
 		return text
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// bytes is about how large the task is as a message.
+// bytes returns the approximate size of the task's message.
 func (t *Task) bytes() int { return len(t.Payload) + len(t.Queue) + len(t.Key) }

@@ -9,28 +9,30 @@ import (
 
 // timing has the waits and limits of a client.
 type timing struct {
-	// The waits between two tries grow from waitMin to waitMax, each less a random part of up to a half.
+	// The wait between two tries grows from waitMin to waitMax; up to half of it is subtracted at
+	// random.
 	waitMin, waitMax time.Duration
-	// keeperWaitMax bounds the keeper's waits: there is one for all calls of a session, and they wait for it.
+	// keeperWaitMax bounds the keeper's waits, which delay all calls of a session.
 	keeperWaitMax time.Duration
-	// calm is the time without an error after which a session's next try comes at once again.
+	// calm is the time without an error after which a session's next try is immediate again.
 	calm time.Duration
-	// leaveMax is how long a session waits for the answers to calls on a link that it retires. The session then repeats a settlement
-	// without an answer, whose outcome may be unknown.
+	// leaveMax is how long a session waits for answers on a link that it retires. It then repeats
+	// unanswered settlements, whose outcome may be unknown.
 	leaveMax time.Duration
-	// openMax is how long a node has to accept a stream.
+	// openMax bounds the time for a node to accept a stream.
 	openMax time.Duration
 	// balanceEvery is how often a session compares its links' slots with their shares.
 	balanceEvery time.Duration
-	// resultWait is how long one call of AwaitResult waits at the server, whose own limit is a minute; answerMax is how
-	// much longer a node of a cluster has to answer it.
+	// resultWait is how long one call of AwaitResult waits at the server, whose limit is a minute.
+	// answerMax is the additional time for a node of a cluster to answer.
 	resultWait, answerMax time.Duration
-	// askMax is how long a node has to answer with the routes.
+	// askMax bounds the time for a node to answer with the routes.
 	askMax time.Duration
-	// askGrace is how long the other nodes have once one has answered: the answer of one node may be out of date.
+	// askGrace is how long the other nodes have once one has answered, since one answer may be out
+	// of date.
 	askGrace time.Duration
-	// askEvery is how long a node may wait before it answers with routes that have not changed, while sessions follow them: a node that
-	// hangs sends no refusal.
+	// askEvery bounds the wait of a node before it answers with unchanged routes, while sessions
+	// follow them. It detects hanging nodes, which send no refusal.
 	askEvery time.Duration
 	// peersEvery is how often a session looks for nodes that it does not watch yet.
 	peersEvery time.Duration
@@ -43,7 +45,6 @@ var defaultTiming = timing{
 	askMax: time.Second, askGrace: 100 * time.Millisecond, askEvery: 500 * time.Millisecond, peersEvery: 500 * time.Millisecond,
 }
 
-// timingOption is a dial option for tests.
 type timingOption struct {
 	grpc.EmptyDialOption
 

@@ -11,32 +11,35 @@ import (
 	"google.golang.org/grpc"
 )
 
-// TokenBytesMax is the length of the longest access token, and of the largest token file.
+// TokenBytesMax bounds the length of an access token and of a token file.
 const TokenBytesMax = 4 << 10
 
-// WithToken sends an access token's secret with each call. White space around the secret is removed, so that the text of a token file
-// may be passed as it is. Dial fails if the rest cannot be a secret (ParseToken). Dial refuses to send a secret unencrypted to another
-// host, unless WithPlaintextToken says so.
+// WithToken sends an access token's secret with each call. It removes white space around the
+// secret, so the text of a token file may be passed unchanged. Dial fails if the rest cannot be a
+// secret (see ParseToken). Dial refuses to send a secret unencrypted to another host, unless
+// WithPlaintextToken allows it.
 func WithToken(secret string) grpc.DialOption {
 	return tokenOption{name: "WithToken", secret: func() (string, error) { return ParseToken(secret) }}
 }
 
-// WithTokenFile is WithToken with the secret in a file, such as the admin.token in a server's data folder. Dial reads the file once
-// (ReadToken) and fails if it cannot.
+// WithTokenFile is WithToken with the secret in a file, such as the admin.token in a server's data
+// folder. Dial reads the file once (see ReadToken) and fails if it cannot.
 func WithTokenFile(path string) grpc.DialOption {
 	return tokenOption{name: "WithTokenFile", secret: func() (string, error) {
 		if path == "" {
-			return "", errors.New("the path is empty: pass the path of the file that has the secret, or leave out the option if the server asks for no token")
+			return "", errors.New("the path is empty: pass the path of the file with the secret, or omit the option if the server requires no token")
 		}
 		return ReadToken(path)
 	}}
 }
 
-// WithPlaintextToken lets the access token go to another host without TLS, where anyone on the network path can read it.
+// WithPlaintextToken allows sending the access token to another host without TLS, where anyone on
+// the network path can read it.
 func WithPlaintextToken() grpc.DialOption { return plaintextOption{} }
 
-// ParseToken returns the secret of an access token without the white space around it. It fails if the text cannot be a secret, which
-// is 1 to TokenBytesMax printable ASCII characters without a space. The error does not show the text.
+// ParseToken returns the secret of an access token without the white space around it. It fails if
+// the text cannot be a secret, which is 1 to TokenBytesMax printable ASCII characters without a
+// space. The error does not contain the text.
 func ParseToken(text string) (string, error) {
 	secret := strings.TrimSpace(text)
 	switch {
@@ -53,15 +56,15 @@ func ParseToken(text string) (string, error) {
 	return secret, nil
 }
 
-// ReadToken returns the access token in a file, without the white space around it. The file must be a regular file of at most
-// TokenBytesMax bytes.
+// ReadToken returns the access token in a file, without the white space around it. The file must be
+// a regular file of at most TokenBytesMax bytes.
 func ReadToken(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("read the access token: %w", err)
 	}
 	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("read the access token: %s is not a regular file: name the file that has the secret", path)
+		return "", fmt.Errorf("read the access token: %s is not a regular file: name the file with the secret", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -72,7 +75,7 @@ func ReadToken(path string) (string, error) {
 		return "", fmt.Errorf("read the access token: %w", err)
 	}
 	if len(text) > TokenBytesMax {
-		return "", fmt.Errorf("read the access token: %s has more than %d bytes: name the file that has the secret and nothing else", path, TokenBytesMax)
+		return "", fmt.Errorf("read the access token: %s has more than %d bytes: name a file with only the secret", path, TokenBytesMax)
 	}
 	secret, err := ParseToken(string(text))
 	if err != nil {
@@ -98,7 +101,8 @@ type secretOption struct {
 
 type plaintextOption struct{ grpc.EmptyDialOption }
 
-// readTokens replaces the access tokens among options by their secrets. addresses is what is dialled, for the error.
+// readTokens replaces the access tokens among options by their secrets. addresses are the dialed
+// addresses, for errors.
 func readTokens(addresses string, options []grpc.DialOption) ([]grpc.DialOption, error) {
 	out := make([]grpc.DialOption, len(options))
 	for i, o := range options {
@@ -114,7 +118,8 @@ func readTokens(addresses string, options []grpc.DialOption) ([]grpc.DialOption,
 	return out, nil
 }
 
-// grpcOptions replaces this package's options by gRPC's, and reports whether there is a token that must not be sent unencrypted.
+// grpcOptions replaces this package's options by gRPC's, and reports whether there is a token that
+// must not be sent unencrypted.
 func grpcOptions(address string, options []grpc.DialOption, h *handshakes) (out []grpc.DialOption, guarded bool) {
 	plaintext := OnThisHost(address)
 	for _, o := range options {
@@ -136,7 +141,7 @@ func grpcOptions(address string, options []grpc.DialOption, h *handshakes) (out 
 	return out, guarded
 }
 
-// bearer is an access token as gRPC sends it.
+// bearer adds an access token to the metadata of calls.
 type bearer struct {
 	metadata  map[string]string
 	plaintext bool

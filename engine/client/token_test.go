@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/client"
 )
 
-// secretSent returns the authorization that a server sees of a client with a token.
+// secretSent returns the authorization that a server receives from a client with a token.
 func secretSent(t *testing.T, token grpc.DialOption) string {
 	t.Helper()
 	seen := make(chan []string, 1)
@@ -34,7 +34,7 @@ func secretSent(t *testing.T, token grpc.DialOption) string {
 	return strings.Join(<-seen, " and ")
 }
 
-// White space around a secret is what editors, shells and the server's own token file add.
+// Editors, shells and the server's own token file add white space around a secret.
 func TestATokenIsSentWithoutTheSpaceAroundIt(t *testing.T) {
 	longest := strings.Repeat("x", client.TokenBytesMax)
 	for text, want := range map[string]string{
@@ -52,7 +52,7 @@ func TestATokenIsSentWithoutTheSpaceAroundIt(t *testing.T) {
 	assert.Equal(t, "Bearer linked", secretSent(t, client.WithTokenFile(link)), "containers mount secrets as links")
 }
 
-// What cannot be a token is refused before anything is sent, and the error does not show it.
+// Dial refuses invalid tokens before anything is sent, and the error does not contain them.
 func TestDialRefusesWhatIsNoToken(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -77,10 +77,10 @@ func TestDialRefusesWhatIsNoToken(t *testing.T) {
 		{client.WithToken(strings.Repeat("x", client.TokenBytesMax+1)), "WithToken: the access token has 4097 bytes, more than 4096: pass the secret as the server gave it"},
 		{client.WithTokenFile(two), "WithTokenFile: " + two + `: the access token has the character '\n' at byte 6`},
 		{client.WithTokenFile(empty), "WithTokenFile: " + empty + ": the access token is empty"},
-		{client.WithTokenFile(large), "WithTokenFile: read the access token: " + large + " has more than 4096 bytes: name the file that has the secret and nothing else"},
+		{client.WithTokenFile(large), "WithTokenFile: read the access token: " + large + " has more than 4096 bytes: name a file with only the secret"},
 		{client.WithTokenFile(missing), "WithTokenFile: read the access token: stat " + missing + ": no such file or directory"},
-		{client.WithTokenFile(""), "WithTokenFile: the path is empty: pass the path of the file that has the secret, or leave out the option if the server asks for no token"},
-		{client.WithTokenFile(dir), "WithTokenFile: read the access token: " + dir + " is not a regular file: name the file that has the secret"},
+		{client.WithTokenFile(""), "WithTokenFile: the path is empty: pass the path of the file with the secret, or omit the option if the server requires no token"},
+		{client.WithTokenFile(dir), "WithTokenFile: read the access token: " + dir + " is not a regular file: name the file with the secret"},
 		{client.WithTokenFile(pipe), "WithTokenFile: read the access token: " + pipe + " is not a regular file"},
 	} {
 		_, err := client.Dial("127.0.0.1:7070", c.token)

@@ -16,9 +16,10 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// unary sends unary calls to a node that answers. Any node executes a call, but the leader does so without a second hop, and a node
-// that lost its connection to the others accepts calls and fails them. So calls stay with one node, preferably a leader, until that
-// node fails. gRPC's round robin would spread them.
+// unary sends unary calls to a node that answers. Any node executes a call, but the leader does so
+// without a second hop, and a node that lost its connection to the others accepts calls and fails
+// them. Therefore calls stay with one node, preferably a leader, until that node fails. gRPC's
+// round robin would spread them.
 type unary struct {
 	client *Client
 	most   time.Duration // how long to try
@@ -35,7 +36,7 @@ func (c *unary) Invoke(ctx context.Context, method string, in, out any, options 
 	})
 }
 
-// reach notes whether a call was sent.
+// reach records whether a call was sent.
 type reach struct {
 	to      grpcpeer.Peer
 	options []grpc.CallOption
@@ -67,7 +68,7 @@ func (c *unary) NewStream(ctx context.Context, d *grpc.StreamDesc, method string
 	return s, err
 }
 
-// repeatable reports whether a call may be executed twice without harm.
+// repeatable reports whether executing a call twice is harmless.
 func repeatable(method string, in any) bool {
 	switch method {
 	case queuepb.QueueService_GetTask_FullMethodName, queuepb.QueueService_AwaitResult_FullMethodName,
@@ -78,13 +79,13 @@ func repeatable(method string, in any) bool {
 	return ok && !slices.ContainsFunc(enqueue.GetTasks(), func(t *queuepb.NewTask) bool { return t.GetIdempotencyKey() == "" })
 }
 
-// try makes a call at one node after the other, until one executes or refuses it, or time is over. It goes through all nodes at least
-// once, unless ctx ends, and only once if the TLS handshakes with all of them were refused. The error is undone only if no try may have
-// taken effect.
+// try makes a call at one node after another, until one executes or refuses it, or the time has
+// passed. It tries each node at least once, unless ctx ends, and only once if the TLS handshakes
+// with all of them were refused. The error is undone only if no try may have taken effect.
 func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (again bool, err error)) error {
-	var deadline time.Time // counted from the first failure: a call may wait long before that
+	var deadline time.Time // from the first failure: a call may wait long before that
 	pace := pace{of: &c.timing}
-	var last, doubtful error // doubtful is of a try that may have taken effect
+	var last, doubtful error // doubtful is the error of a try that may have taken effect
 	failed := func() error {
 		if doubtful != nil && isUndone(last) {
 			return fmt.Errorf("%w; the last try: %s", doubtful, last.Error())
@@ -129,14 +130,14 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 	}
 }
 
-// brokeOff reports whether a call ended with its connection, or because a server stopped or lost the lead. After any other error another node
-// may execute the call, but the same one will not.
+// brokeOff reports whether a call ended with its connection, or because a server stopped or lost
+// the lead. After any other error, another node may execute the call, but the same one will not.
 func brokeOff(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.Aborted
 }
 
-// order returns all peers, the one that answered last first.
+// order returns all peers, beginning with the one that answered last.
 func (c *Client) order() []*peer {
 	if p := c.only.Load(); p != nil {
 		return p.alone
@@ -148,14 +149,15 @@ func (c *Client) order() []*peer {
 	return peers
 }
 
-// switchPeer makes later calls go to another node than the one in use.
+// switchPeer makes later calls use another node.
 func (c *Client) switchPeer() {
 	if peers := c.order(); len(peers) > 1 {
 		c.last.Store(peers[1+rand.N(len(peers)-1)])
 	}
 }
 
-// prefer makes later calls go to a node that leads, if the one in use did not answer or leads nothing.
+// prefer makes later calls use a node that leads, if the current one did not answer or leads no
+// shard.
 func (c *Client) prefer(answers []answer, t *table) {
 	leads := func(p *peer) bool {
 		return slices.ContainsFunc(t.leaders, func(l leader) bool { return l.address == p.address })

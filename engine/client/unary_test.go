@@ -30,7 +30,7 @@ func TestPlainCallsGoToANodeThatAnswers(t *testing.T) {
 		for range 5 {
 			at, err := get(ctx, client)
 			require.NoError(t, err)
-			require.Equal(t, c.nodes[node].address, at, "the others refuse, in this cluster")
+			require.Equal(t, c.nodes[node].address, at, "only the leader accepts in this cluster")
 		}
 	}
 	c.nodes[0].kill()
@@ -47,13 +47,14 @@ func TestPlainCallsGoToANodeThatAnswers(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { return c.gets.Load() > before+3 }, patience, time.Millisecond)
 	c.lead(2, 0)
-	require.NoError(t, <-came, "it was tried until somebody led")
+	require.NoError(t, <-came, "the call was repeated until a node led")
 	_, err = client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
 	require.NoError(t, err)
 	assert.Len(t, c.stored, 1)
 }
 
-// TestAPlainCallThatMayHaveTakenEffectIsNotRepeated, unless nothing comes of it.
+// TestAPlainCallThatMayHaveTakenEffectIsNotRepeated checks that such a call is repeated only if all
+// its tasks have keys.
 func TestAPlainCallThatMayHaveTakenEffectIsNotRepeated(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 2, 1)
@@ -61,7 +62,7 @@ func TestAPlainCallThatMayHaveTakenEffectIsNotRepeated(t *testing.T) {
 	c.breaks = 1
 	_, err := client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", IdempotencyKey: "k"}, {Queue: "q"}}})
 	require.Equal(t, codes.Unavailable, status.Code(err))
-	require.ErrorContains(t, err, "127.0.0.1:", "it names the address")
+	require.ErrorContains(t, err, "127.0.0.1:", "the error names the address")
 	require.Len(t, c.stored, 2)
 	c.breaks = 1
 	out, err := client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", IdempotencyKey: "k"}}})
@@ -85,7 +86,7 @@ func TestPlainCallsEndInTime(t *testing.T) {
 	require.Equal(t, codes.Canceled, status.Code(err))
 }
 
-// TestAResultIsAwaitedThroughAFailover of the node that was asked.
+// TestAResultIsAwaitedThroughAFailover awaits a result while the asked node fails.
 func TestAResultIsAwaitedThroughAFailover(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 2, 1)
@@ -105,7 +106,7 @@ func TestAResultIsAwaitedThroughAFailover(t *testing.T) {
 	require.NoError(t, <-came)
 }
 
-// TestAResultIsNotAwaitedOfANodeThatHangs for long.
+// TestAResultIsNotAwaitedOfANodeThatHangs checks that a wait leaves a hanging node.
 func TestAResultIsNotAwaitedOfANodeThatHangs(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 2, 1)
@@ -113,13 +114,14 @@ func TestAResultIsNotAwaitedOfANodeThatHangs(t *testing.T) {
 	quick.resultWait, quick.answerMax = time.Millisecond, time.Millisecond
 	client := c.client(t, nil, quick)
 	c.nodes[1].finishes.Store(true)
-	client.last.Store(client.known()[0]) // which answers nothing as long as nothing moves
+	client.last.Store(client.known()[0]) // answers nothing while nothing changes
 	out, err := client.AwaitResult(ctx, "", "1")
 	require.NoError(t, err)
 	assert.Equal(t, c.nodes[1].address, string(out.GetResult()))
 }
 
-// TestATokenFileIsReadByDial and not again for the nodes that the cluster names later.
+// TestATokenFileIsReadByDial checks that the file is not read again for nodes that the cluster
+// names later.
 func TestATokenFileIsReadByDial(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(path, []byte("secret\n"), 0o600))
@@ -131,7 +133,8 @@ func TestATokenFileIsReadByDial(t *testing.T) {
 	require.NoError(t, client.Close())
 }
 
-// TestATokenGoesToNoHostThatTheClusterNames unless it may go there in plain text.
+// TestATokenGoesToNoHostThatTheClusterNames checks that a token is not sent to such a host without
+// TLS, unless WithPlaintextToken allows it.
 func TestATokenGoesToNoHostThatTheClusterNames(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 1, 2)
@@ -139,7 +142,7 @@ func TestATokenGoesToNoHostThatTheClusterNames(t *testing.T) {
 	c.nodes = append(c.nodes, &clusterNode{cluster: c, index: 1, address: "192.0.2.1:7070"})
 	client := c.client(t, []int{0}, hasty, WithToken("secret"))
 	p, err := client.Producer(ctx, "")
-	require.NoError(t, err, "what leads here is served")
+	require.NoError(t, err, "calls to local leaders succeed")
 	require.Eventually(t, func() bool { return strings.Contains(p.links.problem().Error(), "WithTLS") }, patience, time.Millisecond)
 	assert.Len(t, client.known(), 1)
 	require.NoError(t, p.Close(ctx))

@@ -18,7 +18,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// A combined worker makes one call where another one makes two, and both end with the same tasks done.
+// A combined worker makes one call where a separate one makes two, and both complete the same
+// tasks.
 func TestAUnaryWorkerCombinesItsCalls(t *testing.T) {
 	ctx := bounded(t)
 	n, err := node.Open(node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None})
@@ -69,7 +70,6 @@ func TestAUnaryWorkerCombinesItsCalls(t *testing.T) {
 	}
 }
 
-// unaryFake answers claims as a test says.
 type unaryFake struct {
 	queuepb.UnimplementedQueueServiceServer
 
@@ -88,7 +88,7 @@ func TestOutcomesOfACombinedClaim(t *testing.T) {
 	done := []*queuepb.Task{{Id: "a", Token: 1}, {Id: "b", Token: 2}}
 	exhausted := &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, Message: "full"}
 
-	// The claim was refused, and the completions were not.
+	// The claim was refused, and the completions were accepted.
 	f.claim = func(in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 		assert.EqualValues(t, 1_000, in.GetWaitMs())
 		assert.Len(t, in.GetCompletions(), 2)
@@ -101,7 +101,7 @@ func TestOutcomesOfACombinedClaim(t *testing.T) {
 	require.NoError(t, errs[0])
 	require.ErrorIs(t, errs[1], client.ErrOverloaded)
 
-	// A status that refuses the call says that nothing was done; after another one the outcome is unknown.
+	// A status that refuses the call means no effect; any other error means an unknown outcome.
 	for code, want := range map[codes.Code]error{codes.InvalidArgument: nil, codes.Unknown: client.ErrUnknownOutcome, codes.Canceled: client.ErrUnknownOutcome} {
 		f.claim = func(*queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) { return nil, status.Error(code, "no") }
 		_, errs, err = w.Next(ctx, done)
@@ -117,7 +117,7 @@ func TestOutcomesOfACombinedClaim(t *testing.T) {
 		}
 	}
 
-	// A server that does not know the field completions returns no results.
+	// A server without the field completions returns no results.
 	f.claim = func(*queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) { return &queuepb.ClaimResponse{}, nil }
 	_, errs, err = w.Next(ctx, done)
 	require.NoError(t, err)

@@ -2,21 +2,23 @@ package client
 
 import "context"
 
-// watch waits for the end of one context on behalf of all calls with that context: a wait for the answer alone costs half of a wait for
-// the answer or the context. Most callers share one context; calls with another one wait for both themselves. The mutex of the
-// containing type guards the fields.
+// watch waits for the end of one context on behalf of all calls with that context: waiting for only
+// the answer costs half as much as waiting for the answer or the context. Most callers share one
+// context; calls with another context wait for both. The mutex of the containing type guards the
+// fields.
 type watch struct {
-	watched <-chan struct{} // of the context that is watched
+	watched <-chan struct{} // of the watched context
 	last    <-chan struct{} // of the last call's context
-	same    int             // how many calls in a row had it
+	same    int             // the number of consecutive calls with last
 }
 
-// watchAfter is how many calls in a row have the same context before that context is watched: for the context of a single call the
-// goroutine would cost more than it saves.
+// watchAfter is the number of consecutive calls with the same context before that context is
+// watched: for the context of a single call, the goroutine would cost more than it saves.
 const watchAfter = 32
 
-// covers reports whether a call's context is watched or can't end. If a watched context ends before over is closed, ended is called
-// once, and must begin with forget. The caller holds the mutex.
+// covers reports whether a call's context is watched or cannot end. If a watched context ends
+// before over is closed, ended is called once; it must begin with forget. The caller must hold the
+// mutex.
 func (w *watch) covers(ctx context.Context, over <-chan struct{}, ended func(context.Context)) bool {
 	done := ctx.Done()
 	if done == nil || done == w.watched {
@@ -39,5 +41,5 @@ func (w *watch) covers(ctx context.Context, over <-chan struct{}, ended func(con
 	return true
 }
 
-// forget ends the watch. The caller holds the mutex.
+// forget ends the watch. The caller must hold the mutex.
 func (w *watch) forget() { w.watched = nil }

@@ -17,7 +17,7 @@ func (b *batcher[T]) watching() bool {
 	return b.watch.watched != nil
 }
 
-// warm makes as many calls with a context as it takes until the session watches it.
+// warm makes calls with a context until the session watches it.
 func warm(t *testing.T, ctx context.Context, b *batcher[int], sent chan sentFrame) { //nolint:revive // t comes first in a test's helper
 	t.Helper()
 	for i := range watchAfter {
@@ -33,7 +33,8 @@ func warm(t *testing.T, ctx context.Context, b *batcher[int], sent chan sentFram
 	require.True(t, b.watching())
 }
 
-// TestTheEndOfAWatchedContextReachesItsCallsOnly ends it while calls wait and are on their way, among others.
+// TestTheEndOfAWatchedContextReachesItsCallsOnly ends a watched context while its calls, and
+// others, wait or are active.
 func TestTheEndOfAWatchedContextReachesItsCallsOnly(t *testing.T) {
 	const others = 20
 	b, sent := newTestBatcher(t)
@@ -56,7 +57,7 @@ func TestTheEndOfAWatchedContextReachesItsCallsOnly(t *testing.T) {
 			assert.Equal(t, []string{fmt.Sprint(item)}, ids)
 		})
 	}
-	first := fill(t, b, sent, &calls) // what comes now waits
+	first := fill(t, b, sent, &calls) // later calls wait
 	for i := range others {
 		gone(1_000+i, 1_000+i, 1_000+i)
 		stays(i)
@@ -74,7 +75,7 @@ func TestTheEndOfAWatchedContextReachesItsCallsOnly(t *testing.T) {
 
 	b.resolve(first[1].frame, nil, nil)
 	waited := next(t, sent)
-	assert.Len(t, waited.items, others, "what was given up before it went out never goes out")
+	assert.Len(t, waited.items, others, "calls that gave up before they were sent are never sent")
 	for _, f := range []sentFrame{onTheirWay, waited} {
 		ids := make([]string, len(f.items))
 		for i, item := range f.items {
@@ -101,7 +102,7 @@ func TestAContextOfOneCallIsNotWatched(t *testing.T) {
 	}
 }
 
-// TestOneContextIsWatchedAtATime however many there are in turn.
+// TestOneContextIsWatchedAtATime uses several contexts in turn.
 func TestOneContextIsWatchedAtATime(t *testing.T) {
 	b, sent := newTestBatcher(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -120,7 +121,7 @@ func TestOneContextIsWatchedAtATime(t *testing.T) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	require.True(t, b.watch.watched == ctx.Done(), "another one took its place")
+	require.True(t, b.watch.watched == ctx.Done(), "another context is watched instead")
 }
 
 func TestTheEndOfAWatchedContextReachesItsReceiversOnly(t *testing.T) {

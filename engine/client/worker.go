@@ -14,35 +14,38 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// slotsMax is how many tasks a worker session may hold: the server's limit of credits.
+// slotsMax bounds the slots of a worker session: the server's limit of credits.
 const slotsMax = 1 << 16
 
-// workFramesMax is how many frames of a worker session are under way at once. It is more than for producers, so that finishing tasks
-// goes before adding tasks when both are busy.
+// workFramesMax bounds the unanswered frames of a worker session. It exceeds the bound for
+// producers, so that finishing tasks has priority over adding tasks when both are busy.
 const workFramesMax = 6
 
-// WorkerConfig says what a worker session takes.
+// WorkerConfig configures a worker session.
 type WorkerConfig struct {
 	Tenant string   // "" means "default"
-	Queues []string // to draw from
-	// Weights says how the queues share the slots while all have ready tasks: one weight, 1 to 100, for each queue, or
-	// none for equal shares.
+	Queues []string // the queues to claim from
+	// Weights are the queues' shares of the slots while all have ready tasks: one weight of 1 to
+	// 100 for each queue, or none for equal shares.
 	Weights []uint32
-	Slots   int           // how many tasks the session holds, leased and not settled, at most; 1 to 65,536. See Worker
-	Lease   time.Duration // 0: each task's own, or the server's default
+	Slots   int           // largest number of leased, unsettled tasks; 1 to 65,536. See Worker
+	Lease   time.Duration // 0: each task's lease duration, or the server's default
 }
 
-// Worker is a session that claims and settles over a stream; in a cluster over one to each node that leads, which share
-// the slots evenly. It is safe for concurrent use.
+// Worker is a session that claims and settles over a stream; in a cluster, over a stream to each
+// node that leads, which share the slots evenly. It is safe for concurrent use.
 //
-// A task can be settled until its lease ends, after a restart of the server too, and whichever node of a cluster leads by then. The
-// session retries a settlement that was refused or whose outcome is unknown, until the call's context or the time of WithRetryMax ends.
-// A nil error means that the server has confirmed the settlement. If a repetition finds the lease gone, the call returns
-// ErrUnknownOutcome: an earlier try may have settled the task, or the lease may have expired, and the server does not remember which.
+// A task can be settled until its lease ends, even after a restart of the server and whichever node
+// of a cluster leads by then. The session repeats a settlement that was refused or whose outcome is
+// unknown, until the call's context or the time of WithRetryMax ends. A nil error means that the
+// server has confirmed the settlement. If a repetition finds that the lease has ended, the call
+// returns ErrUnknownOutcome: an earlier try may have settled the task, or the lease may have
+// expired, and the server does not remember which.
 //
-// If a task is not settled in time, its lease ends on the client too: its slot is free for another task, Stats counts the lease, and
-// Receive does not return the task any more. The client measures the lease by its own monotonic clock, from the arrival of the task or
-// of the answer to the last extension, so that the server has ended the lease by then. The session still sends a later settlement,
+// If a task is not settled in time, its lease ends on the client too: its slot is free for another
+// task, Stats counts the lease, and Receive no longer returns the task. The client measures the
+// lease by its own monotonic clock, from the arrival of the task or of the answer to the last
+// extension, so the server has ended the lease by then. The session still sends a later settlement,
 // because the server decides. If the server refuses it, the error is ErrLeaseExpired.
 type Worker struct {
 	client *Client
@@ -50,12 +53,13 @@ type Worker struct {
 	links  *follower[*workLink]
 	slots  slots
 	tasks  arrivals
-	// The keeper's.
+	// Owned by the keeper.
 	turned time.Time
-	turn   int // which nodes have a slot when there are fewer slots than nodes
+	turn   int // rotates the nodes with a slot when there are fewer slots than nodes
 }
 
-// Worker opens a session. ctx bounds the session's life. Worker waits for the server, or for a leader, for the time of WithRetryMax.
+// Worker opens a session. ctx bounds the session's life. Worker waits for the server, or for a
+// leader, for at most the time of WithRetryMax.
 func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, error) {
 	if config.Slots < 1 || config.Slots > slotsMax {
 		return nil, fmt.Errorf("slots: %w: %d: pass 1 to %d", ErrInvalidArgument, config.Slots, slotsMax)
@@ -97,7 +101,7 @@ func (w *Worker) open(ctx context.Context, to leader, all []leader) (*workLink, 
 			Tenant: w.config.Tenant, Queues: w.config.Queues, Weights: w.config.Weights, LeaseMs: uint64(w.config.Lease.Milliseconds()),
 		},
 		Credits: uint32(credits),
-	}); err != nil && !errors.Is(err, io.EOF) { // the receiver knows what the stream ended of
+	}); err != nil && !errors.Is(err, io.EOF) { // the receiver has the reason for the stream's end
 		w.slots.leave(l)
 		l.abandon()
 		return nil, fmt.Errorf("%s: %w", l.at(), err)
@@ -121,7 +125,7 @@ func (w *Worker) receive(l *workLink, stream grpc.BidiStreamingClient[queuepb.Wo
 		if tasks := in.GetTasks(); len(tasks) > 0 {
 			w.slots.arrived(l, tasks, in.GetNowMs())
 			if !w.tasks.put(tasks) {
-				return errors.New("the server pushed more tasks than it was granted")
+				return errors.New("the server pushed more tasks than it had credits")
 			}
 			clear(tasks) // the receivers own them
 		}
@@ -139,8 +143,8 @@ func (w *Worker) share(of leader, all []leader) int32 {
 	return shareOf(w.config.Slots, slices.IndexFunc(all, of.same), len(all), w.turn)
 }
 
-// balance updates the links' shares. With fewer slots than nodes, the nodes have a slot in turn. A link that keeps slots that another
-// link needs is retired: the server has no other way to give back credits.
+// balance updates the links' shares. With fewer slots than nodes, the nodes get a slot in turn. It
+// retires a link with slots that another link needs, since the server cannot return credits.
 func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
 	if w.config.Slots < len(all) && time.Since(w.turned) >= w.client.timing.balanceEvery {
 		w.turn++
@@ -158,10 +162,11 @@ func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
 	return overfull != nil || w.config.Slots < len(all)
 }
 
-// Receive waits for a leased task, also during restarts of the server. It returns ErrUnavailable after each period of WithRetryMax
-// without a connection, ErrClosed after Close, and the cause if the server refused the session or the session's context ended.
+// Receive waits for a leased task, also during restarts of the server. It returns ErrUnavailable
+// after each period of WithRetryMax without a connection, ErrClosed after Close, and the cause if
+// the server refused the session or the session's context ended.
 func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
-	if w.links.closing() { // a task could not be settled any more
+	if w.links.closing() { // a task could no longer be settled
 		return nil, ErrClosed
 	}
 	return w.tasks.receive(ctx)
@@ -170,7 +175,7 @@ func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
 // TryReceive returns a leased task if one has arrived.
 func (w *Worker) TryReceive() (*queuepb.Task, bool) { return w.tasks.tryReceive() }
 
-// settling says how the items of a call are settled.
+// settling is the way in which the items of a call are settled.
 type settling struct {
 	action  queuepb.SettleAction
 	result  []byte
@@ -181,19 +186,22 @@ type settling struct {
 
 func (s *settling) bytes() int { return len(s.error) + len(s.result) }
 
-// Complete settles a task whose work is done. The error is as for Producer.Enqueue. ErrStaleToken says that the lease has ended: it
-// expired, or it was settled before. The error is also ErrLeaseExpired if the session knows that the lease expired.
+// Complete settles a task whose work succeeded. The error is as for Producer.Enqueue. ErrStaleToken
+// means that the lease has ended: it expired, or the task was already settled. The error is also
+// ErrLeaseExpired if the session knows that the lease expired.
 func (w *Worker) Complete(ctx context.Context, t *queuepb.Task) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }
 
-// CompleteWith is Complete with the task's result, at most 256 KiB with the server's default limit. The server
-// keeps it if the task, or its queue, has a result retention. The result must not change until the call has returned.
+// CompleteWith is Complete with the task's result, at most 256 KiB with the server's default limit.
+// The server retains it if the task, or its queue, has a result retention. The result must not
+// change until the call has returned.
 func (w *Worker) CompleteWith(ctx context.Context, t *queuepb.Task, result []byte) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE, result: result})
 }
 
-// CompleteBatch settles up to 1,000 tasks in one frame; errs and err are as for Producer.EnqueueBatch.
+// CompleteBatch settles up to 1,000 tasks in one frame; errs and err are as for
+// Producer.EnqueueBatch.
 func (w *Worker) CompleteBatch(ctx context.Context, tasks []*queuepb.Task) (errs []error, err error) {
 	if len(tasks) == 0 || len(tasks) > frameTasksMax {
 		return nil, fmt.Errorf("tasks: %w: a batch of %d: pass 1 to %d", ErrInvalidArgument, len(tasks), frameTasksMax)
@@ -201,15 +209,15 @@ func (w *Worker) CompleteBatch(ctx context.Context, tasks []*queuepb.Task) (errs
 	return w.settle(ctx, tasks, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }
 
-// Fail settles a task whose work failed. It is retried after delay, or after the server's backoff if
-// delay is 0, and is dead once its attempts are used up.
+// Fail settles a task whose work failed. The task is retried after delay, or after the server's
+// backoff if delay is 0, and is dead once its attempts are used up.
 func (w *Worker) Fail(ctx context.Context, t *queuepb.Task, reason string, delay time.Duration) error {
 	return w.settleOne(ctx, t, settling{
 		action: queuepb.SettleAction_SETTLE_ACTION_FAIL, error: sendable(reason), delayMs: uint64(delay.Milliseconds()),
 	})
 }
 
-// Release gives a task back without using up an attempt; it is ready again after delay.
+// Release returns a task without using up an attempt; it is ready again after delay.
 func (w *Worker) Release(ctx context.Context, t *queuepb.Task, delay time.Duration) error {
 	return w.settleOne(ctx, t, settling{
 		action: queuepb.SettleAction_SETTLE_ACTION_RELEASE, delayMs: uint64(delay.Milliseconds()),
@@ -223,8 +231,9 @@ func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duratio
 	})
 }
 
-// Close waits for the calls under way, closes the session, and releases the tasks that were not received. Tasks that were received and
-// not settled are ready again when their leases expire. If ctx ends first, Close cuts the session.
+// Close waits for active calls, closes the session, and releases the tasks that were not received.
+// Received but unsettled tasks are ready again when their leases expire. If ctx ends first, Close
+// cuts the session.
 func (w *Worker) Close(ctx context.Context) error {
 	w.links.markClosing()
 	w.tasks.end(ErrClosed)
@@ -235,11 +244,11 @@ func (w *Worker) Close(ctx context.Context) error {
 	return w.releaseUnreceived(ctx)
 }
 
-// releaseUnreceived releases the tasks that were not received. The session has ended: earlier, the server could push the released tasks
-// to the same session again.
+// releaseUnreceived releases the tasks that were not received. It must run after the session has
+// ended: earlier, the server could push the released tasks to the same session again.
 func (w *Worker) releaseUnreceived(ctx context.Context) error {
 	if w.links.broke() {
-		return nil // the leases expire in their time
+		return nil // the leases expire
 	}
 	for {
 		var releases []*queuepb.Releasing

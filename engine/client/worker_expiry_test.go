@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// A handler that never settles its task occupies a slot only until the lease expires. A later settlement fails with
-// ErrLeaseExpired.
+// A handler that never settles its task occupies a slot only until the lease expires. A later
+// settlement fails with ErrLeaseExpired.
 func TestAHandlerThatNeverSettlesGivesItsSlotBack(t *testing.T) {
 	ctx := bounded(t)
 	c, _ := realServer(t)
@@ -38,7 +38,8 @@ func TestAHandlerThatNeverSettlesGivesItsSlotBack(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// An extended lease holds for the time of the extension. Receive does not return tasks whose leases expired before.
+// An extended lease lasts for the time of the extension. Receive does not return tasks whose leases
+// have expired.
 func TestExtendedLeasesAreKeptAndUnreceivedTasksAreNot(t *testing.T) {
 	ctx := bounded(t)
 	c, _ := realServer(t)
@@ -46,7 +47,7 @@ func TestExtendedLeasesAreKeptAndUnreceivedTasksAreNot(t *testing.T) {
 	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 2, Lease: 500 * time.Millisecond})
 	require.NoError(t, err)
 	task := receive(ctx, t, w)
-	for w.Extend(ctx, task, time.Hour) != nil { // on a slow machine, the extension may come too late
+	for w.Extend(ctx, task, time.Hour) != nil { // on a slow machine, the extension may be late
 		task = receive(ctx, t, w)
 	}
 	before := w.Stats()
@@ -54,6 +55,6 @@ func TestExtendedLeasesAreKeptAndUnreceivedTasksAreNot(t *testing.T) {
 	require.Eventually(t, func() bool { return w.Stats().ExpiredUnreceived > before.ExpiredUnreceived }, patience, time.Millisecond)
 	late := receive(ctx, t, w)
 	assert.NotEqual(t, task.GetId(), late.GetId())
-	require.NoError(t, w.Complete(ctx, task), "its lease holds")
+	require.NoError(t, w.Complete(ctx, task), "the lease is still valid")
 	require.NoError(t, w.Close(ctx))
 }

@@ -108,14 +108,14 @@ func TestBadWorkerConfigs(t *testing.T) {
 	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"no spaces"}, Slots: 1})
 	require.NoError(t, err)
 	_, err = w.Receive(ctx)
-	require.ErrorContains(t, err, "queues[0]", "the server's refusal ends the session and says why")
+	require.ErrorContains(t, err, "queues[0]", "the server's refusal ends the session and is its error")
 	require.NoError(t, w.Close(ctx))
 }
 
 func TestWorkerCloseGivesBackWhatNobodyReceived(t *testing.T) {
 	ctx := bounded(t)
 	c, _ := realServer(t)
-	// With slots to spare the server could push what is given back to the same session again.
+	// With spare slots, the server could push released tasks to the same session again.
 	w := open(ctx, t, c, 1_500)
 	for range 2 {
 		enqueue(ctx, t, c, 600)
@@ -155,12 +155,13 @@ func TestReceiveEndsWithItsContextAndWithTheServer(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	stop()
 	_, err = w.Receive(ctx)
-	require.ErrorIs(t, err, client.ErrUnavailable, "the server does not come back in time")
+	require.ErrorIs(t, err, client.ErrUnavailable, "the server does not return in time")
 	require.ErrorIs(t, w.Complete(ctx, task), client.ErrUnavailable)
 	require.NoError(t, w.Close(ctx))
 }
 
-// TestNoTaskIsHandedOutOnceTheSessionCloses since it could not be settled any more.
+// TestNoTaskIsHandedOutOnceTheSessionCloses checks that Receive returns no task that could no
+// longer be settled.
 func TestNoTaskIsHandedOutOnceTheSessionCloses(t *testing.T) {
 	ctx := bounded(t)
 	f := &fake{work: func(s workServer) error { // does not end when the client does
@@ -179,8 +180,8 @@ func TestNoTaskIsHandedOutOnceTheSessionCloses(t *testing.T) {
 	require.ErrorIs(t, err, client.ErrClosed)
 }
 
-// slotServer plays a Work stream over an endless queue: it pushes a task for each credit, settles as told,
-// and notes how many tasks were pushed and not settled.
+// slotServer implements a Work stream over an endless queue: it pushes a task for each credit,
+// settles as the test decides, and counts the pushed, unsettled tasks.
 type slotServer struct {
 	mu      sync.Mutex
 	granted int
@@ -189,7 +190,7 @@ type slotServer struct {
 	openMax int
 	refuse  func(*queuepb.Settlement) queuepb.ErrorCode // 0: accept
 
-	limit int // how many tasks there are
+	limit int // the number of tasks
 }
 
 func (f *slotServer) play(s workServer) error {
@@ -239,7 +240,8 @@ func (f *slotServer) answer(in *queuepb.WorkRequest) *queuepb.WorkResponse {
 	return out
 }
 
-// TestAWorkerNeverHoldsMoreThanItsSlots settles in many goroutines with refusals of each kind, some of them twice.
+// TestAWorkerNeverHoldsMoreThanItsSlots settles in many goroutines with refusals of each kind, some
+// tasks twice.
 func TestAWorkerNeverHoldsMoreThanItsSlots(t *testing.T) {
 	for _, slots := range []int{1, 3, 16, 100} {
 		const tasks = 3_000
@@ -276,7 +278,7 @@ func TestAWorkerNeverHoldsMoreThanItsSlots(t *testing.T) {
 					if err != nil {
 						assert.ErrorIs(t, err, client.ErrStaleToken)
 					}
-					if task.GetToken()%3 == 0 { // once more, as after an unknown outcome
+					if task.GetToken()%3 == 0 { // a second time, as after an unknown outcome
 						assert.ErrorIs(t, w.Complete(ctx, task), client.ErrStaleToken)
 					}
 				}
@@ -315,7 +317,8 @@ func TestASettlementOfUnknownOutcomeFreesItsSlot(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// TestAServerThatPushesTooMuchBreaksTheSession rather than blocking its receiver for ever.
+// TestAServerThatPushesTooMuchBreaksTheSession checks that the session ends instead of blocking its
+// receiver forever.
 func TestAServerThatPushesTooMuchBreaksTheSession(t *testing.T) {
 	ctx := bounded(t)
 	f := &fake{work: func(s workServer) error {
@@ -335,7 +338,7 @@ func TestAServerThatPushesTooMuchBreaksTheSession(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// TestWorkerCloseWaitsForSettlementsUnderWay closes while completions are on their way: each is answered.
+// TestWorkerCloseWaitsForSettlementsUnderWay closes a session during completions: each is answered.
 func TestWorkerCloseWaitsForSettlementsUnderWay(t *testing.T) {
 	const n = 200
 	ctx := bounded(t)

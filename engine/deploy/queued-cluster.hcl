@@ -1,15 +1,17 @@
-# An example of a node of a cluster of three: /etc/queued/queued.hcl of queued.service on the host 10.0.0.1. On the two
-# other hosts the node is n2 and n3, and their own addresses stand where this one's do; all else is the same.
+# Example configuration of one node of a three-node cluster: /etc/queued/queued.hcl of
+# queued.service on the host 10.0.0.1. On the other two hosts, use n2 and n3 as the node and the
+# host's address in place of 10.0.0.1; the rest is the same.
 #
-# What is left out here has its default. Check it with 'queued config check FILE'.
+# Omitted settings have their defaults. Check the file with 'queued config check FILE'.
 
-listen = ["10.0.0.1:7070", "unix:/run/queued/queued.sock"] # gRPC; clients are told the first one
+# Clients are redirected to the first address of listen.
+listen = ["10.0.0.1:7070", "unix:/run/queued/queued.sock"] # gRPC
 http   = "10.0.0.1:7072"                                   # REST
 admin  = "10.0.0.1:7071"                                   # admin service, probes, metrics, profiles
 
 data       = "/var/lib/queued"
-shards     = 4      # the same on all nodes; their leads spread over the nodes
-durability = "sync" # each node has an entry on disk before it counts as there
+shards     = 4      # the same on all nodes, which share the leads of the shards
+durability = "sync" # each node syncs an entry before it acknowledges it
 auth       = "on"
 
 # For clients: a certificate for this host.
@@ -20,14 +22,16 @@ tls {
 
 cluster {
   node   = "n1"
-  listen = "10.0.0.1:7073" # for the other nodes alone: let nobody else through to it
+  listen = "10.0.0.1:7073" # for the other nodes only: block access from elsewhere
   peers  = { n1 = "10.0.0.1:7073", n2 = "10.0.0.2:7073", n3 = "10.0.0.3:7073" }
 
-  # Between nodes: this node's folder of 'queued cluster init', copied to /etc/queued/cluster; the unit passes its files. Restart the
-  # unit after a renewal: it passes the files at the start.
+  # TLS between nodes: this node's folder from 'queued cluster init', copied to /etc/queued/cluster;
+  # the unit passes its files. Restart the unit after a renewal, since it reads the files only
+  # when it starts.
   certs = "/run/credentials/queued.service"
 
-  # Only for a node that comes later, or in place of one that was lost: it asks for membership where its data folder is empty.
+  # Only for a node that joins later or replaces a lost one: with an empty data folder it asks these
+  # nodes for membership.
   # join = ["10.0.0.1:7073", "10.0.0.2:7073", "10.0.0.3:7073"]
 
   election_timeout = "500ms"

@@ -1,20 +1,20 @@
-# An example of a configuration: /etc/queued/queued.hcl of queued.service.
+# Example configuration: /etc/queued/queued.hcl of queued.service.
 #
-# Whatever is left out has its default, and flags and QUEUED_* variables go before this file.
-# Check it with 'queued config check FILE'; 'queued config show --config FILE' prints all that holds.
+# Omitted settings have their defaults. Flags and QUEUED_* variables override this file. Check it
+# with 'queued config check FILE'; 'queued config show --config FILE' prints the settings in effect.
 
 listen = ["127.0.0.1:7070", "unix:/run/queued/queued.sock"] # gRPC
-http   = "127.0.0.1:7072"                                   # REST; "" for none
+http   = "127.0.0.1:7072"                                   # REST; "" switches it off
 admin  = "127.0.0.1:7071"                                   # admin service, probes, metrics, profiles
 
-# allowed_hosts = ["queue.example.com"] # the name of a proxy before http or admin
+# allowed_hosts = ["queue.example.com"] # the name that a proxy in front of http or admin sends
 
 data       = "/var/lib/queued"
-shards     = 1      # about one for each processor; fixed when the data folder is made
-durability = "sync" # an fsync before each acknowledgement; or "interval", "none"
+shards     = 1      # about one per processor; fixed when the data folder is created
+durability = "sync" # fsync before each acknowledgement; or "interval", "none"
 auth       = "on"
 
-# To be reached from other hosts, name a certificate and other addresses above, as in ":7070".
+# To serve other hosts, set a certificate, and other addresses above, such as ":7070".
 #
 # tls {
 #   cert      = "/etc/queued/cert.pem"
@@ -22,7 +22,8 @@ auth       = "on"
 #   client_ca = "/etc/queued/clients.pem" # only with mTLS
 # }
 
-# To be one of three nodes that replicate, each with an id of its own and its folder of 'queued cluster init'.
+# To form a cluster of three replicating nodes; each has a different id and its folder from 'queued
+# cluster init'.
 #
 # cluster {
 #   node   = "n1"
@@ -31,7 +32,7 @@ auth       = "on"
 #   certs  = "/etc/queued/cluster"
 # }
 
-# What holds for tasks where neither they nor their queue say otherwise.
+# Defaults for tasks and queues that do not set these values.
 queue {
   lease           = "30s"
   max_attempts    = 20
@@ -39,7 +40,7 @@ queue {
   backoff_max     = "10m"
 }
 
-# What one call may ask for, and what is kept in memory.
+# Limits on calls and on memory.
 limits {
   payload_max = "1MiB"
   lease_max   = "1d"

@@ -16,7 +16,7 @@ func TestClusterCallsOverREST(t *testing.T) {
 	status, body := a.ask(http.MethodGet, "/v1/cluster")
 	require.Equal(t, http.StatusOK, status)
 	assert.JSONEq(t, `{"node":"","members":[],"groups":[],"outage":""}`, body)
-	const alone = "this server stands alone: start it with --cluster-node"
+	const alone = "this is a standalone server: start it with --cluster-node"
 	for _, c := range []struct{ path, body, says string }{
 		{"add", `{"node":"n2","address":"a:1"}`, alone},
 		{"add", `{"node":"n2","address":"a"}`, `address: "a" is not host:port`},

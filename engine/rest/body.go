@@ -20,19 +20,20 @@ import (
 
 const (
 	jsonType    = "application/json"
-	bufferBytes = 4 << 10 // most bodies fit into it
+	bufferBytes = 4 << 10 // larger than most bodies
 )
 
-// checkBody refuses a request whose body is not announced as JSON. That is more than being particular: a browser
-// sends other types to any server for any page, and this one only where the server agrees.
+// checkBody refuses a request whose body is not declared as JSON. This protects against browsers:
+// they send other content types to any server on behalf of any page, but JSON only if the server
+// allows it.
 func checkBody(in *http.Request) error {
 	if in.URL.RawQuery != "" {
-		return status.Errorf(codes.InvalidArgument, "the query %q is not taken: put the fields into the body", clip(in.URL.RawQuery))
+		return status.Errorf(codes.InvalidArgument, "the query %q is not allowed: put the fields into the body", clip(in.URL.RawQuery))
 	}
 	for _, encoding := range in.Header.Values("Content-Encoding") {
 		if encoding != "" && !strings.EqualFold(encoding, "identity") {
 			return &httpError{http.StatusUnsupportedMediaType, status.Errorf(codes.InvalidArgument,
-				"Content-Encoding %q is not taken: send the body without compression", clip(encoding))}
+				"Content-Encoding %q is not supported: send the body without compression", clip(encoding))}
 		}
 	}
 	announced := in.Header.Get("Content-Type")
@@ -41,12 +42,12 @@ func checkBody(in *http.Request) error {
 	}
 	if media, _, err := mime.ParseMediaType(announced); err != nil || media != jsonType {
 		return &httpError{http.StatusUnsupportedMediaType, status.Errorf(codes.InvalidArgument,
-			"Content-Type %q is not taken: send JSON with Content-Type: application/json", clip(announced))}
+			"Content-Type %q is not supported: send JSON with Content-Type: application/json", clip(announced))}
 	}
 	return nil
 }
 
-// body is a request's body, read whole.
+// body is a request's body, read completely.
 type body struct {
 	budget   *memory.Budget
 	bytesMax int
@@ -55,7 +56,7 @@ type body struct {
 	mistakes mistakes
 	pooled   *[]byte
 	bytes    []byte
-	taken    int64 // of the budget
+	taken    int64 // from the budget
 }
 
 var pool = sync.Pool{New: func() any {
@@ -63,20 +64,21 @@ var pool = sync.Pool{New: func() any {
 	return &b
 }}
 
-// read reads the body. A client that sends it too slowly is cut off.
+// read reads the body. It cuts off a client that sends it more slowly than readMax.
 func (b *body) read(w http.ResponseWriter, in *http.Request) error {
 	if in.ContentLength > int64(b.bytesMax) {
 		return b.tooLarge()
 	}
-	// The connection has no deadline while a body is read, nor after that.
+	// The deadline applies only to reading the body.
 	err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.readMax))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return status.Errorf(codes.Internal, "bound the reading of the body: %v", err)
 	}
-	b.pooled = pool.Get().(*[]byte) // only these are put there
+	b.pooled = pool.Get().(*[]byte) // the pool has only these
 	b.bytes = (*b.pooled)[:0]
 	if in.ContentLength >= bufferBytes {
-		if err := b.grow(int(in.ContentLength) + 1); err != nil { // one more, to see its end without growing
+		// One more byte, to detect the end without growing.
+		if err := b.grow(int(in.ContentLength) + 1); err != nil {
 			return err
 		}
 	}
@@ -94,7 +96,7 @@ func (b *body) read(w http.ResponseWriter, in *http.Request) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return &httpError{http.StatusRequestTimeout, status.Errorf(codes.DeadlineExceeded, "the body did not come within %v", b.readMax)}
+			return &httpError{http.StatusRequestTimeout, status.Errorf(codes.DeadlineExceeded, "the body did not arrive within %v", b.readMax)}
 		case err != nil:
 			return status.Errorf(codes.Canceled, "read the body: %v", err)
 		}
@@ -103,10 +105,10 @@ func (b *body) read(w http.ResponseWriter, in *http.Request) error {
 
 func (b *body) tooLarge() error {
 	return &httpError{http.StatusRequestEntityTooLarge, status.Errorf(codes.InvalidArgument,
-		"the body is above %d bytes: send fewer or smaller tasks in a call", b.bytesMax)}
+		"the body is larger than %d bytes: send fewer or smaller tasks in a call", b.bytesMax)}
 }
 
-// grow makes room for n bytes, within what all bodies together may take.
+// grow makes room for n bytes within the budget for all bodies.
 func (b *body) grow(n int) error {
 	more := int64(n) - b.taken
 	if err := b.take(more); err != nil {
@@ -118,16 +120,17 @@ func (b *body) grow(n int) error {
 	return nil
 }
 
-// take takes room for n bytes of the budget.
+// take reserves n bytes of the budget.
 func (b *body) take(n int64) error {
 	if !b.budget.Take(n) {
-		return exhausted("the server holds as many bytes of calls as it may")
+		return exhausted("the memory for calls is used up")
 	}
 	b.taken += n
 	return nil
 }
 
-// decodes takes room for the message that is made of the body. Most bodies are small, and there are only so many calls.
+// decodes reserves budget for the message decoded from the body. Bodies that fit into a pooled
+// buffer are exempt: they are small, and the number of calls is bounded.
 func (b *body) decodes() error {
 	if b.taken == 0 {
 		return nil
@@ -135,15 +138,15 @@ func (b *body) decodes() error {
 	return b.take(int64(len(b.bytes)) * (memory.MessageFactor - 1))
 }
 
-// free gives all that was taken back.
+// free returns all reserved budget.
 func (b *body) free() {
 	b.release()
 	b.budget.Give(b.taken)
 	b.taken = 0
 }
 
-// release gives the body's memory back; it may be called again. A message that was read from the body has copies of its
-// own, for which what was taken stays taken.
+// release returns the body's buffer to the pool; it may be called repeatedly. A decoded message has
+// copies of the body's data, so its budget stays reserved until free.
 func (b *body) release() {
 	b.bytes = nil
 	if b.pooled != nil {
@@ -152,7 +155,8 @@ func (b *body) release() {
 	}
 }
 
-// decode decodes the message that is the whole body. It gives the body's memory back. An empty body is the empty message.
+// decode decodes the whole body into m and releases the body's buffer. An empty body is the empty
+// message.
 func (b *body) decode(m proto.Message) error {
 	if len(bytes.TrimSpace(b.bytes)) == 0 {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// readInto reads a body that comes in one of several ways.
+// readInto reads data as a body through the given reader.
 func readInto(b *body, data []byte, length int64, way func(io.Reader) io.Reader) error {
 	w, in := recorded(http.MethodPost, "/", nil)
 	in.Body, in.ContentLength = io.NopCloser(way(bytes.NewReader(data))), length
@@ -70,10 +70,10 @@ func TestBodiesAreBounded(t *testing.T) {
 	assert.Zero(t, budget.Taken())
 	budget = memory.NewBudget(100_000)
 	require.NoError(t, read(90_000, 90_000))
-	require.ErrorContains(t, read(100_000, 100_000), "as many bytes of calls as it may")
-	require.ErrorContains(t, read(100_000, -1), "as many bytes of calls as it may")
+	require.ErrorContains(t, read(100_000, 100_000), "the memory for calls is used up")
+	require.ErrorContains(t, read(100_000, -1), "the memory for calls is used up")
 	require.NoError(t, read(40_000, -1))
-	assert.Zero(t, budget.Taken(), "what was taken for a refused body is given back")
+	assert.Zero(t, budget.Taken(), "the budget of a refused body is returned")
 	require.ErrorContains(t, readInto(&body{budget: budget, bytesMax: bodyBytesMax, readMax: time.Minute}, nil, -1, func(io.Reader) io.Reader {
 		return iotest.ErrReader(errors.New("the client is gone"))
 	}), "the client is gone")
@@ -106,7 +106,7 @@ func TestAnOversizedBodyIsRefusedAndTheServerLivesOn(t *testing.T) {
 	assert.Zero(t, a.handler.bodies.Taken())
 }
 
-// What the service keeps of a message is its own: the buffer that it was read into serves the next call.
+// A message does not share memory with the body, whose buffer serves the next call.
 func TestAMessageHasCopiesOfItsBody(t *testing.T) {
 	payload := bytes.Repeat([]byte("payload!"), 100)
 	in, err := json.Marshal(map[string]any{"tenant": "tenant", "tasks": []map[string]any{{
@@ -118,7 +118,7 @@ func TestAMessageHasCopiesOfItsBody(t *testing.T) {
 	buffer := b.bytes
 	var m queuepb.EnqueueRequest
 	require.NoError(t, b.decode(&m))
-	assert.Nil(t, b.bytes, "it is free as soon as it was read: a claim may wait long")
+	assert.Nil(t, b.bytes, "the buffer is free once the message is decoded, since a claim may wait long")
 	for i := range buffer {
 		buffer[i] = 'X'
 	}

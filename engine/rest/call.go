@@ -14,19 +14,20 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// response notes what became of a call, for its observer.
+// response records the outcome of a call for the observer.
 type response struct {
 	http.ResponseWriter
 
-	holds func(bytes int) // counts the bytes that are being written
+	holds func(bytes int) // adds to the number of bytes being written
 
-	answer    any
-	err       error
-	forwarded func() bool // nil if no call of the handler is forwarded, or the guard refused the call
+	answer any
+	err    error
+	// Nil if no call of the handler is forwarded, or the guard refused the call.
+	forwarded func() bool
 }
 
-// Write answers the client. It returns no error: after one the client's connection is gone, and the generated code would only
-// log it.
+// Write answers the client. It returns no error: an error means that the client's connection is
+// closed, and the generated code would only log it.
 func (w *response) Write(b []byte) (int, error) {
 	w.holds(len(b))
 	defer w.holds(-len(b))
@@ -34,10 +35,10 @@ func (w *response) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// noteResponse is called by the generated code before it answers with a message.
+// noteResponse records the message of an answer; the generated code calls it first.
 func noteResponse(_ context.Context, w http.ResponseWriter, m proto.Message) error {
 	if w, ok := w.(*response); ok {
 		w.answer = m
@@ -45,9 +46,9 @@ func noteResponse(_ context.Context, w http.ResponseWriter, m proto.Message) err
 	return nil
 }
 
-// watch serves one call of a route, and tells the observer.
+// watch serves one call of a route and reports it to the observer.
 func (h *handler) watch(r *route, serve http.Handler, w http.ResponseWriter, in *http.Request) {
-	if in.Method != r.method { // a HEAD, which the pattern of a GET takes too
+	if in.Method != r.method { // a HEAD, which the pattern of a GET matches too
 		notAllowed([]string{r.method})(w, in)
 		return
 	}
@@ -62,11 +63,11 @@ func (h *handler) watch(r *route, serve http.Handler, w http.ResponseWriter, in 
 	}
 }
 
-// serve carries out one call that the guard let through.
+// serve handles one call that the guard accepted.
 func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 	defer h.calls.Add(-1)
 	if h.calls.Add(1) > h.callsMax {
-		WriteError(w, exhausted("the server has as many calls under way as it may"))
+		WriteError(w, exhausted("the server is handling the maximum number of calls"))
 		return
 	}
 	ctx := in.Context()
@@ -88,7 +89,8 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 			return
 		}
 		ctx = h.arrives(ctx, r.rpc)
-		// Only the headers that are needed reach the generated code, which would make metadata of every header.
+		// The generated code converts every header to metadata, so it receives only the required
+		// ones.
 		bare := in.WithContext(ctx)
 		bare.Header, bare.Host, bare.RemoteAddr = http.Header{}, "", ""
 		bare.Body = http.NoBody
@@ -134,7 +136,7 @@ func (h *handler) answer(w http.ResponseWriter, out any) {
 		WriteError(w, status.Errorf(codes.Internal, "%T is not a message", out))
 		return
 	}
-	pooled := answers.Get().(*[]byte) // only these are put there
+	pooled := answers.Get().(*[]byte) // the pool has only these
 	defer answers.Put(pooled)
 	text, err := appendAnswer((*pooled)[:0], m)
 	if err != nil {
@@ -150,17 +152,16 @@ func (h *handler) answer(w http.ResponseWriter, out any) {
 	header := w.Header()
 	header["Content-Type"] = jsonTypes
 	header.Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // an error means that the client's connection is gone
+	_, _ = w.Write(text) // an error means that the client's connection is closed
 }
 
-// answerPooledMax bounds the bytes of a buffer that is kept for further answers.
+// answerPooledMax bounds the size of a buffer that returns to the pool.
 const answerPooledMax = 64 << 10
 
-// answers has buffers for answers.
 var answers = sync.Pool{New: func() any {
 	b := make([]byte, 0, bufferBytes)
 	return &b
 }}
 
-// jsonTypes is the value of the header Content-Type of all answers. Nobody changes it.
+// jsonTypes is the value of the header Content-Type of all answers. It must not be modified.
 var jsonTypes = []string{jsonType}

@@ -27,14 +27,14 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// recorded is a request without a connection.
+// recorded returns a request and a recorder without a connection.
 func recorded(method, path string, body []byte) (*httptest.ResponseRecorder, *http.Request) {
 	in := httptest.NewRequest(method, path, bytes.NewReader(body))
 	in.Header.Set("Content-Type", jsonType)
 	return httptest.NewRecorder(), in
 }
 
-// contract is what the paths of the two services are.
+// contract has the paths of the two services.
 var contract = map[string]map[string]string{
 	"/prony.queue.v1.QueueService/": {
 		"POST /v1/tasks:enqueue": "Enqueue", "POST /v1/tasks:claim": "Claim", "POST /v1/tasks:complete": "Complete", "POST /v1/tasks:fail": "Fail",
@@ -109,7 +109,7 @@ func TestUnknownPathsAndMethodsAreRefusedInJSON(t *testing.T) {
 	in := a.request(http.MethodPost, "/v1/tasks/x", "")
 	in.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	in.Header.Set("X-HTTP-Method-Override", "GET")
-	assert.Equal(t, http.StatusMethodNotAllowed, a.do(in).status, "nothing stands in for a method")
+	assert.Equal(t, http.StatusMethodNotAllowed, a.do(in).status, "no header overrides the method")
 	assert.Empty(t, observed.c, "none of them is a call")
 }
 
@@ -142,7 +142,7 @@ func TestABodyMustNotBeEncoded(t *testing.T) {
 		got := a.do(in)
 		assert.Equal(t, want, got.status, encodings)
 		if want != http.StatusOK {
-			assert.Contains(t, got.Message, "is not taken: send the body without compression")
+			assert.Contains(t, got.Message, "is not supported: send the body without compression")
 			assert.Equal(t, "identity", got.header.Get("Accept-Encoding"))
 		}
 	}
@@ -165,7 +165,7 @@ func TestErrorsOfTheService(t *testing.T) {
 		assert.Equal(t, want, got.status, code)
 		assert.Equal(t, int(code), got.Code)
 		assert.Equal(t, "what happened", got.Message)
-		assert.Empty(t, got.header.Get("Retry-After"), "the error does not say that waiting helps")
+		assert.Empty(t, got.header.Get("Retry-After"), "the error has no retry delay")
 		assert.Equal(t, code == codes.Unauthenticated, got.header.Get("WWW-Authenticate") == "Bearer", code)
 	}
 	bad := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "max_tasks", Description: "1001 is above 1000"}}}
@@ -181,7 +181,7 @@ func TestErrorsOfTheService(t *testing.T) {
 	p := unknown.Proto()
 	p.Details = []*anypb.Any{{TypeUrl: "type.googleapis.com/nobody.knows.This"}}
 	got = serve(t, failing(status.ErrorProto(p)), Options{}).post("/v1/tasks:enqueue", "{}")
-	assert.Equal(t, http.StatusConflict, got.status, "a detail that can't be shown is left out")
+	assert.Equal(t, http.StatusConflict, got.status, "a detail that can't be encoded is omitted")
 	assert.Equal(t, "why", got.Message)
 }
 
@@ -233,7 +233,7 @@ func TestTheGuardSeesEachCallFirst(t *testing.T) {
 	assert.Equal(t, "somebody", c.Response.(*queuepb.EnqueueResponse).GetResults()[0].GetId())
 	assert.Positive(t, c.Took)
 
-	assert.Equal(t, http.StatusOK, a.get("/openapi.json").status, "what the paths are is no secret")
+	assert.Equal(t, http.StatusOK, a.get("/openapi.json").status, "the paths are public")
 	assert.Equal(t, http.StatusNotFound, a.get("/nowhere").status)
 }
 
@@ -260,7 +260,7 @@ func TestAClaimEndsWhenItsClientLeaves(t *testing.T) {
 	case err := <-ended:
 		require.ErrorIs(t, err, context.Canceled)
 	case <-time.After(patience):
-		t.Fatal("the claim goes on without its client")
+		t.Fatal("the claim continues without its client")
 	}
 }
 
@@ -292,7 +292,7 @@ func TestABodyThatDoesNotComeIsCutOff(t *testing.T) {
 	a.handler.bodyReadMax = 10 * time.Millisecond
 	conn, err := net.Dial("tcp", a.server.Listener.Addr().String())
 	require.NoError(t, err)
-	defer conn.Close() //nolint:errcheck // the test's own
+	defer conn.Close() //nolint:errcheck // ends with the test
 	_, err = io.WriteString(conn, "POST /v1/tasks:enqueue HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
 	require.NoError(t, err)
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
@@ -301,10 +301,10 @@ func TestABodyThatDoesNotComeIsCutOff(t *testing.T) {
 	text, err := io.ReadAll(out.Body)
 	require.NoError(t, errors.Join(err, out.Body.Close()))
 	assert.Equal(t, http.StatusRequestTimeout, out.StatusCode)
-	assert.Contains(t, string(text), "the body did not come within 10ms")
+	assert.Contains(t, string(text), "the body did not arrive within 10ms")
 }
 
-// The deadline of a body is not one of what comes after it.
+// The deadline for the body does not apply after the body was read.
 func TestAClaimMayWaitLongerThanABodyMayTake(t *testing.T) {
 	began := make(chan time.Time, 1)
 	a := serve(t, &fakeQueue{claim: func(ctx context.Context, _ *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
@@ -322,8 +322,9 @@ func TestAClaimMayWaitLongerThanABodyMayTake(t *testing.T) {
 	assert.Equal(t, http.StatusOK, a.post("/v1/tasks:claim", "{}").status)
 }
 
-// TestAnswersNameTheLeader shows that an answer has the leader's address if there is one, and that the observer learns which calls were
-// forwarded. A call that the guard refuses learns nothing.
+// TestAnswersNameTheLeader checks that answers have the leader's address if there is one, and that
+// the observer learns which calls were forwarded. The answer to a call that the guard refuses has
+// no address.
 func TestAnswersNameTheLeader(t *testing.T) {
 	type key struct{}
 	var seen []Call
@@ -371,7 +372,8 @@ func TestAnswersNameTheLeader(t *testing.T) {
 
 type contextKey struct{}
 
-// The service has the context that Arrives made when the body was read: with a body and without.
+// The service receives the context that Arrives returned when the body was read, for calls with and
+// without a body.
 func TestCallsArriveWithTheirBody(t *testing.T) {
 	var arrived []string
 	seen := map[string]any{}
@@ -393,7 +395,7 @@ func TestCallsArriveWithTheirBody(t *testing.T) {
 	require.Equal(t, http.StatusOK, a.post("/v1/tasks:enqueue", "{}").status)
 	require.Equal(t, http.StatusOK, a.get("/v1/tasks/x").status)
 	require.Equal(t, http.StatusRequestEntityTooLarge, a.post("/v1/tasks:enqueue", strings.Repeat(" ", 65)).status)
-	require.Equal(t, http.StatusBadRequest, a.post("/v1/tasks:enqueue", "{").status, "it is decoded after its arrival")
-	assert.Equal(t, []string{service + "Enqueue", service + "GetTask", service + "Enqueue"}, arrived, "a body that is refused does not arrive")
+	require.Equal(t, http.StatusBadRequest, a.post("/v1/tasks:enqueue", "{").status, "the body is decoded after Arrives")
+	assert.Equal(t, []string{service + "Enqueue", service + "GetTask", service + "Enqueue"}, arrived, "a refused call does not arrive")
 	assert.Equal(t, map[string]any{"Enqueue": service + "Enqueue", "GetTask": service + "GetTask"}, seen)
 }

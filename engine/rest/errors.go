@@ -17,12 +17,12 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// retryDelay is what a handler that has too much under way asks a client to wait.
+// retryDelay is the delay that an overloaded handler asks clients to wait.
 const retryDelay = time.Second
 
-// WriteError answers with an error: the HTTP status that its gRPC code stands for, and code, message and details as
-// JSON. A refusal that says when to try again, and one because another node leads, which is 503, have a Retry-After
-// header. A Guard refuses calls with it.
+// WriteError answers with an error: the HTTP status for its gRPC code, and code, message and
+// details as JSON. It sets Retry-After on a refusal with a retry delay, and on a 503 because
+// another node leads. Guards refuse calls with it.
 func WriteError(w http.ResponseWriter, err error) {
 	code := statusOf(status.Convert(err))
 	var own *httpError
@@ -40,14 +40,14 @@ func statusOf(s *status.Status) int {
 			if d.GetCode() == queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN {
 				return http.StatusConflict
 			}
-		case *queuepb.UnknownOutcome: // as after a time-out, the call may or may not take effect
+		case *queuepb.UnknownOutcome: // like a timeout: the call may or may not take effect
 			return http.StatusGatewayTimeout
 		}
 	}
 	return runtime.HTTPStatusFromCode(s.Code())
 }
 
-// httpError has an HTTP status that no gRPC code stands for.
+// httpError is an error with an HTTP status that has no gRPC code.
 type httpError struct {
 	status int
 	error
@@ -74,16 +74,16 @@ func writeError(w http.ResponseWriter, code int, err error) {
 	answer := s.Proto()
 	answer.Message = strings.ToValidUTF8(answer.GetMessage(), "\uFFFD")
 	text, err := marshalOptions.Marshal(answer)
-	if err != nil { // a detail of a type that is not known here
+	if err != nil { // a detail of an unknown type
 		answer.Details = nil
-		text, _ = marshalOptions.Marshal(answer) // nothing is left that could fail
+		text, _ = marshalOptions.Marshal(answer) // nothing remains that could fail
 	}
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(code)
-	_, _ = w.Write(text) // an error means that the client's connection is gone
+	_, _ = w.Write(text) // an error means that the client's connection is closed
 }
 
-// retryAfter returns after how many whole seconds, rounded up, it is worth trying again.
+// retryAfter returns the delay before a retry in seconds, rounded up.
 func retryAfter(s *status.Status) (seconds int64, ok bool) {
 	for _, d := range s.Details() {
 		switch d := d.(type) {
@@ -97,7 +97,7 @@ func retryAfter(s *status.Status) (seconds int64, ok bool) {
 	return 0, false // waiting does not help
 }
 
-// exhausted refuses a call because the server is full just now.
+// exhausted refuses a call because the server is full at the moment.
 func exhausted(why string) error {
 	s := status.New(codes.ResourceExhausted, why+": try again later")
 	if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retryDelay)}); err == nil {
@@ -106,7 +106,7 @@ func exhausted(why string) error {
 	return s.Err()
 }
 
-// fieldError refuses a call for one field.
+// fieldError refuses a call because of one field.
 func fieldError(field, problem string) error {
 	s := status.New(codes.InvalidArgument, field+": "+problem)
 	detailed, err := s.WithDetails(&errdetails.BadRequest{
@@ -118,7 +118,8 @@ func fieldError(field, problem string) error {
 	return s.Err()
 }
 
-// gatewayError answers with an error that the generated code met: the service's, or one of the request.
+// gatewayError answers with an error from the generated code: one of the service, or one in the
+// request.
 func gatewayError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	var own *runtime.HTTPStatusError
 	if errors.As(err, &own) {
@@ -128,15 +129,16 @@ func gatewayError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w
 	WriteError(w, queryError(err))
 }
 
-// routingError answers where the gateway's own routing differs from ours: it takes less of a path that is not well formed.
+// routingError answers requests that our routing accepts but the gateway's rejects: malformed
+// paths.
 func routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
 	notFound(w, r)
 }
 
-// textBytesMax is how much of a client's text an error repeats.
+// textBytesMax bounds how much of a client's text an error repeats.
 const textBytesMax = 200
 
-// clip returns the beginning of a text, as valid UTF-8.
+// clip returns the beginning of a text as valid UTF-8.
 func clip(text string) string {
 	if len(text) > textBytesMax {
 		text = text[:textBytesMax] + "..."

@@ -22,13 +22,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = waittest.Most
 
-// fakeQueue answers Enqueue and Claim as a test says, and nothing else.
+// fakeQueue implements Enqueue and Claim with functions of the test, and nothing else.
 type fakeQueue struct {
 	queuepb.UnimplementedQueueServiceServer
 
 	enqueue func(context.Context, *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error)
 	claim   func(context.Context, *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error)
-	settle  func() []*queuepb.SettleResult // for all calls that settle
+	settle  func() []*queuepb.SettleResult // of all settling calls
 	getTask func(context.Context, *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error)
 }
 
@@ -63,7 +63,6 @@ func (f *fakeQueue) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*q
 	return f.getTask(ctx, in)
 }
 
-// failing is a queue service whose Enqueue fails.
 func failing(err error) *fakeQueue {
 	return &fakeQueue{enqueue: func(context.Context, *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) { return nil, err }}
 }
@@ -85,7 +84,7 @@ func serve(t *testing.T, f *fakeQueue, o Options) *api {
 	return a
 }
 
-// answer is what came back, with the fields that an error has.
+// answer is a response with the fields of an error.
 type answer struct {
 	status  int
 	header  http.Header
@@ -101,7 +100,7 @@ type answer struct {
 	}
 }
 
-// field is the one that the error's details name.
+// field returns the field in the error's details.
 func (a *answer) field() string {
 	for _, d := range a.Details {
 		for _, v := range d.FieldViolations {
@@ -149,7 +148,7 @@ func (a *api) get(path string) *answer {
 	return a.do(a.request(http.MethodGet, path, ""))
 }
 
-// calls collects what an observer is told.
+// calls collects the observed calls.
 type calls struct{ c chan Call }
 
 func newCalls() *calls { return &calls{c: make(chan Call, 1_000)} }

@@ -14,9 +14,11 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// decodeHot decodes the request of an enqueue, a claim or a completion without reflection. It accepts a part of what protojson accepts, and
-// decodes it to the same message. It returns false for all other texts and messages: null values, rare fields, numbers with an exponent,
-// and all mistakes. The caller then decodes the text with protojson, which also says what is wrong. The message may be filled in part then.
+// decodeHot decodes the request of an enqueue, a claim or a completion without reflection. It
+// accepts a subset of what protojson accepts, and decodes it to the same message. It returns false
+// for all other texts and messages: null values, rare fields, numbers with an exponent, and all
+// mistakes. The message may then be partly filled, and the caller must decode the text with
+// protojson, which also reports the mistakes.
 func decodeHot(text []byte, m proto.Message) bool {
 	var fields func(*hotDecoder, []byte) (int, bool)
 	switch m := m.(type) {
@@ -29,10 +31,10 @@ func decodeHot(text []byte, m proto.Message) bool {
 	default:
 		return false
 	}
-	d := hotDecoders.Get().(*hotDecoder) // only these are put there
+	d := hotDecoders.Get().(*hotDecoder) // the pool has only these
 	defer d.giveBack()
 	d.text = *bytes.NewBuffer(text)
-	d.json.Reset(&d.text, jsontext.AllowDuplicateNames(true)) // object refuses them
+	d.json.Reset(&d.text, jsontext.AllowDuplicateNames(true)) // object refuses duplicates
 	if !d.object(fields) {
 		return false
 	}
@@ -40,7 +42,8 @@ func decodeHot(text []byte, m proto.Message) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// hotDecoder reads one JSON text. Its methods return false if the text is not of the part that decodeHot accepts.
+// hotDecoder reads one JSON text. Its methods return false if the text is outside of the subset of
+// decodeHot.
 type hotDecoder struct {
 	json    jsontext.Decoder
 	text    bytes.Buffer
@@ -49,10 +52,10 @@ type hotDecoder struct {
 
 var hotDecoders = sync.Pool{New: func() any { return new(hotDecoder) }}
 
-// scratchKeptMax bounds the bytes that a decoder keeps for texts with escapes.
+// scratchKeptMax bounds the scratch buffer for escaped strings that a pooled decoder retains.
 const scratchKeptMax = 4 << 10
 
-// giveBack makes the decoder ready for another text.
+// giveBack resets the decoder and returns it to the pool.
 func (d *hotDecoder) giveBack() {
 	d.text = bytes.Buffer{}
 	d.json.Reset(&d.text)
@@ -72,7 +75,8 @@ func (d *hotDecoder) enqueue(name []byte, m *queuepb.EnqueueRequest) (field int,
 			last := len(m.Tasks) - 1
 			m.Tasks = append(m.Tasks, t)
 			if last >= 0 {
-				t.Queue = m.Tasks[last].Queue // which it is likely to have
+				// Likely the same queue, so that string can reuse its memory.
+				t.Queue = m.Tasks[last].Queue
 			}
 			named := false
 			ok := d.object(func(d *hotDecoder, name []byte) (int, bool) {
@@ -158,8 +162,8 @@ func (d *hotDecoder) completions(into *[]*queuepb.Completion) bool {
 	})
 }
 
-// object reads an object. field reads the value of the field with a name, and returns the number of the field, below 64. An object that has
-// a field twice is refused.
+// object reads an object. field reads the value of the field with the given name, and returns the
+// field's number, which must be below 64. object refuses duplicate fields.
 func (d *hotDecoder) object(field func(d *hotDecoder, name []byte) (number int, ok bool)) bool {
 	if !d.open('{') {
 		return false
@@ -179,7 +183,7 @@ func (d *hotDecoder) object(field func(d *hotDecoder, name []byte) (number int, 
 	return d.open('}')
 }
 
-// array reads an array, whose elements item reads.
+// array reads an array; item reads one element.
 func (d *hotDecoder) array(item func() bool) bool {
 	if !d.open('[') {
 		return false
@@ -197,7 +201,6 @@ func (d *hotDecoder) array(item func() bool) bool {
 	}
 }
 
-// open reads a bracket or brace.
 func (d *hotDecoder) open(kind jsontext.Kind) bool {
 	if d.json.PeekKind() != kind {
 		return false
@@ -206,7 +209,7 @@ func (d *hotDecoder) open(kind jsontext.Kind) bool {
 	return err == nil
 }
 
-// quoted reads a text. The result is valid until the next read.
+// quoted reads a string. The result is valid until the next read.
 func (d *hotDecoder) quoted() (text []byte, ok bool) {
 	v, err := d.json.ReadValue()
 	if err != nil || v.Kind() != '"' {
@@ -219,7 +222,7 @@ func (d *hotDecoder) quoted() (text []byte, ok bool) {
 	return d.scratch, err == nil
 }
 
-// string reads a text into a field. A field that has this text already keeps its memory.
+// string reads a string into a field. A field with the same value keeps its memory.
 func (d *hotDecoder) string(into *string) bool {
 	text, ok := d.quoted()
 	if ok && *into != string(text) {
@@ -228,7 +231,7 @@ func (d *hotDecoder) string(into *string) bool {
 	return ok
 }
 
-// bytes reads bytes, which are in base64.
+// bytes reads a base64 string.
 func (d *hotDecoder) bytes(into *[]byte) bool {
 	text, ok := d.quoted()
 	if !ok || len(text)%4 != 0 {
@@ -252,7 +255,7 @@ func (d *hotDecoder) uint64(into *uint64) bool {
 	return ok
 }
 
-// uint reads a number, which may be in quotes.
+// uint reads a number, optionally in quotes.
 func (d *hotDecoder) uint(bits int) (uint64, bool) {
 	v, err := d.json.ReadValue()
 	if err != nil {

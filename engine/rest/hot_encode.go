@@ -19,12 +19,13 @@ func appendAnswer(b []byte, m proto.Message) ([]byte, error) {
 	return marshalOptions.MarshalAppend(b, m)
 }
 
-// hotEncoder encodes the answers to an enqueue, a claim and a completion without reflection. The text equals that of protojson with
-// marshalOptions, which may have a space after a comma.
+// hotEncoder encodes the answers to an enqueue, a claim and a completion without reflection. The
+// text equals that of protojson with marshalOptions, except that protojson may add a space after a
+// comma.
 type hotEncoder struct{ b []byte }
 
-// answer appends an answer. It returns false, and may have appended a part, for other messages, and for an answer that has an error or a text
-// that is not UTF-8.
+// answer appends an answer. It returns false, possibly after appending a part, for other messages,
+// for answers with an error, and for strings that are not UTF-8.
 func (e *hotEncoder) answer(m proto.Message) bool {
 	switch m := m.(type) {
 	case *queuepb.EnqueueResponse:
@@ -92,7 +93,7 @@ func (e *hotEncoder) completed(m *queuepb.CompleteResponse) bool {
 	return true
 }
 
-// settled appends the results of settlements that were all accepted.
+// settled appends the results of settlements. It returns false unless all were accepted.
 func (e *hotEncoder) settled(results []*queuepb.SettleResult) bool {
 	for i, r := range results {
 		if r.GetError() != nil {
@@ -104,7 +105,7 @@ func (e *hotEncoder) settled(results []*queuepb.SettleResult) bool {
 	return true
 }
 
-// task appends a task in a state that this build knows.
+// task appends a task. It returns false if this build does not know the task's state.
 func (e *hotEncoder) task(t *queuepb.Task) bool {
 	state, known := queuepb.TaskState_name[int32(t.GetState())]
 	if !known || !e.text(`{"id":`, t.GetId()) || !e.text(`,"tenant":`, t.GetTenant()) || !e.text(`,"queue":`, t.GetQueue()) {
@@ -132,7 +133,7 @@ func (e *hotEncoder) task(t *queuepb.Task) bool {
 
 func (e *hotEncoder) raw(text string) { e.b = append(e.b, text...) }
 
-// separate separates an element of a list from the one before.
+// separate appends a comma before each element but the first.
 func (e *hotEncoder) separate(i int) {
 	if i > 0 {
 		e.b = append(e.b, ',')
@@ -151,7 +152,7 @@ func (e *hotEncoder) uint32(before string, n uint32) {
 	e.b = strconv.AppendUint(e.b, uint64(n), 10)
 }
 
-// int64 appends a number of 64 bits, which is in quotes. before ends with the first of them.
+// int64 appends a quoted 64-bit number. before ends with the opening quote.
 func (e *hotEncoder) int64(before string, n int64) {
 	e.raw(before)
 	e.b = append(strconv.AppendInt(e.b, n, 10), '"')

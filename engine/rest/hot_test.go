@@ -16,12 +16,11 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// hotRequests returns an empty request of each hot call.
 func hotRequests() []proto.Message {
 	return []proto.Message{&queuepb.EnqueueRequest{}, &queuepb.ClaimRequest{}, &queuepb.CompleteRequest{}}
 }
 
-// drawText draws a text, often one with characters that JSON escapes.
+// drawText draws a string, often with characters that JSON escapes.
 func drawText(t *rapid.T, label string) string {
 	return rapid.OneOf(rapid.StringMatching(`[a-z0-9-]{0,12}`), rapid.String(),
 		rapid.SampledFrom([]string{"\"\\/\b\f\n\r\t\x00\x1f\x7f", "<&>\u2028\u2029", "äß€𝄞", "\uFFFD", "null"})).Draw(t, label)
@@ -37,7 +36,6 @@ func drawCompletions(t *rapid.T) []*queuepb.Completion {
 	}), 0, 3).Draw(t, "completions")
 }
 
-// drawRequest draws a request with any of the fields that decodeHot knows.
 func drawRequest(t *rapid.T) proto.Message {
 	switch rapid.IntRange(0, 2).Draw(t, "call") {
 	case 0:
@@ -61,7 +59,7 @@ func drawRequest(t *rapid.T) proto.Message {
 	}
 }
 
-// Whatever protojson writes of a hot request is decoded without reflection, to the same message.
+// Any hot request that protojson writes is decoded without reflection to the same message.
 func TestHotRequestsAreDecodedWithoutReflection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawRequest(t)
@@ -75,7 +73,7 @@ func TestHotRequestsAreDecodedWithoutReflection(t *testing.T) {
 	})
 }
 
-// What a client may write in another way has the same meaning, or is left to protojson.
+// Other notations of a request are decoded to the same message, or passed to protojson.
 func TestHotRequestsAreDecodedAsByProtojson(t *testing.T) {
 	for text, hot := range map[string]bool{
 		`{}`:                                true,
@@ -134,12 +132,12 @@ func TestHotRequestsAreDecodedAsByProtojson(t *testing.T) {
 	}
 }
 
-// A message that the service has no hot call for is left to protojson.
+// Messages of other calls are passed to protojson.
 func TestOtherRequestsAreLeftToProtojson(t *testing.T) {
 	assert.False(t, decodeHot([]byte(`{}`), &queuepb.FailRequest{}))
 }
 
-// A decoder that met a mistake decodes the next text.
+// A decoder works on the next text after a mistake.
 func TestADecoderForgetsTheLastText(t *testing.T) {
 	for range 100 {
 		require.False(t, decodeHot([]byte(`{"tasks":[{"queue":"a`), &queuepb.EnqueueRequest{}))
@@ -149,7 +147,7 @@ func TestADecoderForgetsTheLastText(t *testing.T) {
 	}
 }
 
-// Decoded messages do not share memory with the text, which is used again.
+// Decoded messages do not share memory with the text, whose buffer is reused.
 func TestDecodedMessagesKeepTheirContents(t *testing.T) {
 	text := []byte(`{"tenant":"tenant","tasks":[{"queue":"queue","payload":"AAAA"},{"queue":"queue","idempotency_key":"\u0061b"}]}`)
 	m := &queuepb.EnqueueRequest{}
@@ -185,7 +183,7 @@ func FuzzHotRequestsAreDecodedAsByProtojson(f *testing.F) {
 	})
 }
 
-// drawAnswer draws an answer to a hot call, and whether it is encoded without reflection.
+// drawAnswer draws an answer to a hot call, and reports whether it is encoded without reflection.
 func drawAnswer(t *rapid.T) (m proto.Message, hot bool) {
 	hot = true
 	mistake := func() *queuepb.ItemError {
@@ -236,7 +234,7 @@ func drawAnswer(t *rapid.T) (m proto.Message, hot bool) {
 	}
 }
 
-// An answer has the bytes of protojson, but for the space that protojson may put after a comma.
+// An answer has the bytes of protojson, except for the space that protojson may put after a comma.
 func TestAnswersAreEncodedAsByProtojson(t *testing.T) {
 	compact := func(t *rapid.T, text []byte) string {
 		var out bytes.Buffer
@@ -259,7 +257,7 @@ func TestAnswersAreEncodedAsByProtojson(t *testing.T) {
 	})
 }
 
-// Every field of the messages that are encoded by hand is known to the encoder: a new field must be added there.
+// The encoder handles every field of the messages that it encodes: new fields must be added there.
 func TestAllFieldsOfAnswersAreEncoded(t *testing.T) {
 	for m, fields := range map[proto.Message]int{
 		&queuepb.EnqueueResponse{}: 1, &queuepb.EnqueueResult{}: 3, &queuepb.ClaimResponse{}: 5, &queuepb.Task{}: 14,

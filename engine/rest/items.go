@@ -5,19 +5,20 @@ import (
 	"fmt"
 )
 
-// nestedMax is how deep arrays and objects are looked at. The decoder refuses deeper ones.
+// nestedMax bounds the nesting that is checked. The decoder refuses deeper arrays and objects.
 const nestedMax = 64
 
-// checkItems refuses a JSON text with an array of more than itemsMax elements, before the decoder takes memory for them.
-// What is not JSON is left for the decoder to refuse.
+// checkItems refuses a JSON text with an array of more than itemsMax elements, before the decoder
+// allocates memory for them. It ignores invalid JSON, which the decoder refuses.
 func checkItems(text []byte, itemsMax int) error {
-	if len(text) <= 2*itemsMax { // an element has at least one byte, and a comma before the next one
+	// An element has at least one byte, and a comma before the next one.
+	if len(text) <= 2*itemsMax {
 		return nil
 	}
 	var levels [nestedMax]struct {
 		array bool
 		items int
-		key   []byte // of an object: the last text that was read, a key or a value
+		key   []byte // of an object: the last string read, a key or a value
 	}
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -50,7 +51,7 @@ func checkItems(text []byte, itemsMax int) error {
 	return nil
 }
 
-// textEnd returns the place of the quote that ends a text, or -1.
+// textEnd returns the index of the quote that ends a string, or -1.
 func textEnd(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		n := bytes.IndexAny(b[i:], `"\`)
@@ -60,7 +61,7 @@ func textEnd(b []byte, from int) int {
 		if i += n; b[i] == '"' {
 			return i
 		}
-		i++ // what is escaped
+		i++ // the escaped character
 	}
 	return -1
 }

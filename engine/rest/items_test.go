@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// longest returns the length of the longest array in what was decoded.
+// longest returns the length of the longest array in a decoded value.
 func longest(v any) (n int) {
 	switch v := v.(type) {
 	case []any:

@@ -10,17 +10,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The fields have the names of the .proto files, and an answer has them all: who reads it need not know which
-// values are left out.
+// The fields have the names of the .proto files. Answers contain all fields, so that a reader need
+// not know the defaults.
 var (
 	marshalOptions   = protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}
 	unmarshalOptions = protojson.UnmarshalOptions{}
 )
 
-// JSON returns the JSON of a message, in the form of all answers.
+// JSON returns the JSON of a message in the form of REST answers.
 func JSON(m proto.Message) ([]byte, error) { return marshalOptions.Marshal(m) }
 
-// marshaler is the JSON of answers, without the copies that the gateway's own makes.
+// marshaler writes the JSON of answers without the copies that the gateway's marshaler makes.
 type marshaler struct{}
 
 var _ runtime.Marshaler = marshaler{}
@@ -37,7 +37,7 @@ func (marshaler) Marshal(v any) ([]byte, error) {
 	return marshalOptions.MarshalAppend(nil, m)
 }
 
-// Unmarshal implements runtime.Marshaler. The gateway serves no call with a body.
+// Unmarshal implements runtime.Marshaler. It always fails: the gateway serves no calls with a body.
 func (marshaler) Unmarshal([]byte, any) error { return errNoBody }
 
 // NewDecoder implements runtime.Marshaler, as Unmarshal does.

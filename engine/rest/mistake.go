@@ -19,21 +19,23 @@ import (
 
 const seeOpenAPI = "GET /openapi.json lists the fields"
 
-// mistakes says what is wrong in requests, in words for those who sent them: by the field's path, and with little of what was sent.
+// mistakes describes invalid requests to the clients that sent them. It names the field's path and
+// repeats little of the request.
 type mistakes struct {
-	// ranges returns the least and the greatest value of a number, by its name; nil: numbers have the ranges of their types.
+	// ranges returns the smallest and largest value of a number by name; nil means that numbers have
+	// the ranges of their types.
 	ranges func(field string) (least, most uint64, ok bool)
 }
 
-// position is how protojson says where it stopped.
+// position matches the position in an error of protojson.
 var position = regexp.MustCompile(`\(line (\d+):(\d+)\):? ?`)
 
-// body returns the refusal of a body that is not the JSON of a message. err is why protojson refused it.
+// body returns the refusal of a body that is not the JSON of the message. err is protojson's error.
 func (m mistakes) body(data []byte, message protoreflect.MessageDescriptor, err error) error {
 	if at, problem := syntaxMistake(data); problem != "" {
 		return m.at(data, at, "the JSON is malformed: "+problem)
 	}
-	// The space after "proto:" is of one kind or another: protojson asks not to be relied on.
+	// protojson varies the space after "proto:" to keep programs from relying on its error texts.
 	problem := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
 	at := -1
 	if found := position.FindStringSubmatchIndex(problem); found != nil {
@@ -54,7 +56,7 @@ func (m mistakes) body(data []byte, message protoreflect.MessageDescriptor, err 
 	return m.at(data, at, problem)
 }
 
-// at refuses a body for a problem at an offset.
+// at returns the refusal of a body for a problem at an offset.
 func (m mistakes) at(data []byte, offset int, problem string) error {
 	line, column := lineOf(data, offset)
 	problem = fmt.Sprintf("%s (line %d, column %d, offset %d)", problem, line, column, offset)
@@ -64,7 +66,7 @@ func (m mistakes) at(data []byte, offset int, problem string) error {
 	return status.Errorf(codes.InvalidArgument, "the body: %s", problem)
 }
 
-// syntaxMistake returns what makes a text no JSON, and its offset, or "" if it is JSON.
+// syntaxMistake returns why a text is not JSON and the offset of the error, or "" if it is JSON.
 func syntaxMistake(data []byte) (offset int, problem string) {
 	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true))
 	err := d.SkipValue()
@@ -81,7 +83,8 @@ func syntaxMistake(data []byte) (offset int, problem string) {
 		return len(data), "it ends early"
 	}
 	offset = int(mistake.ByteOffset)
-	if kind, length := d.StackIndex(d.StackDepth()); kind == '{' && length%2 == 0 { // a name is due, or the object's end
+	// The next token must be a name or the object's end.
+	if kind, length := d.StackIndex(d.StackDepth()); kind == '{' && length%2 == 0 {
 		if from, word := wordAt(data, offset); word != "" {
 			return from, fmt.Sprintf("the name %s must be in double quotes", clip(word))
 		}
@@ -89,7 +92,8 @@ func syntaxMistake(data []byte) (offset int, problem string) {
 	return offset, mistake.Err.Error()
 }
 
-// wordAt returns the word around an offset, and where it begins; "" if no word is there. A word has no character that JSON gives a meaning.
+// wordAt returns the word around an offset and its start; "" if there is no word. Words contain no
+// spaces and none of JSON's structural characters.
 func wordAt(data []byte, offset int) (from int, word string) {
 	isWord := func(b byte) bool { return b > ' ' && strings.IndexByte(`{}[]:,"`, b) < 0 }
 	from, end := offset, offset
@@ -102,13 +106,12 @@ func wordAt(data []byte, offset int) (from int, word string) {
 	return from, string(data[from:end])
 }
 
-// lineOf returns the line and column of an offset, both from 1; a column is a character.
+// lineOf returns the line and column of an offset, both from 1. Columns count characters.
 func lineOf(data []byte, offset int) (line, column int) {
 	before := data[:offset]
 	return 1 + bytes.Count(before, []byte{'\n'}), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }
 
-// offsetOf returns the offset of a line and column.
 func offsetOf(data []byte, line, column string) int {
 	lines, _ := strconv.Atoi(line)
 	columns, _ := strconv.Atoi(column)
@@ -128,8 +131,8 @@ func offsetOf(data []byte, line, column string) int {
 	return len(data)
 }
 
-// query refuses parameters that the request message does not have, which the generated code passes over, and values that are not of their
-// types.
+// query refuses parameters that the request message does not have, which the generated code would
+// ignore, and values of the wrong type.
 func (m mistakes) query(r *route, u *url.URL) error {
 	if u.RawQuery == "" {
 		return nil
@@ -140,7 +143,7 @@ func (m mistakes) query(r *route, u *url.URL) error {
 			return fieldError(name, "is not a parameter of this call: GET /openapi.json lists them")
 		}
 		if len(values) > 1 && !field.IsList() {
-			return fieldError(name, fmt.Sprintf("comes %d times: give it once", len(values)))
+			return fieldError(name, fmt.Sprintf("occurs %d times: pass it once", len(values)))
 		}
 		for _, value := range values {
 			if problem := m.parameter(field, value); problem != "" {
@@ -151,10 +154,10 @@ func (m mistakes) query(r *route, u *url.URL) error {
 	return nil
 }
 
-// queryMistake is how the gateway says what is wrong in a query.
+// queryMistake matches the gateway's errors about a query.
 var queryMistake = regexp.MustCompile(`^(?:parsing (?:field|list)|too many values for field|invalid path:) "([^"]+)":? ?(.*)`)
 
-// queryError names the field, if the gateway's error is one of the query.
+// queryError names the field in the gateway's error if that is about a query.
 func queryError(err error) error {
 	s := status.Convert(err)
 	if m := queryMistake.FindStringSubmatch(s.Message()); m != nil && s.Code() == codes.InvalidArgument && len(s.Details()) == 0 {

@@ -41,7 +41,7 @@ func TestMistakesInABodyNameTheField(t *testing.T) {
 		`{"tasks":[1]}`:                                         {"tasks[0]", "must be an object, not 1"},
 		`{"tasks":[ null ]}`:                                    {"tasks[0]", "must be an object, not null (line 1, column 12, offset 11)"},
 		`{"tenant":17}`:                                         {"tenant", "must be a string, not 17"},
-		`{"tasks":[{"payload":"%%%"}]}`:                         {"tasks[0].payload", `must be base64: the character '%' at offset 0 of the text is not of its alphabet (line 1, column 22, offset 21)`},
+		`{"tasks":[{"payload":"%%%"}]}`:                         {"tasks[0].payload", `must be base64: the character '%' at offset 0 of the text is not in the base64 alphabet (line 1, column 22, offset 21)`},
 		`{"tasks":[{"payload":7}]}`:                             {"tasks[0].payload", "must be a string in base64, not 7"},
 		`{"tenant":"a","tenant":"b"}`:                           {"tenant", `duplicate field "tenant" (line 1, column 15, offset 14)`},
 		"{\n \"tenant\": \"grün\",\n \"tasks\": [{\"x\": 1}]}":  {"tasks[0].x", "(line 3, column 13, offset 34)"},
@@ -59,7 +59,7 @@ func TestMistakesInABodyNameTheField(t *testing.T) {
 		assert.Equal(t, want.field, got.field(), "%s: %s", body, got.text)
 		assert.Contains(t, got.Message, want.message, body)
 		assert.True(t, strings.HasPrefix(got.Message, want.field+": "), got.Message)
-		assert.Less(t, len(got.text), 1_500, "an error repeats little of what was sent")
+		assert.Less(t, len(got.text), 1_500, "an error repeats little of the request")
 	}
 	for body, message := range map[string]string{
 		`[]`: "must be an object, not an array", `"x"`: `must be an object, not "x"`, `null`: "must be an object, not null",
@@ -73,7 +73,7 @@ func TestMistakesInABodyNameTheField(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, got.status, body)
 		assert.Contains(t, got.Message, message)
 	}
-	assert.False(t, called, "nothing of it comes to the service")
+	assert.False(t, called, "the service is not called")
 	for _, body := range []string{"", " \n", "{}"} {
 		assert.Equal(t, http.StatusOK, a.post("/v1/tasks:enqueue", body).status)
 	}
@@ -81,7 +81,7 @@ func TestMistakesInABodyNameTheField(t *testing.T) {
 
 func TestMistakesInAQueryNameTheField(t *testing.T) {
 	queue := serve(t, &fakeQueue{getTask: func(context.Context, *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
-		t.Error("a mistake came to the service")
+		t.Error("the service received an invalid request")
 		return &queuepb.GetTaskResponse{}, nil
 	}}, Options{})
 	h, err := NewAdmin(adminpb.UnimplementedAdminServiceServer{}, Options{})
@@ -94,7 +94,7 @@ func TestMistakesInAQueryNameTheField(t *testing.T) {
 	}{
 		{queue, "/v1/tasks/a?tenat=t", "tenat", "is not a parameter of this call: GET /openapi.json lists them"},
 		{queue, "/v1/tasks/a?id=b", "id", "is not a parameter"},
-		{queue, "/v1/tasks/a?tenant=t&tenant=u", "tenant", "comes 2 times: give it once"},
+		{queue, "/v1/tasks/a?tenant=t&tenant=u", "tenant", "occurs 2 times: pass it once"},
 		{queue, "/v1/tasks/a?tenant[0]=t", "tenant[0]", "is not a parameter"},
 		{queue, "/v1/tasks/a/result?wait_ms=soon", "wait_ms", `must be a whole number from 0 to 18446744073709551615, not "soon"`},
 		{queue, "/v1/tasks/a/result?wait_ms=-1", "wait_ms", `"-1"`},
@@ -119,7 +119,7 @@ func TestMistakesInAQueryNameTheField(t *testing.T) {
 	assert.Contains(t, got.Message, "%zz")
 	got = queue.post("/v1/tasks:enqueue?tenant=t", "{}")
 	assert.Equal(t, http.StatusBadRequest, got.status)
-	assert.Contains(t, got.Message, `the query "tenant=t" is not taken: put the fields into the body`)
+	assert.Contains(t, got.Message, `the query "tenant=t" is not allowed: put the fields into the body`)
 }
 
 func TestParametersReachTheService(t *testing.T) {
@@ -138,15 +138,15 @@ func TestParametersReachTheService(t *testing.T) {
 	}
 }
 
-// A text is refused exactly if protojson takes it for no base64, with the offset of what is at fault.
+// A text is refused if and only if protojson refuses it as base64, with the offset of the error.
 func TestBase64MistakesAreThoseOfProtojson(t *testing.T) {
 	for text, want := range map[string]string{
-		"hello world": `the character ' ' at offset 5 of the text is not of its alphabet`,
-		"grün":        `the character 'ü' at offset 2 of the text is not of its alphabet`,
+		"hello world": `the character ' ' at offset 5 of the text is not in the base64 alphabet`,
+		"grün":        `the character 'ü' at offset 2 of the text is not in the base64 alphabet`,
 		"aGVsb":       "the text ends at offset 5 within a group of 4 characters: was it cut?",
 		"aGVs=bG8":    `the padding "=" at offset 4 of the text does not fit its length`,
 		"aGVsbG8==":   `the padding "=" at offset 7 of the text does not fit its length`,
-		"a-b/":        `the character '/' at offset 3 of the text is of the other alphabet: the text has + or / and - or _`,
+		"a-b/":        `the character '/' at offset 3 of the text belongs to the other alphabet: the text mixes + or / with - or _`,
 	} {
 		assert.Equal(t, "must be base64: "+want, base64Mistake(text), text)
 	}
@@ -159,7 +159,7 @@ func TestBase64MistakesAreThoseOfProtojson(t *testing.T) {
 	})
 }
 
-// TestTheFieldAtAnOffset marks one place of a JSON text that is made at random and looks it up.
+// TestTheFieldAtAnOffset looks up marked positions in random JSON texts.
 func TestTheFieldAtAnOffset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var text bytes.Buffer
@@ -212,7 +212,7 @@ func TestTheFieldAtAnOffset(t *testing.T) {
 	})
 }
 
-// FuzzBody sends anything as a body: each answer is JSON, and none is a failure of the server.
+// FuzzBody sends arbitrary bodies: each answer is JSON, and none is an internal error.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"tasks":[{"queue":"q","payload":"eA=="}]}`, `{"tasks":[{"x":1}]}`, "{\"tenant\":\"\xff\"}", `{"tasks":[[[[[[`, "\x00", `{"a":"` + "\n" + `"}`,

@@ -2,10 +2,10 @@ package rest
 
 import _ "embed" // the OpenAPI files
 
-// openAPI is the description of a service by the path at which it is served.
+// openAPI maps the paths of a service's descriptions to their content.
 type openAPI map[string][]byte
 
-// The paths of the descriptions: OpenAPI 2.0 and OpenAPI 3.1.
+// The paths of the descriptions in OpenAPI 2.0 and OpenAPI 3.1.
 const (
 	openAPI2Path  = "/openapi.json"
 	openAPI31Path = "/openapi-3.1.json"
@@ -25,5 +25,5 @@ var (
 	adminOpenAPI = openAPI{openAPI2Path: adminOpenAPI2, openAPI31Path: adminOpenAPI31}
 )
 
-// OpenAPIPaths returns the paths at which a handler describes itself. They need no token.
+// OpenAPIPaths returns the paths of a handler's descriptions. They need no token.
 func OpenAPIPaths() []string { return []string{openAPI2Path, openAPI31Path} }

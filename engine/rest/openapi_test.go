@@ -20,7 +20,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// describe returns a handler's OpenAPI description as it is served, validated.
+// describe returns a handler's served OpenAPI description, validated.
 func describe(t *testing.T, h http.Handler) (*openapi2.T, *openapi3.T) {
 	t.Helper()
 	w, in := recorded(http.MethodGet, "/openapi.json", nil)
@@ -35,7 +35,7 @@ func describe(t *testing.T, h http.Handler) (*openapi2.T, *openapi3.T) {
 	return &two, three
 }
 
-// TestOpenAPIDescribesEachPath compares the description with the routes, both ways.
+// TestOpenAPIDescribesEachPath checks that the description and the routes match.
 func TestOpenAPIDescribesEachPath(t *testing.T) {
 	for service, h := range newBoth(t, Options{}) {
 		two, three := describe(t, h)
@@ -77,7 +77,7 @@ func checkOperation(t *testing.T, h *handler, verb, path string, op *openapi3.Op
 		assert.Empty(t, op.Parameters)
 		return
 	}
-	// Each parameter is one that the handler takes, and one that the message has.
+	// The handler accepts each parameter, and the message has each.
 	for _, r := range h.routes {
 		if r.path != path {
 			continue
@@ -97,7 +97,7 @@ func checkOperation(t *testing.T, h *handler, verb, path string, op *openapi3.Op
 	}
 }
 
-// fields returns the paths of a message's fields, those of the messages in it included.
+// fields returns the paths of a message's fields, including nested ones.
 func fields(m protoreflect.MessageDescriptor, prefix string) (out []string) {
 	for i := range m.Fields().Len() {
 		f := m.Fields().Get(i)
@@ -111,7 +111,7 @@ func fields(m protoreflect.MessageDescriptor, prefix string) (out []string) {
 	return out
 }
 
-// describe31 returns a handler's OpenAPI 3.1 description as it is served, validated.
+// describe31 returns a handler's served OpenAPI 3.1 description, validated.
 func describe31(t *testing.T, h http.Handler) *openapi3.T {
 	t.Helper()
 	w, in := recorded(http.MethodGet, "/openapi-3.1.json", nil)
@@ -125,7 +125,8 @@ func describe31(t *testing.T, h http.Handler) *openapi3.T {
 	return doc
 }
 
-// TestOpenAPI31SaysTheSame compares the two descriptions of each service: paths, methods, parameters, bodies, answers and fields.
+// TestOpenAPI31SaysTheSame compares the two descriptions of each service: paths, methods,
+// parameters, bodies, answers and fields.
 func TestOpenAPI31SaysTheSame(t *testing.T) {
 	for service, h := range newBoth(t, Options{}) {
 		two, converted := describe(t, h)
@@ -158,7 +159,7 @@ func TestOpenAPI31SaysTheSame(t *testing.T) {
 	}
 }
 
-// callOf returns what an operation says of its parameters, body and answers, one text for each.
+// callOf returns texts for an operation's parameters, body and answers.
 func callOf(op *openapi3.Operation) (out []string) {
 	out = append(out, op.OperationID, op.Summary, op.Description)
 	for _, p := range op.Parameters {
@@ -178,7 +179,6 @@ func callOf(op *openapi3.Operation) (out []string) {
 	return out
 }
 
-// fieldsOf returns the fields of a message with their types.
 func fieldsOf(schema *openapi3.SchemaRef) map[string]string {
 	out := map[string]string{"": typeOf(schema)}
 	for name, p := range schema.Value.Properties {
@@ -187,7 +187,7 @@ func fieldsOf(schema *openapi3.SchemaRef) map[string]string {
 	return out
 }
 
-// typeOf returns the type of a field as a text that is the same for both versions.
+// typeOf returns the type of a field in a form that is the same for both versions.
 func typeOf(s *openapi3.SchemaRef) string {
 	if s.Ref != "" {
 		return s.Ref
@@ -207,7 +207,7 @@ func typeOf(s *openapi3.SchemaRef) string {
 	return text
 }
 
-// OpenAPI 3.1 keeps what the schema says of fields that are messages, and says how JSON has bytes.
+// OpenAPI 3.1 also has the descriptions of message fields and the encoding of bytes.
 func TestOpenAPI31SaysMore(t *testing.T) {
 	said := 0
 	for _, h := range newBoth(t, Options{}) {
@@ -241,7 +241,7 @@ func TestOpenAPI31SaysMore(t *testing.T) {
 	assert.Greater(t, said, 5)
 }
 
-// The schemas of OpenAPI 3.1 are JSON schemas. What the handler takes and answers is valid by them.
+// The schemas of OpenAPI 3.1 are JSON schemas, which requests and answers must satisfy.
 func TestOpenAPI31DescribesWhatIsSent(t *testing.T) {
 	a := serve(t, &fakeQueue{claim: func(context.Context, *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 		return &queuepb.ClaimResponse{Tasks: []*queuepb.Task{{Id: "1", Queue: "q", Payload: []byte("hello"), Token: 1 << 60, Attempt: 1}}}, nil

@@ -9,16 +9,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// level is an object or an array that is not closed yet.
+// level is an object or array that is still open.
 type level struct {
 	object bool
-	key    string // of an object: whose value comes or came
-	named  bool   // of an object: the key was read, its value was not
-	index  int    // of an array: of the element that came last; -1 before the first
+	key    string // of an object: the current key
+	named  bool   // of an object: the key was read, but not yet its value
+	index  int    // of an array: the index of the latest element; -1 before the first
 }
 
-// fieldAt returns the path of what is at an offset of a JSON text, like "tasks[2].queue"; "" at the top. It reads
-// as far as the text is JSON.
+// fieldAt returns the path of the value at an offset of a JSON text, such as "tasks[2].queue"; ""
+// at the top level. It reads the text up to its first syntax error.
 func fieldAt(data []byte, offset int) string {
 	var levels []level
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -72,8 +72,8 @@ func pathOf(levels []level) string {
 	return clip(path.String())
 }
 
-// fieldOf returns the field at a path of a message, and whether the path leads to an element of that list. It returns nil for the message
-// itself, and for a path that leads nowhere.
+// fieldOf returns the field at a path of a message, and whether the path is an element of that list
+// field. It returns nil for the message itself and for an unknown path.
 func fieldOf(message protoreflect.MessageDescriptor, path string) (field protoreflect.FieldDescriptor, element bool) {
 	if path == "" {
 		return nil, false

@@ -2,8 +2,8 @@ package rest
 
 import "github.com/pronybench/prony/engine/queuepb"
 
-// onlyRefusal returns why the only item of a call was refused, or nil: the call is then refused as a whole. Each item of a larger call is
-// answered by itself.
+// onlyRefusal returns the error of a call's only item, or nil. The error refuses the whole call;
+// larger calls answer each item separately.
 func (r *route) onlyRefusal(out any) *queuepb.ItemError {
 	if r.items == "" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// itemRefusals are refusals of an item, and how a call with that item alone is refused.
+// itemRefusals are refusals of an item, and the refusals of a call with only that item.
 var itemRefusals = []struct {
 	item       *queuepb.ItemError
 	status     int
@@ -32,7 +32,7 @@ var itemRefusals = []struct {
 	{&queuepb.ItemError{Message: "m"}, 500, codes.Internal, ""},
 }
 
-// A call whose only item is refused is refused; in a larger call the item is, and the call is not.
+// A refused item refuses the call if it is the only item; otherwise only the item is refused.
 func TestARefusalOfTheOnlyItemRefusesTheCall(t *testing.T) {
 	var refused *queuepb.ItemError
 	items := 1
@@ -64,7 +64,7 @@ func TestARefusalOfTheOnlyItemRefusesTheCall(t *testing.T) {
 				assert.Equal(t, c.item.GetMessage(), got.Message)
 			}
 			last := got.Details[len(got.Details)-1]
-			assert.Equal(t, "type.googleapis.com/prony.queue.v1.ItemError", last.Type, "the item's own error is there as it is in a batch")
+			assert.Equal(t, "type.googleapis.com/prony.queue.v1.ItemError", last.Type, "the details contain the item's error as in a batch")
 			assert.Equal(t, c.item.GetCode().String(), last.Code)
 			assert.Equal(t, c.item.GetMessage(), last.Message)
 			seen := observed.next(t)
@@ -78,10 +78,10 @@ func TestARefusalOfTheOnlyItemRefusesTheCall(t *testing.T) {
 			require.NoError(t, observed.next(t).Err)
 		}
 	}
-	assert.Equal(t, http.StatusOK, a.post("/v1/tasks:claim", "{}").status, "the claim of it is not refused")
+	assert.Equal(t, http.StatusOK, a.post("/v1/tasks:claim", "{}").status, "the claim is not refused")
 }
 
-// itemsOf is what the calls have, of which each item has a result.
+// The items of a call are the request's list whose elements have one result each.
 func TestTheItemsOfCalls(t *testing.T) {
 	got := map[string]string{}
 	for service, h := range newBoth(t, Options{}) {

@@ -1,10 +1,13 @@
-// Package rest answers REST calls with JSON for the queue service and the admin service.
+// Package rest serves the queue service and the admin service as REST calls with JSON.
 //
-// The paths are those of the google.api.http rules in engine/proto. A POST, whose body is the whole request message, is decoded here and passed to
-// the service; the code that makes a request message of the path and the query of a GET is generated under gateway/, and the OpenAPI descriptions
-// under openapi/. The bodies of an enqueue, a claim and a completion are decoded and encoded without reflection where that gives the same result as
-// protojson; protojson does all others. A call goes to the service in this process, without a second connection. All is strict: unknown fields and
-// query parameters are refused, a mistake names its field, everything is bounded, and every error is JSON.
+// The paths come from the google.api.http rules in engine/proto. This package decodes the body of a
+// POST, which is the whole request message, and passes it to the service. Generated code under
+// gateway/ makes the request message of a GET from its path and query. The OpenAPI descriptions are
+// generated under openapi/. Enqueues, claims and completions are decoded and encoded without
+// reflection if the result is the same as that of protojson; protojson handles all other messages.
+// A call reaches the service in this process without a second connection. The package is strict: it
+// refuses unknown fields and query parameters, names the invalid field, bounds all resources, and
+// answers every error as JSON.
 package rest
 
 import (
@@ -25,70 +28,77 @@ import (
 	queuegw "github.com/pronybench/prony/engine/rest/gateway/queuepb"
 )
 
-// Options say how calls are guarded and watched.
+// Options configures a handler.
 type Options struct {
-	// Guard, if not nil, is put around each call. It authenticates: it hands the call on with the caller's
-	// identity in the request's context, where the service looks for it, or answers by WriteError. It sees the
-	// request before its body is read. The OpenAPI descriptions are not guarded.
+	// Guard, if not nil, wraps each call. It authenticates: it either passes the call on with the
+	// caller's identity in the request's context, where the service expects it, or answers with
+	// WriteError. It runs before the request's body is read. The OpenAPI descriptions are not
+	// guarded.
 	Guard func(http.Handler) http.Handler
-	// Arrives, if not nil, returns the context for a call whose body was read and is not decoded yet. method is as that of Call. The call's
-	// goroutine calls Arrives.
+	// Arrives, if not nil, returns the context for a call whose body was read but not decoded.
+	// method has the form of Call.Method. It runs in the call's goroutine.
 	Arrives func(ctx context.Context, method string) context.Context
-	// Observe, if not nil, is called for each call that has an RPC, also if the guard refused it. It is
-	// called by the call's goroutine.
+	// Observe, if not nil, is called for each call that has an RPC, even if the guard refused it.
+	// It runs in the call's goroutine.
 	Observe func(Call)
-	// ItemsMax is how many elements each list of a request may have; 0 means 1,000.
+	// ItemsMax bounds the elements of each list in a request; 0 means 1,000.
 	ItemsMax int
-	// Requests, if not nil, is what the bytes of requests are taken from, memory.MessageFactor times; nil: 256 MiB of bodies.
+	// Requests, if not nil, is the budget for requests, which take memory.MessageFactor times their
+	// bytes; nil means a budget of 256 MiB.
 	Requests *memory.Budget
-	// RequestBytesMax is how large a body may be; 0 means 16 MiB, which is the most.
+	// RequestBytesMax bounds the size of a body; 0 means the maximum, 16 MiB.
 	RequestBytesMax int
-	// Holds, if not nil, is called with the change in the number of bytes of an answer that wait for the client of a call.
+	// Holds, if not nil, is called with each change in the number of answer bytes that a call is
+	// writing to its client.
 	Holds func(ctx context.Context, bytes int)
-	// Leader, if not nil, returns where REST clients reach a node that leads, host:port, or "" if this node does as well. Answers to calls
-	// that the guard let through name it in the header LeaderHeader. Leader must not block.
+	// Leader, if not nil, returns the REST address, host:port, of a node that leads, or "" if this
+	// node leads a shard or no address is known. Answers to calls that the guard accepted have it
+	// in the header LeaderHeader. Leader must not block.
 	Leader func() string
-	// Forwards, if not nil, returns the context for a call, and a function that reports whether another node executed a part of the call.
+	// Forwards, if not nil, returns the context for a call, and a function that reports whether
+	// another node executed a part of the call.
 	Forwards func(context.Context) (context.Context, func() bool)
-	// Range, if not nil, returns the least and the greatest value of a number in a request, by its name, for what refusals say.
+	// Range, if not nil, returns the smallest and largest value of a numeric request field by name,
+	// for error messages.
 	Range func(field string) (least, most uint64, ok bool)
 }
 
-// LeaderHeader is the header of an answer that names the node to which a client of a cluster should send its next calls.
+// LeaderHeader is the header of an answer with the node that the client should use for further
+// calls.
 const LeaderHeader = "Prony-Leader"
 
-// Call is a call that was answered.
+// Call is an answered call.
 type Call struct {
-	Method   string // as gRPC writes it: "/prony.queue.v1.QueueService/Enqueue"
-	Response any    // the RPC's answer; nil when the call was refused as a whole
-	Err      error  // why the call was refused, or the only item of its answer
+	Method   string // in gRPC's form: "/prony.queue.v1.QueueService/Enqueue"
+	Response any    // the RPC's answer; nil if the whole call was refused
+	Err      error  // why the call, or the only item of its answer, was refused
 	Took     time.Duration
-	// Forwarded says that another node executed a part of the call.
+	// Forwarded is set if another node executed a part of the call.
 	Forwarded bool
 }
 
-// Bounds of what one handler holds at a time.
+// Bounds of one handler.
 const (
 	bodyBytesMax   = 16 << 20  // of one request, as on the gRPC listener
-	bodiesBytesMax = 256 << 20 // of all requests under way, unless the options say otherwise
-	callsMax       = 1 << 14   // under way, waiting claims included
+	bodiesBytesMax = 256 << 20 // of all active requests; default of Options.Requests
+	callsMax       = 1 << 14   // active calls, including waiting claims
 	bodyReadMax    = 30 * time.Second
-	itemsMax       = 1_000 // unless the options say otherwise
+	itemsMax       = 1_000 // default of Options.ItemsMax
 )
 
 // handler answers the calls of one service.
 type handler struct {
 	routes  []*route
-	service any // that the routes' handlers call
+	service any // passed to the routes' handlers
 	mux     *http.ServeMux
 	gateway *runtime.ServeMux
 	arrives func(ctx context.Context, method string) context.Context
 	observe func(Call)
 
-	calls       atomic.Int64 // under way
+	calls       atomic.Int64 // active
 	callsMax    int64
 	bodies      *memory.Budget
-	bodyMax     int // bytes
+	bodyMax     int // in bytes
 	holds       func(ctx context.Context, bytes int)
 	leader      func() string                                        // or nil
 	forwards    func(context.Context) (context.Context, func() bool) // or nil
@@ -97,7 +107,8 @@ type handler struct {
 	mistakes    mistakes
 }
 
-// NewQueue returns a handler of the queue service's REST paths and of its descriptions (OpenAPIPaths).
+// NewQueue returns a handler of the queue service's REST paths and of its descriptions
+// (OpenAPIPaths).
 func NewQueue(service queuepb.QueueServiceServer, o Options) (http.Handler, error) {
 	return newHandler(queuepb.File_prony_queue_v1_queue_proto.Services().ByName("QueueService"), queuepb.QueueService_ServiceDesc.Methods, service, queueOpenAPI, o,
 		func(mux *runtime.ServeMux) error {
@@ -105,7 +116,8 @@ func NewQueue(service queuepb.QueueServiceServer, o Options) (http.Handler, erro
 		})
 }
 
-// NewAdmin returns a handler of the admin service's REST paths and of its descriptions (OpenAPIPaths).
+// NewAdmin returns a handler of the admin service's REST paths and of its descriptions
+// (OpenAPIPaths).
 func NewAdmin(service adminpb.AdminServiceServer, o Options) (http.Handler, error) {
 	return newHandler(adminpb.File_prony_admin_v1_admin_proto.Services().ByName("AdminService"), adminpb.AdminService_ServiceDesc.Methods, service, adminOpenAPI, o,
 		func(mux *runtime.ServeMux) error {
@@ -140,7 +152,7 @@ func newHandler(service serviceDescriptor, handlers []grpc.MethodDesc, server an
 	for path, text := range described {
 		h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", jsonType)
-			_, _ = w.Write(text) // an error here is the asker's connection
+			_, _ = w.Write(text) // an error means that the client's connection is closed
 		})
 		allowed[path] = []string{http.MethodGet}
 	}
@@ -162,7 +174,8 @@ func newHandler(service serviceDescriptor, handlers []grpc.MethodDesc, server an
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-// newGateway returns a router for the generated code. Which route a call takes was decided before it comes there.
+// newGateway returns a router for the generated code. The caller has already chosen the route of
+// each call.
 func newGateway() *runtime.ServeMux {
 	none := func(string) (string, bool) { return "", false }
 	return runtime.NewServeMux(
@@ -176,7 +189,7 @@ func newGateway() *runtime.ServeMux {
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
-		// An escaped slash stays a part of an id, as it did when the route was chosen.
+		// An escaped slash remains part of an id, as in the choice of the route.
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptSlash),
 	)
 }

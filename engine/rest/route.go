@@ -15,21 +15,23 @@ import (
 
 type serviceDescriptor = protoreflect.ServiceDescriptor
 
-// route is a path with its RPC.
+// route is a path and its RPC.
 type route struct {
 	method string // GET or POST
-	path   string // "/v1/tasks/{id}"; the braces hold a field's name
+	path   string // "/v1/tasks/{id}"; braces contain a field name
 	rpc    string // "/prony.queue.v1.QueueService/GetTask"
 	input  protoreflect.MessageDescriptor
-	items  string             // the request's list of items, of which the answer has one result each; "" if there is none
+	// The request's list of items; the answer has one result for each. It is "" if there is none.
+	items  string
 	handle grpc.MethodHandler // decodes the request and calls the service
 }
 
-// hasBody says whether the request message is the body. Otherwise it is in the path and the query.
+// hasBody reports whether the body is the request message. Otherwise the path and the query contain
+// its fields.
 func (r *route) hasBody() bool { return r.method == http.MethodPost }
 
-// parameter returns the field that a parameter of a query is for: one of the request message, or of a message in it, that the path does
-// not have. It returns nil if there is none.
+// parameter returns the request field, possibly nested, of a query parameter. It returns nil for
+// unknown fields and for fields in the path.
 func (r *route) parameter(path string) protoreflect.FieldDescriptor {
 	if strings.Contains(r.path, "{"+path+"}") {
 		return nil
@@ -41,8 +43,8 @@ func (r *route) parameter(path string) protoreflect.FieldDescriptor {
 	return field
 }
 
-// routesOf returns the routes of a service's methods, each with its handler, by their google.api.http rules. Methods without a rule, the
-// streams, have none.
+// routesOf returns the routes of a service's methods with their handlers, from their
+// google.api.http rules. Methods without a rule, which are the streams, have no routes.
 func routesOf(service serviceDescriptor, handlers []grpc.MethodDesc) ([]*route, error) {
 	var out []*route
 	for i := range service.Methods().Len() {
@@ -72,7 +74,7 @@ func routesOf(service serviceDescriptor, handlers []grpc.MethodDesc) ([]*route, 
 	return out, nil
 }
 
-// itemsOf returns the name of the only list of a call's request, if the call's answer has results.
+// itemsOf returns the name of the only list in a call's request, if the call's answer has results.
 func itemsOf(m protoreflect.MethodDescriptor) string {
 	if m.Output().Fields().ByName("results") == nil {
 		return ""
@@ -80,7 +82,7 @@ func itemsOf(m protoreflect.MethodDescriptor) string {
 	items := ""
 	for i := range m.Input().Fields().Len() {
 		if f := m.Input().Fields().Get(i); f.IsList() {
-			if items != "" { // a claim, whose completions are beside the point
+			if items != "" { // two lists: a claim, whose completions are not its items
 				return ""
 			}
 			items = string(f.Name())
@@ -89,13 +91,13 @@ func itemsOf(m protoreflect.MethodDescriptor) string {
 	return items
 }
 
-// notFound answers for a path that nothing is at.
+// notFound answers requests for unknown paths.
 func notFound(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusNotFound,
-		status.Errorf(codes.NotFound, "nothing is at %s: GET /openapi.json lists the paths", clip(r.URL.Path)))
+		status.Errorf(codes.NotFound, "there is no call at %s: GET /openapi.json lists the paths", clip(r.URL.Path)))
 }
 
-// notAllowed answers for a path that has other methods.
+// notAllowed answers requests whose path has only other methods.
 func notAllowed(methods []string) http.HandlerFunc {
 	allow := strings.Join(methods, ", ")
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -13,8 +13,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// value says what a field must be, and what the JSON text that begins with its value has instead. field is nil for the message itself.
-// element says that the value is an element of the field's list.
+// value returns what a field must be, and what the JSON text that begins with its value has
+// instead. field is nil for the message itself. element means that the value is an element of the
+// field's list.
 func (m mistakes) value(field protoreflect.FieldDescriptor, element bool, text []byte) string {
 	got, quoted, isText := valueOf(text)
 	if isText && field != nil && field.Kind() == protoreflect.BytesKind && (element || !field.IsList()) {
@@ -25,7 +26,8 @@ func (m mistakes) value(field protoreflect.FieldDescriptor, element bool, text [
 	return fmt.Sprintf("must be %s, not %s", m.expected(field, element), got)
 }
 
-// valueOf describes the value that a JSON text begins with. A text is also returned without its quotes.
+// valueOf describes the value at the beginning of a JSON text. For a string, it also returns the
+// content.
 func valueOf(data []byte) (description, text string, isText bool) {
 	switch {
 	case len(data) == 0:
@@ -47,7 +49,7 @@ func valueOf(data []byte) (description, text string, isText bool) {
 	return clip(string(data[:end])), "", false
 }
 
-// expected says what the value of a field must be.
+// expected describes the valid values of a field.
 func (m mistakes) expected(field protoreflect.FieldDescriptor, element bool) string {
 	switch {
 	case field == nil:
@@ -73,7 +75,7 @@ func (m mistakes) expected(field protoreflect.FieldDescriptor, element bool) str
 	}
 }
 
-// number says which whole numbers a field may have.
+// number describes the valid whole numbers of a field.
 func (m mistakes) number(field protoreflect.FieldDescriptor) string {
 	if m.ranges != nil {
 		if least, most, ok := m.ranges(string(field.Name())); ok {
@@ -84,7 +86,6 @@ func (m mistakes) number(field protoreflect.FieldDescriptor) string {
 	return fmt.Sprintf("a whole number from %d to %d", least, most)
 }
 
-// bitsOf returns the size of an integer type.
 func bitsOf(kind protoreflect.Kind) int {
 	if _, most := numbersOf(kind); most > math.MaxUint32 {
 		return 64
@@ -92,7 +93,7 @@ func bitsOf(kind protoreflect.Kind) int {
 	return 32
 }
 
-// numbersOf returns the least and the greatest number of an integer type.
+// numbersOf returns the range of an integer type.
 func numbersOf(kind protoreflect.Kind) (least int64, most uint64) {
 	switch kind {
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
@@ -106,7 +107,7 @@ func numbersOf(kind protoreflect.Kind) (least int64, most uint64) {
 	}
 }
 
-// oneOf lists the values of an enum that mean something.
+// oneOf lists the values of an enum, without the unspecified one.
 func oneOf(enum protoreflect.EnumDescriptor) string {
 	var names []string
 	for i := range enum.Values().Len() {
@@ -121,7 +122,7 @@ func oneOf(enum protoreflect.EnumDescriptor) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// base64Mistake says what makes a text no base64, as protojson decodes it, or returns "".
+// base64Mistake returns why protojson refuses a text as base64, or "".
 func base64Mistake(text string) string {
 	encoding := base64.StdEncoding
 	if strings.ContainsAny(text, "-_") {
@@ -141,17 +142,16 @@ func base64Mistake(text string) string {
 	case int(at) < len(text) && bad == '=':
 		return must + fmt.Sprintf("the padding \"=\" at offset %d of the text does not fit its length", at)
 	case int(at) < len(text) && !strings.ContainsRune(base64Characters, bad):
-		return must + fmt.Sprintf("the character %q at offset %d of the text is not of its alphabet", bad, at)
+		return must + fmt.Sprintf("the character %q at offset %d of the text is not in the base64 alphabet", bad, at)
 	case strings.ContainsAny(text, "-_") && strings.ContainsAny(text, "+/"):
-		return must + fmt.Sprintf("the character %q at offset %d of the text is of the other alphabet: the text has + or / and - or _", bad, at)
+		return must + fmt.Sprintf("the character %q at offset %d of the text belongs to the other alphabet: the text mixes + or / with - or _", bad, at)
 	}
 	return must + fmt.Sprintf("the text ends at offset %d within a group of 4 characters: was it cut?", len(text))
 }
 
-// base64Characters are the characters of both alphabets.
 const base64Characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 
-// parameter says what is wrong with the value of a parameter of a query, or returns "".
+// parameter returns what is wrong with the value of a query parameter, or "".
 func (m mistakes) parameter(field protoreflect.FieldDescriptor, value string) string {
 	var err error
 	switch least, _ := numbersOf(field.Kind()); field.Kind() {

@@ -22,7 +22,7 @@ const (
 	scopeAdmin   = adminpb.Scope_SCOPE_ADMIN
 )
 
-// adminAs returns a client of the admin service with a new token.
+// adminAs returns an admin client with a new token, and the token's id.
 func (g *guarded) adminAs(tenant string, scopes access.Scopes) (id string, api adminpb.AdminServiceClient) {
 	g.Helper()
 	id, secret := g.token(tenant, scopes)

@@ -21,14 +21,14 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// noted is a cluster that says what it was given, and keeps the changes that it is asked for.
+// noted is a cluster with a fixed status that records changes.
 type noted struct {
 	route.Changes
 
 	status  route.ClusterStatus
 	refuse  error
-	changes []route.ClusterChange // without who asked
-	by      route.Caller          // who asked last
+	changes []route.ClusterChange // without the caller
+	by      route.Caller          // the latest caller
 }
 
 func (*noted) Self() string                           { return "n1" }
@@ -47,7 +47,8 @@ func (c *noted) Change(_ context.Context, change route.ClusterChange) error {
 	return c.refuse
 }
 
-// inCluster is a server of a cluster, with an operator's client. Its calls come one after the other.
+// inCluster returns a server of a cluster, the cluster, and an operator's client. Calls must be
+// sequential.
 func inCluster(t *testing.T) (*guarded, *noted, adminpb.AdminServiceClient) {
 	t.Helper()
 	g, c := guard(t), &noted{}
@@ -138,8 +139,8 @@ func TestEachChangeOfTheCluster(t *testing.T) {
 		c.changes, c.refuse = nil, nil
 		require.NoError(t, call(), "%+v", want)
 		assert.Equal(t, []route.ClusterChange{want}, c.changes)
-		assert.NotEmpty(t, c.by.Token, "the change says with which token it was asked for")
-		assert.Equal(t, "bufconn", c.by.Address, "it says from where")
+		assert.NotEmpty(t, c.by.Token, "the change has its caller's token")
+		assert.Equal(t, "bufconn", c.by.Address, "the change has its caller's address")
 		c.refuse = &route.ChangeError{Field: "node", Problem: "is there already"}
 		requireField(t, "node", call())
 		c.refuse = fmt.Errorf("group 0: %w", &route.ChangeError{Problem: "it is the last voter: add another first"})
@@ -157,7 +158,7 @@ func TestEachChangeOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestBadClusterCalls has each field of each call with bad values.
+// TestBadClusterCalls passes invalid values for each field of each call.
 func TestBadClusterCalls(t *testing.T) {
 	g, c, api := inCluster(t)
 	for _, id := range []string{"", "N1", "n 1", "n_1", "ä", strings.Repeat("n", 33), "n1\x00"} {
@@ -169,7 +170,7 @@ func TestBadClusterCalls(t *testing.T) {
 		requireField(t, "node", err)
 		_, err = api.DemoteMember(g.ctx, &adminpb.DemoteMemberRequest{Node: id})
 		requireField(t, "node", err)
-		if id != "" { // which means any
+		if id != "" { // empty means any node
 			_, err = api.TransferLeadership(g.ctx, &adminpb.TransferLeadershipRequest{Node: id})
 			requireField(t, "node", err)
 		}
@@ -187,7 +188,7 @@ func TestBadClusterCalls(t *testing.T) {
 		_, err = api.TakeSnapshot(g.ctx, &adminpb.TakeSnapshotRequest{Shard: &shard})
 		requireField(t, "shard", err)
 	}
-	assert.Empty(t, c.changes, "a refused call does nothing")
+	assert.Empty(t, c.changes, "a refused call has no effect")
 }
 
 func TestAServerThatStandsAloneHasNoCluster(t *testing.T) {
@@ -224,11 +225,11 @@ func TestAServerThatStandsAloneHasNoCluster(t *testing.T) {
 	} {
 		err := call()
 		assert.Equal(t, codes.FailedPrecondition, status.Code(err), name)
-		assert.Contains(t, err.Error(), "stands alone: start it with --cluster-node", name)
+		assert.Contains(t, err.Error(), "is a standalone server: start it with --cluster-node", name)
 	}
 }
 
-// The kinds of changes have words, and nothing else has.
+// Exactly the known kinds of changes have words.
 func TestChangeKindsHaveWords(t *testing.T) {
 	seen := map[string]bool{}
 	for k := route.AddMember; k <= route.TakeSnapshot; k++ {

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// shared is a cluster of four nodes of which three lead a shard each.
+// shared returns a cluster of four nodes of which three lead one shard each.
 func shared(t *testing.T) *nodes {
 	t.Helper()
 	c := startNodes(t, 4, 3)
@@ -59,8 +59,8 @@ func TestFiguresAreTheClusters(t *testing.T) {
 	assert.EqualValues(t, 7, out.GetTenant().GetQuotas().GetLeasesMax())
 }
 
-// A leader has a shard only once it has recovered the shard's state. Before that, its answers lack the shard, and what it changes
-// does not hold there.
+// A leader has a shard only once it has recovered the shard's state. Before that, its answers lack
+// the shard, and its changes do not reach it.
 func TestNoAnswerLeavesAShardOutThatItsLeaderIsRecovering(t *testing.T) {
 	c := startNodes(t, 3, 3)
 	c.leads("n1", "n1", "n2")
@@ -139,7 +139,7 @@ func TestTasksOfAllShardsAreListedInPages(t *testing.T) {
 		in := &adminpb.ListTasksRequest{Queue: "q", State: stateReady, PageSize: size}
 		pages := 0
 		for {
-			// The next page is asked of another node.
+			// Request the next page from another node.
 			out, err := c.all[pages%4].admins().ListTasks(c.as("t0"), in)
 			require.NoError(t, err)
 			for _, task := range out.GetTasks() {
@@ -168,7 +168,7 @@ func TestTasksOfAllShardsAreListedInPages(t *testing.T) {
 	_, err = c.all[3].admins().ListTasks(c.as("t0"), &adminpb.ListTasksRequest{Queue: "q", State: stateReady, PageToken: "x"})
 	requireField(t, "page_token", err)
 
-	// They die, are listed as such, come back and go.
+	// The tasks die, are listed as dead, are redriven, and are purged.
 	for len(c.kill()) > 0 {
 		continue
 	}
@@ -192,7 +192,7 @@ func TestTasksOfAllShardsAreListedInPages(t *testing.T) {
 	assert.Zero(t, gone.GetRemoved())
 }
 
-// kill claims what is ready and fails it.
+// kill claims the ready tasks and fails them.
 func (c *nodes) kill() []*queuepb.Task {
 	c.Helper()
 	tasks := c.all[3].take(10, 0)
@@ -222,7 +222,7 @@ func TestPoliciesAndPausesHoldAtAllLeaders(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, 3, stats.Policy.MaxAttempts)
 	}
-	// All of its tasks go to one shard, whichever node is asked.
+	// All of its tasks go to one shard, whichever node receives the call.
 	shards := map[int]bool{}
 	for _, n := range c.all {
 		for _, id := range n.put(newTasks("q", 3)...) {
@@ -241,19 +241,19 @@ func TestPoliciesAndPausesHoldAtAllLeaders(t *testing.T) {
 	_, err = c.all[3].admins().PauseQueue(c.as("t0"), &adminpb.PauseQueueRequest{Queue: "none"})
 	requireCode(t, codes.NotFound, err)
 
-	// Without a leader of each shard nothing is said to hold.
+	// A change is not confirmed unless each shard has a leader.
 	c.retriesFor(60 * time.Millisecond)
 	c.lead(2, "")
 	_, err = c.all[3].admins().ConfigureQueue(c.as("t0"), &adminpb.ConfigureQueueRequest{Queue: "q", Policy: policy})
 	assert.EqualValues(t, 2, requireNotLeader(t, err).GetShard())
 	_, err = c.all[3].admins().GetQueue(c.as("t0"), &adminpb.GetQueueRequest{Queue: "q"})
 	assert.EqualValues(t, 2, requireNotLeader(t, err).GetShard())
-	// Not so with what it is asked of another node: that would be two hops.
+	// A call that another node would have to forward again is refused: it would need two hops.
 	_, err = c.all[3].admins().ConfigureQueue(c.as("t0"), &adminpb.ConfigureQueueRequest{Queue: "q"})
 	requireField(t, "policy", err)
 }
 
-// Tokens are made where the registry is changed, whichever node is asked.
+// Tokens are created at the leader of shard 0, whichever node receives the call.
 func TestTokensAreTheFirstShardsLeaders(t *testing.T) {
 	c := shared(t)
 	out, err := c.all[0].admins().CreateToken(c.as("t0"), &adminpb.CreateTokenRequest{Scopes: []adminpb.Scope{adminpb.Scope_SCOPE_WORK}})

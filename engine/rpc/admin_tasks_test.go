@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// listAll follows the pages of a list to its end.
+// listAll reads all pages of a list.
 func (s *server) listAll(admin adminpb.AdminServiceClient, in *adminpb.ListTasksRequest) (all []*queuepb.Task) {
 	s.Helper()
 	for {
@@ -61,7 +61,7 @@ func TestTasksAreListedByState(t *testing.T) {
 					assert.Greater(t, task.GetDueAtMs(), time.Now().UnixMilli())
 				case stateLeased:
 					assert.Greater(t, task.GetLeaseExpiresAtMs(), time.Now().UnixMilli())
-					assert.Zero(t, task.GetToken(), "the lease's token is its worker's")
+					assert.Zero(t, task.GetToken(), "only the worker knows the lease's token")
 				case stateDead:
 					assert.Contains(t, task.GetLastError(), "broke ")
 				}
@@ -70,7 +70,7 @@ func TestTasksAreListedByState(t *testing.T) {
 	}
 }
 
-// A page of large tasks stays below what a gRPC client takes.
+// A page of large tasks stays below the limit of a gRPC client.
 func TestPagesOfLargeTasks(t *testing.T) {
 	s := serve(t, nil)
 	admin := s.administer()
@@ -87,7 +87,7 @@ func TestPagesOfLargeTasks(t *testing.T) {
 	assert.EqualValues(t, n, out.GetRedriven())
 }
 
-// A task that failed at length many times is listed with its last attempts.
+// A task with many long failures is listed with its latest attempts.
 func TestALongHistoryIsListed(t *testing.T) {
 	s := serve(t, nil)
 	admin := s.administer()
@@ -145,7 +145,7 @@ func TestDeadTasksTellTheirHistory(t *testing.T) {
 	s := serve(t, nil)
 	admin := s.administer()
 	s.enqueue(&queuepb.NewTask{Queue: "q", MaxAttempts: 2, LeaseMs: 1, Backoff: &queuepb.Backoff{InitialMs: 1, MaxMs: 1}})
-	s.claim("q") // and says nothing
+	s.claim("q") // without a settlement
 	out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 20_000, LeaseMs: 60_000})
 	require.NoError(t, err)
 	require.Len(t, out.GetTasks(), 1)
@@ -207,7 +207,7 @@ func TestDeadTasksAreRedrivenAndPurged(t *testing.T) {
 	requireItemError(t, redriven.GetResults()[3].GetError(), codeNotFound, "")
 	again := s.claim("q")
 	assert.Equal(t, ids[0], again.GetId())
-	assert.EqualValues(t, 2, again.GetAttempt(), "its history goes on")
+	assert.EqualValues(t, 2, again.GetAttempt(), "its history continues")
 	assert.EqualValues(t, 2, again.GetMaxAttempts())
 	require.Nil(t, s.complete(again))
 

@@ -59,13 +59,13 @@ func TestAQueueIsConfigured(t *testing.T) {
 			assert.GreaterOrEqual(t, task.GetLeaseExpiresAtMs(), task.GetEnqueuedAtMs()+123_000)
 		}
 	}
-	assert.Equal(t, strings.Fields("0 1 0 1 0 1 0 1"), got, "it is ordered")
+	assert.Equal(t, strings.Fields("0 1 0 1 0 1 0 1"), got, "the tasks are in order")
 	one, err := admin.GetQueue(s.ctx, &adminpb.GetQueueRequest{Queue: "q"})
 	require.NoError(t, err)
 	assert.True(t, proto.Equal(policy, one.GetQueue().GetPolicy()))
 	assert.EqualValues(t, 8, one.GetQueue().GetLeased())
 
-	// What is not said is the server's default again.
+	// Unset fields return to the server's default.
 	_, err = admin.ConfigureQueue(s.ctx, &adminpb.ConfigureQueueRequest{Queue: "q", Policy: &adminpb.QueuePolicy{}})
 	require.NoError(t, err)
 	s.enqueue(newTasks("q", 1)...)
@@ -75,7 +75,8 @@ func TestAQueueIsConfigured(t *testing.T) {
 	assert.True(t, proto.Equal(&adminpb.QueuePolicy{Placement: adminpb.Placement_PLACEMENT_SPREAD}, one.GetQueue().GetPolicy()))
 }
 
-// someTasks leaves in queue q: 2 ready tasks of 3 bytes, 1 delayed, 1 leased, 2 dead, 1 completed, 1 cancelled.
+// someTasks leaves in queue q: 2 ready tasks of 3 bytes, 1 delayed, 1 leased, 2 dead, 1 completed,
+// 1 cancelled.
 func (s *server) someTasks(admin adminpb.AdminServiceClient) {
 	s.Helper()
 	task := func() *queuepb.NewTask { return &queuepb.NewTask{Queue: "q", MaxAttempts: 1, Payload: []byte("abc")} }
@@ -112,7 +113,7 @@ func TestAQueuesFigures(t *testing.T) {
 	tenants, err := admin.ListTenants(s.ctx, &adminpb.ListTenantsRequest{})
 	require.NoError(t, err)
 	require.Len(t, tenants.GetTenants(), 1)
-	assert.Equal(t, tenants.GetTenants()[0].GetBytes(), q.GetBytes(), "the tenant has nothing else")
+	assert.Equal(t, tenants.GetTenants()[0].GetBytes(), q.GetBytes(), "the tenant has only this queue")
 	assert.Greater(t, int64(q.GetBytes()), 6*queue.TaskBytes(3), "six tasks with payloads, and attempts")
 	assert.Positive(t, q.GetEnqueuedPerS())
 	assert.Positive(t, q.GetCompletedPerS())
@@ -165,7 +166,7 @@ func TestQueuesAreListedInPages(t *testing.T) {
 	requireField(t, "page_token", err)
 }
 
-// After a restart the age of a queue's oldest task is read, also for lists.
+// After a restart, lists also read the age of a queue's oldest task.
 func TestListedAgesAreRead(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, func(c *node.Config) { c.DataDir = dir })
@@ -237,7 +238,7 @@ func TestABackupIsMade(t *testing.T) {
 	requireCode(t, codes.AlreadyExists, err)
 }
 
-// TestBadAdminCalls has each field of each call with bad values.
+// TestBadAdminCalls passes invalid values for each field of each call.
 func TestBadAdminCalls(t *testing.T) {
 	s := serve(t, nil)
 	a := s.administer()
@@ -254,7 +255,7 @@ func TestBadAdminCalls(t *testing.T) {
 	}
 	var checks []check
 	add := func(field string, call func() error) { checks = append(checks, check{field, call}) }
-	// Which queue a call is for.
+	// The queue of a call.
 	for _, bad := range []struct{ field, tenant, queue string }{{"tenant", "no spaces", "q"}, {"tenant", long, "q"}, {"queue", "", ""}, {"queue", "", "ä"}, {"queue", "", long}} {
 		add(bad.field, func() error {
 			_, err := a.GetQueue(s.ctx, &adminpb.GetQueueRequest{Tenant: bad.tenant, Queue: bad.queue})
@@ -418,7 +419,7 @@ func TestBadAdminCalls(t *testing.T) {
 	for i, c := range checks {
 		t.Run(fmt.Sprint(i, " ", c.field), func(t *testing.T) { requireField(t, c.field, c.call()) })
 	}
-	assert.Len(t, s.claimNow(10, "q"), 3, "a refused call does nothing")
+	assert.Len(t, s.claimNow(10, "q"), 3, "a refused call has no effect")
 }
 
 func TestAdminCallsOnWhatIsNotThere(t *testing.T) {
@@ -430,7 +431,7 @@ func TestAdminCallsOnWhatIsNotThere(t *testing.T) {
 		requireCode(t, codes.NotFound, err)
 		_, err = a.PauseQueue(s.ctx, &adminpb.PauseQueueRequest{Tenant: q.tenant, Queue: q.queue})
 		requireCode(t, codes.NotFound, err)
-		require.ErrorContains(t, err, "configure the queue first")
+		require.ErrorContains(t, err, "create the queue by configuring it")
 		_, err = a.ResumeQueue(s.ctx, &adminpb.ResumeQueueRequest{Tenant: q.tenant, Queue: q.queue})
 		requireCode(t, codes.NotFound, err)
 		_, err = a.PurgeQueue(s.ctx, &adminpb.PurgeQueueRequest{Tenant: q.tenant, Queue: q.queue})
@@ -446,5 +447,5 @@ func TestAdminCallsOnWhatIsNotThere(t *testing.T) {
 	}
 	out, err := a.ListQueues(s.ctx, &adminpb.ListQueuesRequest{})
 	require.NoError(t, err)
-	assert.Len(t, out.GetQueues(), 1, "none of them made a queue")
+	assert.Len(t, out.GetQueues(), 1, "none of them created a queue")
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// noRecords is a store of access records that has none.
+// noRecords is an empty access store.
 type noRecords struct{}
 
 func (noRecords) Load(context.Context) ([]access.Record, error) { return nil, nil }
 
 func (noRecords) Save(context.Context, []access.Record, []string) error { return nil }
 
-// A node that has just started may not know a token that is good: its caller must not take it for a bad one.
+// A node that has just started may not know a valid token yet, and must not report it as invalid.
 func TestATokenIsNotBadWhileTheNodeIsBehind(t *testing.T) {
 	registry := access.New(access.Options{})
 	require.NoError(t, registry.Load(t.Context(), noRecords{}))
@@ -42,8 +42,8 @@ func TestATokenIsNotBadWhileTheNodeIsBehind(t *testing.T) {
 	s := status.Convert(refusal(unknown))
 	assert.Equal(t, codes.Unavailable, s.Code())
 	require.Len(t, s.Details(), 1)
-	assert.IsType(t, &queuepb.NotLeader{}, s.Details()[0], "nothing was done")
-	assert.Equal(t, codes.Unauthenticated, status.Code(refusal("")), "no token never becomes a good one")
+	assert.IsType(t, &queuepb.NotLeader{}, s.Details()[0], "the call had no effect")
+	assert.Equal(t, codes.Unauthenticated, status.Code(refusal("")), "a missing token never becomes valid")
 	assert.Equal(t, codes.Unauthenticated, status.Code(refusal("Basic x")))
 	behind = false
 	assert.Equal(t, codes.Unauthenticated, status.Code(refusal(unknown)))

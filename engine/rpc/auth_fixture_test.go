@@ -25,7 +25,6 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// records is an access store in memory.
 type records struct {
 	mu sync.Mutex
 	m  map[string][]byte
@@ -52,7 +51,6 @@ func (r *records) Save(_ context.Context, puts []access.Record, deletes []string
 	return nil
 }
 
-// someHost is a server without a data folder.
 type someHost struct{}
 
 func (someHost) Status() admin.Status { return admin.Status{NotReady: "it is a test's"} }
@@ -61,7 +59,7 @@ func (someHost) Backup(context.Context, string) (path string, bytes int64, err e
 	return "/nowhere", 1, nil
 }
 
-// guarded is a server that asks for tokens.
+// guarded is a server that requires tokens.
 type guarded struct {
 	*testing.T
 
@@ -114,7 +112,7 @@ func guardWithin(t *testing.T, bounds *call.Bounds) *guarded {
 	return g
 }
 
-// token makes a token and returns its secret.
+// token creates a token and returns its id and secret.
 func (g *guarded) token(tenant string, scopes access.Scopes) (id, secret string) {
 	g.Helper()
 	t, secret, err := g.registry.CreateToken(g.ctx, access.Everybody(), access.NewToken{Tenant: tenant, Scopes: scopes})
@@ -127,14 +125,13 @@ func (g *guarded) revoke(id string) {
 	require.NoError(g, g.registry.RevokeToken(g.ctx, access.Everybody(), id))
 }
 
-// configure sets the quotas of tenant "t0".
 func (g *guarded) configure(q access.Quotas) {
 	g.Helper()
 	_, err := g.registry.ConfigureTenant(g.ctx, access.Everybody(), "t0", q)
 	require.NoError(g, err)
 }
 
-// dial connects, with the secret of a token or, if it is empty, without.
+// dial connects with the secret of a token, or without a token if secret is empty.
 func (g *guarded) dial(secret string) *grpc.ClientConn {
 	g.Helper()
 	options := []grpc.DialOption{
@@ -157,7 +154,6 @@ func (g *guarded) as(tenant string, scopes access.Scopes) queuepb.QueueServiceCl
 	return queuepb.NewQueueServiceClient(g.dial(secret))
 }
 
-// bearer is the value of the metadata "authorization".
 type bearer string
 
 func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {

@@ -30,7 +30,8 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// methodScopes says which scopes allow a method. A method that is not here fails the tests: decide who may call it.
+// methodScopes has the scopes that allow each method. A method that is missing here fails the
+// tests: decide who may call it.
 var methodScopes = map[string]access.Scopes{
 	"/prony.queue.v1.QueueService/Enqueue":     access.Produce,
 	"/prony.queue.v1.QueueService/Produce":     access.Produce,
@@ -88,24 +89,23 @@ var operatorMethods = map[string]bool{
 	"/prony.admin.v1.AdminService/TakeSnapshot":       true,
 }
 
-// byTokenID are the methods that name a token and no tenant; TestTokensOfOthers is about them.
+// byTokenID are the methods that name a token and no tenant; TestTokensOfOthers covers them.
 var byTokenID = map[string]bool{
 	"/prony.admin.v1.AdminService/RotateToken": true,
 	"/prony.admin.v1.AdminService/RevokeToken": true,
 }
 
-// ofNoTenant are the methods whose answer is the same for everybody with a token.
+// ofNoTenant are the methods with the same answer for all tokens.
 var ofNoTenant = map[string]bool{"/prony.queue.v1.QueueService/GetRoutes": true}
 
-// method is one method of a service, found by its descriptor.
+// method is a method of a service, from its descriptor.
 type method struct {
-	name     string // as gRPC writes it
+	name     string // in gRPC's form
 	request  protoreflect.MessageType
 	response protoreflect.MessageType
 	streams  bool
 }
 
-// methodsOf lists the methods of a service.
 func methodsOf(t *testing.T, file protoreflect.FileDescriptor, service protoreflect.Name) (out []method) {
 	t.Helper()
 	s := file.Services().ByName(service)
@@ -131,7 +131,7 @@ func allMethods(t *testing.T) []method {
 		methodsOf(t, adminpb.File_prony_admin_v1_admin_proto, "AdminService")...)
 }
 
-// call calls the method with one message and returns what came of it.
+// call calls the method with one message and returns its error.
 func (m *method) call(ctx context.Context, conn *grpc.ClientConn, in proto.Message) error {
 	out := m.response.New().Interface()
 	if !m.streams {
@@ -155,7 +155,8 @@ func (m *method) call(ctx context.Context, conn *grpc.ClientConn, in proto.Messa
 	return err
 }
 
-// tenantField finds where a request names its tenant: in itself, or in a message that it carries.
+// tenantField returns the field of a request that names its tenant, and the message that contains
+// it: the request or a nested message.
 func tenantField(in protoreflect.Message) (protoreflect.Message, protoreflect.FieldDescriptor) {
 	fields := in.Descriptor().Fields()
 	if f := fields.ByName("tenant"); f != nil {
@@ -187,7 +188,7 @@ func TestEachMethodNeedsItsScope(t *testing.T) {
 		conn := g.dial(secret)
 		for _, m := range allMethods(t) {
 			allow, known := methodScopes[m.name]
-			require.True(t, known, "%s: decide which scopes allow it, and say so here", m.name)
+			require.True(t, known, "%s: decide which scopes allow it, and add it here", m.name)
 			err := m.call(g.ctx, conn, m.request.New().Interface())
 			if allow.Any(scope) && !operatorMethods[m.name] {
 				assert.NotContains(t, []codes.Code{codes.PermissionDenied, codes.Unauthenticated}, status.Code(err), "%s with %v", m.name, scope)
@@ -213,7 +214,7 @@ func TestEachMethodRefusesAnotherTenant(t *testing.T) {
 			at.Set(field, protoreflect.ValueOfString(tenant))
 			err := m.call(g.ctx, conn, in.Interface())
 			assert.Equal(t, codes.PermissionDenied, status.Code(err), "%s for %s: %v", m.name, tenant, err)
-			assert.NotContains(t, status.Convert(err).Message(), "t0", "it says nothing of what exists")
+			assert.NotContains(t, status.Convert(err).Message(), "t0", "the error reveals no existing names")
 		}
 		in := m.request.New()
 		at, field := tenantField(in)
@@ -272,7 +273,7 @@ func TestATenantIsResolvedFromTheToken(t *testing.T) {
 		_, err := operator.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tenant: bad, Tasks: newTasks("q", 1)})
 		requireField(t, "tenant", err)
 	}
-	// On streams the first frame decides, and later ones change nothing.
+	// The first frame determines a stream's tenant, and later frames do not change it.
 	p, err := tenant0.Produce(g.ctx)
 	require.NoError(t, err)
 	require.NoError(t, p.Send(&queuepb.ProduceRequest{Tasks: newTasks("q", 1)}))
@@ -291,8 +292,8 @@ func TestATenantIsResolvedFromTheToken(t *testing.T) {
 	}
 }
 
-// TestAnotherTenantsTasksLookLikeNone uses the ids and tokens of a tenant's leased task with another tenant's access token,
-// in each call that takes an id. What comes back is what a task that does not exist gets.
+// TestAnotherTenantsTasksLookLikeNone uses the ids and tokens of a tenant's leased task with another
+// tenant's access token, in each call with an id. The answers are those for a nonexistent task.
 func TestAnotherTenantsTasksLookLikeNone(t *testing.T) {
 	g := guard(t)
 	owner, other := g.as("t0", access.AllScopes), g.as("t1", access.AllScopes)
@@ -302,7 +303,8 @@ func TestAnotherTenantsTasksLookLikeNone(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, claimed.GetTasks(), 1)
 	task := claimed.GetTasks()[0]
-	// The other tenant has a queue of the same name with as many tasks, so that places in it are the same.
+	// The other tenant has a queue of the same name with as many tasks, so that their ids differ
+	// only in the tenant.
 	_, err = other.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 2)})
 	require.NoError(t, err)
 	otherClaim, err := other.Claim(g.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}})
@@ -387,7 +389,7 @@ func TestAnotherTenantsTasksLookLikeNone(t *testing.T) {
 	assert.Equal(t, "t1", queues.GetQueues()[0].GetTenant())
 	_, err = admin.PurgeQueue(g.ctx, &adminpb.PurgeQueueRequest{Queue: "q"})
 	require.NoError(t, err, "its own")
-	// All is as it was.
+	// Nothing has changed.
 	found, err := owner.GetTask(g.ctx, &queuepb.GetTaskRequest{Id: task.GetId()})
 	require.NoError(t, err)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, found.GetTask().GetState())
@@ -460,7 +462,7 @@ func TestStreamsEndWithTheirToken(t *testing.T) {
 			requireCode(t, codes.Unauthenticated, err)
 			require.NoError(t, other.Send(&queuepb.ProduceRequest{Tasks: newTasks("q", 1)}))
 			_, err = other.Recv()
-			require.NoError(t, err, "others' streams go on")
+			require.NoError(t, err, "the streams of others continue")
 		})
 	}
 }
@@ -476,7 +478,8 @@ func TestAStreamEndsWhenItsTokenExpires(t *testing.T) {
 	assert.Contains(t, err.Error(), "expired")
 }
 
-// TestAStreamWhoseClientDoesNotReadEndsToo fills the stream's window, so that the server waits in a send.
+// TestAStreamWhoseClientDoesNotReadEndsToo fills the stream's window, so that the server blocks in
+// a send.
 func TestAStreamWhoseClientDoesNotReadEndsToo(t *testing.T) {
 	g := guard(t)
 	steady := g.as("t0", access.AllScopes)
@@ -492,7 +495,7 @@ func TestAStreamWhoseClientDoesNotReadEndsToo(t *testing.T) {
 	work, err := queuepb.NewQueueServiceClient(g.dial(secret)).Work(g.ctx)
 	require.NoError(t, err)
 	require.NoError(t, work.Send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Queues: []string{"q"}}, Credits: n}))
-	_, err = work.Recv() // the server sends the others now
+	_, err = work.Recv() // the server then sends the others
 	require.NoError(t, err)
 	g.revoke(id)
 	for err == nil {
@@ -518,7 +521,7 @@ func TestAWaitingClaimEndsWithItsToken(t *testing.T) {
 	require.NoError(t, err)
 	out, err := steady.Claim(g.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}})
 	require.NoError(t, err)
-	assert.Len(t, out.GetTasks(), 1, "the claim that ended took nothing")
+	assert.Len(t, out.GetTasks(), 1, "the ended claim leased nothing")
 }
 
 func TestOperatorsMethodsNeedAnOperator(t *testing.T) {
@@ -536,7 +539,8 @@ func TestOperatorsMethodsNeedAnOperator(t *testing.T) {
 	}
 }
 
-// TestWithoutAnAuthInBetweenAllIsRefused calls the services as a way in would that forgot to authenticate.
+// TestWithoutAnAuthInBetweenAllIsRefused calls the services through a listener that does not
+// authenticate.
 func TestWithoutAnAuthInBetweenAllIsRefused(t *testing.T) {
 	g := guard(t)
 	for service, methods := range map[any][]grpc.MethodDesc{
@@ -554,7 +558,7 @@ func TestWithoutAnAuthInBetweenAllIsRefused(t *testing.T) {
 	}
 }
 
-// nobodysStream is a stream without an identity; nothing may be read from it.
+// nobodysStream is a stream without an identity; a read from it fails the test.
 type nobodysStream struct {
 	grpc.ServerStream
 
@@ -578,7 +582,7 @@ func TestHTTPCallsAreGuarded(t *testing.T) {
 		h.ServeHTTP(out, in)
 		return out.Code, out.Body.String()
 	}
-	// The handler calls the service in process, as a gateway does.
+	// The handler calls the service in process, like a gateway.
 	inProcess := http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		_, err := g.service.Enqueue(in.Context(), &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 		if err != nil {
@@ -593,7 +597,7 @@ func TestHTTPCallsAreGuarded(t *testing.T) {
 	_, operator := g.token(access.AllTenants, access.AllScopes)
 	_, lowOperator := g.token(access.AllTenants, access.Produce)
 	code, body := ask(inProcess, "Bearer "+produce)
-	assert.Equal(t, 401, code, "not guarded: nobody is let in")
+	assert.Equal(t, 401, code, "without a guard all calls are refused")
 	assert.Contains(t, body, "no access token")
 	guarded := g.auth.Guard(inProcess, refuse)
 	for want, headers := range map[int][][]string{
@@ -619,5 +623,5 @@ func TestHTTPCallsAreGuarded(t *testing.T) {
 		}
 	}
 	code, _ = ask(call.NoAuth().GuardOperator(inProcess, refuse))
-	assert.Equal(t, 200, code, "without authentication everybody is an operator")
+	assert.Equal(t, 200, code, "without authentication every caller is an operator")
 }

@@ -33,7 +33,7 @@ func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*que
 	return route.Follow(ctx, s.router, int(id.Shard), true, route.ForwardMax, route.QueueCall(here, queuepb.QueueServiceClient.GetTask).Of(in))
 }
 
-// AwaitResult implements the call. A wait goes on when its shard gets another leader.
+// AwaitResult implements the call. The wait continues when its shard gets another leader.
 func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	tenant, id, err := enterTask(ctx, access.Produce, in)
 	if err != nil {
@@ -54,7 +54,6 @@ func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultReques
 	})
 }
 
-// awaitResultHere waits for the end of a task of a shard that this node leads.
 func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.ID, most time.Duration) (*queuepb.AwaitResultResponse, error) {
 	ended := make(chan shard.Reply[shard.Awaited], 1)
 	cancel, err := s.shards.Await(tenant, id, func(a shard.Awaited, err error) { ended <- shard.Reply[shard.Awaited]{Value: a, Err: err} })
@@ -72,7 +71,8 @@ func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.I
 	}
 	var a shard.Reply[shard.Awaited]
 	select {
-	case a = <-ended: // the current state of the task, if it did not end; a shard that stops answers all waiting calls
+	// A task that did not end has its current state; a stopping shard answers all waiting calls.
+	case a = <-ended:
 	case <-call.TokenEnded(ctx):
 		return nil, s.refuse(access.ErrEnded)
 	case <-ctx.Done():
@@ -90,13 +90,13 @@ func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.I
 	}, nil
 }
 
-// awaitEnd returns when there is an answer, or no time to wait for one.
+// awaitEnd returns when there is an answer, or when the wait must end.
 func (s *Service) awaitEnd(ctx context.Context, ended chan shard.Reply[shard.Awaited], most time.Duration) error {
 	wait := time.NewTimer(most)
 	defer wait.Stop()
 	select {
 	case a := <-ended:
-		ended <- a // it has room
+		ended <- a // the channel has room
 	case <-wait.C:
 	case <-s.stopping:
 	case <-call.TokenEnded(ctx):

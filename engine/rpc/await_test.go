@@ -111,7 +111,7 @@ func TestAnAwaitEndsWithItsCallerAndItsServer(t *testing.T) {
 	before := time.Now()
 	s.stop()
 	a := <-got
-	if a.err != nil { // it may not have arrived before the stop
+	if a.err != nil { // the call may not have arrived before the stop
 		requireCode(t, codes.Unavailable, a.err)
 	} else {
 		assert.Equal(t, queuepb.TaskState_TASK_STATE_READY, a.out.GetState())

@@ -12,8 +12,9 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// NewCallsServer returns the gRPC server that the other nodes of a cluster call: with the services of clients, whose calls
-// they forward and auth authenticates, and with the service of the nodes, for which the connection authenticates the node.
+// NewCallsServer returns the gRPC server for the other nodes of a cluster. It has the services of
+// clients, whose forwarded calls auth authenticates, and the service between nodes, which the
+// connection authenticates.
 func NewCallsServer(s *Service, admin adminpb.AdminServiceServer, peers peerpb.PeerServiceServer, auth *call.Auth, options ...grpc.ServerOption) *grpc.Server {
 	in := call.Intake{Auth: auth, Bounds: s.bounds, ItemsMax: max(call.ItemsMax(s.limits), access.TenantsMax)}
 	g := grpc.NewServer(append(options,

@@ -16,9 +16,9 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// claimHere claims at the shards that this node leads. Once ctx ends or settled is closed, claimHere leases no
-// more tasks. When ctx ends, it gives the leased tasks back; when settled is closed, it returns them. An answer without tasks names the
-// quota that the tenant has used up.
+// claimHere claims at the shards that this node leads. It leases no more tasks once ctx ends or
+// settled is closed. When ctx ends, it gives the leased tasks back; when settled is closed, it
+// returns them. An answer without tasks names the quota that the tenant has used up.
 func (s *Service) claimHere(ctx context.Context, claim queue.Claim, waitMs uint64, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
 	s.quotas.AwaitRoom(ctx, claim.Tenant, 0, nil, 1)
 	before := s.usedUp(claim.Tenant)
@@ -29,7 +29,7 @@ func (s *Service) claimHere(ctx context.Context, claim queue.Claim, waitMs uint6
 	return out, err
 }
 
-// usedUp returns the quota that keeps a tenant from getting a task, or "".
+// usedUp returns the quota that prevents further leases of a tenant, or "".
 func (s *Service) usedUp(tenant string) string {
 	var quota *queue.QuotaError
 	if errors.As(s.quotas.CheckLeases(tenant), &quota) {
@@ -42,7 +42,8 @@ func (s *Service) claimReadyOrWait(ctx context.Context, claim queue.Claim, waitM
 	if waitMs == 0 {
 		return s.claimNow(ctx, claim)
 	}
-	if s.shards.Len() > 1 { // a waiting claim is granted tasks of one shard: first look into all
+	// A waiting claim gets tasks of one shard only, so check all shards first.
+	if s.shards.Len() > 1 {
 		if out, err := s.claimNow(ctx, claim); err != nil || len(out.GetTasks()) > 0 {
 			return out, err
 		}
@@ -50,7 +51,6 @@ func (s *Service) claimReadyOrWait(ctx context.Context, claim queue.Claim, waitM
 	return s.claimWaiting(ctx, claim, time.Duration(waitMs)*time.Millisecond, settled)
 }
 
-// checkClaim checks and converts a claim.
 func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (queue.Claim, error) {
 	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetWeights(), in.GetLeaseMs())
 	claim.Credit, claim.Once, claim.BytesMax = max(1, int(in.GetMaxTasks())), true, s.claimBytes()
@@ -66,7 +66,7 @@ func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (que
 	return claim, err
 }
 
-// claimNow answers with the tasks that are ready.
+// claimNow answers with ready tasks, without a wait.
 func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	h := newHandOver[[]shard.Granted](func(all []shard.Granted) {
 		for _, g := range all {
@@ -78,7 +78,7 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 	}
 	stages.Submitted(ctx)
 	select {
-	case a := <-h.out: // a shard answers every command it accepted, also when it stops
+	case a := <-h.out: // a shard answers every command that it accepted, even when it stops
 		if a.Err != nil {
 			return nil, s.refuse(a.Err)
 		}
@@ -92,9 +92,9 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 	}
 }
 
-// handOver passes leased tasks to a call. If the call ends before that, handOver gives the leases back.
+// handOver passes leased tasks to a call. It gives the leases back if the call has ended by then.
 type handOver[T any] struct {
-	out      chan shard.Reply[T] // has room for one
+	out      chan shard.Reply[T] // capacity 1
 	left     atomic.Bool
 	giveBack func(T)
 }
@@ -103,7 +103,7 @@ func newHandOver[T any](giveBack func(T)) *handOver[T] {
 	return &handOver[T]{out: make(chan shard.Reply[T], 1), giveBack: giveBack}
 }
 
-// put passes the value to the call; it does not block.
+// put passes the value to the call without blocking.
 func (h *handOver[T]) put(v T, err error) {
 	h.out <- shard.Reply[T]{Value: v, Err: err}
 	if h.left.Load() {
@@ -117,8 +117,8 @@ func (h *handOver[T]) leave() {
 	h.drop()
 }
 
-// drop gives back a value that the call does not receive any more. put sees that the call has left, or leave finds the value; if
-// both do, only one of them receives it.
+// drop gives back a value that the call will not receive. Either put sees that the call has left,
+// or leave finds the value; if both happen, only one of them receives the value.
 func (h *handOver[T]) drop() {
 	select {
 	case a := <-h.out:
@@ -130,7 +130,8 @@ func (h *handOver[T]) drop() {
 }
 
 func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
-	h := newHandOver[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) }) // a claim is granted once
+	// A claim is granted once.
+	h := newHandOver[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) })
 	failed := make(chan error, 1)
 	sub, err := s.shards.Subscribe(claim,
 		func(n uint16, d []queue.Delivery) { h.put(shard.Granted{Shard: n, Tasks: d}, nil) }, func(err error) { failed <- err })
@@ -152,7 +153,8 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	case <-call.TokenEnded(ctx):
 	case <-ctx.Done():
 	}
-	// Tasks that were granted before the subscription ended must still be returned, unless the caller is gone.
+	// Tasks granted before the subscription ended must still be returned, unless the caller is
+	// gone.
 	closed := make(chan struct{})
 	sub.Close(func() { close(closed) })
 	var paused []string
@@ -183,7 +185,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	return &queuepb.ClaimResponse{PausedQueues: mergePaused(nil, paused)}, nil
 }
 
-// mergePaused adds names of paused queues, each once.
+// mergePaused adds names of paused queues without duplicates.
 func mergePaused(names, more []string) []string {
 	for _, name := range more {
 		if !slices.Contains(names, name) {
@@ -193,7 +195,8 @@ func mergePaused(names, more []string) []string {
 	return names
 }
 
-// callerGone returns why the caller cannot receive a task any more, because its token or call has ended, or nil.
+// callerGone returns why the caller can no longer receive tasks, because its token or call has
+// ended, or nil.
 func callerGone(ctx context.Context) error {
 	select {
 	case <-call.TokenEnded(ctx):
@@ -203,10 +206,10 @@ func callerGone(ctx context.Context) error {
 	}
 }
 
-// deliveryBytes returns about how large the message of a granted task is.
+// deliveryBytes returns the approximate size of a granted task's message.
 func deliveryBytes(d *queue.Delivery) int { return call.ItemBytes + len(d.Payload) + len(d.LastError) }
 
-// claimed answers a claim with as many tasks as fit into an answer, and gives the others back at once.
+// claimed answers a claim with as many tasks as fit, and gives the others back immediately.
 func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Granted) (*queuepb.ClaimResponse, error) {
 	held := 0
 	for _, l := range all {
@@ -214,8 +217,8 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 			held += deliveryBytes(&l.Tasks[i])
 		}
 	}
-	s.bounds.Brought(held)         // a claim of a few bytes brings as much into memory as an enqueue
-	if call.LinkOf(ctx).Unread() { // check again: other claims may have been answered meanwhile
+	s.bounds.Brought(held)         // a small claim brings as much into memory as an enqueue does
+	if call.LinkOf(ctx).Unread() { // check again: other claims may have been answered since
 		for _, l := range all {
 			s.giveBack(tenant, l.Shard, l.Tasks)
 		}
@@ -242,7 +245,7 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 	return out, nil
 }
 
-// giveBack releases leased tasks that no answer carries.
+// giveBack releases leased tasks that are not in any answer.
 func (s *Service) giveBack(tenant string, shard uint16, d []queue.Delivery) {
 	if len(d) == 0 {
 		return
@@ -266,7 +269,6 @@ func (s *Service) claim(ctx context.Context, tenant string, queues []string, wei
 	return queue.Claim{Tenant: tenant, Queues: queues, Weights: weights, LeaseMs: leaseMs}, err
 }
 
-// leasedTasks converts the tasks that a shard leased.
 func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 	messages := make([]queuepb.Task, len(deliveries))
 	out := make([]*queuepb.Task, len(deliveries))

@@ -10,13 +10,13 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// completeAndClaim executes a claim that was checked, and the completions that came with it. The completions go to their shards first
-// and do not wait for the claim; the answer waits for both. The claim's refusal does not hide what came of the completions: it is a field
-// of the answer then.
+// completeAndClaim executes a checked claim and its completions. The completions go to their shards
+// first and do not wait for the claim; the answer waits for both. If the claim is refused, the
+// refusal becomes a field of the answer, so that the completions' results are not lost.
 func (s *Service) completeAndClaim(ctx context.Context, in *queuepb.ClaimRequest, claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	completions := s.beginCompletions(ctx, in.GetTenant(), claim.Tenant, in.GetCompletions())
 	if in.GetWaitMs() == 0 && s.quotas.CheckLeases(claim.Tenant) != nil {
-		completions.wait(ctx) // they may free the leases that the quota lacks
+		completions.wait(ctx) // completions may free leases that the quota lacks
 	}
 	out, refused := s.claimChecked(ctx, in, claim)
 	results := completions.wait(ctx)
@@ -31,21 +31,22 @@ func (s *Service) completeAndClaim(ctx context.Context, in *queuepb.ClaimRequest
 	return out, nil
 }
 
-// completions are the completions of a claim under way. One goroutine uses them.
+// completions are the active completions of a claim. Only one goroutine uses them.
 type completions struct {
 	service *Service
 	n       int
 	ts      call.Part[queue.Settlement]
-	errs    []*queuepb.ItemError // of the items that the checks refused
+	errs    []*queuepb.ItemError // of items that the checks refused
 
-	// At most one of these has the outcome, once.
+	// At most one of these channels receives the outcome, once.
 	here   chan shard.Reply[[]error]                 // if this node's shards were asked
-	spread chan shard.Reply[[]*queuepb.SettleResult] // if the leaders are asked, wherever they are
+	spread chan shard.Reply[[]*queuepb.SettleResult] // if the leaders were asked
 
-	results []*queuepb.SettleResult // nil before they are known
+	results []*queuepb.SettleResult // nil until known
 }
 
-// beginCompletions sends completions to their shards. It does not wait for them. name is the tenant as the caller named it.
+// beginCompletions sends completions to their shards without waiting. name is the tenant as the
+// caller named it.
 func (s *Service) beginCompletions(ctx context.Context, name, tenant string, in []*queuepb.Completion) *completions {
 	c := &completions{service: s, n: len(in)}
 	c.ts, c.errs = settlements(s, in, completion)
@@ -78,7 +79,8 @@ func (c *completions) refuse(err error) {
 	c.results = call.SettleResults(c.n, c.errs)
 }
 
-// wait waits for the outcome of the completions and returns a result for each. It returns nil if ctx ends before.
+// wait waits for the outcome of the completions and returns a result for each, or nil if ctx ends
+// first.
 func (c *completions) wait(ctx context.Context) []*queuepb.SettleResult {
 	if c.results != nil {
 		return c.results
@@ -91,7 +93,7 @@ func (c *completions) wait(ctx context.Context) []*queuepb.SettleResult {
 		}
 		c.errs = route.AppendSettleErrors(c.service.router.Cluster(), c.errs, r.Value, c.ts)
 		c.results = call.SettleResults(c.n, c.errs)
-	case r := <-c.spread: // which ends soon after ctx
+	case r := <-c.spread: // ends soon after ctx
 		if c.results = r.Value; r.Err != nil {
 			c.refuse(r.Err)
 		}

@@ -17,7 +17,6 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// completionsOf returns the completions of tasks.
 func completionsOf(tasks ...*queuepb.Task) (out []*queuepb.Completion) {
 	for _, t := range tasks {
 		out = append(out, &queuepb.Completion{Id: t.GetId(), Token: t.GetToken()})
@@ -25,7 +24,7 @@ func completionsOf(tasks ...*queuepb.Task) (out []*queuepb.Completion) {
 	return out
 }
 
-// gone returns once a task is done.
+// gone waits until a task is done.
 func (s *server) gone(id string) {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -52,13 +51,13 @@ func TestAClaimCompletesTheTasksOfAnotherClaim(t *testing.T) {
 	assert.Nil(t, out.GetClaimError())
 	require.Len(t, out.GetResults(), 4)
 	assert.Nil(t, out.GetResults()[0].GetError())
-	assert.Nil(t, out.GetResults()[1].GetError(), "a task of a queue that the claim does not draw from, or does")
+	assert.Nil(t, out.GetResults()[1].GetError(), "the completed task may be of any queue")
 	requireItemError(t, out.GetResults()[2].GetError(), codeStale, "")
 	requireItemError(t, out.GetResults()[3].GetError(), codeInvalid, "id")
 	assert.EqualValues(t, 3, out.GetResults()[3].GetError().GetIndex())
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, s.look(tasks[1].GetId()).GetState())
 
-	// Without a ready task the completions take effect too, and a repetition of them is harmless.
+	// The completions also take effect without a ready task, and repeating them is harmless.
 	in = &queuepb.ClaimRequest{Queues: []string{"none"}, WaitMs: 1, Completions: completionsOf(tasks[0], tasks[1])}
 	out, err = s.Claim(s.ctx, in)
 	require.NoError(t, err)
@@ -67,7 +66,7 @@ func TestAClaimCompletesTheTasksOfAnotherClaim(t *testing.T) {
 	assert.Nil(t, out.GetResults()[1].GetError())
 	s.gone(tasks[1].GetId())
 
-	// A result is kept as that of Complete is.
+	// A result is retained as with Complete.
 	id := s.enqueue(&queuepb.NewTask{Queue: "r", ResultRetentionMs: 3600_000})[0]
 	in.Completions = completionsOf(s.claim("r"))
 	in.Completions[0].Result = []byte("fine")
@@ -79,7 +78,7 @@ func TestAClaimCompletesTheTasksOfAnotherClaim(t *testing.T) {
 	assert.True(t, strings.Contains(s.admin("/metrics"), `prony_refusals_total{of="item",reason="stale_token"} 2`), "refused completions are counted")
 }
 
-// A claim that waits does not delay its completions, and they outlive a caller that leaves.
+// A waiting claim does not delay its completions, and they take effect even if the caller leaves.
 func TestCompletionsDoNotWaitForTheClaim(t *testing.T) {
 	s := serve(t, nil)
 	s.enqueue(newTasks("q", 2)...)
@@ -96,7 +95,7 @@ func TestCompletionsDoNotWaitForTheClaim(t *testing.T) {
 	requireCode(t, codes.Canceled, <-failed)
 	requireItemError(t, s.complete(tasks[0]), codeStale, "")
 
-	// A server that stops answers with the results.
+	// A stopping server answers with the results.
 	got := make(chan *queuepb.ClaimResponse, 1)
 	go func() {
 		out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 60_000, Completions: completionsOf(tasks[1])})
@@ -153,8 +152,8 @@ func TestClaimsThatCompleteNeedTheScopeOfWorkers(t *testing.T) {
 	assert.Nil(t, out.GetResults()[0].GetError(), "the others did nothing")
 }
 
-// A worker that has all leases of its tenant gets the next task for the one that it completes. A claim beyond the quota gets
-// none, whatever comes of its completions.
+// A worker with all leases of its tenant gets the next task for the one that it completes. A claim
+// beyond the quota gets no task, whatever the outcomes of its completions.
 func TestCompletionsMakeRoomForTheirClaim(t *testing.T) {
 	g := guard(t)
 	api := g.as("t0", access.AllScopes)
@@ -217,7 +216,8 @@ func TestCompletionsOfAClaimGoToTheirShards(t *testing.T) {
 	}
 }
 
-// If the node loses its leadership meanwhile, the results still give the outcome of each completion, beside the error of the claim.
+// If the node loses its leadership during the call, the results still have the outcome of each
+// completion, next to the claim's error.
 func TestOutcomesOfCompletionsWithoutALeader(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.lead(0, "n2")
@@ -248,5 +248,5 @@ func TestOutcomesOfCompletionsWithoutALeader(t *testing.T) {
 	c.retriesFor(5 * time.Second)
 	out, err = n.queues().Claim(c.as("t0"), &queuepb.ClaimRequest{Queues: []string{"q"}, Completions: completionsOf(tasks[1])})
 	require.NoError(t, err)
-	assert.Nil(t, out.GetResults()[0].GetError(), "nothing was done before")
+	assert.Nil(t, out.GetResults()[0].GetError(), "the earlier call had no effect")
 }

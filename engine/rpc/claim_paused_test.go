@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// An answer without tasks names the paused queues of the claim, and no others; one with tasks names none.
+// An answer without tasks names exactly the paused queues of the claim; one with tasks names none.
 func TestAnEmptyClaimNamesPausedQueues(t *testing.T) {
 	s := serve(t, nil)
 	s.enqueue(newTasks("paused", 1)...)
@@ -32,7 +32,8 @@ func TestAnEmptyClaimNamesPausedQueues(t *testing.T) {
 	assert.Empty(t, out.GetPausedQueues(), "there is a task")
 }
 
-// The node that is asked names the queues that are paused at any leader, whether or not the claim waited.
+// The node that receives the claim names the queues that are paused at any leader, whether or not
+// the claim waited.
 func TestAClaimAtSeveralNodesNamesPausedQueues(t *testing.T) {
 	c := startNodes(t, 4, 3)
 	c.leads("n1", "n2", "n3")

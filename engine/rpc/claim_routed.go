@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// claimBytesMax limits the answer to a claim that several nodes answer.
+	// claimBytesMax bounds an answer with tasks of several nodes.
 	claimBytesMax = 3 << 20
-	// claimMoreBytesMax is how many bytes a claim may have leased when it asks a further node: the answer then stays below the limit of
-	// a gRPC client.
+	// claimMoreBytesMax is the size of the leased tasks up to which a claim asks a further node:
+	// the answer then stays below the limit of a gRPC client.
 	claimMoreBytesMax = 256 << 10
-	// claimCloseMax is how long a claim that has tasks waits for tasks that other nodes leased to it at the same moment.
+	// claimCloseMax is how long a claim that has tasks waits for tasks that other nodes leased to
+	// it at the same moment.
 	claimCloseMax = 250 * time.Millisecond
-	// claimReturnMax bounds the time to release leased tasks that the answer of a claim can't carry.
+	// claimReturnMax bounds the time to release leased tasks that do not fit into the answer.
 	claimReturnMax = 2 * time.Second
 )
 
-// untilOf returns how many milliseconds are left of a wait that begins now.
+// untilOf returns a function that returns the remaining milliseconds of a wait that begins now.
 func untilOf(waitMs uint64) func() uint64 {
 	until := time.Now().Add(time.Duration(waitMs) * time.Millisecond)
 	return func() uint64 { return uint64(max(0, time.Until(until).Milliseconds())) }
@@ -44,8 +45,8 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 	return s.claimChecked(ctx, in, claim)
 }
 
-// claimChecked executes a claim that was checked, without its completions. If several nodes lead, it first asks one after the other for
-// ready tasks, and then waits at all of them at once.
+// claimChecked executes a checked claim without its completions. If several nodes lead, it first
+// asks one after another for ready tasks, and then waits at all of them simultaneously.
 func (s *Service) claimChecked(ctx context.Context, in *queuepb.ClaimRequest, claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	if !s.router.Routes(ctx) {
 		return s.claimHere(ctx, claim, in.GetWaitMs(), nil)
@@ -69,10 +70,11 @@ type routedClaim struct {
 	service *Service
 	in      *queuepb.ClaimRequest
 	claim   queue.Claim   // in, checked and converted
-	left    func() uint64 // milliseconds to wait
+	left    func() uint64 // the remaining wait in milliseconds
 }
 
-// ask returns the request for a number of tasks, with the rest of the claim's wait.
+// ask returns a request for the given number of tasks, with the claim's remaining wait if wait is
+// set.
 func (c *routedClaim) ask(tasks uint32, wait bool) *queuepb.ClaimRequest {
 	in := &queuepb.ClaimRequest{
 		Tenant: c.in.GetTenant(), Queues: c.in.GetQueues(), Weights: c.in.GetWeights(), LeaseMs: c.in.GetLeaseMs(), MaxTasks: tasks,
@@ -98,7 +100,8 @@ func (c *routedClaim) here(ctx context.Context, in *queuepb.ClaimRequest, settle
 	return c.service.claimHere(ctx, claim, in.GetWaitMs(), settled)
 }
 
-// round claims at the nodes that lead at the moment. It returns route.ErrRetry if nothing was leased and other nodes lead.
+// round claims at the current leaders. It returns route.ErrRetry if nothing was leased and other
+// nodes lead.
 func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error) {
 	nodes, _ := c.service.router.Leaders()
 	switch {
@@ -115,12 +118,13 @@ func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error)
 	}
 	waited, err := c.everywhere(ctx, nodes)
 	if err == nil && len(waited.GetTasks()) == 0 {
-		waited.PausedQueues, waited.Quota = out.GetPausedQueues(), out.GetQuota() // streams, by which the other nodes are asked to wait, do not say it
+		// Other nodes wait as streams, which do not report this.
+		waited.PausedQueues, waited.Quota = out.GetPausedQueues(), out.GetQuota()
 	}
 	return waited, err
 }
 
-// inTurn leases ready tasks at one node after the other until there are enough.
+// inTurn leases ready tasks at one node after another until there are enough.
 func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
 	out, want, bytes := &queuepb.ClaimResponse{}, max(1, c.in.GetMaxTasks()), 0
 	var failed error
@@ -149,8 +153,9 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 	return out, failed
 }
 
-// everywhere waits at all nodes. Once one node has leased a task, the waits at the other nodes end. Tasks that these nodes leased
-// at the same moment are handed out too if the answer has room, and released otherwise.
+// everywhere waits at all nodes. Once one node has leased a task, the waits at the other nodes end.
+// The answer includes tasks that these nodes leased at the same moment if they fit; the others are
+// released.
 func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -180,7 +185,7 @@ func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.
 	defer closing.Stop()
 	select {
 	case <-over:
-	case <-closing.C: // a node that does not answer keeps its leases until they expire
+	case <-closing.C: // the leases of a silent node expire
 		cancel()
 		<-over
 	}
@@ -194,7 +199,7 @@ func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.
 type waitingClaim struct {
 	*routedClaim
 
-	settled chan struct{} // closed when no more tasks are to be leased
+	settled chan struct{} // closed when no more tasks should be leased
 	once    sync.Once
 
 	mu     sync.Mutex
@@ -204,8 +209,8 @@ type waitingClaim struct {
 
 func (w *waitingClaim) settle() { w.once.Do(func() { close(w.settled) }) }
 
-// end records the result of the wait at one node. One error ends the waits at all nodes: the leaders are to be looked up again,
-// or the call is refused.
+// end records the result of the wait at one node. Any error ends the waits at all nodes, because
+// the leaders must be looked up again or the call is refused.
 func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -218,8 +223,8 @@ func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 	}
 }
 
-// wait waits at one node. A wait at another node is a Work stream: unlike a call, a stream can be ended without losing the tasks that
-// are leased at that moment.
+// wait waits at one node. At another node it uses a Work stream: unlike a call, a stream can be
+// ended without losing tasks that are being leased.
 func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Task, error) {
 	if t.Local() {
 		out, err := w.here(ctx, w.ask(w.in.GetMaxTasks(), true), w.settled)
@@ -231,7 +236,7 @@ func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Ta
 	if err != nil {
 		return nil, t.ReadFailure(err)
 	}
-	// Receiving returns an error of sending too.
+	// Receiving also returns errors of sending.
 	_ = stream.Send(&queuepb.WorkRequest{
 		Open:    &queuepb.WorkOpen{Tenant: w.in.GetTenant(), Queues: w.in.GetQueues(), Weights: w.in.GetWeights(), LeaseMs: w.in.GetLeaseMs()},
 		Credits: max(1, w.in.GetMaxTasks()),
@@ -257,7 +262,7 @@ func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Ta
 	}
 }
 
-// answer returns the leased tasks, as many as an answer carries, and releases the others.
+// answer returns as many leased tasks as fit into an answer, and releases the others.
 func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimResponse, error) {
 	n, bytes, most := 0, 0, int(max(1, w.in.GetMaxTasks()))
 	for ended == nil && n < len(w.tasks) && n < most {
@@ -278,7 +283,8 @@ func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimR
 	return &queuepb.ClaimResponse{}, w.failed
 }
 
-// returnTasks releases leased tasks that no answer carries. If that fails, their leases expire. tenant is as the caller named it.
+// returnTasks releases leased tasks that do not fit into an answer. If that fails, their leases
+// expire. tenant is as the caller named it.
 func (s *Service) returnTasks(ctx context.Context, tenant string, tasks []*queuepb.Task) {
 	if len(tasks) == 0 {
 		return

@@ -21,7 +21,7 @@ func TestClaimWithoutWaitAnswersAtOnce(t *testing.T) {
 	assert.Equal(t, []string{"0"}, payloads(s.claimNow(0, "q")), "no max_tasks means one")
 	assert.Equal(t, []string{"1", "2"}, payloads(s.claimNow(2, "q")))
 	assert.Equal(t, []string{"3", "4"}, payloads(s.claimNow(1_000, "q")))
-	assert.Empty(t, s.claimNow(10, "q"), "a leased task is nobody else's")
+	assert.Empty(t, s.claimNow(10, "q"), "a leased task is not leased again")
 }
 
 func TestClaimWaitsForALaterEnqueue(t *testing.T) {
@@ -64,7 +64,7 @@ func TestManyWaitingClaimsGetOneTaskEach(t *testing.T) {
 	seen := map[string]bool{}
 	for range claims {
 		p := <-got
-		assert.False(t, seen[p], "task %s came twice", p)
+		assert.False(t, seen[p], "task %s was delivered twice", p)
 		seen[p] = true
 	}
 }
@@ -95,7 +95,7 @@ func TestClaimDrainsQueuesInTurn(t *testing.T) {
 	for _, task := range first {
 		from[task.GetQueue()]++
 	}
-	assert.Equal(t, map[string]int{"a": 128, "b": 128}, from, "neither queue waits for the other to run dry")
+	assert.Equal(t, map[string]int{"a": 128, "b": 128}, from, "neither queue waits until the other is empty")
 	rest := s.claimNow(1_000, "a", "b")
 	assert.Len(t, rest, 344)
 }
@@ -151,7 +151,7 @@ func TestAnExpiredLeaseComesBackWithAnotherTokenAndAttempt(t *testing.T) {
 	id := s.enqueue(&queuepb.NewTask{Queue: "q", LeaseMs: 60_000})[0]
 	out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, LeaseMs: 30})
 	require.NoError(t, err)
-	require.Len(t, out.GetTasks(), 1, "the claim's lease goes before the task's own")
+	require.Len(t, out.GetTasks(), 1, "the claim's lease overrides the task's")
 	again := s.claim("q")
 	assert.Equal(t, id, again.GetId())
 	assert.EqualValues(t, 2, again.GetAttempt())
@@ -167,7 +167,8 @@ func TestALargeAnswerToAClaimIsCutNotLost(t *testing.T) {
 	for i := range n {
 		s.enqueue(&queuepb.NewTask{Queue: "q", MaxAttempts: 1, Payload: bytes.Repeat([]byte{byte('0' + i)}, 1<<20)})
 	}
-	// A client with gRPC's own limits takes each answer, and each task comes once, in order, as its first attempt.
+	// A client with gRPC's default limits accepts each answer. Each task is delivered once, in
+	// order, as its first attempt.
 	var got []byte
 	for len(got) < n {
 		out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: n, WaitMs: 10_000})

@@ -31,15 +31,15 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// nodes is a cluster of servers in this process. Which of them leads a shard is for the test to say; the shards' stores
-// go from one to the other.
+// nodes is a cluster of servers in this process. The test decides which node leads a shard; the
+// shards' stores move between the nodes.
 type nodes struct {
 	*testing.T
 
 	ctx    context.Context
 	stores []*storage.Store
 	all    []*clusterNode
-	tokens map[string]string // secrets: "operator", and "t0" of all scopes
+	tokens map[string]string // secrets: "operator", and "t0" with all scopes
 
 	mu      sync.Mutex
 	leaders []string       // of the shards
@@ -47,14 +47,14 @@ type nodes struct {
 	logs    []*shardLog
 }
 
-// shardLog is a shard's log, of which the test says what becomes of its entries.
+// shardLog is a shard's log whose entries the test can delay or fail.
 type shardLog struct {
 	store *storage.Store
 
 	mu    sync.Mutex
 	term  uint64
 	index uint64
-	held  []*proposal // in the order that they came
+	held  []*proposal // in order of arrival
 	hold  bool        // entries wait for the test
 }
 
@@ -92,14 +92,15 @@ func (l *shardLog) Propose(entry []byte) storage.Proposal {
 	return p
 }
 
-// Verify implements storage.Log: it leads.
+// Verify implements storage.Log. It always leads.
 func (l *shardLog) Verify() storage.Proposal {
 	p := &proposal{done: make(chan struct{})}
 	close(p.done)
 	return p
 }
 
-// release answers what is held: it is applied, unless failed says what else becomes of it. The caller holds mu.
+// release applies the waiting entries, or fails them with failed if that is not nil. The caller
+// must hold mu.
 func (l *shardLog) release(failed error) {
 	for _, p := range l.held {
 		p.err = failed
@@ -112,14 +113,14 @@ func (l *shardLog) release(failed error) {
 	l.held = nil
 }
 
-// holdOn has entries wait until letGo.
+// holdOn delays entries until letGo.
 func (l *shardLog) holdOn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hold = true
 }
 
-// waits returns once an entry waits.
+// waits waits until an entry is delayed.
 func (l *shardLog) waits(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -136,7 +137,7 @@ func (l *shardLog) letGo(failed error) {
 	l.release(failed)
 }
 
-// clusterNode is one of them. It is the rpc.Cluster of its services too.
+// clusterNode is a node of the cluster, and the route.Cluster of its services.
 type clusterNode struct {
 	nodes *nodes
 	id    string
@@ -151,17 +152,18 @@ type clusterNode struct {
 
 	routes, adminRoutes *route.Router
 	address             string
-	conn                *grpc.ClientConn // of the other nodes and of the test, which sends its tokens itself
-	served              chan error
+	// For the other nodes and the test, which adds tokens itself.
+	conn   *grpc.ClientConn
+	served chan error
 
-	forwarded atomic.Int64 // calls that another node handed on
-	left      atomic.Int64 // of these, whose caller left
+	forwarded atomic.Int64 // calls forwarded by other nodes
+	left      atomic.Int64 // forwarded calls whose caller left
 	believes  atomic.Pointer[string]
-	// hold, if set, is called around each forwarded call.
+	// hold, if set, wraps each forwarded call.
 	hold atomic.Pointer[func(next func() (any, error)) (any, error)]
 }
 
-// startNodes starts so many nodes with so many shards, which nobody leads.
+// startNodes starts nodes and creates shards without leaders.
 func startNodes(t *testing.T, count, shards int) *nodes {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -202,7 +204,7 @@ func (c *nodes) start(id string, stored *records) *clusterNode {
 	c.Helper()
 	n := &clusterNode{nodes: c, id: id, registry: access.New(access.Options{}), served: make(chan error, 1)}
 	require.NoError(c, n.registry.Load(c.ctx, stored))
-	if len(c.tokens) == 0 { // the others load them
+	if len(c.tokens) == 0 { // the other nodes load them
 		for name, tenant := range map[string]string{"operator": access.AllTenants, "t0": "t0"} {
 			_, secret, err := n.registry.CreateToken(c.ctx, access.Everybody(), access.NewToken{Tenant: tenant, Scopes: access.AllScopes})
 			require.NoError(c, err)
@@ -253,7 +255,7 @@ func (n *clusterNode) stop() {
 		require.NoError(n.nodes, err)
 	}
 	n.served <- nil
-	for n.conn.GetState() == connectivity.Ready { // what is sent until then may have arrived
+	for n.conn.GetState() == connectivity.Ready { // requests sent until then may have arrived
 		n.conn.WaitForStateChange(n.nodes.ctx, connectivity.Ready)
 	}
 }
@@ -267,7 +269,7 @@ func (c *nodes) node(id string) *clusterNode {
 	return nil
 }
 
-// lead has a node lead a shard that another one led before; "" means nobody.
+// lead transfers the lead of a shard to a node; "" means no node.
 func (c *nodes) lead(i int, id string) {
 	c.Helper()
 	c.mu.Lock()
@@ -301,7 +303,7 @@ func (c *nodes) lead(i int, id string) {
 	}
 }
 
-// leads has the nodes lead the shards in their order.
+// leads makes nodes lead the shards: ids[i] leads shard i.
 func (c *nodes) leads(ids ...string) {
 	c.Helper()
 	for i, id := range ids {
@@ -309,7 +311,7 @@ func (c *nodes) leads(ids ...string) {
 	}
 }
 
-// retriesFor bounds how long calls look for a leader.
+// retriesFor bounds the time in which calls look for a leader.
 func (c *nodes) retriesFor(most time.Duration) {
 	for _, n := range c.all {
 		n.routes.RetryMax = most
@@ -317,7 +319,7 @@ func (c *nodes) retriesFor(most time.Duration) {
 	}
 }
 
-// as returns a context that shows a token.
+// as returns a context with a token.
 func (c *nodes) as(token string) context.Context {
 	return metadata.AppendToOutgoingContext(c.ctx, "authorization", "Bearer "+c.tokens[token])
 }
@@ -330,10 +332,10 @@ func (n *clusterNode) admins() adminpb.AdminServiceClient {
 	return adminpb.NewAdminServiceClient(n.conn)
 }
 
-// Self implements rpc.Cluster.
+// Self implements route.Cluster.
 func (n *clusterNode) Self() string { return n.id }
 
-// Leader implements rpc.Cluster.
+// Leader implements route.Cluster.
 func (n *clusterNode) Leader(i int) string {
 	if b := n.believes.Load(); b != nil {
 		return *b
@@ -346,10 +348,10 @@ func (n *clusterNode) Leader(i int) string {
 	return n.nodes.leaders[i]
 }
 
-// Outage implements rpc.Cluster.
+// Outage implements route.Cluster.
 func (n *clusterNode) Outage() string { return "" }
 
-// Member implements rpc.Cluster.
+// Member implements route.Cluster.
 func (n *clusterNode) Member(id string) (route.Member, bool) {
 	m := n.nodes.node(id)
 	if m == nil {
@@ -358,7 +360,7 @@ func (n *clusterNode) Member(id string) (route.Member, bool) {
 	return route.Member{Node: id, Address: m.address, Voter: true}, true
 }
 
-// Conn implements rpc.Cluster.
+// Conn implements route.Cluster.
 func (n *clusterNode) Conn(id string) (grpc.ClientConnInterface, error) {
 	m := n.nodes.node(id)
 	if m == nil {
@@ -367,12 +369,12 @@ func (n *clusterNode) Conn(id string) (grpc.ClientConnInterface, error) {
 	return m.conn, nil
 }
 
-// Status implements rpc.Cluster.
+// Status implements route.Cluster.
 func (n *clusterNode) Status(context.Context) (route.ClusterStatus, error) {
 	return route.ClusterStatus{Node: n.id}, nil
 }
 
-// Change implements rpc.Cluster.
+// Change implements route.Cluster.
 func (n *clusterNode) Change(context.Context, route.ClusterChange) error { return nil }
 
 // everybody is an operator.

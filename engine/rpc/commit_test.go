@@ -28,7 +28,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// onBrokenDisk serves a shard whose log can't be fsynced any more once broken is set.
+// onBrokenDisk serves a shard whose log can no longer be fsynced once broken is set.
 func onBrokenDisk(t *testing.T) (api queuepb.QueueServiceClient, broken *atomic.Bool) {
 	t.Helper()
 	broken = new(atomic.Bool)
@@ -48,7 +48,8 @@ func isLogSync(op errorfs.Op) bool {
 	return sync && strings.HasSuffix(op.Path, ".log")
 }
 
-// serveStore serves a shard on a store. When the test ends the store is closed, and closed is told what came of that.
+// serveStore serves a shard on a store. It closes the store at the end of the test and passes the
+// error to closed.
 func serveStore(t *testing.T, store *storage.Store, closed func(error)) queuepb.QueueServiceClient {
 	t.Helper()
 	g, err := shard.NewGroup([]*storage.Store{store}, func(int) shard.Options { return shard.Options{} })
@@ -70,7 +71,7 @@ func serveStore(t *testing.T, store *storage.Store, closed func(error)) queuepb.
 	return queuepb.NewQueueServiceClient(conn)
 }
 
-// A failed commit leaves the outcome unknown: the stream ends, and no answer says that items were refused.
+// A failed commit leaves the outcome unknown: the stream ends, and no answer reports refused items.
 func TestAFailedCommitEndsTheStreamWithoutAnAnswer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

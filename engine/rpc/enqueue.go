@@ -72,8 +72,8 @@ func (s *Service) enqueueHere(ctx context.Context, tenant string, in []*queuepb.
 	return out, nil
 }
 
-// takeEnqueues charges tasks to the tenant's rate. It first waits, for a bounded time, until this node's share of the quotas has room for
-// the tasks.
+// takeEnqueues charges tasks to the tenant's rate. It first waits, for a bounded time, until this
+// node's share of the quotas has room for them.
 func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queuepb.NewTask) error {
 	s.quotas.AwaitRoom(ctx, tenant, len(tasks), func() (bytes int64) {
 		for _, t := range tasks {
@@ -84,7 +84,8 @@ func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queu
 	return s.quotas.TakeEnqueues(tenant, len(tasks))
 }
 
-// returnEnqueues undoes takeEnqueues for the tasks of shards that another node leads, since that node charges them again.
+// returnEnqueues undoes takeEnqueues for tasks whose shards other nodes lead, since those nodes
+// charge them again.
 func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enqueued, err error) {
 	if s.router == nil {
 		return
@@ -112,10 +113,10 @@ func (s *Service) appendEnqueueErrors(errs []*queuepb.ItemError, results []queue
 	return errs
 }
 
-// spareTasks has lists of new tasks for reuse.
 var spareTasks recycle.Pool[queue.NewTask]
 
-// newTasks converts and checks the tasks of one call. Those at fault are left out, with an error each.
+// newTasks converts and checks the tasks of one call. It omits invalid tasks and returns an error
+// for each.
 func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Part[queue.NewTask], errs []*queuepb.ItemError) {
 	now, payloadMax := s.shards.NowMs(), s.quotas.PayloadBytesMax(tenant)
 	tasks.Items = spareTasks.Take(len(in))[:0]
@@ -141,7 +142,7 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Par
 	return tasks, errs
 }
 
-// writeIDs writes the ids of accepted tasks into out, all in one piece of memory.
+// writeIDs writes the ids of accepted tasks into out, in a single allocation.
 func writeIDs(results []queue.Enqueued, tasks call.Part[queue.NewTask], out []string) {
 	var ids queue.IDTexts
 	text := make([]byte, 0, len(results)*queue.IDLen)

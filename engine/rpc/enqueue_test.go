@@ -17,7 +17,7 @@ import (
 
 func TestEnqueueStoresAllFields(t *testing.T) {
 	s := serve(t, nil)
-	before := time.Now().UnixMilli() - 1 // both clocks cut fractions off
+	before := time.Now().UnixMilli() - 1 // both clocks truncate
 	ids := s.enqueue(
 		&queuepb.NewTask{Queue: "jobs/mail", Priority: 7, Payload: []byte{0, 1, 0xff}, MaxAttempts: 3, LeaseMs: 60_000},
 		&queuepb.NewTask{Queue: "jobs/mail"},
@@ -25,7 +25,7 @@ func TestEnqueueStoresAllFields(t *testing.T) {
 	require.NotEqual(t, ids[0], ids[1])
 
 	task := s.claim("jobs/mail")
-	assert.Equal(t, ids[0], task.GetId(), "the higher priority goes first")
+	assert.Equal(t, ids[0], task.GetId(), "the higher priority is delivered first")
 	assert.Equal(t, "default", task.GetTenant())
 	assert.Equal(t, "jobs/mail", task.GetQueue())
 	assert.EqualValues(t, 7, task.GetPriority())
@@ -105,7 +105,7 @@ func TestAKeyStoresOnce(t *testing.T) {
 	assert.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "": 2}, seen)
 	other, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tenant: "other", Tasks: []*queuepb.NewTask{keyed("q", "a")}})
 	require.NoError(t, err)
-	assert.False(t, other.GetResults()[0].GetDuplicate(), "a key is its tenant's")
+	assert.False(t, other.GetResults()[0].GetDuplicate(), "keys are separate for each tenant")
 }
 
 func TestEnqueueKeepsOrderWithinAPriority(t *testing.T) {

@@ -13,15 +13,15 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// batchTask is a task of a batch, and whether its shard is to refuse the call on it.
+// batchTask is a task of a batch, and whether its shard should refuse the call on it.
 type batchTask struct {
 	*queuepb.Task
 
 	refused bool
 }
 
-// batchesOfItems returns the calls whose items belong to shards, by name. A settling call passes a stale token for a task that is to be
-// refused.
+// batchesOfItems returns the calls with items of several shards, by name. A settling call passes a
+// stale token for a task that should be refused.
 func batchesOfItems(t *testing.T, c *nodes) map[string]func(tasks []batchTask) []*queuepb.SettleResult {
 	n, as := c.all[0], c.as("t0")
 	send := webOf(t, n)
@@ -103,8 +103,8 @@ func batchesOfItems(t *testing.T, c *nodes) map[string]func(tasks []batchTask) [
 	}
 }
 
-// Both nodes that a batch goes to refuse their parts, since the node that the client asked leads their shards by then. The second try is the
-// whole batch at one node. Each item must get its own result.
+// Both nodes of a batch refuse their parts, since the receiving node leads their shards by then.
+// The second try is the whole batch at one node. Each item must get its own result.
 func TestBatchThatIsTriedAgainAnswersEachItem(t *testing.T) {
 	for _, name := range []string{"Complete", "Complete by REST", "Fail", "Release", "Extend", "CancelTasks", "RedriveDead", "PurgeDead"} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,8 @@ func TestBatchThatIsTriedAgainAnswersEachItem(t *testing.T) {
 	}
 }
 
-// leasedAlternately leases four tasks, and fails them for good if dead is set. Shards 0 and 1 alternate. The last two tasks are to be refused.
+// leasedAlternately leases four tasks of shards 0 and 1 alternately, and makes them dead if dead is
+// set. The last two tasks should be refused.
 func (c *nodes) leasedAlternately(dead bool) []batchTask {
 	c.Helper()
 	tasks := make([]batchTask, 4)

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// A claim that does not wait gets what is ready at any node, up to what it asks for.
+// A claim without a wait gets the ready tasks of all nodes, up to its maximum.
 func TestAClaimDrawsFromAllLeaders(t *testing.T) {
 	c := startNodes(t, 4, 3)
 	c.leads("n1", "n2", "n3")
@@ -37,7 +37,7 @@ func TestAClaimDrawsFromAllLeaders(t *testing.T) {
 	}
 }
 
-// waiting returns once the claim under way waits at n nodes.
+// waiting waits until the active claim waits at the given nodes.
 func (c *nodes) waiting(ids ...string) {
 	c.Helper()
 	for _, id := range ids {
@@ -47,7 +47,7 @@ func (c *nodes) waiting(ids ...string) {
 	}
 }
 
-// A claim waits at all nodes that lead: a task that comes to any of them ends it.
+// A claim waits at all nodes that lead: a new task at any of them ends it.
 func TestAClaimWaitsAtAllLeaders(t *testing.T) {
 	for at, where := range []int{1, 0, 1, 0} {
 		t.Run(fmt.Sprintf("%d %d", at, where), func(t *testing.T) {
@@ -64,7 +64,8 @@ func TestAClaimWaitsAtAllLeaders(t *testing.T) {
 	}
 }
 
-// What several nodes lease at the same moment is handed out or given back: no task waits for a lease to expire.
+// Tasks that several nodes lease at the same moment are delivered or released: no task waits for a
+// lease to expire.
 func TestNoClaimLeasesInVain(t *testing.T) {
 	c := startNodes(t, 3, 2)
 	c.leads("n1", "n2")
@@ -104,7 +105,7 @@ func TestNoClaimLeasesInVain(t *testing.T) {
 	}
 }
 
-// A wait goes on where the lead goes to.
+// A waiting claim follows the lead to another node.
 func TestAClaimFollowsTheLead(t *testing.T) {
 	for _, shards := range []int{1, 2} {
 		c := startNodes(t, 3, shards)
@@ -148,13 +149,13 @@ func TestAClaimEndsWithItsCaller(t *testing.T) {
 		if err := <-ended; err != nil {
 			requireNotLeader(t, err)
 		}
-		// And nothing goes to those who left.
+		// Callers that left get no tasks.
 		c.all[1].put(newTasks("q", 1)...)
 		assert.Len(t, c.all[1].take(1, 0), 1)
 	}
 }
 
-// An await goes on where the lead goes to.
+// A waiting await follows the lead to another node.
 func TestAnAwaitFollowsTheLead(t *testing.T) {
 	c := startNodes(t, 3, 1)
 	c.lead(0, "n2")
@@ -179,7 +180,8 @@ func TestAnAwaitFollowsTheLead(t *testing.T) {
 	}
 }
 
-// A call that may have reached a node that then died has an unknown outcome; one that changes nothing is asked again.
+// A call that may have reached a node that then died has an unknown outcome; a call that changes
+// nothing is repeated.
 func TestACallToANodeThatDies(t *testing.T) {
 	for _, reading := range []bool{false, true} {
 		c := startNodes(t, 2, 1)
@@ -205,7 +207,7 @@ func TestACallToANodeThatDies(t *testing.T) {
 			ended <- err
 		}()
 		<-reached
-		// It does not answer any more, and others lead.
+		// The node no longer answers, and others lead.
 		c.lead(0, "n1")
 		if reading {
 			require.NoError(t, <-ended)
@@ -216,7 +218,7 @@ func TestACallToANodeThatDies(t *testing.T) {
 	}
 }
 
-// A task that is leased while its claim's caller leaves is given back.
+// A task leased while its claim's caller leaves is released.
 func TestAClaimWhoseCallerLeftLeasesNothing(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.lead(0, "n2")

@@ -15,7 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// webOf serves REST calls of both services at a node, as its listeners do, and returns a function that sends one.
+// webOf serves REST calls of both services at a node, like its listeners, and returns a function
+// that sends a call.
 func webOf(t *testing.T, n *clusterNode) func(token, method, path, body string) (code int, retryAfter, text string) {
 	t.Helper()
 	options := rest.Options{Guard: func(next http.Handler) http.Handler { return n.auth.Guard(next, rest.WriteError) }}
@@ -39,7 +40,7 @@ func webOf(t *testing.T, n *clusterNode) func(token, method, path, body string) 
 			in.Header.Set("Authorization", "Bearer "+token)
 		}
 		in.Header.Set("Content-Type", "application/json")
-		in.Header.Set("Prony-Forwarded", "n9") // means nothing here
+		in.Header.Set("Prony-Forwarded", "n9") // has no meaning in REST
 		in.Header.Set("Grpc-Metadata-Prony-Forwarded", "n9")
 		out, err := s.Client().Do(in)
 		require.NoError(t, err)
@@ -68,7 +69,7 @@ func TestRESTCallsGoToTheLeader(t *testing.T) {
 	code, _, text = send("", http.MethodPost, "/queue/v1/tasks:enqueue", enqueue)
 	require.Equal(t, http.StatusUnauthorized, code, text)
 
-	// The leader does not know the token any more.
+	// The leader no longer knows the token.
 	tokens, err := c.all[1].registry.Tokens(&everybody, "t0")
 	require.NoError(t, err)
 	for _, token := range tokens {
@@ -89,7 +90,7 @@ func TestRESTCallsGoToTheLeader(t *testing.T) {
 	assert.Equal(t, http.StatusGatewayTimeout, code, text)
 	assert.Contains(t, text, "prony.queue.v1.UnknownOutcome")
 
-	// It is believed to lead, and does not.
+	// The node is believed to lead but does not.
 	c.retriesFor(60 * time.Millisecond)
 	n2 := "n2"
 	c.all[0].believes.Store(&n2)

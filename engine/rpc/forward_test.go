@@ -21,7 +21,7 @@ import (
 
 const codeNotLeader, codeUnknown = queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME
 
-// put enqueues tasks at a node, which must be accepted, and returns their ids.
+// put enqueues tasks at a node, asserts that they are accepted, and returns their ids.
 func (n *clusterNode) put(tasks ...*queuepb.NewTask) []string {
 	n.nodes.Helper()
 	out, err := n.queues().Enqueue(n.nodes.as("t0"), &queuepb.EnqueueRequest{Tasks: tasks})
@@ -34,7 +34,6 @@ func (n *clusterNode) put(tasks ...*queuepb.NewTask) []string {
 	return ids
 }
 
-// take claims tasks at a node.
 func (n *clusterNode) take(most uint32, waitMs uint64) []*queuepb.Task {
 	n.nodes.Helper()
 	out, err := n.queues().Claim(n.nodes.as("t0"), &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: most, WaitMs: waitMs})
@@ -49,7 +48,7 @@ func shardOf(t *testing.T, id string) int {
 	return int(parsed.Shard)
 }
 
-// spreadOut enqueues a task into each shard and returns their ids, by shard.
+// spreadOut enqueues a task into each shard and returns the ids by shard.
 func (c *nodes) spreadOut() []string {
 	c.Helper()
 	ids := make([]string, len(c.leaders))
@@ -68,7 +67,7 @@ func requireNotLeader(t *testing.T, err error) *queuepb.NotLeader {
 			return d
 		}
 	}
-	require.Fail(t, "no detail says who leads", "%v", err)
+	require.Fail(t, "no detail names the leader", "%v", err)
 	return nil
 }
 
@@ -119,7 +118,7 @@ func TestCallsGoToTheLeader(t *testing.T) {
 	}
 }
 
-// What is wrong with a call is said by the node that is asked, also if nobody leads.
+// The receiving node refuses invalid calls even without a leader.
 func TestBadCallsAreRefusedWithoutALeader(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	n := c.all[0]
@@ -141,7 +140,7 @@ func TestBadCallsAreRefusedWithoutALeader(t *testing.T) {
 	requireCode(t, codes.Unauthenticated, err)
 }
 
-// everyCall is each unary call of both services that needs a leader.
+// everyCall has each unary call of both services that needs a leader.
 func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 	const q = "q"
 	policy := &adminpb.QueuePolicy{}
@@ -249,8 +248,8 @@ func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 	}
 }
 
-// The unary calls are asked of n1 while n2 is believed to lead and does not, nobody is known to lead, or the leader is dead.
-// Once n2 leads they all work.
+// n1 receives each unary call while n2 is believed to lead but does not, while no leader is known,
+// or while the leader is down. Once n2 leads, all calls succeed.
 func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.lead(0, "n2")
@@ -263,7 +262,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 	}
 	id := n.put(newTasks("q", 3)...)[0]
 
-	// n2 believes that n1 leads, and n1 that n2 does.
+	// n2 believes that n1 leads, and n1 believes that n2 leads.
 	c.lead(0, "")
 	n1, n2, nobody := "n1", "n2", ""
 	c.all[0].believes.Store(&n2)
@@ -274,7 +273,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 		detail := requireNotLeader(t, call(c.as("t0"), n))
 		assert.Equal(t, "n2", detail.GetNode(), name)
 		assert.Equal(t, c.all[1].address, detail.GetAddress(), name)
-		assert.Equal(t, back, c.all[0].forwarded.Load(), "%s: what was handed on is not handed back", name)
+		assert.Equal(t, back, c.all[0].forwarded.Load(), "%s: a forwarded call is not forwarded back", name)
 	}
 	c.all[0].believes.Store(&nobody)
 	forwarded := c.all[1].forwarded.Load()
@@ -282,7 +281,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 		assert.Empty(t, requireNotLeader(t, call(c.as("t0"), n)).GetNode())
 	}
 	assert.Equal(t, forwarded, c.all[1].forwarded.Load())
-	// A call that finds nobody waits until somebody leads.
+	// A call without a leader waits for one.
 	c.retriesFor(patience)
 	c.all[0].believes.Store(&n2)
 	c.lead(0, "n2")
@@ -298,7 +297,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 		c.all[1].hold.Store(&hold)
 		done := make(chan error, 1)
 		go func() { done <- call(c.as("t0"), n) }()
-		<-held // n2 was asked, and refused
+		<-held // n2 received the call and refused it
 		c.lead(0, "n2")
 		assert.NoError(t, <-done, name)
 		c.all[1].hold.Store(nil)
@@ -309,7 +308,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 		detail := requireNotLeader(t, call(c.as("t0"), n))
 		assert.Equal(t, "n2", detail.GetNode(), name)
 	}
-	// Another one takes over.
+	// Another node takes over.
 	c.lead(0, "n1")
 	c.all[0].believes.Store(&n1)
 	for name := range everyCall("") {
@@ -318,7 +317,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 	}
 }
 
-// The other node asks for the caller's own token.
+// The other node authenticates the caller's own token.
 func TestAForwardedCallCarriesTheCallersToken(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.lead(0, "n2")
@@ -332,14 +331,15 @@ func TestAForwardedCallCarriesTheCallersToken(t *testing.T) {
 	for name, call := range everyCall(id) {
 		assert.Equal(t, codes.Unauthenticated, status.Code(call(c.as("t0"), c.all[0])), name)
 	}
-	// What the caller says of itself to be is not believed.
+	// A client cannot mark its call as forwarded.
 	ctx := metadata.AppendToOutgoingContext(c.ctx, "prony-forwarded", "n2")
 	for name, call := range everyCall(id) {
 		assert.Equal(t, codes.Unauthenticated, status.Code(call(ctx, c.all[0])), name)
 	}
 }
 
-// A batch goes to the nodes that lead its items' shards, and its results come back in its order.
+// The items of a batch go to the leaders of their shards, and their results return in the batch's
+// order.
 func TestABatchIsSplit(t *testing.T) {
 	c := startNodes(t, 3, 3)
 	c.leads("n1", "n2", "n3")
@@ -371,7 +371,7 @@ func TestABatchIsSplit(t *testing.T) {
 	}
 	requireItemError(t, cancelled.GetResults()[3].GetError(), codeInvalid, "ids")
 
-	// Tasks with keys have to go to their shards, and are found there again.
+	// Tasks with keys go to the shards of their keys, and are found there again.
 	var keyed []*queuepb.NewTask
 	for i := range 20 {
 		keyed = append(keyed, &queuepb.NewTask{Queue: "keys", IdempotencyKey: fmt.Sprint("k", i)})
@@ -392,7 +392,7 @@ func TestABatchIsSplit(t *testing.T) {
 	assert.Len(t, shards, 3)
 	requireItemError(t, again.GetResults()[20].GetError(), codeInvalid, "priority")
 
-	// Items of a shard that nobody leads are refused, the others are done.
+	// Items of a shard without a leader are refused; the others take effect.
 	c.lead(1, "")
 	c.retriesFor(60 * time.Millisecond)
 	for i := range keyed[:20] {
@@ -414,7 +414,8 @@ func TestABatchIsSplit(t *testing.T) {
 	assert.Less(t, refused, 20)
 }
 
-// An enqueue that another node executes counts only there, also if this node took itself for the leader at first.
+// An enqueue that another node executes counts only there, even if the receiving node first
+// believed that it leads.
 func TestAForwardedEnqueueCountsOnce(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.leads("n2")
@@ -422,7 +423,7 @@ func TestAForwardedEnqueueCountsOnce(t *testing.T) {
 	_, err := n1.registry.ConfigureTenant(c.ctx, access.Everybody(), "t0", access.Quotas{EnqueuesPerSMax: 1})
 	require.NoError(t, err)
 	require.NoError(t, n2.registry.Follow(c.ctx))
-	full := func(n *clusterNode) bool { // the rate admits five tasks once in five seconds
+	full := func(n *clusterNode) bool { // the rate admits five tasks every five seconds
 		if n.registry.TakeEnqueues("t0", 5) != nil {
 			return false
 		}
@@ -435,11 +436,11 @@ func TestAForwardedEnqueueCountsOnce(t *testing.T) {
 	n1.believes.Store(&self)
 	_, err = n1.queues().Enqueue(c.as("t0"), in)
 	requireNotLeader(t, err)
-	require.True(t, full(n1), "n1 does not count what it refused")
+	require.True(t, full(n1), "n1 does not count refused enqueues")
 	n1.believes.Store(nil)
 	out, err := n1.queues().Enqueue(c.as("t0"), in)
 	require.NoError(t, err)
 	require.NotEmpty(t, out.GetResults()[0].GetId())
-	require.True(t, full(n1), "n1 does not count what it forwarded")
+	require.True(t, full(n1), "n1 does not count forwarded enqueues")
 	require.False(t, full(n2))
 }

@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// inFlight counts the frames of a stream that were read and not answered, and bounds them. After close succeeds, acquire admits no
-// frame. So a stream that closes its limit before it ends has answered every frame that it executed.
+// inFlight counts and bounds the frames of a stream that were read but not answered. After close
+// succeeds, acquire admits no frame. A stream that closes its limit before it ends has therefore
+// answered every frame that it executed.
 type inFlight struct {
 	slots  chan struct{} // has an element for each frame in flight
 	frames atomic.Int64  // the number of frames in flight, or inFlightClosed
@@ -36,7 +37,7 @@ func (f *inFlight) acquire(ctx context.Context) bool {
 	}
 }
 
-// release ends the flight of a frame that was answered.
+// release records that a frame was answered.
 func (f *inFlight) release() {
 	f.frames.Add(-1)
 	<-f.slots

@@ -18,7 +18,7 @@ func TestInFlightClosesOnlyWithoutFrames(t *testing.T) {
 	assert.False(t, f.close())
 	f.release()
 	assert.True(t, f.close())
-	assert.True(t, f.close(), "it stays closed")
+	assert.True(t, f.close(), "the limit stays closed")
 	assert.False(t, f.acquire(ctx))
 	assert.False(t, f.acquire(ctx), "a refused frame takes no slot")
 	assert.False(t, f.acquire(ctx))
@@ -29,7 +29,8 @@ func TestInFlightClosesOnlyWithoutFrames(t *testing.T) {
 	assert.False(t, full.acquire(ctx), "the limit is reached, and the context has ended")
 }
 
-// A frame that is admitted while the limit is being closed keeps the limit open until the frame is answered.
+// A frame that is admitted while the limit is being closed keeps the limit open until the frame is
+// answered.
 func TestInFlightClosesOnNoAdmittedFrame(t *testing.T) {
 	for range 1_000 {
 		f := newInFlight(4)

@@ -27,7 +27,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// encodedCodec sends messages of type []byte as they are, since they are already encoded.
+// encodedCodec sends messages of type []byte unchanged, since they are already encoded.
 type encodedCodec struct{ encoding.CodecV2 }
 
 func (c encodedCodec) Marshal(v any) (mem.BufferSlice, error) {
@@ -39,7 +39,8 @@ func (c encodedCodec) Marshal(v any) (mem.BufferSlice, error) {
 
 var sendEncoded = grpc.ForceCodecV2(encodedCodec{encoding.GetCodecV2(proto.Name)})
 
-// emptyItems returns an encoded message of the largest size, whose list consists of empty messages or strings.
+// emptyItems returns an encoded message of the largest size, whose list consists of empty messages
+// or strings.
 func emptyItems(list protowire.Number) []byte {
 	item := protowire.AppendBytes(protowire.AppendTag(nil, list, protowire.BytesType), nil)
 	b := make([]byte, 0, 16<<20)
@@ -49,11 +50,12 @@ func emptyItems(list protowire.Number) []byte {
 	return b
 }
 
-// A server refuses a call without a token before it reads the message: otherwise clients without a token could fill its memory.
+// A server refuses a call without a token before it reads the message: otherwise clients without a
+// token could fill its memory.
 func TestCallsWithoutATokenAreRefusedBeforeTheirMessageComes(t *testing.T) {
 	g := guard(t)
 	conn := g.dial("")
-	for _, deadline := range []bool{true, false} { // a call with a deadline is refused by its handler
+	for _, deadline := range []bool{true, false} { // the handler refuses calls with a deadline
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		if deadline {
@@ -72,7 +74,8 @@ func TestCallsWithoutATokenAreRefusedBeforeTheirMessageComes(t *testing.T) {
 	}
 }
 
-// What gRPC keeps of a call until the call's deadline is memory that clients without a token could take.
+// Memory that gRPC retains for a call until the call's deadline could be exhausted by clients
+// without a token.
 func TestNothingIsLeftOfRefusedCalls(t *testing.T) {
 	g := guard(t)
 	conn := g.dial("")
@@ -130,7 +133,8 @@ func requireTooMany(t *testing.T, field string, err error) {
 	assert.Contains(t, err.Error(), "has 8388608 items: send at most 1000")
 }
 
-// The codec counts the elements of a message of 16 MiB without decoding them. Decoding them would take 60 times as much memory.
+// The codec counts the elements of a message of 16 MiB without decoding them, which would take 60
+// times the memory.
 func TestRefusedItemsTakeNoMemory(t *testing.T) {
 	g := guard(t)
 	_, secret := g.token("t0", access.Produce)
@@ -140,11 +144,11 @@ func TestRefusedItemsTakeNoMemory(t *testing.T) {
 		err := conn.Invoke(context.Background(), queuepb.QueueService_Enqueue_FullMethodName, message, &queuepb.EnqueueResponse{}, sendEncoded)
 		requireTooMany(t, "tasks", err)
 	}
-	call() // fills the pools of buffers
+	call() // fills the buffer pools
 	assert.Less(t, testing.AllocsPerRun(1, call), 100_000.0, "the message has 8 million items")
 }
 
-// fewCalls are bounds of four calls, whose requests have so many bytes together.
+// fewCalls returns bounds of four calls and the given bytes of requests.
 func fewCalls(requestBytes int64, gate *memory.Gate) *call.Bounds {
 	return call.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: requestBytes, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4}, gate)
 }
@@ -158,10 +162,10 @@ func TestHeadersAreBounded(t *testing.T) {
 	assert.Contains(t, err.Error(), "header list size")
 }
 
-// A claim has a few bytes, and brings as much into memory as an enqueue.
+// A claim has few bytes but brings as much into memory as an enqueue.
 func TestTheGateCountsWhatClaimsBring(t *testing.T) {
 	var looked atomic.Bool
-	gate := memory.NewGate(1, func() bool { // the process is always too large
+	gate := memory.NewGate(1, func() bool { // reports that the process is always too large
 		looked.Store(true)
 		return false
 	}, slog.New(slog.DiscardHandler))
@@ -171,7 +175,7 @@ func TestTheGateCountsWhatClaimsBring(t *testing.T) {
 	tasks[0].Payload = make([]byte, 100_000)
 	_, err := api.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: tasks})
 	require.NoError(t, err)
-	assert.False(t, looked.Load(), "the fixture's connections do not count what they read")
+	assert.False(t, looked.Load(), "the fixture's connections do not count their reads")
 	out, err := api.Claim(g.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 1})
 	require.NoError(t, err)
 	assert.Len(t, out.GetTasks(), 1)
@@ -180,7 +184,7 @@ func TestTheGateCountsWhatClaimsBring(t *testing.T) {
 	requireCode(t, codes.ResourceExhausted, err)
 }
 
-// A tenant has at most half of the calls, so that others have the rest.
+// A tenant has at most half of the calls, so that other tenants have room.
 func TestATenantHasHalfOfTheCalls(t *testing.T) {
 	g := guardWithin(t, fewCalls(64<<20, nil))
 	one, other := g.as("t0", access.AllScopes), g.as("t1", access.AllScopes)
@@ -195,7 +199,7 @@ func TestATenantHasHalfOfTheCalls(t *testing.T) {
 	}
 	_, err := one.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 	requireCode(t, codes.ResourceExhausted, err)
-	assert.Contains(t, err.Error(), "the tenant has 2 calls and streams under way")
+	assert.Contains(t, err.Error(), "the tenant has 2 active calls and streams")
 	_, err = other.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 	require.NoError(t, err)
 	require.NoError(t, streams[0].CloseSend())
@@ -207,7 +211,7 @@ func TestATenantHasHalfOfTheCalls(t *testing.T) {
 	}, patience, time.Millisecond, "a call that ended makes room")
 }
 
-// All tenants together have no more calls than the server's memory allows.
+// All tenants together are limited to the calls that the server's memory allows.
 func TestCallsOfAllTenantsAreBounded(t *testing.T) {
 	g := guardWithin(t, fewCalls(64<<20, nil))
 	for _, tenant := range []string{"t0", "t0", "t1", "t1"} {
@@ -219,10 +223,10 @@ func TestCallsOfAllTenantsAreBounded(t *testing.T) {
 	}
 	_, err := g.as("t2", access.AllScopes).Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 	requireCode(t, codes.ResourceExhausted, err)
-	assert.Contains(t, err.Error(), "4 calls and streams are under way")
+	assert.Contains(t, err.Error(), "4 calls and streams are active")
 }
 
-// Requests take room of a budget before they are decoded, and give the room back.
+// Requests reserve budget before they are decoded, and return it.
 func TestRequestsHaveABudget(t *testing.T) {
 	g := guardWithin(t, fewCalls(64<<10, nil))
 	api := g.as("t0", access.AllScopes)

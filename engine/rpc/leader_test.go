@@ -43,7 +43,7 @@ func TestRoutes(t *testing.T) {
 	assert.Equal(t, (&queuepb.Route{Here: true}).String(), out.GetRoutes()[0].String())
 }
 
-// A node that was elected does not name itself before it serves the shard.
+// An elected node does not name itself as the leader before it serves the shard.
 func TestRoutesNameWhoServesAShard(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	elected := "n1"
@@ -62,12 +62,12 @@ func TestRoutesWaitUntilTheyChange(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.leads("n1")
 	at := c.all[1].queues()
-	const long = 50_000 // longer than the test has
+	const long = 50_000 // longer than the test's timeout
 	first, err := at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{WaitMs: long})
-	require.NoError(t, err, "the caller knows no version")
+	require.NoError(t, err, "version 0 is answered immediately")
 	same, err := at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{Version: first.GetVersion(), WaitMs: 1})
 	require.NoError(t, err)
-	assert.Equal(t, first.String(), same.String(), "the wait is over")
+	assert.Equal(t, first.String(), same.String(), "the wait ended without a change")
 	same, err = at.GetRoutes(c.as("producer"), &queuepb.GetRoutesRequest{Version: first.GetVersion()})
 	require.NoError(t, err)
 	assert.Equal(t, first.String(), same.String(), "the caller does not wait")
@@ -115,7 +115,8 @@ func TestStreamsEndAtOnceWhereNothingIsLed(t *testing.T) {
 	assert.False(t, detail.GetRoutesChanged())
 }
 
-// producing opens a Produce stream and returns a function that sends a frame, and one that returns the next answer.
+// producing opens a Produce stream, and returns a function that sends a frame and one that returns
+// the next answer.
 func (n *clusterNode) producing() (queuepb.QueueService_ProduceClient, func(...*queuepb.NewTask), func() *queuepb.EnqueueAnswer) {
 	n.nodes.Helper()
 	stream, err := n.queues().Produce(n.nodes.as("t0"))
@@ -148,7 +149,7 @@ func TestAProduceStreamEndsOnceItsNodeLeadsNothing(t *testing.T) {
 	send(newTasks("q", 2)...)
 	assert.Empty(t, answer().GetErrors())
 
-	// The outcome of a frame that is under way when the lead is lost is not known.
+	// A frame that is active when the lead is lost has an unknown outcome.
 	c.logs[0].holdOn()
 	send(newTasks("q", 2)...)
 	c.logs[0].waits(t)
@@ -172,7 +173,8 @@ func TestAProduceStreamEndsOnceItsNodeLeadsNothing(t *testing.T) {
 	assert.Equal(t, "n2", requireNotLeader(t, err).GetNode())
 }
 
-// A stream of a node that leads other shards refuses the tasks that belong elsewhere, and goes on.
+// A stream of a node that leads other shards refuses tasks of shards that it does not lead, and
+// continues.
 func TestAProduceStreamSaysWhereATaskBelongs(t *testing.T) {
 	c := startNodes(t, 2, 2)
 	c.leads("n1", "n2")
@@ -197,7 +199,6 @@ func TestAProduceStreamSaysWhereATaskBelongs(t *testing.T) {
 	require.NoError(t, endOf(err))
 }
 
-// working opens a Work stream with credits.
 func (n *clusterNode) working(credits uint32) queuepb.QueueService_WorkClient {
 	n.nodes.Helper()
 	stream, err := n.queues().Work(n.nodes.as("t0"))
@@ -206,7 +207,8 @@ func (n *clusterNode) working(credits uint32) queuepb.QueueService_WorkClient {
 	return stream
 }
 
-// received returns what came on a stream until it has so many tasks and answers, or ended.
+// received reads a stream until the given number of tasks and answers has arrived, or the stream
+// ends.
 func received(t *testing.T, stream queuepb.QueueService_WorkClient, tasks, answers int) (got *queuepb.WorkResponse, err error) {
 	t.Helper()
 	got = &queuepb.WorkResponse{}
@@ -258,7 +260,7 @@ func TestAWorkStreamAnswersAndEndsOnceItsShardIsLost(t *testing.T) {
 	requireNotLeader(t, err)
 	<-lost
 
-	// What it leased is settled at the new leader.
+	// A task leased by the stream is settled at the new leader.
 	out, err := c.all[0].queues().Complete(c.as("t0"), &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: got.GetTasks()[2].GetId(), Token: got.GetTasks()[2].GetToken()}}})
 	require.NoError(t, err)
 	assert.Nil(t, out.GetResults()[0].GetError())
@@ -274,7 +276,7 @@ func TestAWorkStreamEndsOnceItsNodeLeadsMore(t *testing.T) {
 	c.logs[0].holdOn()
 	require.NoError(t, stream.Send(completing(1, got.GetTasks()[0])))
 	c.logs[0].waits(t)
-	c.lead(1, "n1") // while the answer is owed
+	c.lead(1, "n1") // before the answer
 	c.logs[0].letGo(nil)
 	answered, err := received(t, stream, 0, 1)
 	require.NoError(t, err)
@@ -284,7 +286,7 @@ func TestAWorkStreamEndsOnceItsNodeLeadsMore(t *testing.T) {
 	assert.True(t, detail.GetRoutesChanged())
 }
 
-// What is leased to a stream that ends is sent before: nothing waits for a lease to expire.
+// Tasks leased to an ending stream are sent first: none waits for its lease to expire.
 func TestNothingIsLeasedInVainToAStreamThatEnds(t *testing.T) {
 	c := startNodes(t, 2, 2)
 	c.leads("n1", "n2")
@@ -311,8 +313,8 @@ func TestNothingIsLeasedInVainToAStreamThatEnds(t *testing.T) {
 	}()
 	select {
 	case <-ended:
-		require.Fail(t, "the stream ended before what was leased to it came")
-	case <-time.After(50 * time.Millisecond): // it would have by now
+		require.Fail(t, "the stream ended before its leased tasks arrived")
+	case <-time.After(50 * time.Millisecond): // long enough for a premature end
 	}
 	c.logs[0].letGo(nil)
 	e := <-ended
@@ -322,10 +324,11 @@ func TestNothingIsLeasedInVainToAStreamThatEnds(t *testing.T) {
 	<-put
 	ready, err := c.all[0].admins().GetQueue(c.as("t0"), &adminpb.GetQueueRequest{Queue: "q"})
 	require.NoError(t, err)
-	assert.EqualValues(t, 3-len(got.GetTasks()), ready.GetQueue().GetReady(), "what it did not get is ready")
+	assert.EqualValues(t, 3-len(got.GetTasks()), ready.GetQueue().GetReady(), "the remaining tasks are ready")
 }
 
-// A unary call that is under way when the lead is lost is refused as one whose outcome is unknown, and none is repeated.
+// A unary call that is active when the lead is lost is refused with an unknown outcome, and never
+// repeated.
 func TestUnknownOutcomesOfCalls(t *testing.T) {
 	for _, at := range []int{0, 1} {
 		c := startNodes(t, 2, 1)
@@ -349,7 +352,8 @@ func endOf(err error) error {
 	return err
 }
 
-// Of a batch over several shards of one node, only the part whose lead is lost has an unknown outcome.
+// In a batch over several shards of one node, only the part whose lead is lost has an unknown
+// outcome.
 func TestABatchOverShardsOfWhichOneIsLost(t *testing.T) {
 	c := startNodes(t, 2, 2)
 	c.leads("n1", "n1")
@@ -357,7 +361,7 @@ func TestABatchOverShardsOfWhichOneIsLost(t *testing.T) {
 		c.all[0].put(newTasks("q", 1)...)
 		c.all[0].put(newTasks("q", 1)...)
 		in := &queuepb.CompleteRequest{}
-		lost := 0 // the place of the item whose shard loses its lead
+		lost := 0 // the index of the item whose shard loses its lead
 		for i, task := range c.all[1].take(2, 0) {
 			in.Completions = append(in.Completions, &queuepb.Completion{Id: task.GetId(), Token: task.GetToken()})
 			if shardOf(t, task.GetId()) == 0 {
@@ -378,6 +382,6 @@ func TestABatchOverShardsOfWhichOneIsLost(t *testing.T) {
 		require.Len(t, results, 2)
 		requireItemError(t, results[lost].GetError(), codeUnknown, "")
 		assert.Nil(t, results[1-lost].GetError())
-		c.lead(0, "n1") // anew: the shard that lost its lead takes no more
+		c.lead(0, "n1") // a new lead, since the shard that lost its lead accepts nothing
 	}
 }

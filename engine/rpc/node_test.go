@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = waittest.Most
 
-// server is a node with a connection to it that was made with gRPC's own defaults.
+// server is a node, with a connection made with gRPC's default options.
 type server struct {
 	*testing.T
 	queuepb.QueueServiceClient
@@ -72,7 +72,7 @@ func serve(t *testing.T, change func(*node.Config)) *server {
 	return s
 }
 
-// waitForClaim returns once a claim waits at the server.
+// waitForClaim waits until a claim waits at the server.
 func (s *server) waitForClaim() {
 	s.Helper()
 	require.Eventually(s, func() bool { return !strings.Contains(s.admin("/metrics"), "\nprony_subscribers 0\n") }, patience, time.Millisecond)
@@ -81,10 +81,10 @@ func (s *server) waitForClaim() {
 // waitForNoClaim waits until no claim waits.
 func (s *server) waitForNoClaim() {
 	s.Helper()
-	require.Eventually(s, func() bool { return strings.Contains(s.admin("/metrics"), "\nprony_subscribers 0\n") }, patience, time.Millisecond, "a claim waits on")
+	require.Eventually(s, func() bool { return strings.Contains(s.admin("/metrics"), "\nprony_subscribers 0\n") }, patience, time.Millisecond, "a claim still waits")
 }
 
-// admin asks the admin listener.
+// admin requests a path of the admin listener.
 func (s *server) admin(path string) string {
 	s.Helper()
 	defer http.DefaultClient.CloseIdleConnections()
@@ -95,7 +95,7 @@ func (s *server) admin(path string) string {
 	return string(body)
 }
 
-// enqueue stores tasks that must be accepted, and returns their ids.
+// enqueue stores tasks, asserts that they are accepted, and returns their ids.
 func (s *server) enqueue(tasks ...*queuepb.NewTask) []string {
 	s.Helper()
 	out, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tasks: tasks})
@@ -110,7 +110,7 @@ func (s *server) enqueue(tasks ...*queuepb.NewTask) []string {
 	return ids
 }
 
-// claim takes one task from a queue, waiting for it.
+// claim claims one task from a queue, waiting for it.
 func (s *server) claim(queue string) *queuepb.Task {
 	s.Helper()
 	out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{queue}, WaitMs: 20_000})
@@ -119,7 +119,7 @@ func (s *server) claim(queue string) *queuepb.Task {
 	return out.GetTasks()[0]
 }
 
-// claimNow returns what is ready, up to n tasks.
+// claimNow returns up to n ready tasks.
 func (s *server) claimNow(n uint32, queues ...string) []*queuepb.Task {
 	s.Helper()
 	out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: queues, MaxTasks: n})
@@ -146,7 +146,7 @@ func (s *server) fail(task *queuepb.Task, reason string, delayMs uint64) {
 	require.Nil(s, out.GetResults()[0].GetError())
 }
 
-// look returns a task as the server knows it.
+// look returns a task as GetTask shows it.
 func (s *server) look(id string) *queuepb.Task {
 	s.Helper()
 	out, err := s.GetTask(s.ctx, &queuepb.GetTaskRequest{Id: id})
@@ -160,7 +160,7 @@ func requireCode(t *testing.T, want codes.Code, err error) {
 	require.Equal(t, want, status.Code(err), "%v", err)
 }
 
-// requireField checks that a whole call was refused for one field.
+// requireField asserts that a whole call was refused for one field.
 func requireField(t *testing.T, field string, err error) {
 	t.Helper()
 	requireCode(t, codes.InvalidArgument, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// More frames than may be unanswered, so that answers must free their places.
+// The stream has more frames than the bound on unanswered frames, so answers must free their slots.
 func TestNoopFramesAreAnsweredWithoutIDs(t *testing.T) {
 	const frames = 1_000
 	s := serve(t, nil)

@@ -6,10 +6,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/signal"
 )
 
-// outbox holds what waits to be sent on one stream. Its length is bounded by what the client may
-// have unanswered: its frames in flight and its credits.
+// outbox has the items to send on one stream. Its length is bounded by the client's frames in
+// flight and credits.
 type outbox[T any] struct {
-	wake chan struct{} // has an element when there may be something to take
+	wake chan struct{} // has an element when there may be an item to take
 
 	mu    sync.Mutex
 	items []T
@@ -33,7 +33,7 @@ func (o *outbox[T]) empty() bool {
 	return len(o.items) == 0
 }
 
-// take moves everything to the end of into.
+// take appends all items to into and empties the outbox.
 func (o *outbox[T]) take(into []T) []T {
 	o.mu.Lock()
 	defer o.mu.Unlock()

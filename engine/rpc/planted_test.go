@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// plant has the engine do wrong each time, in one way or, with "", in none.
+// plant activates one planted fault of the engine, or none for "".
 func plant(t *testing.T, fault string) {
 	t.Helper()
 	t.Setenv("PRONY_PLANTED", fault)

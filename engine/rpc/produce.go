@@ -18,11 +18,11 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// framesMax is how many frames of one stream may be unanswered; then the server stops reading, and
+// framesMax bounds the unanswered frames of one stream. At the bound the server stops reading, and
 // flow control stops the client.
 const framesMax = 256
 
-// Produce implements the stream. The handler's goroutine sends; a second one receives.
+// Produce implements the stream. The handler's goroutine sends; a second goroutine receives.
 func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
 	if _, err := call.Allowed(stream.Context(), access.Produce); err != nil {
 		return call.Status(err)
@@ -42,17 +42,16 @@ type produceStream struct {
 	service  *Service
 	stream   grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	out      *outbox[produceItem]
-	inFlight *inFlight  // frames that were read and not answered
-	received chan error // why receive ended
-	failed   chan error // why a commit failed
-	message  wire.Frame // of the sending goroutine
-	lost     chan error // says that this node leads nothing any more
+	inFlight *inFlight  // frames read but not answered
+	received chan error // the reason why receive ended
+	failed   chan error // the error of a commit
+	message  wire.Frame // used by the sending goroutine
+	lost     chan error // the error once this node no longer leads any shard
 }
 
-// produceItem is the answer to a frame.
 type produceItem struct {
 	answer *queuepb.EnqueueAnswer // nil if all tasks were accepted and none was a duplicate
-	// Otherwise: the number of the frame, and the accepted tasks.
+	// Otherwise: the number of the frame, and its accepted tasks.
 	frame    uint64
 	accepted []queue.Enqueued
 }
@@ -65,7 +64,7 @@ func (it *produceItem) bytes() int {
 	return call.ItemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
 }
 
-// receive reads frames until the client has no more (nil), or an error.
+// receive reads frames until the client closes its side (nil) or an error occurs.
 func (p *produceStream) receive() error {
 	var tenant string
 	var in queuepb.ProduceRequest
@@ -92,7 +91,7 @@ func (p *produceStream) receive() error {
 				return call.Status(err)
 			}
 		}
-		// Once the limit is closed the stream does not wait for further answers.
+		// Once the limit is closed, the stream does not wait for further answers.
 		if !p.inFlight.acquire(p.stream.Context()) {
 			<-p.stream.Context().Done()
 			return p.stream.Context().Err()
@@ -109,10 +108,11 @@ func (p *produceStream) receive() error {
 	}
 }
 
-// enqueue passes a frame to the shards, whose reply answers it. It returns false once this node leads no shard.
+// enqueue passes a frame to the shards, whose reply answers it. It returns false once this node
+// leads no shard.
 func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool {
 	err := p.service.takeEnqueues(p.stream.Context(), tenant, in.GetTasks())
-	if err != nil { // a frame is refused as a call is; the stream goes on
+	if err != nil { // a frame is refused like a call; the stream continues
 		a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks()))}
 		for i := range in.GetTasks() {
 			a.Errors = append(a.Errors, call.ItemError(i, err))
@@ -138,7 +138,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 			refuse(err)
 			return
 		}
-		if err != nil { // the outcome is unknown: the stream ends without an answer
+		if err != nil { // unknown outcome: the stream ends without an answer
 			select {
 			case p.failed <- err:
 			default:
@@ -160,14 +160,15 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 	if !call.IsMisrouted(err) {
 		return true
 	}
-	p.lost <- err // it is the one frame that finds it out
+	p.lost <- err // only this frame finds it out
 	return false
 }
 
 // unusual reports whether a task was refused or is a duplicate.
 func unusual(e queue.Enqueued) bool { return e.Err != nil || e.Duplicate }
 
-// enqueueAnswer returns the answer to a frame of n tasks. errs are of the tasks that were at fault, results of the others.
+// enqueueAnswer returns the answer to a frame of n tasks. errs belong to the invalid tasks, results
+// to the others.
 func (s *Service) enqueueAnswer(frame uint64, n int, errs []*queuepb.ItemError, results []queue.Enqueued, tasks call.Part[queue.NewTask]) *queuepb.EnqueueAnswer {
 	a := &queuepb.EnqueueAnswer{Frame: frame, Ids: make([]string, n), Errors: errs}
 	writeIDs(results, tasks, a.Ids)
@@ -182,7 +183,8 @@ func (s *Service) enqueueAnswer(frame uint64, n int, errs []*queuepb.ItemError, 
 
 func (p *produceStream) answer(a *queuepb.EnqueueAnswer) { p.out.put(produceItem{answer: a}) }
 
-// send sends answers until the client has no more frames and all are answered, or the server stops.
+// send sends answers until the client has closed its side and all frames are answered, or the
+// server stops.
 func (p *produceStream) send() error {
 	var answers []produceItem
 	received, stopping := p.received, p.service.stopping
@@ -193,7 +195,7 @@ func (p *produceStream) send() error {
 		}
 		select {
 		case <-p.out.wake:
-			runtime.Gosched() // let answers that are about to come go out in the same message
+			runtime.Gosched() // let answers that are about to arrive join the same message
 			answers = p.out.take(answers[:0])
 			if len(answers) == 0 {
 				continue
@@ -211,7 +213,8 @@ func (p *produceStream) send() error {
 			return p.service.refuse(err)
 		case err := <-p.lost:
 			stopping, ended = nil, p.service.refuse(err)
-		case <-p.stream.Context().Done(): // also if receive has ended and a shard does not answer
+		// Covers a receive that has ended while a shard does not answer.
+		case <-p.stream.Context().Done():
 			return p.stream.Context().Err()
 		case <-stopping:
 			stopping, ended = nil, p.service.stopped()

@@ -31,7 +31,7 @@ func (p *produceStream) send(in *queuepb.ProduceRequest) {
 	require.NoError(p, p.Send(in))
 }
 
-// answers reads until the answers to n frames have come.
+// answers reads the answers to n frames.
 func (p *produceStream) answers(n int) (all []*queuepb.EnqueueAnswer) {
 	p.Helper()
 	for len(all) < n {
@@ -43,7 +43,7 @@ func (p *produceStream) answers(n int) (all []*queuepb.EnqueueAnswer) {
 	return all
 }
 
-// end returns how the stream ended, after what was still to come.
+// end reads to the end of the stream and returns its error.
 func end(recv func() error) error {
 	for {
 		if err := recv(); errors.Is(err, io.EOF) {
@@ -139,7 +139,7 @@ func TestABadFrameEndsTheProduceStream(t *testing.T) {
 }
 
 func TestHalfCloseDrainsTheProduceStream(t *testing.T) {
-	const frames = 300 // more than the server leaves unanswered
+	const frames = 300 // more than the bound on unanswered frames
 	s := serve(t, nil)
 	p := s.produce()
 	for f := range frames {
@@ -151,15 +151,15 @@ func TestHalfCloseDrainsTheProduceStream(t *testing.T) {
 	assert.Len(t, s.claimNow(1_000, "q"), frames)
 }
 
-// TestAnswersStayBelowWhatClientsTake refuses so much at once that one message of all answers would be
-// larger than a gRPC client accepts.
+// TestAnswersStayBelowWhatClientsTake refuses so many tasks at once that a single message with all
+// answers would exceed the limit of a gRPC client.
 func TestAnswersStayBelowWhatClientsTake(t *testing.T) {
 	const frames, each = 40, 1_000
 	s := serve(t, nil)
 	p := s.produce()
 	bad := make([]*queuepb.NewTask, each)
 	for i := range bad {
-		bad[i] = &queuepb.NewTask{Queue: strings.Repeat("ä", 64)} // escaped in the message
+		bad[i] = &queuepb.NewTask{Queue: strings.Repeat("ä", 64)} // the message escapes it
 	}
 	for f := range frames {
 		p.send(&queuepb.ProduceRequest{Frame: uint64(f), Tasks: bad})

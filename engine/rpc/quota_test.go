@@ -17,7 +17,7 @@ import (
 
 const codeExhausted = queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED
 
-// requireExhausted checks a refusal of a whole call, which must say when to try again.
+// requireExhausted asserts that a whole call was refused for a quota, with a retry delay.
 func requireExhausted(t *testing.T, quota string, err error) {
 	t.Helper()
 	requireCode(t, codes.ResourceExhausted, err)
@@ -70,7 +70,7 @@ func TestQuotasOfTasksRefuseItems(t *testing.T) {
 	requireExhaustedItem(t, "payload_bytes_max", in.GetAnswers()[0].GetErrors()[0])
 	requireExhaustedItem(t, "tasks_max", in.GetAnswers()[0].GetErrors()[1])
 
-	// What is done makes room, and a quota that is raised does so at once.
+	// Completed tasks make room, and raising a quota takes effect immediately.
 	claimed, err := api.Claim(g.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}})
 	require.NoError(t, err)
 	require.Len(t, claimed.GetTasks(), 1)
@@ -84,7 +84,7 @@ func TestQuotasOfTasksRefuseItems(t *testing.T) {
 	other := g.as("t1", access.Produce)
 	free, err := other.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 100)})
 	require.NoError(t, err)
-	assert.Nil(t, free.GetResults()[99].GetError(), "another tenant's quota is its own")
+	assert.Nil(t, free.GetResults()[99].GetError(), "another tenant's quota is separate")
 }
 
 func TestTheRateOfEnqueuesRefusesCallsAndFrames(t *testing.T) {
@@ -92,7 +92,7 @@ func TestTheRateOfEnqueuesRefusesCallsAndFrames(t *testing.T) {
 	api := g.as("t0", access.AllScopes)
 	g.configure(access.Quotas{EnqueuesPerSMax: 1})
 	out, err := api.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1_000)})
-	require.NoError(t, err, "it has saved up all it can")
+	require.NoError(t, err, "the tenant has accumulated its full burst")
 	assert.Nil(t, out.GetResults()[999].GetError())
 	_, err = api.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 	requireExhausted(t, "enqueues_per_s_max", err)
@@ -113,7 +113,7 @@ func TestTheRateOfEnqueuesRefusesCallsAndFrames(t *testing.T) {
 	g.configure(access.Quotas{})
 	require.NoError(t, p.Send(&queuepb.ProduceRequest{Frame: 8, Tasks: newTasks("q", 1)}))
 	in, err = p.Recv()
-	require.NoError(t, err, "the stream went on")
+	require.NoError(t, err, "the stream continued")
 	assert.NotEmpty(t, in.GetAnswers()[0].GetIds()[0])
 }
 
@@ -132,14 +132,14 @@ func TestTheQuotaOfLeasesHoldsTasksBack(t *testing.T) {
 		require.NoError(t, err)
 		tasks = append(tasks, in.GetTasks()...)
 	}
-	require.Len(t, tasks, 2, "no more than the quota")
+	require.Len(t, tasks, 2, "the quota bounds the tasks")
 	for waitMs := range uint64(2) {
 		out, err := api.Claim(g.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: waitMs})
-		require.NoError(t, err, "a claim gets no tasks, and knows why")
+		require.NoError(t, err, "a claim gets no tasks, and the quota's name")
 		require.Empty(t, out.GetTasks())
 		require.Equal(t, "leases_max", out.GetQuota())
 	}
-	for len(tasks) < 5 { // each that is done lets another one go
+	for len(tasks) < 5 { // each completed task allows another lease
 		require.NoError(t, work.Send(&queuepb.WorkRequest{Settlements: []*queuepb.Settlement{completion(tasks[len(tasks)-2])}}))
 		n := len(tasks)
 		for len(tasks) == n {
@@ -151,7 +151,8 @@ func TestTheQuotaOfLeasesHoldsTasksBack(t *testing.T) {
 	}
 }
 
-// A completion whose result exceeds the quota is refused as one item of its batch, and its lease stays.
+// A completion whose result exceeds the quota is refused as one item of its batch, and keeps its
+// lease.
 func TestResultBeyondTheQuotaRefusesItsItem(t *testing.T) {
 	g := guard(t)
 	api := g.as("t0", access.AllScopes)
@@ -180,7 +181,8 @@ func TestResultBeyondTheQuotaRefusesItsItem(t *testing.T) {
 	assert.Nil(t, complete(nil)[0].GetError())
 }
 
-// The node that is asked names the quota that is used up at the leaders, whether or not the claim waited.
+// The node that receives the claim names the quota that is used up at the leaders, whether or not
+// the claim waited.
 func TestAClaimAtSeveralNodesNamesTheQuota(t *testing.T) {
 	c := startNodes(t, 4, 3)
 	c.leads("n1", "n2", "n3")

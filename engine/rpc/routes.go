@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// GetRoutes implements the call. Any access token that is good may ask.
+// GetRoutes implements the call. Any valid access token allows it.
 func (s *Service) GetRoutes(ctx context.Context, in *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
 	_, err := call.Identity(ctx)
 	if err == nil {
@@ -49,9 +49,10 @@ func (s *Service) GetRoutes(ctx context.Context, in *queuepb.GetRoutesRequest) (
 	return out, nil
 }
 
-// routes returns the routes as this node knows them, and a channel that is closed when they may have changed.
+// routes returns the routes as this node knows them, and a channel that is closed when they may
+// have changed.
 func (s *Service) routes(c route.Cluster) (*queuepb.GetRoutesResponse, <-chan struct{}) {
-	version, changed := c.Version() // before what it is the version of
+	version, changed := c.Version() // read before the routes that it describes
 	out := &queuepb.GetRoutesResponse{Routes: make([]*queuepb.Route, s.shards.Len()), Version: version, Node: c.Self()}
 	led := s.shards.Led()
 	for i := range out.GetRoutes() {
@@ -69,8 +70,9 @@ func (s *Service) routes(c route.Cluster) (*queuepb.GetRoutesResponse, <-chan st
 	return out, changed
 }
 
-// LeaderHTTP returns where REST clients reach a node that leads a shard, host:port, if this node leads none. It is one of these nodes at
-// random. LeaderHTTP returns "" if this node leads a shard or is in no cluster, or if no such address is known. It does not block.
+// LeaderHTTP returns the REST address, host:port, of a random node that leads a shard. It returns
+// "" if this node leads a shard or is in no cluster, or if no such address is known. It does not
+// block.
 func (s *Service) LeaderHTTP() string {
 	if s.router == nil {
 		return ""
@@ -91,7 +93,8 @@ func (s *Service) LeaderHTTP() string {
 	return at
 }
 
-// leadsNothing returns why a stream can't be opened here: other nodes lead all shards. It is nil otherwise.
+// leadsNothing returns why a stream cannot be opened here: other nodes lead all shards. Otherwise
+// it returns nil.
 func (s *Service) leadsNothing() error {
 	if s.router == nil {
 		return nil

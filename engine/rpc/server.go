@@ -17,23 +17,24 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// Limits of a gRPC server: its own defaults are unbounded or meant for small messages.
+// Limits of a gRPC server. gRPC's defaults are unbounded or meant for small messages.
 const (
 	streamsMax = 1_024 // per connection
-	// streamWorkers is how many goroutines wait for calls: theirs have the stack that a call needs, which a new
-	// one grows first. A call that finds none free gets a new one.
+	// streamWorkers is the number of goroutines that wait for calls. Their stacks have the size
+	// that calls need; a new goroutine would have to grow its stack first. A call without a free
+	// worker gets a new goroutine.
 	streamWorkers     = 64
-	messageInBytesMax = 16 << 20         // a call of many large payloads is refused as a whole
-	headerBytesMax    = 64 << 10         // the headers of one call
+	messageInBytesMax = 16 << 20         // a call with many large payloads is refused as a whole
+	headerBytesMax    = 64 << 10         // of one call
 	handshakeMax      = 10 * time.Second // for the TLS and HTTP/2 handshakes of a connection
 	keepaliveAfter    = time.Minute
 	keepaliveTimeout  = 20 * time.Second
 	keepaliveMin      = 10 * time.Second
 )
 
-// NewServer returns a gRPC server with the queue service, health and reflection on it. Except for health, it
-// authenticates each call by its headers, before it reads anything else of the call. Interceptors in the options run outside all
-// others; they do not see calls that are refused by their headers.
+// NewServer returns a gRPC server with the queue service, health and reflection. It authenticates
+// each call except health by its headers, before it reads the rest of the call. Interceptors in the
+// options run outside of all others; they do not see calls that are refused by their headers.
 func NewServer(s *Service, h *health.Server, auth *call.Auth, options ...grpc.ServerOption) *grpc.Server {
 	in := call.Intake{Auth: auth, Bounds: s.bounds, ItemsMax: call.ItemsMax(s.limits)}
 	share := s.bounds.Shares()
@@ -60,11 +61,11 @@ func NewServer(s *Service, h *health.Server, auth *call.Auth, options ...grpc.Se
 	return g
 }
 
-// BusyPoll lets the connections of a server poll before their thread sleeps, as package busypoll explains.
+// BusyPoll makes the connections of a server poll before their thread sleeps: see package busypoll.
 func BusyPoll() grpc.ServerOption { return grpc.Creds(busypoll.Credentials(insecure.NewCredentials())) }
 
-// endWatches ends health watches when the service stops: they have no end of their own, and would
-// hold up a graceful stop.
+// endWatches ends health watches when the service stops: they never end by themselves, and would
+// block a graceful stop.
 func (s *Service) endWatches(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	if info.FullMethod != healthpb.Health_Watch_FullMethodName {
 		return next(srv, stream)

@@ -28,35 +28,39 @@ type Service struct {
 	stopOnce sync.Once
 }
 
-// NewService returns a service of the shards of a group. The registry has the quotas of calls; NewServer's Auth authenticates callers.
+// NewService returns a service for the shards of a group. The registry has the quotas of calls;
+// NewServer's Auth authenticates callers.
 func NewService(g *shard.Group, limits queue.Limits, quotas *access.Registry) *Service {
 	return &Service{shards: g, limits: limits, quotas: quotas, bounds: call.Unbounded(), stopping: make(chan struct{})}
 }
 
-// InCluster makes the service that of a node of a cluster: unary calls go to the leaders of their shards, and refusals name the leader.
-// Call InCluster before the service is served.
+// InCluster makes the service forward unary calls to the leaders of their shards, and name the
+// leader in refusals. It must be called before the service is served.
 func (s *Service) InCluster(r *route.Router) {
 	r.Stopping = s.stopping
 	s.router = r
 }
 
-// Within sets the bounds of the service and its servers. Call Within before the servers are made.
+// Within sets the bounds of the service and its servers. It must be called before the servers are
+// created.
 func (s *Service) Within(b *call.Bounds) { s.bounds = b }
 
-// refuse returns the status for an error, with the leader if another node leads.
+// refuse returns the status for an error. It adds the leader if another node leads.
 func (s *Service) refuse(err error) error {
 	return call.Status(route.Explain(s.router.Cluster(), err))
 }
 
-// refuseItem returns the item error for an error, with the leader if another node leads.
+// refuseItem returns the item error for an error. It adds the leader if another node leads.
 func (s *Service) refuseItem(index int, err error) *queuepb.ItemError {
 	return call.ItemError(index, route.Explain(s.router.Cluster(), err))
 }
 
-// Stop ends all waiting claims, and all streams after the answers to the frames that were read.
+// Stop ends all waiting claims, and ends all streams after the answers to the frames that were
+// read.
 func (s *Service) Stop() { s.stopOnce.Do(func() { close(s.stopping) }) }
 
-// stopped returns the status that ends a stream because the server stops. The stream has answered each frame that it executed.
+// stopped returns the status that ends a stream because the server stops. The stream has answered
+// each frame that it executed.
 func (s *Service) stopped() error {
 	if s.router.Cluster() != nil {
 		return s.refuse(shard.ErrClosed)
@@ -64,8 +68,9 @@ func (s *Service) stopped() error {
 	return call.Stopped()
 }
 
-// holdWhenStopping stops a stream from reading further frames once the server stops: the frames that were read are answered, and then
-// the stream ends. Otherwise a busy client would keep the stream open.
+// holdWhenStopping keeps a stream from reading further frames once the server stops, so that the
+// stream can end after answering those that were read. Otherwise a busy client would keep the
+// stream open.
 func (s *Service) holdWhenStopping(stream context.Context) error {
 	select {
 	case <-s.stopping:
@@ -76,7 +81,7 @@ func (s *Service) holdWhenStopping(stream context.Context) error {
 	}
 }
 
-// enter checks the caller, the tenant and the number of items of a call. It returns the tenant.
+// enter checks the caller, the tenant and the number of items of a call, and returns the tenant.
 func (s *Service) enter(ctx context.Context, scopes access.Scopes, name, field string, items int) (tenant string, err error) {
 	tenant, err = call.Tenant(ctx, scopes, name)
 	if err == nil {
@@ -85,13 +90,11 @@ func (s *Service) enter(ctx context.Context, scopes access.Scopes, name, field s
 	return tenant, call.Status(err)
 }
 
-// taskRequest is a request for one task.
 type taskRequest interface {
 	GetTenant() string
 	GetId() string
 }
 
-// enterTask checks the caller, the tenant and the id of a request for one task.
 func enterTask(ctx context.Context, scopes access.Scopes, in taskRequest) (tenant string, id queue.ID, err error) {
 	if tenant, err = call.Tenant(ctx, scopes, in.GetTenant()); err != nil {
 		return "", id, call.Status(err)
@@ -102,5 +105,5 @@ func enterTask(ctx context.Context, scopes access.Scopes, in taskRequest) (tenan
 	return tenant, id, err
 }
 
-// claimBytes is the approximate limit of the answer to a claim. One task always fits.
+// claimBytes is the approximate bound of the answer to a claim. One task always fits.
 func (s *Service) claimBytes() int64 { return s.bounds.Shares().ClaimBytes }

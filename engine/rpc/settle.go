@@ -22,13 +22,11 @@ func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*q
 	return &queuepb.CompleteResponse{Results: results}, err
 }
 
-// completion fills in the settlement of a completion.
 func completion(m *queuepb.Completion, t *queue.Settlement) error {
 	t.Action, t.Result = queue.Complete, m.GetResult()
 	return nil
 }
 
-// completeRequest returns the call that completes some tasks at another node.
 func completeRequest(tenant string, ts []queue.Settlement) *queuepb.CompleteRequest {
 	return &queuepb.CompleteRequest{Tenant: tenant, Completions: messages(ts, func(id string, t *queue.Settlement) *queuepb.Completion {
 		return &queuepb.Completion{Id: id, Token: t.Token, Result: t.Result}
@@ -80,8 +78,9 @@ func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*que
 	return &queuepb.ReleaseResponse{Results: results}, err
 }
 
-// settle executes a settling call, each item at the leader of its shard. there is the client's method, and request returns the
-// request for some of the settlements. Neither closes over anything, so that they cost no memory.
+// settle executes a settling call, each item at the leader of its shard. there is the client's
+// method, and request returns the request for some of the settlements. Neither may be a closure, to
+// avoid allocations.
 func settle[I item, Q any, R interface {
 	GetResults() []*queuepb.SettleResult
 }](ctx context.Context, s *Service, name, field string, in []I, fill func(I, *queue.Settlement) error,
@@ -98,8 +97,8 @@ func settle[I item, Q any, R interface {
 	return spreadSettlements(ctx, s, tenant, name, len(in), ts, errs, there, request)
 }
 
-// spreadSettlements settles n items, each at the leader of its shard. name is the tenant as the caller named it; the other parameters are
-// as for settle and settleHere.
+// spreadSettlements settles n items, each at the leader of its shard. name is the tenant as the
+// caller named it; the other parameters are those of settle and settleHere.
 func spreadSettlements[Q any, R interface {
 	GetResults() []*queuepb.SettleResult
 }](ctx context.Context, s *Service, tenant, name string, n int, ts call.Part[queue.Settlement], errs []*queuepb.ItemError,
@@ -115,7 +114,8 @@ func spreadSettlements[Q any, R interface {
 		})
 }
 
-// settleHere settles at the shards that this node leads. It returns the results of the n items of the call.
+// settleHere settles at the shards that this node leads. It returns the results of the call's n
+// items.
 func (s *Service) settleHere(ctx context.Context, tenant string, n int, ts call.Part[queue.Settlement], errs []*queuepb.ItemError) ([]*queuepb.SettleResult, error) {
 	if len(ts.Items) > 0 {
 		outcomes, err := shard.AwaitReply(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts.Items, reply) })
@@ -127,7 +127,7 @@ func (s *Service) settleHere(ctx context.Context, tenant string, n int, ts call.
 	return call.SettleResults(n, errs), nil
 }
 
-// messages converts settlements to the messages that another node takes.
+// messages converts settlements to messages for another node.
 func messages[M any](ts []queue.Settlement, of func(id string, t *queue.Settlement) M) []M {
 	out := make([]M, len(ts))
 	for i := range ts {
@@ -152,10 +152,10 @@ func (s *Service) settlement(in item, t *queue.Settlement) error {
 	return call.FieldErr(s.limits.CheckSettlement(t))
 }
 
-// spareSettlements has lists of settlements for reuse.
 var spareSettlements recycle.Pool[queue.Settlement]
 
-// settlements converts and checks the items of one call. Those at fault are left out, with an error each.
+// settlements converts and checks the items of one call. It omits invalid items and returns an
+// error for each.
 func settlements[I item](s *Service, in []I, fill func(I, *queue.Settlement) error) (out call.Part[queue.Settlement], errs []*queuepb.ItemError) {
 	out.Items = spareSettlements.Take(len(in))[:0]
 	for i, m := range in {

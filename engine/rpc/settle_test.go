@@ -14,10 +14,10 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// unknownID is well formed and names no task.
+// unknownID is a valid id of no task.
 var unknownID = queue.ID{Ref: queue.Ref{Queue: 4_000, Seq: 7}}.String()
 
-// otherShardID names a task of a shard that this node does not have.
+// otherShardID is an id in a shard that this node does not have.
 var otherShardID = queue.ID{Shard: 9}.String()
 
 func TestCompleteEndsTheTask(t *testing.T) {
@@ -38,14 +38,14 @@ func TestFailRetriesWithBackoffThenDelayThenDies(t *testing.T) {
 	before := time.Now()
 	s.fail(s.claim("q"), "no luck", 0)
 	task := s.claim("q")
-	assert.GreaterOrEqual(t, time.Since(before), 29*time.Millisecond, "the backoff, less its jitter of a quarter")
+	assert.GreaterOrEqual(t, time.Since(before), 29*time.Millisecond, "the backoff less its jitter of 25 %")
 	assert.EqualValues(t, 2, task.GetAttempt())
 	assert.Equal(t, "no luck", task.GetLastError())
 
 	before = time.Now()
 	s.fail(task, "still none", 150)
 	task = s.claim("q")
-	assert.GreaterOrEqual(t, time.Since(before), 149*time.Millisecond, "the delay that was asked for")
+	assert.GreaterOrEqual(t, time.Since(before), 149*time.Millisecond, "the requested delay")
 	assert.EqualValues(t, 3, task.GetAttempt())
 
 	s.fail(task, "gave up", 0)
@@ -77,7 +77,7 @@ func TestExtendMovesTheExpiryAndKeepsTheToken(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, out.GetResults()[0].GetError())
 	assert.Greater(t, s.look(id).GetLeaseExpiresAtMs(), task.GetLeaseExpiresAtMs()+3000_000)
-	require.Nil(t, s.complete(task), "the token is still good")
+	require.Nil(t, s.complete(task), "the token is still valid")
 }
 
 func TestExtendCanShortenALease(t *testing.T) {
@@ -114,7 +114,7 @@ func TestReleaseUsesUpNoAttempt(t *testing.T) {
 
 func TestGetTaskInEachState(t *testing.T) {
 	s := serve(t, nil)
-	before := time.Now().UnixMilli() - 1 // both clocks cut fractions off
+	before := time.Now().UnixMilli() - 1 // both clocks truncate
 	ids := s.enqueue(
 		&queuepb.NewTask{Queue: "ready", Priority: 4, Payload: []byte("body"), MaxAttempts: 5},
 		&queuepb.NewTask{Queue: "delayed", DelayMs: 3600_000},
@@ -148,7 +148,7 @@ func TestGetTaskInEachState(t *testing.T) {
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, leased.GetState())
 	assert.EqualValues(t, 1, leased.GetAttempt())
 	assert.GreaterOrEqual(t, leased.GetLeaseExpiresAtMs(), before+50_000)
-	assert.Zero(t, leased.GetToken(), "who looks must not be able to settle")
+	assert.Zero(t, leased.GetToken(), "GetTask must not reveal the token")
 
 	dead := s.look(ids[3])
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_DEAD, dead.GetState())
@@ -177,7 +177,7 @@ func TestBadGetTask(t *testing.T) {
 	}
 }
 
-// settling calls one of the settling calls with one kind of item for each of them.
+// settling makes a settling call with one item for each settlement.
 type settling func(s *server, tenant string, items []settlement) ([]*queuepb.SettleResult, error)
 
 // settlement has the fields of all kinds.
@@ -226,7 +226,7 @@ func settlings() map[string]settling {
 	}
 }
 
-// allSettlings are the settling calls, and a claim that carries completions.
+// allSettlings has the settling calls, and a claim with completions.
 func allSettlings() map[string]settling {
 	all := settlings()
 	all["claim"] = func(s *server, tenant string, items []settlement) ([]*queuepb.SettleResult, error) {
@@ -241,7 +241,7 @@ func allSettlings() map[string]settling {
 }
 
 func TestABadSettlementIsRefusedAlone(t *testing.T) {
-	const fine = 1_000 // ms, where a lease is asked for
+	const fine = 1_000 // milliseconds, for a requested lease
 	for field, call := range allSettlings() {
 		t.Run(field, func(t *testing.T) {
 			s := serve(t, nil)
@@ -305,7 +305,7 @@ func TestABadSettlementIsRefusedAlone(t *testing.T) {
 				requireItemError(t, r.GetError(), want[i].code, want[i].field)
 				assert.EqualValues(t, i, r.GetError().GetIndex())
 			}
-			require.Nil(t, s.complete(tasks[1]), "what was refused changed nothing")
+			require.Nil(t, s.complete(tasks[1]), "refused settlements change nothing")
 		})
 	}
 }

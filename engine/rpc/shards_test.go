@@ -11,10 +11,10 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// severalShards begins the names of tests whose nodes have three shards.
+// severalShards is the name prefix of tests whose nodes have three shards.
 const severalShards = "TestWithSeveralShards/"
 
-// TestWithSeveralShards runs again what must hold whatever the number of shards.
+// TestWithSeveralShards repeats the tests that must hold for any number of shards.
 func TestWithSeveralShards(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"ClaimWithoutWait":             TestClaimWithoutWaitAnswersAtOnce,
@@ -113,7 +113,7 @@ func testIDsAndSettlementsOfAllShards(t *testing.T) {
 	assert.Contains(t, s.admin("/audit"), `"enqueued":12,"completed":10,"ready":0,"leased":2,"delayed":0,"dead":0,"stored":2`)
 }
 
-// What a claim's answer does not carry goes back to the shard that it came from.
+// Tasks that do not fit into a claim's answer are returned to their shards.
 func testLargeClaimsOfAllShards(t *testing.T) {
 	s := serve(t, nil)
 	const calls, n = 3, 6

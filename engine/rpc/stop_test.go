@@ -18,8 +18,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// stopping shuts the node down in the background; the function it returns waits for the end, which must
-// come without connections being cut.
+// stopping shuts the node down in the background. The returned function waits for the end, which
+// must not cut connections.
 func (s *server) stopping() (wait func()) {
 	done := make(chan struct{})
 	go func() {
@@ -60,17 +60,18 @@ func TestStopEndsIdleStreams(t *testing.T) {
 	w.send(&queuepb.WorkRequest{Settlements: []*queuepb.Settlement{completion(task)}})
 	w.answer()
 	wait := s.stopping()
-	requireNotLeader(t, p.end()) // what has no answer was not done
+	requireNotLeader(t, p.end()) // unanswered frames had no effect
 	requireNotLeader(t, w.end())
 	wait()
 }
 
-// TestStopAnswersWhatItReadAndEndsBusyStreams keeps the frames of several streams coming while the server
-// stops. What took effect was answered, and the streams end although their clients do not stop.
+// TestStopAnswersWhatItReadAndEndsBusyStreams keeps sending frames on several streams while the
+// server stops. All effects are acknowledged, and the streams end although their clients continue.
 func TestStopAnswersWhatItReadAndEndsBusyStreams(t *testing.T) {
 	const streams = 6
 	dir := t.TempDir()
-	s := serve(t, func(c *node.Config) { c.DataDir, c.Durability = dir, storage.Sync }) // answers lag behind frames
+	// Answers lag behind frames.
+	s := serve(t, func(c *node.Config) { c.DataDir, c.Durability = dir, storage.Sync })
 	var frames atomic.Int64
 	ended := make(chan error, streams)
 	for range streams {
@@ -99,7 +100,8 @@ func TestStopAnswersWhatItReadAndEndsBusyStreams(t *testing.T) {
 	require.Eventually(t, func() bool {
 		defer http.DefaultClient.CloseIdleConnections()
 		answer, err := http.Get("http://" + s.node.Admin() + "/readyz")
-		return err != nil || answer.Body.Close() == nil && answer.StatusCode != http.StatusOK // stopped, or stopping
+		// Stopped or stopping.
+		return err != nil || answer.Body.Close() == nil && answer.StatusCode != http.StatusOK
 	}, patience, time.Millisecond)
 	atStop := int(frames.Load())
 	for range streams {
@@ -117,9 +119,9 @@ func TestStopAnswersWhatItReadAndEndsBusyStreams(t *testing.T) {
 		stored += len(tasks)
 	}
 	answered := int(frames.Load())
-	// What was read and not answered at the stop, and the answers in the client's window.
-	assert.LessOrEqual(t, answered-atStop, streams*(256+4_000), "nothing more is read")
-	assert.Equal(t, answered, stored, "clients send again what has no answer")
+	// Frames read but unanswered at the stop, and answers in the client's window.
+	assert.LessOrEqual(t, answered-atStop, streams*(256+4_000), "no further frames are read")
+	assert.Equal(t, answered, stored, "clients repeat unanswered frames")
 }
 
 func TestStopAnswersTheSettlementsItRead(t *testing.T) {
@@ -148,7 +150,7 @@ func TestStopAnswersTheSettlementsItRead(t *testing.T) {
 			left++
 		}
 	}
-	assert.Equal(t, len(w.answers), n-left, "clients repeat what has no answer")
+	assert.Equal(t, len(w.answers), n-left, "clients repeat unanswered frames")
 }
 
 func TestStopEndsHealthWatches(t *testing.T) {

@@ -16,11 +16,11 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// stallingDisk makes fsyncs of logs wait while it is locked.
+// stallingDisk blocks fsyncs of logs while it is locked.
 type stallingDisk struct {
 	sync.RWMutex
 
-	entered chan struct{} // has an element when an fsync waits, or waited
+	entered chan struct{} // has an element once an fsync has blocked
 }
 
 func (d *stallingDisk) wait(op errorfs.Op) error {
@@ -57,8 +57,8 @@ func callsUnderWay() (out []string) {
 	return out
 }
 
-// Each call ends with its context, also while the shard answers nothing because the disk is stalled. What an ended claim leased is
-// given back.
+// Each call ends with its context, even while the shard does not answer because the disk is
+// stalled. Tasks leased by an ended claim are released.
 func TestCallsEndWithTheirContextsWhileTheDiskStalls(t *testing.T) {
 	api, disk := onStallingDisk(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -129,15 +129,15 @@ func TestCallsEndWithTheirContextsWhileTheDiskStalls(t *testing.T) {
 			<-done
 			over := func() bool { return len(callsUnderWay()) <= 1 }
 			if !waitFor(over) {
-				t.Errorf("the call is under way though its context ended:\n%s", strings.Join(callsUnderWay(), "\n\n"))
+				t.Errorf("the call continues after its context has ended:\n%s", strings.Join(callsUnderWay(), "\n\n"))
 			}
 			disk.Unlock()
 			<-blocked
 			require.True(t, waitFor(func() bool { return len(callsUnderWay()) == 0 }))
 		})
 	}
-	// The test holds the lease of one task. The ended stream held the lease of another, until it expires. The two tasks that ended
-	// claims leased were given back.
+	// The test has the lease of one task. The ended stream has the lease of another, until it
+	// expires. The two tasks leased by ended claims were released.
 	back := 0
 	for back < 2 {
 		out, err := api.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 10, WaitMs: 20_000})

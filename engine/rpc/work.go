@@ -19,15 +19,15 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// creditsMax is how many tasks a work stream may have granted credits for that were not sent yet. It
-// bounds the outbox of a stream whose client does not read.
+// creditsMax bounds a work stream's credits for tasks that were not sent yet, and with them the
+// outbox of a stream whose client does not read.
 const creditsMax = 1 << 16
 
-// messageBytesMax is about how large a message becomes before the next item goes into another one:
-// well below the 4 MiB that is the default limit of a gRPC client.
+// messageBytesMax is the approximate size at which a message is sent and the next item begins
+// another one: well below 4 MiB, the default limit of a gRPC client.
 const messageBytesMax = 1 << 20
 
-// Work implements the stream. The handler's goroutine sends; a second one receives.
+// Work implements the stream. The handler's goroutine sends; a second goroutine receives.
 func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
 	if _, err := call.Allowed(stream.Context(), access.Work); err != nil {
 		return call.Status(err)
@@ -48,36 +48,36 @@ func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queu
 }
 
 type workStream struct {
-	service   *Service
-	stream    grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
-	out       *outbox[workItem]
-	inFlight  *inFlight    // frames of settlements that were read and not answered
-	received  chan error   // why receive ended
-	failed    chan error   // why the subscription ended
-	credits   atomic.Int64 // granted, and not used by a task that was sent
-	sub       atomic.Pointer[shard.GroupSubscription]
-	sentBytes []int64 // by shard: payload bytes that were sent and not reported to it yet; owned by the sending goroutine
+	service  *Service
+	stream   grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
+	out      *outbox[workItem]
+	inFlight *inFlight    // frames of settlements read but not answered
+	received chan error   // the reason why receive ended
+	failed   chan error   // the reason why the subscription ended
+	credits  atomic.Int64 // granted credits without a sent task
+	sub      atomic.Pointer[shard.GroupSubscription]
+	// Payload bytes sent but not yet reported, by shard; owned by the sending goroutine.
+	sentBytes []int64
 	link      call.Link
-	message   workMessage  // of the sending goroutine
+	message   workMessage  // used by the sending goroutine
 	held      atomic.Int64 // bytes of items in out
 	ended     atomic.Bool
-	ending    chan struct{} // closed once no further frame is to be read
+	ending    chan struct{} // closed once no further frame should be read
 }
 
-// workItem is tasks that a shard leased, or an answer to settlements.
+// workItem has tasks leased by a shard, or an answer to settlements.
 type workItem struct {
 	tasks  []queue.Delivery
 	shard  uint16 // of the tasks
-	bytes  int    // about how large the item is as a message
+	bytes  int    // approximate size as a message
 	answer *queuepb.SettleAnswer
 }
 
-// answerItem returns the item of an answer.
 func answerItem(a *queuepb.SettleAnswer) workItem {
 	return workItem{answer: a, bytes: call.ItemBytes + errorBytes(a.GetErrors())}
 }
 
-// taskBytes is about how large a leased task is as a message.
+// taskBytes returns the approximate size of a leased task as a message.
 func taskBytes(d *queue.Delivery) int {
 	return call.ItemBytes + len(d.Payload) + len(d.Queue.Name()) + len(d.Queue.Tenant()) + len(d.LastError)
 }
@@ -96,7 +96,7 @@ func (w *workStream) receive() error {
 	}
 	open := in.GetOpen()
 	if open == nil {
-		return call.Status(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: say what to work on"})
+		return call.Status(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: name the queues to work on"})
 	}
 	claim, err := w.service.claim(w.stream.Context(), open.GetTenant(), open.GetQueues(), open.GetWeights(), open.GetLeaseMs())
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *workStream) receive() error {
 		return w.service.refuse(err)
 	}
 	w.sub.Store(sub)
-	defer func() { // tasks that were granted before are delivered before received says that the client ended
+	defer func() { // granted tasks must be delivered before received reports the client's end
 		closed := make(chan struct{})
 		sub.Close(func() { close(closed) })
 		select {
@@ -155,7 +155,7 @@ func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queu
 			return call.Status(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
 		}
 		if err := sub.Credit(int(n)); call.IsMisrouted(err) {
-			w.fail(err) // the settlements of the frame are answered all the same
+			w.fail(err) // the settlements of the frame are still answered
 		} else if err != nil {
 			return w.service.refuse(err)
 		}
@@ -206,8 +206,8 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	}
 }
 
-// fail ends the stream. Frames under way get no answer, since their outcome is unknown, unless the reason is that this node leads other
-// shards than before. The first reason counts.
+// fail ends the stream. Unanswered frames get no answer, since their outcome is unknown, unless the
+// reason is that this node leads other shards than before. Only the first reason counts.
 func (w *workStream) fail(err error) {
 	select {
 	case w.failed <- err:
@@ -218,7 +218,7 @@ func (w *workStream) fail(err error) {
 // deliver is called by the shards.
 func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	if w.ended.Load() {
-		return // the leases expire in their time
+		return // the leases expire
 	}
 	bytes := 0
 	for i := range deliveries {
@@ -226,27 +226,29 @@ func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	}
 	w.out.put(workItem{tasks: deliveries, shard: shard, bytes: bytes})
 	w.holds(int64(bytes))
-	if w.ended.Load() { // the stream ended meanwhile
+	if w.ended.Load() { // the stream has ended since the check above
 		w.holdsNothing()
 	}
 }
 
-// holdsNothing records that no bytes wait to be sent any more.
+// holdsNothing records that no bytes wait to be sent.
 func (w *workStream) holdsNothing() { w.link.Holds(-int(w.held.Swap(0))) }
 
-// holds adds a number of bytes, which may be negative, to the number of bytes that wait to be sent.
+// holds adds to the number of bytes that wait to be sent. bytes may be negative.
 func (w *workStream) holds(bytes int64) {
 	w.held.Add(bytes)
 	w.link.Holds(int(bytes))
 }
 
-// send sends until the client ended its side and all is answered and delivered, or the server stops and all is answered,
-// or this node leads other shards than before and all that it owes is out.
+// send sends until the client has closed its side and everything is answered and delivered, or the
+// server stops and everything is answered, or this node leads other shards than before and all due
+// items are sent.
 func (w *workStream) send() error {
 	var items []workItem
 	received, stopping := w.received, w.service.stopping
 	var ended error
-	var closing chan struct{} // not nil from the loss of leadership until the subscription is closed
+	// Non-nil from the loss of leadership until the subscription is closed.
+	var closing chan struct{}
 	for {
 		over := received == nil || ended != nil && stopping != nil
 		if closing == nil && (stopping == nil || over && w.out.empty()) && w.inFlight.close() {
@@ -254,7 +256,7 @@ func (w *workStream) send() error {
 		}
 		select {
 		case <-w.out.wake:
-			runtime.Gosched() // let items that are about to come go out in the same message
+			runtime.Gosched() // let items that are about to arrive join the same message
 			items = w.out.take(items[:0])
 			if err := w.sendItems(items); err != nil {
 				return err
@@ -266,7 +268,8 @@ func (w *workStream) send() error {
 			}
 			received = nil
 		case err := <-w.failed:
-			if errors.Is(err, shard.ErrUnknownOutcome) { // of leases that were under way: they may stand until they expire
+			// Leases of unknown outcome, which may last until they expire.
+			if errors.Is(err, shard.ErrUnknownOutcome) {
 				err = shard.ErrNotLeader
 			}
 			if !call.IsMisrouted(err) {
@@ -277,7 +280,8 @@ func (w *workStream) send() error {
 			}
 		case <-closing:
 			closing = nil
-		case <-w.stream.Context().Done(): // also if receive has ended and a shard does not answer
+		// Covers a receive that has ended while a shard does not answer.
+		case <-w.stream.Context().Done():
 			return w.stream.Context().Err()
 		case <-stopping:
 			stopping, ended = nil, w.service.stopped()
@@ -285,8 +289,8 @@ func (w *workStream) send() error {
 	}
 }
 
-// unsubscribe ends the subscription before the stream's end, and the reading of frames. What it returns is closed once
-// all that was leased to it is delivered.
+// unsubscribe ends the subscription before the stream's end, and stops the reading of frames. The
+// returned channel is closed once all tasks leased to the subscription are delivered.
 func (w *workStream) unsubscribe() chan struct{} {
 	close(w.ending)
 	closed := make(chan struct{})
@@ -298,19 +302,19 @@ func (w *workStream) unsubscribe() chan struct{} {
 	return closed
 }
 
-// workMessage is the message that the items are added to before it is sent.
+// workMessage is the message that collects items before it is sent.
 type workMessage struct {
 	encoder    taskEncoder
 	frame      wire.Frame
 	tasks      int
-	tasksBytes int64 // about, of its tasks
-	bytes      int   // about
+	tasksBytes int64 // approximately, of its tasks
+	bytes      int   // approximately
 	answers    []*queuepb.SettleAnswer
 }
 
 // sendItems sends items in as few messages as their size allows.
 func (w *workStream) sendItems(items []workItem) error {
-	m, left := &w.message, 0 // about how many bytes are still to be sent
+	m, left := &w.message, 0 // left: approximate bytes still to send
 	for i := range items {
 		left += items[i].bytes
 	}
@@ -354,7 +358,6 @@ func (w *workStream) sendFull() error {
 	return w.sendMessage()
 }
 
-// sendMessage sends the message, unless it is empty.
 func (w *workStream) sendMessage() error {
 	m := &w.message
 	if m.bytes == 0 {
@@ -370,8 +373,9 @@ func (w *workStream) sendMessage() error {
 		w.credits.Add(-int64(m.tasks))
 		m.frame.Uint(wire.WorkResponseNowMs, uint64(w.service.shards.NowMs()))
 	}
-	// The connection subtracts what it writes from the bytes that wait to be written: if a message counted more than it writes, a busy
-	// connection would seem unread ever more, until the server cuts it.
+	// The connection subtracts the bytes that it writes from those that wait to be written. If a
+	// message counted more than it writes, the difference would accumulate on a busy connection
+	// until the server cuts it as unread.
 	w.link.Answers(m.frame.Len())
 	if err := w.stream.SendMsg(&m.frame); err != nil {
 		return err
@@ -408,16 +412,18 @@ func (w *workStream) reportSent() error {
 
 const (
 	streamBytesMax = 8 << 20
-	// streamBytesMin is more than a stream sends before it reports that to the shards, so that a stream that is read never stops.
+	// streamBytesMin exceeds the bytes that a stream sends before it reports them to the shards, so
+	// that a stream that is read never stops.
 	streamBytesMin = sentBytesMin + sentBytesMin/2
 )
 
-// sentBytesMin is how many bytes of payloads are sent before the stream reports them to the shards: often enough that a stream with
-// room is never held up, seldom enough to cost nothing. Each shard has its even part of it.
+// sentBytesMin is the number of payload bytes that are sent before the stream reports them to the
+// shards: small enough never to delay a stream with room, large enough for a negligible cost. Each
+// shard has an equal part of it.
 const sentBytesMin = 1 << 20
 
-// streamBytes is approximately how many bytes of payloads the shards deliver to a work stream before it reports that it sent
-// some.
+// streamBytes is the approximate number of payload bytes that the shards deliver to a work stream
+// before it reports that it has sent some.
 func (s *Service) streamBytes() int64 {
 	return max(streamBytesMin, min(streamBytesMax, s.bounds.Shares().OutboxBytes/8))
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// taskEncoder encodes leased tasks as elements of a WorkResponse, straight from the shard's deliveries. What successive tasks have in common
-// is encoded once. The bytes equal the encoding of a message Task with the same values.
+// taskEncoder encodes leased tasks as elements of a WorkResponse, directly from the shard's
+// deliveries. It encodes the common fields of successive tasks once. The bytes equal the encoding
+// of a message Task with the same values.
 type taskEncoder struct {
 	ids    queue.IDTexts
-	queue  *queue.Queue // of common
+	queue  *queue.Queue // the queue of common
 	common []byte       // the encoded fields tenant and queue
-	head   []byte       // for reuse
+	head   []byte       // reused buffer
 }
 
 // add adds a task to a WorkResponse.
@@ -28,7 +29,7 @@ func (e *taskEncoder) add(f *wire.Frame, shard uint16, d *queue.Delivery) {
 	b = e.ids.Append(b, queue.ID{Shard: shard, Ref: d.Ref})
 	b = append(b, e.common...)
 	b = appendUint(b, taskPriority, uint64(d.Priority))
-	// The payload stands between what comes before it and what comes after it.
+	// The payload goes between the fields before it and the fields after it.
 	before := len(b)
 	b = appendUint(b, taskAttempt, uint64(d.Attempt))
 	b = appendUint(b, taskMaxAttempts, uint64(d.MaxAttempts))
@@ -86,7 +87,8 @@ func appendText(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(append(b, byte(field<<3|protowire.Number(protowire.BytesType))), s)
 }
 
-// encodeIDs adds the answer to a frame whose tasks were all accepted, without a duplicate, to a ProduceResponse.
+// encodeIDs adds to a ProduceResponse the answer to a frame whose tasks were all accepted without
+// duplicates.
 func encodeIDs(f *wire.Frame, number uint64, accepted []queue.Enqueued) {
 	var ids queue.IDTexts
 	var head [1 + 10]byte

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// encodedFrame returns the bytes of a frame, and empties it.
+// encodedFrame returns the bytes of a frame and empties it.
 func encodedFrame(t require.TestingT, f *wire.Frame) []byte {
 	out, err := wire.Codec().Marshal(f)
 	require.NoError(t, err)
@@ -21,7 +21,6 @@ func encodedFrame(t require.TestingT, f *wire.Frame) []byte {
 	return out.Materialize()
 }
 
-// oneShard returns a group of one shard.
 func oneShard(t *testing.T) *shard.Group {
 	store, err := storage.Open(t.TempDir(), storage.Options{Durability: storage.None})
 	require.NoError(t, err)
@@ -34,7 +33,8 @@ func oneShard(t *testing.T) *shard.Group {
 	return group
 }
 
-// TestTasksAreEncodedAsTheirMessages compares the bytes that a worker's stream sends with those of the messages.
+// TestTasksAreEncodedAsTheirMessages compares the bytes on a worker's stream with the encoded
+// messages.
 func TestTasksAreEncodedAsTheirMessages(t *testing.T) {
 	_, queues := someQueues(t)
 	var e taskEncoder
@@ -61,7 +61,8 @@ func TestTasksAreEncodedAsTheirMessages(t *testing.T) {
 	})
 }
 
-// TestIDsAreEncodedAsTheirAnswer compares the bytes that a producer's stream sends with those of the message.
+// TestIDsAreEncodedAsTheirAnswer compares the bytes on a producer's stream with the encoded
+// message.
 func TestIDsAreEncodedAsTheirAnswer(t *testing.T) {
 	var f wire.Frame
 	rapid.Check(t, func(r *rapid.T) {
@@ -82,9 +83,10 @@ func TestIDsAreEncodedAsTheirAnswer(t *testing.T) {
 	})
 }
 
-// TestFieldsOfTasks are the schema's, all of them but the one that a leased task does not have.
+// TestFieldsOfTasks checks that the encoder knows all fields of the schema, except the one that
+// leased tasks do not have.
 func TestFieldsOfTasks(t *testing.T) {
 	fields := (&queuepb.Task{}).ProtoReflect().Descriptor().Fields()
-	require.Equal(t, 14, fields.Len(), "a field is new: taskEncoder should send it")
-	require.Equal(t, 4, (&queuepb.EnqueueAnswer{}).ProtoReflect().Descriptor().Fields().Len(), "a field is new: encodeIDs should send it")
+	require.Equal(t, 14, fields.Len(), "new field: add it to taskEncoder")
+	require.Equal(t, 4, (&queuepb.EnqueueAnswer{}).ProtoReflect().Descriptor().Fields().Len(), "new field: add it to encodeIDs")
 }

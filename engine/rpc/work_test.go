@@ -44,7 +44,7 @@ func (w *workStream) send(in *queuepb.WorkRequest) {
 	require.NoError(w, w.Send(in))
 }
 
-// until reads until a condition on what came holds.
+// until reads until a condition on the received messages holds.
 func (w *workStream) until(enough func() bool) {
 	w.Helper()
 	for !enough() {
@@ -85,7 +85,8 @@ func completion(t *queuepb.Task) *queuepb.Settlement {
 	return &queuepb.Settlement{Id: t.GetId(), Token: t.GetToken(), Action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE}
 }
 
-// A message with tasks has the server's time, so that a client with another clock knows how long its leases hold.
+// A message with tasks has the server's time, so that a client with another clock knows how long
+// its leases last.
 func TestWorkSaysTheServersTimeWithTasks(t *testing.T) {
 	s := serve(t, nil)
 	s.enqueue(newTasks("q", 1)...)
@@ -110,13 +111,14 @@ func TestWorkPushesNoMoreThanWasGranted(t *testing.T) {
 	w := s.work(3, "q")
 	tasks := w.take(3)
 	assert.Equal(t, []string{"0", "1", "2"}, payloads(tasks))
-	// A settlement alone grants nothing. Its answer comes after what the server would have pushed before it.
+	// A settlement without credits grants nothing. Its answer would come after any task pushed
+	// before it.
 	w.send(&queuepb.WorkRequest{Frame: 5, Settlements: []*queuepb.Settlement{completion(tasks[0])}})
 	a := w.answer()
 	assert.EqualValues(t, 5, a.GetFrame())
 	assert.Empty(t, a.GetErrors())
 	assert.Empty(t, w.tasks)
-	assert.Equal(t, []string{"3"}, payloads(s.claimNow(1, "q")), "the others stay for others")
+	assert.Equal(t, []string{"3"}, payloads(s.claimNow(1, "q")), "the other tasks are available to other workers")
 	w.send(&queuepb.WorkRequest{Credits: 2})
 	assert.Equal(t, []string{"4", "5"}, payloads(w.take(2)))
 	require.NoError(t, w.CloseSend())
@@ -145,7 +147,7 @@ func TestWorkLeasesForAsLongAsItSays(t *testing.T) {
 	w.send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Queues: []string{"q"}, LeaseMs: 20}, Credits: 2})
 	tasks := w.take(2)
 	assert.Equal(t, tasks[0].GetId(), tasks[1].GetId())
-	assert.EqualValues(t, 2, tasks[1].GetAttempt(), "the lease expired and the task came back")
+	assert.EqualValues(t, 2, tasks[1].GetAttempt(), "the lease expired and the task was delivered again")
 	require.NoError(t, w.CloseSend())
 	require.NoError(t, w.end())
 }
@@ -192,7 +194,7 @@ func TestWorkSettlesEachItemAlone(t *testing.T) {
 	assert.Greater(t, s.look(tasks[3].GetId()).GetLeaseExpiresAtMs(), tasks[3].GetLeaseExpiresAtMs()+3600_000)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, s.look(tasks[4].GetId()).GetState(), "refused, so still leased")
 
-	// A frame of which nothing can be decided is answered too.
+	// A frame without a valid settlement is answered too.
 	w.send(&queuepb.WorkRequest{Frame: 78, Settlements: []*queuepb.Settlement{{Id: "?"}}})
 	assert.EqualValues(t, 78, w.answer().GetFrame())
 	require.NoError(t, w.CloseSend())
@@ -246,10 +248,12 @@ func TestABadFrameEndsTheWorkStream(t *testing.T) {
 	require.NoError(t, w.end(), "a stream without a frame")
 }
 
-// TestAStreamThatDoesNotReadIsBounded grants credits and reads nothing: what the server holds for it stays
-// bounded, since what was pushed and not sent counts.
+// TestAStreamThatDoesNotReadIsBounded grants credits and reads nothing: the server's memory for the
+// stream stays bounded, since pushed but unsent tasks count.
 func TestAStreamThatDoesNotReadIsBounded(t *testing.T) {
-	const rounds = 80 // of 1,000: above the limit, with the few thousand tasks that go out before the flow control stops them
+	// Of 1,000: exceeds the limit plus the few thousand tasks that are sent before flow control
+	// stops them.
+	const rounds = 80
 	s := serve(t, nil)
 	w := s.work(0, "q")
 	tasks := make([]*queuepb.NewTask, 1_000)
@@ -274,8 +278,8 @@ func TestHalfCloseAnswersWhatWasSent(t *testing.T) {
 	assert.EqualValues(t, 3, w.answers[0].GetFrame())
 }
 
-// TestHalfCloseDeliversWhatWasGranted ends streams while tasks are on their way to them: what is leased is
-// delivered, so that nobody has to wait for a lease that nobody knows of.
+// TestHalfCloseDeliversWhatWasGranted ends streams while tasks are being leased to them. Leased
+// tasks must be delivered, so that none waits for an unknown lease to expire.
 func TestHalfCloseDeliversWhatWasGranted(t *testing.T) {
 	const n = 500
 	s := serve(t, nil)
@@ -286,15 +290,15 @@ func TestHalfCloseDeliversWhatWasGranted(t *testing.T) {
 		require.NoError(t, w.end())
 		require.Len(t, s.claimNow(1_000, "q"), n-len(w.tasks))
 		s.enqueue(newTasks("q", 1)...)
-		require.Len(t, s.claimNow(1, "q"), 1, "nothing is pushed to an ended stream")
+		require.Len(t, s.claimNow(1, "q"), 1, "no task is pushed to an ended stream")
 	}
 }
 
-// TestHalfCloseDeliversWhatFlowControlHeldUp grants more while the client does not read.
+// TestHalfCloseDeliversWhatFlowControlHeldUp grants further credits while the client does not read.
 func TestHalfCloseDeliversWhatFlowControlHeldUp(t *testing.T) {
 	s := serve(t, nil)
 	for range 12 {
-		// gRPC buffers one message whatever its size: the second one waits for the client to read.
+		// gRPC buffers one message of any size: the second one waits for the client to read.
 		large := &queuepb.NewTask{Queue: "q", Payload: make([]byte, 1<<20)}
 		ids := s.enqueue(large, large)
 		w := s.work(2, "q")
@@ -318,7 +322,7 @@ func (s *server) untilLeased(id string) {
 }
 
 func TestCreditsAreUsedUpByWhatIsSent(t *testing.T) {
-	const each, rounds = 1_000, 70 // more together than may be open at once
+	const each, rounds = 1_000, 70 // more in total than may be open at once
 	s := serve(t, nil)
 	w := s.work(0, "q")
 	for range rounds {
@@ -354,7 +358,7 @@ func TestLargeTasksComeInMessagesThatClientsTake(t *testing.T) {
 	for i := range n {
 		s.enqueue(&queuepb.NewTask{Queue: "q", Payload: bytes.Repeat([]byte{byte('0' + i)}, 1<<20)})
 	}
-	// Small tasks of which many failed at length: it is not payloads alone that make a message large.
+	// Small tasks with long failure histories: not only payloads make a message large.
 	for range 1_500 {
 		s.enqueue(&queuepb.NewTask{Queue: "failed"})
 	}
@@ -380,8 +384,8 @@ func TestLargeTasksComeInMessagesThatClientsTake(t *testing.T) {
 	require.NoError(t, w.end())
 }
 
-// TestLargeTasksFlowThroughAStreamWithManyCredits pushes far more bytes than a stream is given before it sends
-// some: each task that was sent must make room for another.
+// TestLargeTasksFlowThroughAStreamWithManyCredits pushes many more bytes than the shards deliver
+// before a report: each sent task must make room for another.
 func TestLargeTasksFlowThroughAStreamWithManyCredits(t *testing.T) {
 	s := serve(t, nil)
 	const n, size = 48, 1 << 20

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// recordingStream records the sizes of the messages that are sent, and link what is counted for each.
+// recordingStream records the sizes of sent messages; link records the accounted bytes.
 type recordingStream struct {
 	grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
 	call.Link
@@ -36,9 +36,10 @@ func (s *recordingStream) SendMsg(m any) error {
 func (s *recordingStream) Answers(bytes int) { s.counted = append(s.counted, bytes) }
 func (s *recordingStream) Holds(bytes int)   { s.held += bytes }
 
-// A connection subtracts each byte that it writes from what its stream said that waits to be written. A message that counts more than it
-// writes would leave a rest each time, and the server would cut a busy connection whose client reads everything. One that counts less
-// would hide tasks that wait for a client who does not read.
+// A connection subtracts the bytes that it writes from the bytes that its streams reported as
+// waiting. If a message counted more bytes than it writes, the remainders would add up until the
+// server cuts a busy connection whose client reads everything. If it counted fewer, tasks waiting
+// for a client that does not read would be hidden.
 func TestAMessageCountsWhatItWrites(t *testing.T) {
 	group, queues := someQueues(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,11 +70,11 @@ func TestAMessageCountsWhatItWrites(t *testing.T) {
 		require.NoError(t, w.sendItems(w.out.take(nil)))
 		require.NotEmpty(t, s.sent)
 		require.Equal(t, s.sent, s.counted)
-		require.Zero(t, s.held, "nothing is held once all is sent")
+		require.Zero(t, s.held, "no bytes are counted once all are sent")
 		require.Zero(t, w.held.Load(), "the end of the stream has nothing to subtract")
 		require.True(t, w.inFlight.close(), "all frames are answered")
 		for _, n := range s.sent {
-			require.Less(t, n, 3*messageBytesMax, "a message exceeds its size by one item at most")
+			require.Less(t, n, 3*messageBytesMax, "a message exceeds its size by at most one item")
 		}
 	})
 }

@@ -24,22 +24,23 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// admin is an admin service that answers with fixed figures and keeps what it was asked.
+// admin is an admin service with fixed answers that records its requests.
 type admin struct {
 	adminpb.UnimplementedAdminServiceServer
 
-	mu      sync.Mutex
-	asked   []string // the requests, with the call's name
-	tokens  []string // the access tokens that they came with
-	ready   bool
-	pages   int // lists have so many pages
-	alone   bool
-	broken  bool // a node does not answer, the clock of one is wrong, and a shard has no leader
-	removed bool // the node that is asked is no member any more
+	mu     sync.Mutex
+	asked  []string // the requests, with the call's name
+	tokens []string // the access tokens that they came with
+	ready  bool
+	pages  int // the number of pages in lists
+	alone  bool
+	// One node does not answer, the clock of another is wrong, and a shard has no leader.
+	broken  bool
+	removed bool // the answering node is no longer a member
 	refuse  error
 }
 
-// serve starts it, and returns a shell whose commands reach it.
+// serve starts the service and returns a shell whose commands reach it.
 func (a *admin) serve(t *testing.T) *shell {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +73,7 @@ func (a *admin) note(ctx context.Context, request any, info *grpc.UnaryServerInf
 	return next(ctx, request)
 }
 
-// take returns what was asked since.
+// take returns and clears the recorded requests.
 func (a *admin) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +82,7 @@ func (a *admin) take() []string {
 	return asked
 }
 
-// next is the page token after a page: pages are numbered.
+// next returns the page token that follows token: pages are numbered.
 func (a *admin) next(token string) string {
 	n := 1
 	_, _ = fmt.Sscan(token, &n)
@@ -143,7 +144,7 @@ func (a *admin) ListTasks(_ context.Context, r *adminpb.ListTasksRequest) (*admi
 	return &adminpb.ListTasksResponse{Tasks: []*queuepb.Task{aTask()}, NextPageToken: a.next(r.GetPageToken())}, nil
 }
 
-// settled refuses the id "gone".
+// settled refuses the id "gone" and accepts all others.
 func settled(ids []string) (results []*queuepb.SettleResult) {
 	for i, id := range ids {
 		r := &queuepb.SettleResult{}
@@ -278,7 +279,7 @@ func (a *admin) TakeSnapshot(context.Context, *adminpb.TakeSnapshotRequest) (*ad
 	return &adminpb.TakeSnapshotResponse{}, nil
 }
 
-// administration is command lines of each kind.
+// administration has command lines of each kind.
 var administration = []string{
 	"status",
 	"backup",
@@ -323,7 +324,8 @@ var administration = []string{
 	"cluster snapshot --shard 0",
 }
 
-// What each command asks the server, and what it prints of the answer, as a table and as JSON.
+// The golden file has the request of each command, and the answer as it prints it: as a table and
+// as JSON.
 func TestAdministrationIsAsWritten(t *testing.T) {
 	a := &admin{ready: true, pages: 1}
 	s := a.serve(t)
@@ -338,7 +340,7 @@ func TestAdministrationIsAsWritten(t *testing.T) {
 		}
 		b.WriteString(table)
 		b.WriteString(s.ok(append(strings.Fields(command), "-o", "json")...) + "\n")
-		assert.Equal(t, asked, a.take(), "the output does not change what is asked")
+		assert.Equal(t, asked, a.take(), "the output format does not change the request")
 	}
 	golden(t, "administration.golden", b.String())
 	slices.Sort(a.tokens)
@@ -352,7 +354,7 @@ func TestListsAreWalkedPageByPage(t *testing.T) {
 	assert.Len(t, a.take(), 3)
 	r := s.run("queues", "list", "--limit", "4")
 	assert.Len(t, strings.Split(strings.TrimSpace(r.out), "\n"), 1+4)
-	assert.Equal(t, "there are more: pass --page-token 3, or a larger --limit\n", r.err)
+	assert.Equal(t, "the list is longer: pass --page-token 3, or a larger --limit\n", r.err)
 	assert.Len(t, a.take(), 2)
 	var out struct {
 		Tasks []any
@@ -367,7 +369,7 @@ func TestListsAreWalkedPageByPage(t *testing.T) {
 	assert.Contains(t, a.take()[0], `"page_size":1000`)
 }
 
-// What can't be undone is asked for on a terminal, and needs --yes elsewhere.
+// Irreversible commands ask for confirmation on a terminal, and need --yes elsewhere.
 func TestWhatCantBeUndoneIsAskedFor(t *testing.T) {
 	a := &admin{pages: 1}
 	s := a.serve(t)
@@ -377,7 +379,7 @@ func TestWhatCantBeUndoneIsAskedFor(t *testing.T) {
 	} {
 		args := strings.Fields(command)
 		s.asks = false
-		s.run(args...).fails(exitUsage, "pass --yes to do it without being asked")
+		s.run(args...).fails(exitUsage, "pass --yes to confirm it")
 		s.asks = true
 		for _, answer := range []string{"", "no\n", "y\n", "yes please\n", strings.Repeat("yes", 100)} {
 			s.in = answer
@@ -405,7 +407,7 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	a.broken, a.removed = false, true
 	s.run("cluster", "status").fails(exitFailed, "queued: node n2, which was asked, is not a member\n")
 	a.removed, a.alone = false, true
-	assert.Equal(t, "the server stands alone: it is not started with --cluster-node\n", s.ok("cluster", "status"))
+	assert.Equal(t, "this is a standalone server, started without --cluster-node\n", s.ok("cluster", "status"))
 	s.run("dead", "redrive", "a", "gone").fails(exitUsage, "queued: gone: no such task")
 	r = s.run("tasks", "cancel", "gone", "--yes", "-o", "json")
 	r.fails(exitUsage)
@@ -422,7 +424,8 @@ func TestRefusalsOfTheServer(t *testing.T) {
 		{status.Error(codes.Unimplemented, "unknown method"), exitUsage, "unimplemented", "is it older than this program"},
 		{status.Error(codes.Internal, "disk"), exitFailed, "internal", "queued: disk"},
 		{status.Error(codes.Unavailable, "the server is stopping"), exitUnreachable, "unreachable", "the server is stopping"},
-		{status.Error(codes.DeadlineExceeded, "too slow"), exitFailed, "deadline_exceeded", "too slow"}, // it did answer
+		// The server did answer.
+		{status.Error(codes.DeadlineExceeded, "too slow"), exitFailed, "deadline_exceeded", "too slow"},
 		{errors.New("plain"), exitFailed, "unknown", "plain"},
 	} {
 		a.mu.Lock()
@@ -438,11 +441,11 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	}
 }
 
-// A server that does not answer is given up after the timeout.
+// A command gives up on a silent server after the timeout.
 func TestAServerThatDoesNotAnswer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close() //nolint:errcheck // the test's own
+	defer l.Close() //nolint:errcheck // ends with the test
 	s := newShell(t, "QUEUED_SERVER="+l.Addr().String(), "QUEUED_ADMIN_SERVER="+l.Addr().String())
 	for _, r := range s.runAll([][]string{{"status", "--timeout", "20ms"}, {"claim", "--queue", "q", "--timeout", "20ms"}}) {
 		r.fails(exitUnreachable, "can't reach the server at "+l.Addr().String())

@@ -18,13 +18,13 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-// app is what a command line runs in.
+// app is the environment of a command line.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
 	env      []string // "NAME=value"
 	asks     bool     // standard input is a terminal: the program may ask for confirmation
-	progress bool     // standard error is a terminal, which shows progress
+	progress bool     // standard error is a terminal, on which progress is shown
 
 	clock         clock
 	progressTimes progressTimes
@@ -32,16 +32,16 @@ type app struct {
 	interrupted context.Context // ends when the command is interrupted
 
 	output  format
-	started bool // the command line was understood: what goes wrong from here on is not its fault
+	started bool // the command line was parsed: later errors are not usage errors
 }
 
-// clock is the time of a command that waits by itself. The zero value is the real one.
+// clock is the time source of commands that wait. The zero value is the system clock.
 type clock struct {
 	now   func() time.Time
 	pause func(ctx context.Context, d time.Duration) error
 }
 
-// Now returns the time.
+// Now returns the current time.
 func (c *clock) Now() time.Time {
 	if c.now != nil {
 		return c.now()
@@ -49,7 +49,7 @@ func (c *clock) Now() time.Time {
 	return time.Now()
 }
 
-// Pause returns after a while, or with the error of ctx when that ends first.
+// Pause returns after d, or earlier with the error of ctx.
 func (c *clock) Pause(ctx context.Context, d time.Duration) error {
 	if c.pause != nil {
 		return c.pause(ctx, d)
@@ -64,7 +64,7 @@ func (c *clock) Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// format is how results and errors are written.
+// format is the output format of results and errors.
 type format string
 
 const (
@@ -72,7 +72,7 @@ const (
 	formatJSON  format = "json"
 )
 
-// execute carries a command line out and returns the exit code.
+// execute runs a command line and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
 	a.interrupted = ctx
 	root := a.root()
@@ -99,7 +99,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	return f.exit
 }
 
-// cancelled reports whether an error is a cancellation, by this process or on the way.
+// cancelled reports whether err is a cancellation, by this process or by the server.
 func cancelled(err error) bool {
 	s := statusOf(err)
 	return errors.Is(err, context.Canceled) || s != nil && s.Code() == codes.Canceled
@@ -129,7 +129,8 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "queued",
 		Short: "A durable task queue server",
-		Long: `queued is a durable, multi-tenant task queue server, alone or as a node of a cluster, and the tool to work with it.
+		Long: `queued is a durable, multi-tenant task queue server, standalone or as a node of a cluster, and its command-line
+client.
 
 Start it with 'queued serve'; it needs no configuration. Then, in another terminal:
 
@@ -137,8 +138,8 @@ Start it with 'queued serve'; it needs no configuration. Then, in another termin
   queued claim --queue mail               prints id, token and payload
   queued complete ID TOKEN
 
-Commands write tables for people, or one JSON document with --output json; errors go to standard
-error, as JSON too then.
+Commands write tables for people, or one JSON document with --output json. Errors go to standard
+error, in the same format.
 
 Exit codes:
 
@@ -181,7 +182,7 @@ Exit codes:
 	return root
 }
 
-// group is a command that only has others under it.
+// group returns a command that only has subcommands.
 func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: noArgs,
@@ -191,7 +192,6 @@ func group(use, short, example string, commands ...*cobra.Command) *cobra.Comman
 	return c
 }
 
-// variable returns an environment variable.
 func (a *app) variable(name string) (string, bool) {
 	for _, v := range slices.Backward(a.env) {
 		if n, text, found := strings.Cut(v, "="); found && n == name {
@@ -201,15 +201,15 @@ func (a *app) variable(name string) (string, bool) {
 	return "", false
 }
 
-// confirm asks before something that can't be undone. Without a terminal to ask on, yes must be given.
+// confirm asks for confirmation of an irreversible change. Without a terminal, yes must be set.
 func (a *app) confirm(what string, yes bool) error {
 	if yes {
 		return nil
 	}
 	if !a.asks {
-		return usageError{fmt.Errorf("this would %s, and can't be undone: pass --yes to do it without being asked", what)}
+		return usageError{fmt.Errorf("this would %s, and can't be undone: pass --yes to confirm it", what)}
 	}
-	a.note("This will %s. It can't be undone. Type yes to go on: ", what)
+	a.note("This will %s. It can't be undone. Type yes to continue: ", what)
 	answer, err := interruptible(a.interrupted, func() (string, error) {
 		return bufio.NewReader(io.LimitReader(a.in, 100)).ReadString('\n')
 	})
@@ -222,7 +222,7 @@ func (a *app) confirm(what string, yes bool) error {
 	return nil
 }
 
-// note writes a line for a person to standard error, and ignores a failed write.
+// note writes a message for people to standard error. It ignores write errors.
 func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.err, format, args...) }
 
 func isTerminal(f *os.File) bool {

@@ -25,7 +25,8 @@ type groupLimits struct {
 	cpuPercent  int // of one core
 }
 
-// controlGroup is a control group of a test: one folder in version 2 of control groups, or one for each controller in version 1.
+// controlGroup is a control group of a test: one folder in version 2 of control groups, one for
+// each controller in version 1.
 type controlGroup struct {
 	*testing.T
 
@@ -33,7 +34,8 @@ type controlGroup struct {
 	v2      bool
 }
 
-// newGroup makes a control group with limits, and skips the test if this process may not.
+// newGroup creates a control group with limits, and skips the test if this process lacks the
+// permission.
 func newGroup(t *testing.T, limits groupLimits) *controlGroup {
 	t.Helper()
 	name := fmt.Sprintf("queued-test-%d-%s", os.Getpid(), strings.ToLower(filepath.Base(t.TempDir())))
@@ -45,17 +47,17 @@ func newGroup(t *testing.T, limits groupLimits) *controlGroup {
 		g.v2 = true
 		if err := g.makeV2(name, limits); err != nil {
 			g.remove()
-			t.Skipf("control groups with limits of memory can't be made here: version 1: %v; version 2: %v", v1, err)
+			t.Skipf("can't create control groups with memory limits here: version 1: %v; version 2: %v", v1, err)
 		}
 	}
 	t.Cleanup(g.remove)
 	return g
 }
 
-// controlGroups is where control groups are mounted.
+// controlGroups is the mount point of control groups.
 const controlGroups = "/sys/fs/cgroup"
 
-// cpuPeriodMicroseconds is the period that a share of the processors refers to.
+// cpuPeriodMicroseconds is the period of a CPU share.
 const cpuPeriodMicroseconds = 100_000
 
 func (g *controlGroup) makeV1(name string, limits groupLimits) error {
@@ -86,7 +88,8 @@ func (g *controlGroup) makeV2(name string, limits groupLimits) error {
 	return nil
 }
 
-// makeIn makes a folder of the group unless it exists, and writes a setting that the kernel has put there.
+// makeIn creates the group's folder if it does not exist, and writes a setting file of the kernel
+// in it.
 func (g *controlGroup) makeIn(folder, setting, value string) error {
 	err := os.Mkdir(folder, 0o755)
 	if err == nil {
@@ -102,7 +105,7 @@ func (g *controlGroup) makeIn(folder, setting, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// command makes a command that enters the group before it becomes the program.
+// command returns a command that enters the group before it executes the program.
 func (g *controlGroup) command(args []string) *exec.Cmd {
 	script := ""
 	for _, folder := range g.folders {
@@ -111,7 +114,7 @@ func (g *controlGroup) command(args []string) *exec.Cmd {
 	return exec.Command("sh", append([]string{"-c", script + `exec "$@"`, "sh"}, args...)...)
 }
 
-// kills is how many processes of the group the kernel has killed because of the limit.
+// kills returns how many processes of the group the kernel has killed because of the limit.
 func (g *controlGroup) kills() int {
 	g.Helper()
 	file := "memory.oom_control"
@@ -127,11 +130,11 @@ func (g *controlGroup) kills() int {
 			return n
 		}
 	}
-	require.Fail(g, "the system does not say how many processes it killed")
+	require.Fail(g, "the system does not report how many processes it killed")
 	return 0
 }
 
-// remove removes the group, once its processes have ended.
+// remove removes the group; its processes must have ended.
 func (g *controlGroup) remove() {
 	for _, folder := range g.folders {
 		if err := os.Remove(folder); err != nil {
@@ -141,24 +144,25 @@ func (g *controlGroup) remove() {
 	g.folders = nil
 }
 
-// TestDefaultMemoryIsAPartOfTheGroups starts a server with the ordinary settings in a group of less memory than the host has.
+// TestDefaultMemoryIsAPartOfTheGroups starts a server with default settings in a group with less
+// memory than the host has.
 func TestDefaultMemoryIsAPartOfTheGroups(t *testing.T) {
 	g := newGroup(t, groupLimits{memoryBytes: 1 << 30})
 	p := startAs(t, g.command, "--data", t.TempDir())
 	assert.Contains(t, p.log.String(), fmt.Sprintf("limit_bytes=%d", (1<<30)/100*25))
 }
 
-// groupSlack is what a group needs beside the memory of a server: the kernel counts sockets' buffers, page tables and files
-// that are not written yet.
+// groupSlack is the memory that a group needs in addition to the server's limit: the kernel counts
+// socket buffers, page tables and dirty files.
 const groupSlack = 24_000_000
 
-// TestAServerInAGroupIsNotKilled attacks servers that the kernel kills when they take more memory than their group has. One of
-// the groups has only a fifth of a core.
+// TestAServerInAGroupIsNotKilled attacks servers that the kernel kills when they exceed the memory
+// of their group. One of the groups has only a fifth of a core.
 func TestAServerInAGroupIsNotKilled(t *testing.T) {
 	longtest.Only(t)
 	for name, c := range map[string]struct {
 		group groupLimits
-		limit int64 // of the server
+		limit int64 // the server's
 		args  []string
 	}{
 		"the default":       {groupLimits{memoryBytes: memory.Least + groupSlack}, memory.Least, nil},

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// waitMax is how long one call of the server waits; longer waits are several calls.
+// waitMax is the longest wait of one call at the server; longer waits take several calls.
 const waitMax = time.Minute
 
 type claimFlags struct {
@@ -29,10 +29,10 @@ func (a *app) claimCommand() *cobra.Command {
 		Use:   "claim --queue QUEUE",
 		Short: "Lease ready tasks, and print their ids, tokens and payloads",
 		Long: `Leases up to --max ready tasks. No other worker gets a task before its lease ends: settle each task with its
-id and token by 'queued complete', 'fail' or 'release', or extend its lease with 'extend'.
+id and token, by 'queued complete', 'fail' or 'release', or extend its lease with 'extend'.
 
-If no task becomes ready within --wait, the command prints nothing and ends with 0; standard error says so, and
-names queues that are paused and a quota that is used up, as paused_queues and quota of --output json do.
+If no task becomes ready within --wait, the command prints nothing and ends with 0. Standard error then names
+paused queues and a used-up quota, which --output json has as paused_queues and quota.
 
 In a table, a payload that is not plain text is quoted; with --output json payloads are in base64.`,
 		Example: `  queued claim --queue mail
@@ -43,20 +43,20 @@ In a table, a payload that is not plain text is quoted; with --output json paylo
 		RunE: func(c *cobra.Command, _ []string) error { return f.claim(c) },
 	}
 	flags := c.Flags()
-	flags.StringArrayVar(&f.queues, "queue", nil, "queue to claim from; may be repeated, as NAME or NAME=WEIGHT with a weight of 1 to 100")
-	numberFlag(flags, &f.most, "max", 1, "how many tasks to claim at most")
-	durationFlag(flags, &f.wait, "wait", "how long to wait for a first task")
-	durationFlag(flags, &f.lease, "lease", "how long the leases hold; each task's own if left out")
+	flags.StringArrayVar(&f.queues, "queue", nil, "queue to claim from, as NAME or NAME=WEIGHT with a weight of 1 to 100; may be repeated")
+	numberFlag(flags, &f.most, "max", 1, "maximum number of tasks to claim")
+	durationFlag(flags, &f.wait, "wait", "how long to wait for the first task")
+	durationFlag(flags, &f.lease, "lease", "how long the leases last; default: each task's own lease duration")
 	needs(c, "queue")
 	f.connection = a.connect(c, false, true)
 	return c
 }
 
-// request is what the flags ask for, but for the wait.
+// request returns the request of the flags, without the wait.
 func (f *claimFlags) request() (*queuepb.ClaimRequest, error) {
 	r := &queuepb.ClaimRequest{Tenant: f.connection.tenant, MaxTasks: f.most, LeaseMs: ms(f.lease)}
 	if f.most == 0 {
-		return nil, usageError{fmt.Errorf("--max is 0: ask for at least one task")}
+		return nil, usageError{fmt.Errorf("--max is 0: expected at least 1")}
 	}
 	weighted := false
 	for _, q := range f.queues {
@@ -65,7 +65,7 @@ func (f *claimFlags) request() (*queuepb.ClaimRequest, error) {
 		if found {
 			var err error
 			if weight, err = strconv.ParseUint(text, 10, 32); err != nil {
-				return nil, usageError{fmt.Errorf("--queue %q: the weight is no whole number: write %s=5", q, name)}
+				return nil, usageError{fmt.Errorf("--queue %q: the weight must be a whole number: write %s=5", q, name)}
 			}
 			weighted = true
 		}
@@ -112,7 +112,7 @@ func (f *claimFlags) claim(c *cobra.Command) error {
 	})
 }
 
-// noTask returns the reasons why an answer has no tasks, or "".
+// noTask returns why an answer has no tasks, or "" if no reason is known.
 func noTask(answer *queuepb.ClaimResponse) string {
 	var why []string
 	if quota := answer.GetQuota(); quota != "" {
@@ -124,7 +124,7 @@ func noTask(answer *queuepb.ClaimResponse) string {
 	return strings.Join(why, "; ")
 }
 
-// paused says that queues are paused, and how to resume them.
+// paused returns a message that names the paused queues and how to resume them.
 func paused(names []string) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("queue %s is paused; 'queued queues resume %s' resumes it", harmless(names[0]), harmless(names[0]))
@@ -132,7 +132,7 @@ func paused(names []string) string {
 	return fmt.Sprintf("the queues %s are paused; 'queued queues resume QUEUE' resumes one", harmless(strings.Join(names, ", ")))
 }
 
-// claimOnce makes one call, which waits no longer than the server allows.
+// claimOnce makes one call; wait must be at most waitMax.
 func (f *claimFlags) claimOnce(ctx context.Context, api queuepb.QueueServiceClient, request *queuepb.ClaimRequest, wait time.Duration) (*queuepb.ClaimResponse, error) {
 	ctx, cancel := f.connection.bounded(ctx, wait)
 	defer cancel()
@@ -140,7 +140,7 @@ func (f *claimFlags) claimOnce(ctx context.Context, api queuepb.QueueServiceClie
 	return api.Claim(ctx, request)
 }
 
-// claimWaiting claims until there is a task, or until the wait is over.
+// claimWaiting claims until there is a task or the wait ends.
 func (f *claimFlags) claimWaiting(ctx context.Context, api queuepb.QueueServiceClient, request *queuepb.ClaimRequest) (answer *queuepb.ClaimResponse, err error) {
 	a := f.connection.app
 	defer a.during(func() string { return "waiting for a task of " + strings.Join(f.queues, ", ") })()
@@ -151,7 +151,8 @@ func (f *claimFlags) claimWaiting(ctx context.Context, api queuepb.QueueServiceC
 	return answer, err
 }
 
-// inWaits carries out calls that wait, each no longer than the server allows, until one is done or the whole wait is over.
+// inWaits splits a long wait into calls of at most waitMax each, until one of them is done or the
+// whole wait has passed.
 func inWaits(clock *clock, whole time.Duration, call func(wait time.Duration) (done bool, err error)) error {
 	end := clock.Now().Add(whole)
 	for wait := min(whole, waitMax); ; {

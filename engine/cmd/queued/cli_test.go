@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares with a file under testdata, or writes it.
+// golden compares got with a file under testdata, or writes the file with -update.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -35,11 +35,11 @@ func golden(t *testing.T, name, got string) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err, "run go test ./cmd/queued -update")
 	if string(want) != got {
-		assert.Fail(t, path+" is not what comes", "%s\nrun go test ./cmd/queued -update, and understand the difference", firstDifference(string(want), got))
+		assert.Fail(t, path+" differs from the output", "%s\nrun go test ./cmd/queued -update, and understand the difference", firstDifference(string(want), got))
 	}
 }
 
-// firstDifference shows a few lines from where two texts part.
+// firstDifference shows the lines around the first difference of two texts.
 func firstDifference(want, got string) string {
 	const shown = 5
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -52,7 +52,7 @@ func firstDifference(want, got string) string {
 		strings.Join(w[from:min(at+shown, len(w))], "\n"), strings.Join(g[from:min(at+shown, len(g))], "\n"))
 }
 
-// shell carries command lines out in this process.
+// shell runs command lines in this process.
 type shell struct {
 	*testing.T
 
@@ -60,11 +60,11 @@ type shell struct {
 	env   []string
 	in    string
 	asks  bool
-	shows bool // progress
+	shows bool // progress on standard error
 	clock clock
 }
 
-// ran is what a command line did.
+// ran is the result of a command line.
 type ran struct {
 	*testing.T
 
@@ -82,7 +82,7 @@ func (s *shell) run(args ...string) ran {
 	return ran{s.T, code, out.String(), err.String()}
 }
 
-// runAll runs commands that mostly wait, all at once.
+// runAll runs commands concurrently; most of them wait.
 func (s *shell) runAll(commands [][]string) []ran {
 	s.Helper()
 	out := make([]ran, len(commands))
@@ -94,7 +94,7 @@ func (s *shell) runAll(commands [][]string) []ran {
 	return out
 }
 
-// passing returns a clock that advances by each pause and never blocks.
+// passing returns a clock that advances with each pause and never blocks.
 func passing() clock {
 	now := time.UnixMilli(someTime)
 	return clock{now: func() time.Time { return now }, pause: func(ctx context.Context, d time.Duration) error {
@@ -103,7 +103,7 @@ func passing() clock {
 	}}
 }
 
-// ok runs a command that must succeed without a word on standard error, and returns its output.
+// ok runs a command that must succeed with nothing on standard error, and returns its output.
 func (s *shell) ok(args ...string) string {
 	s.Helper()
 	r := s.run(args...)
@@ -112,7 +112,7 @@ func (s *shell) ok(args ...string) string {
 	return r.out
 }
 
-// json runs a command that must succeed, with JSON as output, and decodes it into the value.
+// json runs a command that must succeed, with JSON output, and decodes the output into v.
 func (s *shell) json(v any, args ...string) {
 	s.Helper()
 	decodeJSON(s.T, s.ok(append(args, "--output", "json")...), v)
@@ -125,7 +125,7 @@ func decodeJSON(t *testing.T, text string, v any) {
 	assert.False(t, d.More(), "one document: %s", text)
 }
 
-// assertRow looks for a line of a table with these cells.
+// assertRow asserts that a table has a line with these cells.
 func assertRow(t *testing.T, table string, cells ...string) {
 	t.Helper()
 	for i, c := range cells {
@@ -134,7 +134,7 @@ func assertRow(t *testing.T, table string, cells ...string) {
 	assert.Regexp(t, "(?m)^"+strings.Join(cells, " {2,}")+"$", table)
 }
 
-// fails checks a command that failed: its code, and parts of what it said.
+// fails asserts that a command failed with code, and that its error has all parts.
 func (r ran) fails(code int, parts ...string) {
 	r.Helper()
 	assert.Equal(r, code, r.code, "%s%s", r.out, r.err)
@@ -145,7 +145,7 @@ func (r ran) fails(code int, parts ...string) {
 	assert.NotContains(r, r.err, "rpc error")
 }
 
-// failure is the error that a command reported as JSON.
+// failure returns the error that a command reported as JSON.
 func (r ran) failure() (f failure) {
 	r.Helper()
 	var document struct{ Error *failure }
@@ -154,7 +154,7 @@ func (r ran) failure() (f failure) {
 	return f
 }
 
-// serveInProcess starts a server and returns a shell whose commands reach it.
+// serveInProcess starts a server in this process and returns a shell whose commands reach it.
 func serveInProcess(t *testing.T) (*shell, *node.Node) {
 	t.Helper()
 	data := t.TempDir()

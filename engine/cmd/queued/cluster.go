@@ -25,14 +25,14 @@ func (a *app) clusterStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of a cluster's nodes and shards",
-		Long: `Shows the state of a cluster as the node that is asked sees it: a line for each node, and a line for each shard
+		Long: `Shows the state of a cluster as the asked node sees it: a line for each node, and a line for each shard
 with the number of log entries by which each copy is behind its leader. CLOCK is how far the clock of a node
-is ahead of the clock of the node that is asked, and the bound on the error of that. The command ends with 0
+is ahead of the clock of the asked node, and the bound on the error of that. The command ends with 0
 only if the node is a member, each node answers, has disk space and a clock that allows it to lead, and each
 shard has a leader.
 
 The command first waits for up to --wait until the server answers and each shard has a leader, as after the
-start of a cluster. On a terminal it says what it waits for. It then shows the state, whatever that is.`,
+start of a cluster. On a terminal it shows what it waits for. It then shows the state, whatever that is.`,
 		Example: `  queued cluster status
   queued cluster status --wait 0s
   queued cluster status --output json | jq -r '.groups[] | "\(.shard) \(.leader)"'`,
@@ -48,7 +48,7 @@ start of a cluster. On a terminal it says what it waits for. It then shows the s
 		}
 		return errors.Join(ailing(out), a.print(document(out), func(t *table) {
 			if out.GetNode() == "" {
-				t.row("the server stands alone: it is not started with --cluster-node")
+				t.row("this is a standalone server, started without --cluster-node")
 				return
 			}
 			memberTable(t, out)
@@ -59,7 +59,7 @@ start of a cluster. On a terminal it says what it waits for. It then shows the s
 	return c
 }
 
-// ailing says what is not as it should be, nil if all is.
+// ailing returns an error that lists the cluster's problems, or nil if it has none.
 func ailing(s *adminpb.GetClusterResponse) error {
 	var problems []string
 	if asked := s.GetNode(); asked != "" && !slices.ContainsFunc(s.GetMembers(), func(m *adminpb.ClusterMember) bool { return m.GetNode() == asked }) {
@@ -92,7 +92,8 @@ func ailing(s *adminpb.GetClusterResponse) error {
 	return errors.New(strings.Join(problems, "; "))
 }
 
-// silentNode says since when a node does not answer, as far as the node that was asked knows.
+// silentNode returns a message that a node does not answer, and since when if the answering node
+// knows.
 func silentNode(m *adminpb.ClusterMember) string {
 	if m.GetLastAnswerMs() == 0 {
 		return fmt.Sprintf("node %s does not answer", m.GetNode())
@@ -122,7 +123,8 @@ func memberTable(t *table, s *adminpb.GetClusterResponse) {
 	}
 }
 
-// clockSkew formats how far a member's clock is ahead of the clock of the node that answers: "+1.2ms ±150µs".
+// clockSkew formats how far a member's clock is ahead of the answering node's clock: "+1.2ms
+// ±150µs".
 func clockSkew(s *adminpb.GetClusterResponse, m *adminpb.ClusterMember) string {
 	switch {
 	case m.GetNode() == s.GetNode():
@@ -145,7 +147,8 @@ func groupTable(t *table, s *adminpb.GetClusterResponse) {
 	}
 }
 
-// behind says for each member but the leader how many entries its copy of a shard lacks: "n2 0, n3 51, n4 ?".
+// behind returns how many entries the copy of each member but the leader lacks: "n2 0, n3 51, n4
+// ?".
 func behind(s *adminpb.GetClusterResponse, g *adminpb.ClusterGroup) string {
 	last := map[string]uint64{}
 	for _, r := range g.GetReplicas() {
@@ -158,7 +161,8 @@ func behind(s *adminpb.GetClusterResponse, g *adminpb.ClusterGroup) string {
 		}
 		lacks := "?"
 		if n, answered := last[m.GetNode()]; answered {
-			lacks = fmt.Sprint(g.GetLastIndex() - min(n, g.GetLastIndex())) // it may have got more since the leader was asked
+			// The copy may have grown since the leader answered.
+			lacks = fmt.Sprint(g.GetLastIndex() - min(n, g.GetLastIndex()))
 		}
 		all = append(all, m.GetNode()+" "+lacks)
 	}
@@ -170,19 +174,19 @@ func (a *app) clusterAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NODE ADDRESS",
 		Short: "Make a node a member of all shards' groups",
-		Long: `Makes a node a member of all shards' groups; ADDRESS is where the other nodes reach it, its --cluster-listen or
---cluster-advertise. The node catches up by itself; 'queued cluster status' shows how far it is behind. A node
-that is started with --cluster-join does not need this command.`,
+		Long: `Makes a node a member of all shards' groups; ADDRESS is its address for the other nodes: its --cluster-listen or
+--cluster-advertise. The node catches up without further commands; 'queued cluster status' shows how far it is
+behind. A node that is started with --cluster-join does not need this command.`,
 		Example: `  queued cluster add n4 n4.example:7073
   queued cluster add n5 10.0.0.5:7073 --nonvoter`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				return nil
 			}
-			return fmt.Errorf("'%s' takes two arguments, NODE and ADDRESS, and was given %d", c.CommandPath(), len(args))
+			return fmt.Errorf("'%s' takes two arguments, NODE and ADDRESS: got %d", c.CommandPath(), len(args))
 		},
 	}
-	c.Flags().BoolVar(&nonvoter, "nonvoter", false, "it only copies, and has no vote")
+	c.Flags().BoolVar(&nonvoter, "nonvoter", false, "the node replicates without a vote")
 	conn := a.changesCluster(c, clusterTimeout)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
@@ -193,10 +197,11 @@ that is started with --cluster-join does not need this command.`,
 	return c
 }
 
-// clusterTimeout is longer than other calls': each group changes in turn, and one may have to elect a leader first.
+// clusterTimeout is longer than that of other calls: the groups change in turn, and one may have to
+// elect a leader first.
 const clusterTimeout = time.Minute
 
-// changesCluster gives a command the flags of a connection, with the timeout of a change.
+// changesCluster adds the connection flags to a command, with the timeout of a change.
 func (a *app) changesCluster(c *cobra.Command, timeout time.Duration) *connection {
 	conn := a.connect(c, true, false)
 	conn.timeout = timeout
@@ -204,7 +209,7 @@ func (a *app) changesCluster(c *cobra.Command, timeout time.Duration) *connectio
 	return conn
 }
 
-// done prints that a change to a node is done, unless there is an error.
+// done prints the successful change of a node, or returns err.
 func (a *app) done(err error, node, done string) error {
 	if err != nil {
 		return err
@@ -212,7 +217,8 @@ func (a *app) done(err error, node, done string) error {
 	return a.print(members{{"node", node}, {"done", done}}, func(t *table) { t.row(node, done) })
 }
 
-// onMember is a command that does one thing to a member. If ask is not empty, it is asked whether to do it.
+// onMember returns a command that makes one change to a member. If ask is not empty, the command
+// asks for confirmation.
 func (a *app) onMember(c *cobra.Command, ask, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, node string) error) *cobra.Command {
 	var yes bool
 	c.Use += " NODE"
@@ -262,7 +268,7 @@ func (a *app) clusterPromote() *cobra.Command {
 func (a *app) clusterDemote() *cobra.Command {
 	return a.onMember(&cobra.Command{
 		Use:     "demote",
-		Short:   "Take a node's vote; the node continues to copy",
+		Short:   "Remove a node's vote; the node continues to replicate",
 		Example: `  queued cluster demote n3`,
 	}, "", "demoted", func(ctx context.Context, api adminpb.AdminServiceClient, node string) error {
 		_, err := api.DemoteMember(ctx, &adminpb.DemoteMemberRequest{Node: node})
@@ -270,7 +276,7 @@ func (a *app) clusterDemote() *cobra.Command {
 	})
 }
 
-// shardFlag is a shard that may be left out, which means all.
+// shardFlag is an optional shard; the default is all shards.
 type shardFlag struct {
 	command *cobra.Command
 	number  uint32
@@ -279,10 +285,10 @@ type shardFlag struct {
 func (f *shardFlag) define(c *cobra.Command, usage string) {
 	f.command = c
 	numberFlag(c.Flags(), &f.number, "shard", 0, usage)
-	c.Flags().Lookup("shard").DefValue = "" // it is not shard 0
+	c.Flags().Lookup("shard").DefValue = "" // not shard 0
 }
 
-// value is nil for all.
+// value returns nil for all shards.
 func (f *shardFlag) value() *uint32 {
 	if !f.command.Flags().Changed("shard") {
 		return nil
@@ -302,17 +308,17 @@ func (a *app) clusterTransfer() *cobra.Command {
 	var to string
 	c := &cobra.Command{
 		Use:   "transfer",
-		Short: "Hand leadership over to another node",
-		Long: `Hands the leadership of one shard, or of all, over to another node. Without --to the leader chooses any other
-voter. Without --shard and --to, the node that is asked hands over all shards that it leads, as it does before it
+		Short: "Transfer leadership to another node",
+		Long: `Transfers the leadership of one shard, or of all, to another node. Without --to the leader chooses any other
+voter. Without --shard and --to, the asked node transfers all shards that it leads, as it does before it
 is stopped.`,
 		Example: `  queued cluster transfer --shard 0 --to n2
   queued cluster transfer --to n2
   queued cluster transfer --admin-server n1.example:7071`,
 		Args: noArgs,
 	}
-	shard.define(c, "the shard; all if left out")
-	c.Flags().StringVar(&to, "to", "", "the new leader; any other voter if left out")
+	shard.define(c, "the shard; default: all shards")
+	c.Flags().StringVar(&to, "to", "", "the new leader; default: any other voter")
 	conn := a.changesCluster(c, clusterTimeout)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
@@ -327,21 +333,21 @@ is stopped.`,
 	return c
 }
 
-// snapshotTimeout is long: the node flushes and copies what it holds of each shard.
+// snapshotTimeout is long because the node flushes and copies all data of each shard.
 const snapshotTimeout = 10 * time.Minute
 
 func (a *app) clusterSnapshot() *cobra.Command {
 	var shard shardFlag
 	c := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Have a node snapshot its shards and cut their logs",
-		Long: `Has the node that is asked snapshot its own copy of one shard, or of all, and cut the logs. Nodes also do so
+		Short: "Make a node snapshot its shards and truncate their logs",
+		Long: `Makes the asked node snapshot its own copy of one shard, or of all, and truncate the logs. Nodes also do so
 periodically. A snapshot is not a backup: 'queued backup' makes one.`,
 		Example: `  queued cluster snapshot
   queued cluster snapshot --shard 1 --admin-server n2.example:7071`,
 		Args: noArgs,
 	}
-	shard.define(c, "the shard; all if left out")
+	shard.define(c, "the shard; default: all shards")
 	conn := a.changesCluster(c, snapshotTimeout)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {

@@ -14,7 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 )
 
-// lead asks for a shard to be led by a node. The request may fail: the node may be behind, or another fault may come between.
+// lead asks for a node to lead a shard. The request may fail: the node may lag, or another fault
+// may interfere.
 func (c *cluster) lead(shard uint32, node string) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -24,7 +25,7 @@ func (c *cluster) lead(shard uint32, node string) {
 	}
 }
 
-// leadAll asks for all shards to be led by the nodes that are named, all at once.
+// leadAll asks concurrently for nodes to lead the shards: nodes[i] leads shard i.
 func (c *cluster) leadAll(nodes ...string) {
 	c.Helper()
 	var all sync.WaitGroup
@@ -34,11 +35,11 @@ func (c *cluster) leadAll(nodes ...string) {
 	all.Wait()
 }
 
-// TestBatchesOverShardsAnswerEachItem makes unary calls with items of several shards at all nodes, while one node comes to lead all
-// shards, leadership is spread again, and leaders are killed.
+// TestBatchesOverShardsAnswerEachItem makes unary calls with items of several shards at all nodes,
+// while one node takes the lead of all shards, leadership is spread again, and leaders are killed.
 func TestBatchesOverShardsAnswerEachItem(t *testing.T) {
 	t.Parallel()
-	const roundsMax = 12 // of one cluster: what its clients saw is kept in memory
+	const roundsMax = 12 // bound per cluster: the history of its clients stays in memory
 	for rounds := longtest.Count(t, 4, 40); rounds > 0; rounds -= roundsMax {
 		c := newCluster(t, "--durability", "none", "--shards", "3")
 		r := historytest.NewRecorder()

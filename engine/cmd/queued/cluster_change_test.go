@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/historytest"
 )
 
-// ask calls an admin call of one server, whichever that is, until it is carried out.
+// ask makes an admin call at one server after another until it succeeds.
 func (c *cluster) ask(what string, call func(context.Context, adminpb.AdminServiceClient) error) {
 	c.Helper()
 	var err error
@@ -30,7 +30,7 @@ func (c *cluster) ask(what string, call func(context.Context, adminpb.AdminServi
 	require.NoError(c, err, what)
 }
 
-// snapshot has each server that runs put its copies on disk and cut its log.
+// snapshot makes each running server snapshot its shards and truncate its logs.
 func (c *cluster) snapshot() {
 	c.Helper()
 	for _, id := range c.up() {
@@ -41,7 +41,7 @@ func (c *cluster) snapshot() {
 	}
 }
 
-// transfer has a server lead.
+// transfer moves the lead to a server and waits until it leads.
 func (c *cluster) transfer(to string) {
 	c.Helper()
 	require.Eventually(c, func() bool {
@@ -56,10 +56,10 @@ func (c *cluster) transfer(to string) {
 			c.Logf("transfer to %s: %v", to, err)
 		}
 		return false
-	}, patience, 50*time.Millisecond, "%s does not come to lead", to)
+	}, patience, 50*time.Millisecond, "%s does not become the leader", to)
 }
 
-// status is what one server says of the cluster.
+// status returns the cluster as one server sees it.
 func (c *cluster) status(of string) *adminpb.GetClusterResponse {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -70,7 +70,7 @@ func (c *cluster) status(of string) *adminpb.GetClusterResponse {
 	return out
 }
 
-// caughtUp waits until a server has applied what was committed when the wait began.
+// caughtUp waits until a server has applied the entries that were committed when the wait began.
 func (c *cluster) caughtUp(id string) {
 	c.Helper()
 	var committed, applied uint64
@@ -92,11 +92,12 @@ func (c *cluster) caughtUp(id string) {
 	c.Logf("%s applied %d, of %d", id, applied, committed)
 }
 
-// TestARollingRestartFailsNoCall stops and starts one node after the other, the leader as well.
+// TestARollingRestartFailsNoCall restarts one node after another, including the leader.
 func TestARollingRestartFailsNoCall(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "none", "--cluster-election-timeout", patientElections)
-	l := c.load(func(l *historytest.Load) { l.Punctual, l.Lease = true, 10*time.Second }) // a late settlement is refused, and rightly so
+	// Late settlements would be refused rightly.
+	l := c.load(func(l *historytest.Load) { l.Punctual, l.Lease = true, 10*time.Second })
 	for _, id := range clusterNodes {
 		l.goOn(100)
 		c.stop(id)
@@ -111,7 +112,8 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 	assert.EqualValues(t, 6, l.Sessions(), "no session of a client broke")
 }
 
-// TestMembersComeAndGoUnderLoad adds a fourth node, removes one of the first, and kills leaders in between.
+// TestMembersComeAndGoUnderLoad adds a fourth node, removes one of the first three, and kills
+// leaders in between.
 func TestMembersComeAndGoUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "none")
@@ -131,7 +133,7 @@ func TestMembersComeAndGoUnderLoad(t *testing.T) {
 	l.goOn(100)
 	c.kill(removed)
 	l.goOn(100)
-	// Three are left, and one of them may be lost.
+	// Three nodes remain, so that one of them may fail.
 	killed := c.leader()
 	c.kill(killed)
 	c.leader()

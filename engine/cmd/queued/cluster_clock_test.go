@@ -20,7 +20,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// newClocked prepares three servers of the build with planted faults, whose wall clocks are ahead by as much as their files say.
+// newClocked prepares three servers of the build with planted faults. Each reads from a file how
+// far its wall clock is ahead.
 func newClocked(t *testing.T, ahead map[string]string) *cluster {
 	t.Helper()
 	planted, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
@@ -36,14 +37,15 @@ func newClocked(t *testing.T, ahead map[string]string) *cluster {
 
 func (c *cluster) clockFile(id string) string { return filepath.Join(c.dir, id+".clock") }
 
-// setClock sets the wall clock of a server: an offset, and maybe a drift in parts per million.
+// setClock sets how far a server's wall clock is ahead, optionally with a drift in parts per
+// million.
 func (c *cluster) setClock(id, ahead string) {
 	c.Helper()
 	require.NoError(c, os.WriteFile(c.clockFile(id)+".new", []byte(ahead), 0o600))
 	require.NoError(c, os.Rename(c.clockFile(id)+".new", c.clockFile(id)))
 }
 
-// readyz returns what a server says of itself.
+// readyz returns a server's readiness report.
 func (c *cluster) readyz(id string) string {
 	c.Helper()
 	defer http.DefaultClient.CloseIdleConnections()
@@ -51,17 +53,18 @@ func (c *cluster) readyz(id string) string {
 	if err != nil {
 		return err.Error()
 	}
-	defer answer.Body.Close() //nolint:errcheck // it was read
+	defer answer.Body.Close() //nolint:errcheck // the body was read
 	body, err := io.ReadAll(answer.Body)
 	require.NoError(c, err)
 	return string(body)
 }
 
-// leaseAccount is the account of the leases of one task, by this process's monotonic clock. Nobody settles it.
+// leaseAccount records the leases of one task by this process's monotonic clock. The task is never
+// settled.
 type leaseAccount struct {
 	c     *cluster
 	lease time.Duration
-	asked time.Time // the latest lease was not granted before
+	asked time.Time // the latest lease was granted after this time
 	count int
 }
 
@@ -77,8 +80,8 @@ func (c *cluster) newAccount(lease time.Duration) *leaseAccount {
 	return &leaseAccount{c: c, lease: lease}
 }
 
-// next claims the task at each server that runs until one leases it. A lease that begins before the one before has lasted is an
-// error: a server's clock passes at most 2 % more than the time that passes.
+// next claims the task at each running server until one leases it. It fails the test if the lease
+// begins before the previous one has lasted its full time: a server's clock runs at most 2 % fast.
 func (l *leaseAccount) next() {
 	l.c.Helper()
 	require.Eventually(l.c, func() bool {
@@ -102,14 +105,14 @@ func (l *leaseAccount) try(id string) bool {
 		return false
 	}
 	if l.count++; l.count > 1 {
-		assert.GreaterOrEqual(l.c, got.Sub(l.asked), l.lease-l.lease/51-2*time.Millisecond, "lease %d began before the one before had ended", l.count)
+		assert.GreaterOrEqual(l.c, got.Sub(l.asked), l.lease-l.lease/51-2*time.Millisecond, "lease %d began before the previous lease had ended", l.count)
 	}
 	l.asked = asked
 	return true
 }
 
-// Real servers with clocks that are wrong at the start, are stepped while they run, and drift: their leases never overlap, and
-// they say what is wrong.
+// Servers start with wrong clocks, their clocks are stepped while they run, and they drift. Their
+// leases must not overlap, and they must report the wrong clocks.
 func TestLeasesDoNotOverlapWhateverTheClocks(t *testing.T) {
 	longtest.Only(t)
 	c := newClocked(t, map[string]string{"n1": "-400ms 500", "n2": "0s -200", "n3": "10s"})
@@ -130,12 +133,12 @@ func TestLeasesDoNotOverlapWhateverTheClocks(t *testing.T) {
 				}
 			}
 			return false
-		}, patience, 20*time.Millisecond, "the status of %s does not say that the clock of %s is wrong", leader, id)
+		}, patience, 20*time.Millisecond, "the status of %s does not report that the clock of %s is wrong", leader, id)
 		assert.Contains(t, c.readyz(id), why)
 	}
 	wrong("n3", "its clock is")
 
-	// The node with the wrong clock is asked to take over, and then is one of two.
+	// The node with the wrong clock is asked to take over, and then is one of two remaining nodes.
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_, err := c.adminOf(leader).TransferLeadership(ctx, &adminpb.TransferLeadershipRequest{Node: "n3"})
@@ -154,14 +157,14 @@ func TestLeasesDoNotOverlapWhateverTheClocks(t *testing.T) {
 	c.start(leader)
 	l.next()
 
-	// A restart takes the wall clock: here it is set almost right.
+	// A restart adopts the wall clock, which here is almost right.
 	c.setClock("n3", "400ms")
 	c.stop("n3")
 	c.start("n3")
 	c.transfer("n3")
 	l.next()
 
-	// A leader's clock is stepped, and by the time that it is beyond the bound another one leads.
+	// When a leader's clock is stepped beyond the bound, another node takes the lead.
 	c.setClock("n3", "1h 5000")
 	leader = c.leader("n1", "n2")
 	l.next()
@@ -177,7 +180,7 @@ func containsAll(text string, parts ...string) bool {
 	return true
 }
 
-// queued doctor finds that the clock of a server is not the host's.
+// 'queued doctor' reports that a server's clock differs from the host's clock.
 func TestDoctorFindsAServerWhoseClockIsWrong(t *testing.T) {
 	longtest.Only(t)
 	c := newClocked(t, map[string]string{"n1": "0s", "n2": "0s", "n3": "10s"})

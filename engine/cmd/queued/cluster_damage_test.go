@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDamagedNodeIsNamedAndReplaced flips a bit in the Raft log of a node that was killed: the node does not start, says which
-// file it is and what to do, and is replaced as it says: with an empty data folder.
+// TestDamagedNodeIsNamedAndReplaced flips a bit in the Raft log of a killed node. The node must not
+// start, and must name the file and the remedy. The test then applies the remedy: the node joins
+// with an empty data folder.
 func TestDamagedNodeIsNamedAndReplaced(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "sync")

@@ -17,14 +17,14 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// aMoment waits for a short random time: when a fault comes is the point of these tests.
+// aMoment waits for a short random time: these tests need faults at random times.
 func aMoment() { <-time.After(time.Duration(rand.IntN(100)) * time.Millisecond) }
 
-// TestKilledLeadersLoseNothing kills one leader after the other under load. The killed one comes back each time: what it
-// had and the others had not must not matter.
+// TestKilledLeadersLoseNothing kills one leader after another under load. Each restarts, possibly
+// with entries that the others lack; these must have no effect.
 func TestKilledLeadersLoseNothing(t *testing.T) {
 	t.Parallel()
-	const killsMax = 10 // of one cluster: what its clients saw is kept in memory
+	const killsMax = 10 // bound per cluster: the history of its clients stays in memory
 	for _, shards := range []string{"1", "3"} {
 		for kills := longtest.Count(t, 1, 150); kills > 0; kills -= killsMax {
 			t.Run(shards+" shards", func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestKilledLeadersLoseNothing(t *testing.T) {
 	}
 }
 
-// TestAllNodesKilledAtOnceLoseNothing does so under sync, which promises that also of a loss of power, and under none, where
-// what was acknowledged had reached the operating systems.
+// TestAllNodesKilledAtOnceLoseNothing kills all nodes at once: with sync, whose guarantee covers
+// this and a power loss, and with none, where acknowledged data had reached the operating systems.
 func TestAllNodesKilledAtOnceLoseNothing(t *testing.T) {
 	t.Parallel()
 	for _, durability := range []string{"sync", "none"} {
@@ -66,8 +66,8 @@ func TestAllNodesKilledAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
-// TestANodeKilledAgainAndAgainCatchesUp kills a follower while it catches up, also while it takes a snapshot over, and then
-// has it lead.
+// TestANodeKilledAgainAndAgainCatchesUp kills a follower while it catches up, also while it
+// installs a snapshot, and then makes it the leader.
 func TestANodeKilledAgainAndAgainCatchesUp(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "none")
@@ -86,7 +86,7 @@ func TestANodeKilledAgainAndAgainCatchesUp(t *testing.T) {
 	l.end()
 }
 
-// TestAWipedNodeComesBack takes everything from a node.
+// TestAWipedNodeComesBack removes a node's whole data folder.
 func TestAWipedNodeComesBack(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "sync")
@@ -99,7 +99,7 @@ func TestAWipedNodeComesBack(t *testing.T) {
 	c.snapshot()
 	c.start(wiped)
 	c.caughtUp(wiped)
-	// All that it has came from the others. It leads, and another one is lost.
+	// The node has only data from the others. It takes the lead, and another node is lost.
 	c.transfer(wiped)
 	l.goOn(100)
 	c.kill(c.others(wiped)[0])
@@ -107,7 +107,7 @@ func TestAWipedNodeComesBack(t *testing.T) {
 	l.end()
 }
 
-// TestWhatWasPendingComesAfterAFailover has tasks of every state wait for a new leader.
+// TestWhatWasPendingComesAfterAFailover enqueues tasks of every state and then changes the leader.
 func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -139,7 +139,8 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 
 	now := c.caller(r, 2, c.leader(), "q")
 	now.Lease = time.Minute
-	// All but the leased and the completed ones are there, and nothing else, until the short lease has ended.
+	// The new leader delivers all tasks except the leased and the completed one. The task with the
+	// short lease comes once that lease has ended.
 	for got := 0; got < tasks-2; {
 		task, outcome := now.Claim(ctx)
 		require.Equal(t, historytest.OK, outcome)
@@ -147,10 +148,10 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 			continue
 		}
 		got++
-		assert.NotEqual(t, held.GetId(), task.GetId(), "a lease that the old leader granted holds at the new one")
+		assert.NotEqual(t, held.GetId(), task.GetId(), "the new leader handed out a task that the old leader had leased")
 		if task.GetId() == short.GetId() {
 			assert.Greater(t, task.GetToken(), short.GetToken())
-			assert.Equal(t, historytest.Stale, now.Settle(ctx, short, historytest.Complete), "the old lease is over")
+			assert.Equal(t, historytest.Stale, now.Settle(ctx, short, historytest.Complete), "the old lease has expired")
 		}
 		require.Equal(t, historytest.OK, now.Settle(ctx, task, historytest.Complete))
 	}
@@ -160,11 +161,12 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 	task, outcome := now.Claim(ctx)
 	require.Equal(t, historytest.OK, outcome)
 	assert.Nil(t, task)
-	assert.Equal(t, historytest.OK, now.Settle(ctx, held, historytest.Complete), "it is settled at the new leader")
+	assert.Equal(t, historytest.OK, now.Settle(ctx, held, historytest.Complete), "the new leader accepts the settlement")
 	assert.Empty(t, historytest.Check(r.Ops(), historytest.Rules{SkewMs: slackMs}))
 }
 
-// TestAPausedLeaderIsFenced stops a leader for longer than its leases, and lets it go on with what it believes.
+// TestAPausedLeaderIsFenced stops a leader process for longer than its leases last, and resumes it
+// with its stale view.
 func TestAPausedLeaderIsFenced(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -191,7 +193,8 @@ func TestAPausedLeaderIsFenced(t *testing.T) {
 	}, patience, 20*time.Millisecond, "the lease does not end")
 	l.goOn(50)
 	require.Equal(t, historytest.OK, next.Settle(ctx, again, historytest.Complete))
-	// What is sent to it while it is stopped is the first that it sees when it goes on.
+	// A request that is sent while the process is stopped is the first that it sees when it
+	// resumes.
 	settled := make(chan historytest.Outcome, 1)
 	go func() { settled <- late.Settle(ctx, leased, historytest.Complete) }()
 	var reading sync.WaitGroup
@@ -206,12 +209,12 @@ func TestAPausedLeaderIsFenced(t *testing.T) {
 	}
 	aMoment()
 	c.signal(paused, syscall.SIGCONT)
-	assert.NotEqual(t, historytest.OK, <-settled, "a lease that is over settles nothing")
+	assert.NotEqual(t, historytest.OK, <-settled, "an expired lease settles nothing")
 	reading.Wait()
 	assert.Equal(t, historytest.Stale, late.Settle(ctx, leased, historytest.Complete), "later neither")
 	state, outcome := late.Read(ctx, leased.GetId(), "task")
 	require.Equal(t, historytest.OK, outcome)
-	assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "what is completed is gone, whomever one asks")
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "no node returns a completed task")
 	assert.Empty(t, historytest.Check(r.Ops(), historytest.Rules{SkewMs: slackMs}))
 	assert.NotEqual(t, historytest.NotLinearizable, historytest.CheckQueue(r.Ops(), slackMs, checkMost))
 	l.goOn(50)

@@ -29,15 +29,16 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// cluster is three servers, each a process with a folder of its own. Each reaches each other over a link that the test
-// can hold, and clients reach each over a link as well, whose address stays when the server starts again.
+// cluster is three server processes with separate data folders. Each pair of servers is connected
+// by a link that the test can block. Clients also reach each server over a link, whose address
+// survives a restart of the server.
 type cluster struct {
 	*testing.T
 
 	net    *netproxy.Mesh
-	dir    string // of all that the servers keep
+	dir    string // parent of the servers' folders
 	args   []string
-	binary string // the program; "" for the ordinary one
+	binary string // the program; "" for the regular build
 	nodes  map[string]*server
 	conns  []*grpc.ClientConn
 }
@@ -46,29 +47,31 @@ type cluster struct {
 type server struct {
 	id, data string
 	certs    string // folder of the node's certificate
-	*process        // nil while it is down
+	*process        // nil while the server is down
 
-	args []string // further ones
-	env  []string // further variables
+	args []string // additional arguments
+	env  []string // additional variables
 
-	api   queuepb.QueueServiceClient // over the clients' link to this server alone
+	api   queuepb.QueueServiceClient // over the clients' link to this server only
 	admin *grpc.ClientConn           // to this process
 }
 
 var clusterNodes = []string{"n1", "n2", "n3"}
 
-// checkMost bounds the search for an order that explains a history. A search that takes longer decides nothing.
+// checkMost bounds the linearizability check of a history. A check that takes longer is
+// inconclusive.
 const checkMost = 30 * time.Second
 
-// patientElections is the election timeout of a cluster whose calls must all succeed: on an overloaded host, heartbeats
-// are late for longer than the default, and an election that no fault asked for fails calls. It also bounds a transfer
-// of leadership. An election after a kill does not wait for it.
+// patientElections is the election timeout of a cluster whose calls must all succeed. On an
+// overloaded host, heartbeats are late for longer than the default timeout, and the resulting
+// election would fail calls. It also bounds a transfer of leadership. An election after a kill does
+// not wait for it.
 const patientElections = "3s"
 
-// slackMs is how far the clocks of processes on one host may seem to differ.
+// slackMs bounds the apparent difference between the clocks of processes on one host.
 const slackMs = 20
 
-// newCluster starts three servers, and waits until one leads.
+// newCluster starts three servers and waits for a leader.
 func newCluster(t *testing.T, args ...string) *cluster {
 	t.Helper()
 	c := prepareCluster(t, args...)
@@ -77,7 +80,7 @@ func newCluster(t *testing.T, args ...string) *cluster {
 	return c
 }
 
-// prepareCluster is newCluster without the start.
+// prepareCluster is newCluster without starting the servers.
 func prepareCluster(t *testing.T, args ...string) *cluster {
 	t.Helper()
 	c := &cluster{T: t, dir: t.TempDir(), net: netproxy.New(), nodes: map[string]*server{}, args: append([]string{"--auth", "off"}, args...)}
@@ -101,7 +104,7 @@ func prepareCluster(t *testing.T, args ...string) *cluster {
 	return c
 }
 
-// add makes a server known that is not started.
+// add registers a server without starting it.
 func (c *cluster) add(id string, args ...string) {
 	c.Helper()
 	m := &server{id: id, data: filepath.Join(c.dir, id), certs: certstest.Dir(c.T, id), args: args}
@@ -122,7 +125,7 @@ func (c *cluster) address(from, to string) string {
 
 func (c *cluster) known() []string { return slices.Sorted(maps.Keys(c.nodes)) }
 
-// up returns the servers that run.
+// up returns the running servers.
 func (c *cluster) up() (ids []string) {
 	for _, id := range c.known() {
 		if c.nodes[id].process != nil {
@@ -132,12 +135,12 @@ func (c *cluster) up() (ids []string) {
 	return ids
 }
 
-// others returns the servers that run, but one.
+// others returns the running servers except one.
 func (c *cluster) others(than string) []string {
 	return slices.DeleteFunc(c.up(), func(id string) bool { return id == than })
 }
 
-// start starts servers that are down, all at once.
+// start starts stopped servers concurrently.
 func (c *cluster) start(ids ...string) {
 	c.Helper()
 	for _, id := range ids {
@@ -174,7 +177,7 @@ func (c *cluster) start(ids ...string) {
 	}
 }
 
-// gone notes that a server's process has ended.
+// gone records that a server's process has ended.
 func (c *cluster) gone(id string) {
 	m := c.nodes[id]
 	m.process = nil
@@ -186,7 +189,7 @@ func (c *cluster) gone(id string) {
 	c.net.Listens("api."+id, "")
 }
 
-// kill ends servers as a crash would, all at once.
+// kill crashes servers simultaneously.
 func (c *cluster) kill(ids ...string) {
 	c.Helper()
 	for _, id := range ids {
@@ -198,7 +201,7 @@ func (c *cluster) kill(ids ...string) {
 	}
 }
 
-// stop asks a server to stop in order, and waits until it has.
+// stop shuts a server down in order.
 func (c *cluster) stop(id string) {
 	c.Helper()
 	m := c.nodes[id]
@@ -207,7 +210,7 @@ func (c *cluster) stop(id string) {
 	c.gone(id)
 }
 
-// down kills what still runs.
+// down kills the servers that still run.
 func (c *cluster) down() {
 	c.net.Heal()
 	for _, id := range c.up() {
@@ -217,20 +220,19 @@ func (c *cluster) down() {
 	}
 }
 
-// signal sends a server a signal.
 func (c *cluster) signal(id string, s syscall.Signal) {
 	c.Helper()
 	require.NoError(c, c.nodes[id].command.Process.Signal(s))
 }
 
-// wipe removes the folder of a server that is down.
+// wipe removes the data folder of a stopped server.
 func (c *cluster) wipe(id string) {
 	c.Helper()
 	require.Nil(c, c.nodes[id].process)
 	require.NoError(c, os.RemoveAll(c.nodes[id].data))
 }
 
-// routes asks one server who leads each shard; nil when it does not answer.
+// routes asks one server for the leaders of the shards; nil if it does not answer.
 func (c *cluster) routes(id string) []*queuepb.Route {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -241,7 +243,8 @@ func (c *cluster) routes(id string) []*queuepb.Route {
 	return out.GetRoutes()
 }
 
-// leader waits until one of some servers, or of all that run, leads shard 0, and returns its id.
+// leader waits until one of the given servers, by default of all running ones, leads shard 0, and
+// returns its id.
 func (c *cluster) leader(of ...string) (leads string) {
 	c.Helper()
 	if len(of) == 0 {
@@ -265,13 +268,12 @@ func (c *cluster) follower() string {
 	return c.others(c.leader())[0]
 }
 
-// adminOf calls one server's admin service.
 func (c *cluster) adminOf(id string) adminpb.AdminServiceClient {
 	c.Helper()
 	return adminpb.NewAdminServiceClient(c.nodes[id].admin)
 }
 
-// stored asks a server how many tasks the cluster holds; -1 when it does not answer.
+// stored asks a server how many tasks the cluster has; -1 if it does not answer.
 func (c *cluster) stored(id string) int {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -300,15 +302,15 @@ func (c *cluster) dial() *client.Client {
 	return out
 }
 
-// caller is a client of one server alone.
+// caller returns a client of one server only.
 func (c *cluster) caller(r *historytest.Recorder, number int, node, queue string) *historytest.Caller {
 	return &historytest.Caller{Recorder: r, API: c.nodes[node].api, Client: number, Queue: queue, Lease: clusterLease, Timeout: 5 * time.Second}
 }
 
-// clusterLease is short: what was leased by whoever is gone must come back within the test.
+// clusterLease is short, so that tasks leased by lost workers return within the test.
 const clusterLease = 2 * time.Second
 
-// load is clients at work.
+// load is a set of running clients.
 type load struct {
 	*historytest.Load
 	c       *cluster
@@ -317,7 +319,7 @@ type load struct {
 	cancel  context.CancelFunc
 }
 
-// load starts producers, half of which give each task a key, and workers.
+// load starts producers, half of which use idempotency keys, and workers.
 func (c *cluster) load(change ...func(*historytest.Load)) *load {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
@@ -340,7 +342,7 @@ func (c *cluster) load(change ...func(*historytest.Load)) *load {
 	return l
 }
 
-// goOn waits until so many more tasks are completed.
+// goOn waits until more further tasks are completed.
 func (l *load) goOn(more int) {
 	l.c.Helper()
 	before := l.Recorder.Count(historytest.Complete, historytest.OK)
@@ -349,10 +351,11 @@ func (l *load) goOn(more int) {
 	}
 	ops := l.Recorder.Ops()
 	l.c.Logf("the last calls:\n%v\nin all: %s", ops[max(0, len(ops)-20):], counts(ops))
-	require.Fail(l.c, "the load does not go on", "%d were completed before, and not %d more", before, more)
+	require.Fail(l.c, "the load does not continue", "%d were completed before, and not %d more", before, more)
 }
 
-// end stops the clients, completes what is left, and holds what they saw against what is promised.
+// end stops the clients, completes the remaining tasks, and checks the history against the
+// guarantees.
 func (l *load) end() []historytest.Op {
 	l.c.Helper()
 	close(l.stop)
@@ -360,7 +363,7 @@ func (l *load) end() []historytest.Op {
 	return l.c.drain(l.Recorder, l.Queues...)
 }
 
-// drain completes all that is left, and holds what clients saw against what is promised.
+// drain completes all remaining tasks and checks the history against the guarantees.
 func (c *cluster) drain(r *historytest.Recorder, queues ...string) []historytest.Op {
 	c.Helper()
 	leader := c.leader()
@@ -374,11 +377,11 @@ func (c *cluster) drain(r *historytest.Recorder, queues ...string) []historytest
 	assert.Eventually(c, func() bool {
 		left = c.stored(leader)
 		return left == 0
-	}, 2*patience, 20*time.Millisecond, "what is left is not delivered")
+	}, 2*patience, 20*time.Millisecond, "remaining tasks are not delivered")
 	close(done)
 	running.Wait()
 	if left != 0 {
-		c.Logf("%d tasks are left", left)
+		c.Logf("%d tasks remain", left)
 	}
 	ops := r.Ops()
 	for _, problem := range historytest.Check(ops, historytest.Rules{SkewMs: slackMs}) {
@@ -388,7 +391,7 @@ func (c *cluster) drain(r *historytest.Recorder, queues ...string) []historytest
 	return ops
 }
 
-// counts says how many operations had which outcome.
+// counts summarizes the number of operations by outcome.
 func counts(ops []historytest.Op) string {
 	n := map[string]int{}
 	for _, o := range ops {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// logged returns the lines of a server's log after a place in it.
+// logged returns the lines of a server's log from an offset on.
 func (c *cluster) logged(id string, after int) (lines []string) {
 	for line := range strings.Lines(c.nodes[id].log.String()[after:]) {
 		lines = append(lines, strings.TrimSpace(line))
@@ -17,7 +17,7 @@ func (c *cluster) logged(id string, after int) (lines []string) {
 	return lines
 }
 
-// with returns the lines that have all parts.
+// with returns the lines that contain all parts.
 func with(lines []string, parts ...string) (found []string) {
 	for _, line := range lines {
 		has := true
@@ -31,8 +31,8 @@ func with(lines []string, parts ...string) (found []string) {
 	return found
 }
 
-// A node that goes is one line in the logs of the others, and one when it is back; a new leader is one line in each. Raft repeats its
-// failures meanwhile, and none of that is in the log.
+// When a node goes down, each other node logs one line, and one more when it is back; each node
+// logs a new leader once. Raft's repeated failures in between are not logged.
 func TestLogsOfANodeThatGoesAndComesBack(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--shards", "2")
@@ -51,7 +51,7 @@ func TestLogsOfANodeThatGoesAndComesBack(t *testing.T) {
 				return len(with(c.logged(id, after), `level=WARN msg="a node does not answer" peer=`+gone)) == 1
 			}, patience, 10*time.Millisecond, id)
 		}
-		<-time.After(2 * time.Second) // in which Raft fails dozens of times
+		<-time.After(2 * time.Second) // Raft fails dozens of times in this interval
 		c.leader()
 		c.start(gone)
 		for id, after := range at {

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/netproxy"
 )
 
-// mixtureSeed returns the seed that the faults are drawn from: PRONY_MIXTURE_SEED, or a new one.
+// mixtureSeed returns the seed of the faults: PRONY_MIXTURE_SEED, or a random one.
 func mixtureSeed(t *testing.T) uint64 {
 	t.Helper()
 	text := os.Getenv("PRONY_MIXTURE_SEED")
@@ -30,14 +30,15 @@ func mixtureSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// mixedFault is a fault of one node that a mixture can have.
+// mixedFault is a fault of one node that a mixture may contain.
 type mixedFault struct {
 	name  string
 	begin func(c *cluster, node string)
 	end   func(c *cluster, node string)
 }
 
-// mixedFaults are the faults that a mixture is drawn from. A fault may begin while another one holds at another node.
+// mixedFaults are the faults from which mixtures are drawn. A fault may begin while another one is
+// active at another node.
 var mixedFaults = []mixedFault{
 	{"kill", func(c *cluster, node string) { c.kill(node) }, func(c *cluster, node string) { c.start(node) }},
 	{
@@ -61,7 +62,7 @@ var mixedFaults = []mixedFault{
 	}, openLinks},
 }
 
-// openLinks opens all links of a node, in both directions.
+// openLinks opens all links of a node in both directions.
 func openLinks(c *cluster, node string) {
 	for _, other := range clusterNodes {
 		if other != node {
@@ -96,10 +97,11 @@ func (c *cluster) allLed() {
 	}, patience, 20*time.Millisecond, "shards without a leader: %v", missing)
 }
 
-// TestRandomMixturesOfFaultsLoseNothing draws faults of one or two nodes at once from a seed, and holds what clients saw
-// against what is promised. The seed fixes the faults, their nodes and their lengths, not the moments of the processes.
+// TestRandomMixturesOfFaultsLoseNothing draws faults of one or two nodes at a time from a seed, and
+// checks the clients' history against the guarantees. The seed determines the faults, their nodes
+// and their lengths, but not the scheduling of the processes.
 func TestRandomMixturesOfFaultsLoseNothing(t *testing.T) {
-	const roundsMax = 5 // of one cluster: what its clients saw is kept in memory
+	const roundsMax = 5 // bound per cluster: the history of its clients stays in memory
 	longtest.Only(t)
 	seed, rounds := mixtureSeed(t), longtest.Count(t, 1, 200)
 	t.Logf("PRONY_MIXTURE_SEED=%d, %d mixtures", seed, rounds)
@@ -130,8 +132,8 @@ func TestRandomMixturesOfFaultsLoseNothing(t *testing.T) {
 	t.Logf("in all: %s", strings.Join(counts, ", "))
 }
 
-// mixture has one or two nodes suffer a fault each, for overlapping random times, and returns the faults' names. With one
-// node at fault the load must go on meanwhile.
+// mixture makes one or two nodes each suffer a fault, for overlapping random times, and returns the
+// faults' names. With one faulty node, the load must continue during the fault.
 func (c *cluster) mixture(l *load, random *rand.Rand) (names []string) {
 	c.Helper()
 	nodes := random.Perm(len(clusterNodes))[:1+random.IntN(2)]
@@ -140,7 +142,8 @@ func (c *cluster) mixture(l *load, random *rand.Rand) (names []string) {
 		node, fault := clusterNodes[n], mixedFaults[random.IntN(len(mixedFaults))]
 		names = append(names, fault.name)
 		c.Logf("%s of %s", fault.name, node)
-		<-time.After(time.Duration(random.IntN(100)) * time.Millisecond) // the moment is the point
+		// A random moment is intended.
+		<-time.After(time.Duration(random.IntN(100)) * time.Millisecond)
 		fault.begin(c, node)
 		ends = append(ends, func() { fault.end(c, node) })
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What the commands say of nodes that are not there, word for word: of one that is to be added, and, as text and as JSON, when two of three are
-// gone.
+// The golden file has the exact output of commands about missing nodes: adding a node that does not
+// run, and, as text and as JSON, the state with two of three nodes down.
 func TestCommandsWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -25,12 +25,13 @@ func TestCommandsWithoutAMajority(t *testing.T) {
 			assert.NotContains(t, r.err, "shard -1")
 		}
 	}
-	say([]string{"cluster", "add", "n9", "127.0.0.1:1"}) // a port that nobody can be asked to listen on
+	// A reserved port without a server.
+	say([]string{"cluster", "add", "n9", "127.0.0.1:1"})
 	var seen clusterSeen
 	s.json(&seen, "cluster", "status")
 	assert.Len(t, seen.Members, 3, "nothing was added")
 	c.kill("n2", "n3")
-	// Only then is it certain that the node that is left has noticed.
+	// Only then has the remaining node certainly noticed the loss.
 	s.until(func(r ran) bool { return strings.Contains(r.err, "1 of 3 nodes is there") }, "status")
 	say(
 		[]string{"cluster", "status", "--wait", "0s"},
@@ -46,7 +47,7 @@ func TestCommandsWithoutAMajority(t *testing.T) {
 	s.until(func(r ran) bool { return r.code == exitOK }, "enqueue", "--queue", "q", "x")
 }
 
-// On a terminal, cluster status says what it waits for; it goes on when that has come.
+// On a terminal, cluster status shows what it waits for, and ends when that arrives.
 func TestClusterStatusWaitsForALeader(t *testing.T) {
 	t.Parallel()
 	c := prepareCluster(t)

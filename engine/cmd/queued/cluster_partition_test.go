@@ -17,18 +17,18 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 )
 
-// TestAPartitionedLeaderAcknowledgesNothingThatIsLost cuts the leader off, with clients on both sides. The short form cuts both
-// directions.
+// TestAPartitionedLeaderAcknowledgesNothingThatIsLost cuts the leader off, with clients on both
+// sides. The short form cuts both directions only.
 func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 	t.Parallel()
 	for name, cut := range map[string]func(c *cluster, leader string){
 		"both ways": func(c *cluster, leader string) { c.net.Isolate(leader, c.up()...) },
-		"what it sends": func(c *cluster, leader string) {
+		"outgoing packets": func(c *cluster, leader string) {
 			for _, other := range c.others(leader) {
 				c.net.Drop(leader, other)
 			}
 		},
-		"what it is sent": func(c *cluster, leader string) {
+		"incoming packets": func(c *cluster, leader string) {
 			for _, other := range c.others(leader) {
 				c.net.Drop(other, leader)
 			}
@@ -58,14 +58,15 @@ func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 			require.NotEqual(t, leader, next)
 			led := l.Recorder.Now()
 			l.goOn(100)
-			<-time.After(time.Second) // some calls at the old leader
+			<-time.After(time.Second) // allows some calls at the old leader
 			ended := l.Recorder.Now()
 			c.net.Heal()
 			l.goOn(100)
 			close(stop)
 			sides.Wait()
-			// An answer of another node to a heartbeat may have passed the proxy when the links were cut. It can reach the old leader once
-			// from each, and have it say that there is no task. That is right as long as no other node leads.
+			// A heartbeat answer of another node may have passed the proxy when the links were cut.
+			// Once from each node, it can still reach the old leader, which then may answer that
+			// there is no task. That is correct as long as no other node leads.
 			calls, told, toldMax := 0, 0, len(c.others(leader))
 			for _, o := range l.end() {
 				if o.Client == 100+slices.Index(clusterNodes, leader) && o.Call > began && o.Return < ended {
@@ -74,7 +75,7 @@ func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 						told++
 						continue
 					}
-					assert.NotEqual(t, historytest.OK, o.Outcome, "the old leader answered alone: %s", o)
+					assert.NotEqual(t, historytest.OK, o.Outcome, "the old leader answered without a majority: %s", o)
 				}
 			}
 			assert.Positive(t, calls)
@@ -82,7 +83,8 @@ func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 	}
 }
 
-// TestAFollowerThatIsCutOffDisturbsNobody cuts a follower off, and lets it come back: the leader stays.
+// TestAFollowerThatIsCutOffDisturbsNobody cuts a follower off and reconnects it: the leader must
+// stay.
 func TestAFollowerThatIsCutOffDisturbsNobody(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "none")
@@ -97,16 +99,17 @@ func TestAFollowerThatIsCutOffDisturbsNobody(t *testing.T) {
 	} {
 		cut()
 		l.goOn(100)
-		<-time.After(time.Second) // and one of its elections at least
+		<-time.After(time.Second) // covers at least one of its elections
 		c.net.Heal()
 		c.caughtUp(follower)
 	}
 	l.end()
-	assert.Equal(t, leader, c.leader(), "the lead was disturbed")
+	assert.Equal(t, leader, c.leader(), "the leader changed")
 }
 
-// TestShortHistoriesAreLinearizable has clients of single nodes call at random while the leader is cut off, stopped or
-// killed, and asks whether what they saw of each queue can have happened one after the other. The short form cuts the leader off.
+// TestShortHistoriesAreLinearizable runs random calls by clients of single nodes while the leader
+// is cut off, stopped or killed, and checks that the history of each queue is linearizable. The
+// short form cuts the leader off.
 func TestShortHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	const queues, callsMax = 3, 40
@@ -148,7 +151,8 @@ func TestShortHistoriesAreLinearizable(t *testing.T) {
 		aMoment()
 		end := fault.of(c, leader)
 		if c.nodes[leader].process == nil {
-			close(stop[leader]) // its clients go with it: all that they called would be of unknown outcome
+			// Stops its clients too: all their calls would have unknown outcomes.
+			close(stop[leader])
 		}
 		c.leader(c.others(leader)...)
 		end()

@@ -14,7 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// TestALeaderThatWasStoppedReadsNothingOld asks a leader that goes on after it was stopped for what it still believes.
+// TestALeaderThatWasStoppedReadsNothingOld resumes a stopped leader and reads from it before it
+// learns of its successor.
 func TestALeaderThatWasStoppedReadsNothingOld(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)

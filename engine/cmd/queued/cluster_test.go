@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clusterSeen is what cluster status prints as JSON.
+// clusterSeen is the JSON output of cluster status.
 type clusterSeen struct {
 	Node    string
 	Members []struct {
@@ -24,7 +24,7 @@ type clusterSeen struct {
 	}
 }
 
-// voters are the members that have a vote and answer.
+// voters returns the members with a vote that answer.
 func (c *clusterSeen) voters() (ids []string) {
 	for _, m := range c.Members {
 		if m.Voter && m.Reachable {
@@ -34,16 +34,16 @@ func (c *clusterSeen) voters() (ids []string) {
 	return ids
 }
 
-// until runs a command until what it did is as wanted.
+// until repeats a command until its result is as wanted.
 func (s *shell) until(want func(r ran) bool, args ...string) {
 	s.Helper()
 	var last ran
 	if !assert.Eventually(s, func() bool { last = s.run(args...); return want(last) }, patience, 50*time.Millisecond) {
-		require.Fail(s, strings.Join(args, " "), "last it said: %s%s", last.out, last.err)
+		require.Fail(s, strings.Join(args, " "), "last output: %s%s", last.out, last.err)
 	}
 }
 
-// eventually runs cluster status at a node until all is well and it shows what is wanted.
+// eventually repeats cluster status at a node until it reports no problem and the wanted state.
 func (s *shell) eventually(want func(c *clusterSeen) bool, args ...string) (seen clusterSeen) {
 	s.Helper()
 	s.until(func(r ran) bool {
@@ -57,7 +57,8 @@ func (s *shell) eventually(want func(c *clusterSeen) bool, args ...string) (seen
 	return seen
 }
 
-// Three real processes become a cluster: the first by itself, the others by joining it. Each command does what it says.
+// Three processes form a cluster: the first bootstraps, the others join. The test runs each cluster
+// command.
 func TestAClusterIsAdministered(t *testing.T) {
 	certs := filepath.Join(t.TempDir(), "certs")
 	text := newShell(t).ok("cluster", "init", "--nodes", "n1=127.0.0.1:1,n2=127.0.0.1:2,n3=127.0.0.1:3", "--out", certs)
@@ -71,7 +72,7 @@ func TestAClusterIsAdministered(t *testing.T) {
 	n1 := node("n1")
 	assert.Equal(t, "n1", n1.Node)
 	assert.NotEmpty(t, n1.Cluster)
-	require.Eventually(t, func() bool { _, err := os.Stat(n1.TokenFile); return err == nil }, patience, 20*time.Millisecond, "the node makes an operator's token")
+	require.Eventually(t, func() bool { _, err := os.Stat(n1.TokenFile); return err == nil }, patience, 20*time.Millisecond, "the node creates an operator's token")
 	s := newShell(t, "QUEUED_ADMIN_SERVER="+n1.Admin, "QUEUED_TOKEN_FILE="+n1.TokenFile)
 	alone := s.eventually(func(c *clusterSeen) bool { return len(c.Groups) == 2 })
 	assert.Equal(t, []string{"n1"}, alone.voters())
@@ -83,7 +84,7 @@ func TestAClusterIsAdministered(t *testing.T) {
 		s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 }, at...)
 	}
 	for _, to := range []string{"n2", "n3"} {
-		// The nodes may just be sharing the leads out by themselves, and an election may move the lead again.
+		// The nodes may still be spreading the leads, and an election may move the lead again.
 		transfer := []string{"cluster", "transfer", "--shard", "1", "--to", to, "--timeout", "5s"}
 		s.until(func(r ran) bool { return r.code == exitOK }, transfer...)
 		s.eventually(func(c *clusterSeen) bool {
@@ -108,7 +109,8 @@ func TestAClusterIsAdministered(t *testing.T) {
 	assert.Equal(t, "n3  promoted\n", s.ok("cluster", "promote", "n3"))
 	s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 }, at2...)
 
-	// Raft sends a removed node its removal once, as the last thing: a connection that breaks meanwhile loses it.
+	// Raft sends a removed node its removal once, as its last message; a broken connection loses
+	// it.
 	knows := func() bool { return strings.Contains(n3.log.String(), "this node was removed from the cluster") }
 	for attempt := 0; attempt < 3 && !knows(); attempt++ {
 		if attempt > 0 {
@@ -121,9 +123,9 @@ func TestAClusterIsAdministered(t *testing.T) {
 			<-time.After(10 * time.Millisecond)
 		}
 	}
-	require.True(t, knows(), "n3 does not say that it was removed")
-	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 }) // it does not join again by itself
-	// The node that was asked logs who asked, and each node what came of it.
+	require.True(t, knows(), "n3 does not log its removal")
+	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 }) // it does not rejoin
+	// The asked node logs who made the request, and each node logs the outcome.
 	assert.Regexp(t, `level=INFO msg="changed the cluster" change="remove member" peer=n3 by=\S+ from=127\.0\.0\.1:\d+\n`, n1.log.String())
 	assert.Regexp(t, `level=INFO msg="changed the cluster" change="transfer leadership" peer=n2 by=\S+ from=127\.0\.0\.1:\d+ shard=1\n`, n1.log.String())
 	assert.Regexp(t, `level=INFO msg="refused a change of the cluster" change="transfer leadership" peer=n3 by=\S+ from=\S+ error=`, n2.log.String())

@@ -16,10 +16,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/historytest"
 )
 
-// electionTimeouts is as long as several elections take.
+// electionTimeouts is the time of several elections.
 const electionTimeouts = 3 * time.Second
 
-// nobodyLeads sees to it that none of the servers that run comes to lead.
+// nobodyLeads asserts that none of the running servers becomes the leader.
 func (c *cluster) nobodyLeads() {
 	c.Helper()
 	for end := time.Now().Add(electionTimeouts); time.Now().Before(end); <-time.After(50 * time.Millisecond) {
@@ -31,7 +31,7 @@ func (c *cluster) nobodyLeads() {
 	}
 }
 
-// probe is what a probe answers.
+// probe returns the status code of a health probe.
 func (p *process) probe(path string) int {
 	p.Helper()
 	request, err := http.NewRequestWithContext(p.Context(), http.MethodGet, "http://"+p.Admin+path, nil)
@@ -55,16 +55,17 @@ func (c *cluster) voter(id string) {
 	}, patience, 50*time.Millisecond, "%s does not vote", id)
 }
 
-// said waits until a server's log has a line.
+// said waits until a server's log contains a text.
 func (c *cluster) said(id, what string) {
 	c.Helper()
-	require.Eventually(c, func() bool { return strings.Contains(c.nodes[id].log.String(), what) }, patience, 20*time.Millisecond, "%s does not say %q", id, what)
+	require.Eventually(c, func() bool { return strings.Contains(c.nodes[id].log.String(), what) }, patience, 20*time.Millisecond, "%s does not log %q", id, what)
 }
 
 const cantBeReadmitted = "it can't be removed from the cluster to join again"
 
-// TestAWipedNodeHelpsNobodyToLead takes everything from a node that has acknowledged tasks together with the leader, while
-// the third lacked them.
+// TestAWipedNodeHelpsNobodyToLead wipes a node that has acknowledged tasks together with the
+// leader, while the third node lacks these tasks. The wiped node must not help the third one to
+// lead.
 func TestAWipedNodeHelpsNobodyToLead(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -91,7 +92,8 @@ func TestAWipedNodeHelpsNobodyToLead(t *testing.T) {
 	assert.Equal(t, http.StatusOK, c.nodes[wiped].probe("/livez"))
 	assert.Equal(t, http.StatusServiceUnavailable, c.nodes[wiped].probe("/readyz"))
 	c.nobodyLeads()
-	// It stops in order, and knows after a start without anybody to ask that it must not take part.
+	// After an orderly stop and a start without other nodes, the node still knows that it must not
+	// take part.
 	c.stop(wiped)
 	c.kill(lagging)
 	c.start(wiped)
@@ -101,14 +103,14 @@ func TestAWipedNodeHelpsNobodyToLead(t *testing.T) {
 	c.start(leader)
 	c.caughtUp(wiped)
 	c.voter(wiped)
-	require.Equal(t, tasks, c.stored(c.leader()), "what was acknowledged is there")
+	require.Equal(t, tasks, c.stored(c.leader()), "acknowledged tasks are stored")
 	// Its vote counts again.
 	c.kill(lagging)
 	c.leader()
 	c.drain(r, "a")
 }
 
-// remembered waits until a server has kept what the others are.
+// remembered waits until a server has stored the identities of the others.
 func (c *cluster) remembered(id string) {
 	c.Helper()
 	require.Eventually(c, func() bool {
@@ -123,7 +125,7 @@ func (c *cluster) remembered(id string) {
 	}, patience, 20*time.Millisecond, "%s does not remember the others", id)
 }
 
-// TestTwoWipedNodesOfThreeAreNoCluster has two nodes lose everything.
+// TestTwoWipedNodesOfThreeAreNoCluster wipes two of three nodes.
 func TestTwoWipedNodesOfThreeAreNoCluster(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -147,11 +149,12 @@ func TestTwoWipedNodesOfThreeAreNoCluster(t *testing.T) {
 	c.nobodyLeads()
 	for _, id := range wiped {
 		_, err := c.adminOf(id).GetCluster(ctx, &adminpb.GetClusterRequest{})
-		require.NoError(t, err, "its status can be seen")
+		require.NoError(t, err, "its status is readable")
 	}
 }
 
-// TestAWipedNodeThatBeganAloneStops starts a wiped node when there is nobody who could say that it is one.
+// TestAWipedNodeThatBeganAloneStops starts a wiped node while no other node can identify it as
+// wiped.
 func TestAWipedNodeThatBeganAloneStops(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -177,7 +180,7 @@ func TestAWipedNodeThatBeganAloneStops(t *testing.T) {
 	select {
 	case <-process.exited:
 	case <-time.After(patience):
-		require.Fail(t, "it goes on")
+		require.Fail(t, "it still runs")
 	}
 	require.Contains(t, process.log.String(), "knows this node with another data folder: start this node again")
 	c.gone(wiped)

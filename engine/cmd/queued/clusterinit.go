@@ -17,13 +17,13 @@ func (a *app) clusterInit() *cobra.Command {
 	var nodes, out string
 	c := &cobra.Command{
 		Use:   "init --nodes NODE=HOST:PORT,... --out DIR",
-		Short: "Make the certificates by which nodes know each other",
+		Short: "Make the certificates with which nodes identify each other",
 		Long: `Makes a certificate authority (CA) in DIR, and for each node a folder DIR/NODE with its certificate, its key and
-the CA's certificate: what --cluster-certs of that node names. Copy each folder to the host of its node, and keep
-DIR/ca.key away from those hosts: who has it can make nodes. HOST:PORT is where the other nodes reach the node;
+the CA's certificate, for --cluster-certs of that node. Copy each folder to the host of its node, and keep
+DIR/ca.key away from those hosts: its holder can create nodes. HOST:PORT is the node's address for the other nodes;
 it is printed as the settings with which to start the nodes.
 
-If DIR has a CA, it signs the certificates: this adds a node, or renews its certificate, which is good for five
+If DIR has a CA, it signs the certificates: this adds a node, or renews its certificate, which is valid for five
 years. A node reads its files again when they change. No server is needed.`,
 		Example: `  queued cluster init --nodes n1=10.0.0.1:7073,n2=10.0.0.2:7073,n3=10.0.0.3:7073 --out certs
   queued cluster init --nodes n4=10.0.0.4:7073 --out certs    # another node, or a new certificate for it`,
@@ -55,13 +55,12 @@ years. A node reads its files again when they change. No server is needed.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&nodes, "nodes", "", "the nodes, and where each is reached: NODE=HOST:PORT with commas, as for --cluster-peers")
-	c.Flags().StringVar(&out, "out", "", "folder of the CA and of the nodes' folders")
+	c.Flags().StringVar(&nodes, "nodes", "", "the nodes and their addresses, as for --cluster-peers: NODE=HOST:PORT, separated by commas")
+	c.Flags().StringVar(&out, "out", "", "folder for the CA and the nodes' folders")
 	needs(c, "nodes", "out")
 	return c
 }
 
-// initialPeer is one of the nodes for which certificates are made.
 type initialPeer struct{ node, address string }
 
 func initialPeers(text string) (peers []initialPeer, err error) {
@@ -78,7 +77,7 @@ func initialPeers(text string) (peers []initialPeer, err error) {
 			return nil, fmt.Errorf("--nodes: node %s: address %w", p.Name, err)
 		}
 		if other, taken := at[p.Value]; taken {
-			return nil, fmt.Errorf("--nodes: nodes %s and %s have the same address, %s: give each node one of its own", other, p.Name, p.Value)
+			return nil, fmt.Errorf("--nodes: nodes %s and %s have the same address, %s: give each node a different address", other, p.Name, p.Value)
 		}
 		at[p.Value] = p.Name
 		peers = append(peers, initialPeer{p.Name, p.Value})

@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// leadersWait is how long cluster status waits by default.
+	// leadersWait is the default of cluster status --wait.
 	leadersWait = 10 * time.Second
-	// newNodeWait is how long of that it waits for a node that has never answered the one that is asked: that node may just be starting.
+	// newNodeWait bounds the wait for a node that has never answered the asked node: that node may
+	// still be starting.
 	newNodeWait = 3 * time.Second
-	// leadersAgain is the pause before the state is asked for again.
+	// leadersAgain is the pause between two requests for the state.
 	leadersAgain = 200 * time.Millisecond
 )
 
-// awaitLeaders returns the state of a cluster once each shard has a leader, or else what it is after most. On a terminal it says what it
-// waits for.
+// awaitLeaders returns the state of a cluster once each shard has a leader, or the latest state
+// after at most the given time. On a terminal it shows what it waits for.
 func (a *app) awaitLeaders(c *cobra.Command, conn *connection, most time.Duration) (out *adminpb.GetClusterResponse, err error) {
 	began, said := a.clock.Now(), ""
 	for {
@@ -46,7 +47,8 @@ func (a *app) awaitLeaders(c *cobra.Command, conn *connection, most time.Duratio
 	}
 }
 
-// awaited returns what a cluster lacks that may come by itself, and how that shows; "" if it lacks nothing of the kind.
+// awaited returns what a cluster lacks that may still arrive, and the evidence; "" if nothing of
+// that kind is missing.
 func awaited(s *adminpb.GetClusterResponse, err error, passed time.Duration) (what, why string) {
 	var unreachable unreachableError
 	var noToken noTokenFileError

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// claimed is what claim prints as JSON.
+// claimed is the JSON output of claim.
 type claimed struct {
 	Tasks []struct {
 		ID      string
@@ -72,7 +72,7 @@ func TestATaskFromEnqueueToComplete(t *testing.T) {
 	assert.Equal(t, "not_found", r.failure().Code)
 }
 
-// What a server refuses in a call of several items is reported item by item, and the others are carried out.
+// The refusals of a call with several items are reported per item, and the other items take effect.
 func TestItemsAreRefusedAlone(t *testing.T) {
 	s, _ := serveInProcess(t)
 	s.ok("enqueue", "--queue", "q", "a")
@@ -156,7 +156,7 @@ func TestClaimWithoutATask(t *testing.T) {
 	s.run("claim", "--queue", "q", "--lease", "1000d").fails(exitUsage, "--lease: must be 0s to 1d, not 1000d")
 }
 
-// A claim that waits is woken by the task that comes.
+// A new task wakes a waiting claim.
 func TestClaimWaits(t *testing.T) {
 	s, _ := serveInProcess(t)
 	other := *s
@@ -200,7 +200,7 @@ func TestLinesAreTasksInOrder(t *testing.T) {
 	assert.Equal(t, tally{Refusals: []refusal{}}, out)
 }
 
-// A line that is refused does not hold up the others.
+// A refused line does not affect the other lines.
 func TestLinesAreRefusedAlone(t *testing.T) {
 	s, _ := serveInProcess(t)
 	s.in = "a\n" + strings.Repeat("x", 2<<20) + "\nb\n"
@@ -219,12 +219,12 @@ func TestLinesAreRefusedAlone(t *testing.T) {
 	assert.Contains(t, s.run("enqueue", "--queue", "q", "--lines").out, "line 2: payload")
 
 	s.in = "a\n" + strings.Repeat("x", payloadBytesMax+1)
-	s.run("enqueue", "--queue", "q", "--lines").fails(exitUsage, "line 2 is longer than 16 MiB, which no server takes", ": 1 tasks are enqueued")
+	s.run("enqueue", "--queue", "q", "--lines").fails(exitUsage, "line 2 is longer than 16 MiB, the maximum of any server", ": 1 tasks are enqueued")
 	s.in = strings.Repeat("x", payloadBytesMax+1)
 	s.run("enqueue", "--queue", "q").fails(exitUsage, "the payload is larger than 16 MiB")
 }
 
-// An interrupted command says so, and how far it was.
+// An interrupted command reports the interrupt and its progress.
 func TestInterrupted(t *testing.T) {
 	s, _ := serveInProcess(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -245,10 +245,10 @@ func TestProbe(t *testing.T) {
 	s.json(&out, "probe")
 	assert.Equal(t, 200, out.Status)
 	s.run("probe", "--admin-server", n.Addresses()[0]).fails(exitUnreachable, "can't reach the server")
-	s.run("probe", "--admin-server", "nowhere").fails(exitUsage, "is no address")
+	s.run("probe", "--admin-server", "nowhere").fails(exitUsage, "is not a server address")
 }
 
-// A server that is alive and not ready: it starts, or stops.
+// The server is alive but not ready: it is starting or stopping.
 func TestProbeOfAServerThatIsNotReady(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/livez" {
@@ -263,7 +263,7 @@ func TestProbeOfAServerThatIsNotReady(t *testing.T) {
 	assert.Equal(t, "ok\n", s.ok("probe", "--live"))
 }
 
-// A long wait is several calls, each as long as a server allows.
+// A long wait takes several calls, each of the server's longest wait.
 func TestALongWaitIsSeveralCalls(t *testing.T) {
 	at := time.Unix(0, 0)
 	c := &clock{now: func() time.Time { return at }}
@@ -287,7 +287,7 @@ func TestConfigCheckAndShow(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("q.hcl", []byte("shards = 4\nqueue {\n  lease = \"1m\"\n}\n"), 0o600))
 	s := newShell(t, "QUEUED_DURABILITY=none", "QUEUED_SHARDS=5", "QUEUED_DURABILTY=x", "QUEUED_TOKEN=secret")
-	assert.Equal(t, "q.hcl is well: 2 settings\n", s.ok("config", "check", "q.hcl"))
+	assert.Equal(t, "q.hcl is valid: 2 settings\n", s.ok("config", "check", "q.hcl"))
 	var check struct {
 		OK       bool
 		Problems []any

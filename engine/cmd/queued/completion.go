@@ -12,17 +12,18 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 )
 
-// Bounds of a completion, for which a person waits. A server that does not answer in time has no queues to complete.
+// Bounds of a completion, which must be fast enough for typing. A server that does not answer in
+// time yields no completions.
 const (
 	completionTimeout = time.Second
 	completionsMax    = 100
 )
 
-// completer returns what may stand in place of the text that was typed.
+// completer returns the completions of the typed text.
 type completer = func(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// complete gives the commands under root the completion of their flags and arguments. Names of files are completed where nothing else is known:
-// the shell does that.
+// complete adds the completion of flags and arguments to the commands under root. Other arguments
+// keep the shell's completion of file names.
 func (a *app) complete(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		a.complete(c)
@@ -62,16 +63,16 @@ func (a *app) completeFlag(c *cobra.Command, f *pflag.Flag) {
 		return
 	}
 	if err := c.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
-		panic(err) // the flag is the command's
+		panic(err) // the flag exists
 	}
 }
 
-// completeQueue asks the admin service for the queues whose names begin with what was typed.
+// completeQueue returns the queues whose names begin with the typed text, from the admin service.
 func (a *app) completeQueue(c *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	holder := &cobra.Command{}
 	conn := a.connect(holder, true, true)
 	conn.fromEnvironment(holder.Flags())
-	c.Flags().Visit(func(f *pflag.Flag) { // as the command line has them so far
+	c.Flags().Visit(func(f *pflag.Flag) { // the flags of the command line so far
 		if f.Name == "admin-server" {
 			conn.adminServers = splitServers(f.Value.String())
 		}
@@ -93,7 +94,7 @@ func (a *app) completeQueue(c *cobra.Command, _ []string, typed string) ([]cobra
 		return err
 	})
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp // a person who types wants no error in between
+		return nil, cobra.ShellCompDirectiveNoFileComp // an error would disturb the typed line
 	}
 	slices.Sort(names)
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// completions are what the shell is offered, and the directive behind them.
+// completions returns the words that the shell is offered, and the directive after them.
 func (s *shell) completions(args ...string) (words []string, directive string) {
 	s.Helper()
 	r := s.run(append([]string{"__complete"}, args...)...)
@@ -33,7 +33,7 @@ func TestWordsAreCompletedWithoutAServer(t *testing.T) {
 		"serve --durability ":             "sync interval none",
 		"serve --auth ":                   "on off",
 		"config show --log-level ":        "debug info warn error",
-		"queues show ":                    "", // the server does not answer, and nobody is told
+		"queues show ":                    "", // the server does not answer, and no error is shown
 		"claim --queue ":                  "",
 		"complete ":                       "",
 	} {
@@ -49,7 +49,7 @@ func TestWordsAreCompletedWithoutAServer(t *testing.T) {
 	assert.Equal(t, []string{"queues\tList, show, configure, pause, resume, purge and delete queues"}, words)
 }
 
-// Each flag that accepts only some words is completed with them.
+// Each flag that accepts only certain words has a completion.
 func TestEveryChoiceIsCompleted(t *testing.T) {
 	eachCommand(func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -77,12 +77,12 @@ func TestQueueNamesAreCompletedByTheServer(t *testing.T) {
 		assert.Equal(t, noFiles, directive)
 	}
 	words, _ := s.completions("queues", "show", "mail", "ma")
-	assert.Empty(t, words, "one is enough")
+	assert.Empty(t, words, "no completion after one argument")
 	words, _ = s.completions("queues", "show", "--token", "guessed", "ma")
 	assert.Empty(t, words, "the token of the command line is used")
 }
 
-// The scripts are well-formed, where the shell is there to say so.
+// The scripts parse in each shell that is installed.
 func TestCompletionScripts(t *testing.T) {
 	for _, name := range []string{"bash", "zsh", "fish"} {
 		script := newShell(t).ok("completion", name)

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) configCommand() *cobra.Command {
-	return group("config", "Check a configuration file, show the settings that hold", `  queued config check /etc/queued.hcl
+	return group("config", "Check a configuration file, show the settings in effect", `  queued config check /etc/queued.hcl
   queued config show --config /etc/queued.hcl --shards 2`,
 		a.configCheck(), a.configShow())
 }
@@ -20,7 +20,7 @@ func (a *app) configCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Report all problems of a configuration file",
-		Long: `Reports all problems of a configuration file, each with its line and what to write instead. It ignores flags and
+		Long: `Reports all problems of a configuration file, each with its line and a correction. It ignores flags and
 the environment. It ends with 2 if there is a problem.`,
 		Example: `  queued config check /etc/queued.hcl`,
 		Args:    oneArg("FILE"),
@@ -40,13 +40,13 @@ the environment. It ends with 2 if there is a problem.`,
 				}
 			}
 			return a.print(members{{"file", args[0]}, {"ok", true}, {"problems", []config.Problem{}}}, func(t *table) {
-				t.row(fmt.Sprintf("%s is well: %s", args[0], count(said, "setting")))
+				t.row(fmt.Sprintf("%s is valid: %s", args[0], count(said, "setting")))
 			})
 		},
 	}
 }
 
-// loadFile loads one file and nothing else.
+// loadFile loads one file without flags and environment.
 func loadFile(path string) (*config.Loaded, error) {
 	loader := config.NewLoader()
 	flags := pflag.NewFlagSet("file", pflag.ContinueOnError)
@@ -57,7 +57,8 @@ func loadFile(path string) (*config.Loaded, error) {
 	return loader.Load(nil, nil)
 }
 
-// badFile prints what is wrong with a file, which is what was asked for, and returns that it is.
+// badFile prints the problems of a file and returns a badFileError. Printing them is the command's
+// result.
 func (a *app) badFile(path string, problems *config.Problems) error {
 	err := a.print(members{{"file", path}, {"ok", false}, {"problems", problems.List}}, func(t *table) {
 		for _, p := range problems.List {
@@ -104,7 +105,7 @@ the source of the value.`,
 	return c
 }
 
-// settingDocument is a setting for scripts.
+// settingDocument is the JSON form of a setting.
 type settingDocument struct {
 	Name   string        `json:"name"`
 	Value  string        `json:"value"`

@@ -28,7 +28,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// connection says how a command reaches a server.
+// connection has the connection flags of a command.
 type connection struct {
 	app *app
 
@@ -39,14 +39,15 @@ type connection struct {
 	timeout               time.Duration
 	tenant                string
 	plaintext             bool
-	serverName            string // that the certificate must be for; "" for the address
-	tlsCAFrom             string // the variable that tlsCA is from; "" for the flag
-	data                  string // where the server's own token file is; "" for $QUEUED_DATA or ./data
+	serverName            string // the expected name in the certificate; "" for the address
+	tlsCAFrom             string // the variable with the value of tlsCA; "" for the flag
+	// Folder of the server's own token file; "" for $QUEUED_DATA or ./data.
+	data string
 
 	connected atomic.Bool
 }
 
-// The variables that stand in for connection flags. They belong to the commands and not to serve.
+// Variables that replace connection flags. The commands read them; serve does not.
 const (
 	envServer      = "QUEUED_SERVER"
 	envAdminServer = "QUEUED_ADMIN_SERVER"
@@ -56,18 +57,18 @@ const (
 	envData        = "QUEUED_DATA"
 )
 
-// clientVariables are all of them but QUEUED_DATA, which is serve's too.
+// clientVariables returns all of them except QUEUED_DATA, which serve reads too.
 func clientVariables() []string {
 	return []string{envServer, envAdminServer, envToken, envTokenFile, envTLSCA}
 }
 
-// systemCA as --tls-ca means the authorities that the system trusts.
+// systemCA as the value of --tls-ca selects the system's certificate authorities.
 const systemCA = "system"
 
 const defaultTimeout = 10 * time.Second
 
-// connect gives a command the flags of a connection. Those that only one of the two services needs are left out for the
-// other; tenanted says whether the calls name a tenant.
+// connect adds the connection flags to a command, for the queue service or, if admin is set, for
+// the admin service. tenanted adds --tenant.
 func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
 	conn := &connection{app: a, timeout: defaultTimeout}
 	flags := pflag.NewFlagSet("connection", pflag.ContinueOnError)
@@ -75,20 +76,20 @@ func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
 	if admin {
 		conn.adminServers = []string{"127.0.0.1:7071"}
 		flags.Var(&serversValue{to: &conn.adminServers}, "admin-server", "address of the server's admin listener, or $"+envAdminServer+
-			". Of several, with commas or the flag repeated, the first that answers is used")
+			"; of several, separated by commas or in repeated flags, the first that answers is used")
 	} else {
 		conn.servers = []string{"127.0.0.1:7070"}
 		flags.Var(&serversValue{to: &conn.servers}, "server", "address of the server: host:port or unix:/path, or $"+envServer+
-			". Of several, with commas or the flag repeated, the first that answers is used")
+			"; of several, separated by commas or in repeated flags, the first that answers is used")
 	}
-	flags.StringVar(&conn.token, "token", "", "access token; better not on a shared host, where others see command lines")
+	flags.StringVar(&conn.token, "token", "", "access token; avoid it on a shared host, where others see command lines")
 	flags.StringVar(&conn.tokenFile, "token-file", "", "file with the access token, or a pattern as in 'data/n?/admin.token': the newest match. Without either: $"+envToken+", $"+envTokenFile+
 		", or for a server on this host admin.token in $"+envData+" or ./data")
-	flags.BoolVar(&conn.plaintext, "plaintext", false, "send the access token to another host without TLS, where everybody on the way can read it")
-	flags.StringVar(&conn.tlsCA, "tls-ca", "", `use TLS, and trust the authorities in this PEM file, or "system", or $`+envTLSCA)
+	flags.BoolVar(&conn.plaintext, "plaintext", false, "send the access token to another host without TLS, although others on the path can read it")
+	flags.StringVar(&conn.tlsCA, "tls-ca", "", `use TLS and trust the authorities in this PEM file, or "system", or $`+envTLSCA)
 	flags.StringVar(&conn.tlsCert, "tls-cert", "", "PEM file of the client certificate, for mTLS")
 	flags.StringVar(&conn.tlsKey, "tls-key", "", "PEM file of the client certificate's key")
-	durationFlag(flags, &conn.timeout, "timeout", "how long to wait for the server, beyond what the call itself waits")
+	durationFlag(flags, &conn.timeout, "timeout", "how long to wait for the server, in addition to the call's own wait")
 	under("Connection", flags)
 	c.Flags().SortFlags = false
 	if tenanted {
@@ -98,7 +99,7 @@ func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
 	return conn
 }
 
-// fromEnvironment fills in what flags left open.
+// fromEnvironment takes the values of absent flags from the environment.
 func (c *connection) fromEnvironment(flags *pflag.FlagSet) {
 	for _, v := range []struct {
 		flag, env string
@@ -120,8 +121,8 @@ func (c *connection) fromEnvironment(flags *pflag.FlagSet) {
 	}
 }
 
-// secret returns the access token, or "" without one. It reads the server's own token file only for a server on this host,
-// because that token gives all permissions.
+// secret returns the access token, or "" if there is none. It reads the server's own token file
+// only for a server on this host, because that token has all permissions.
 func (c *connection) secret(address string) (string, error) {
 	switch {
 	case c.token != "" && c.tokenFile != "":
@@ -148,8 +149,9 @@ func (c *connection) secret(address string) (string, error) {
 		data = "data"
 	}
 	path := filepath.Join(data, adminTokenFile)
-	if _, err := os.Stat(path); err != nil { // not there, or not for us: the server may not ask for one
-		return "", nil //nolint:nilerr // that is no error
+	// Absent or unreadable: the server may not need a token.
+	if _, err := os.Stat(path); err != nil {
+		return "", nil //nolint:nilerr // not an error
 	}
 	secret, err := readSecret("the server's token file", path)
 	if errors.Is(err, os.ErrPermission) {
@@ -158,10 +160,10 @@ func (c *connection) secret(address string) (string, error) {
 	return secret, err
 }
 
-// adminTokenFile is where a server keeps its operator token, in its data folder.
+// adminTokenFile is the server's operator token in its data folder.
 const adminTokenFile = "admin.token"
 
-// readSecret reads a token file that a flag or a variable names, or that the server keeps.
+// readSecret reads a token file; what names its source in errors.
 func readSecret(what, path string) (string, error) {
 	path, err := newest(path)
 	if err != nil {
@@ -174,12 +176,14 @@ func readSecret(what, path string) (string, error) {
 	return secret, tokenError(what, err)
 }
 
-// noTokenFileError says that the file with the access token is not there. The node of a cluster that leads first makes the file.
+// noTokenFileError is the error of a missing token file. In a cluster, the first leader creates the
+// file.
 type noTokenFileError struct{ error }
 
 func (e noTokenFileError) Unwrap() error { return e.error }
 
-// newest returns the file that a pattern matches and that changed last. A path that is there, or is no pattern, is returned as it is.
+// newest returns the most recently changed file that matches a pattern. It returns a path that
+// exists, or has no wildcard, unchanged.
 func newest(pattern string) (string, error) {
 	if _, err := os.Stat(pattern); err == nil || !strings.ContainsAny(pattern, "*?[") {
 		return pattern, nil
@@ -201,13 +205,13 @@ func newest(pattern string) (string, error) {
 	return found, nil
 }
 
-// checkSecret checks a token that a flag or a variable has.
+// checkSecret checks a token; what names its source in errors.
 func checkSecret(what, text string) (string, error) {
 	secret, err := client.ParseToken(text)
 	return secret, tokenError(what, err)
 }
 
-// tokenError says where a token is from that cannot be read or sent.
+// tokenError adds the source of a token to the error of reading or checking it.
 func tokenError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -215,7 +219,7 @@ func tokenError(what string, err error) error {
 	return usageError{fmt.Errorf("%s: %w", what, err)}
 }
 
-// tlsConfig returns nil where the connection is not encrypted.
+// tlsConfig returns nil if the connection is not encrypted.
 func (c *connection) tlsConfig() (*tls.Config, error) {
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return nil, usageError{errors.New("--tls-cert and --tls-key go together: pass both or neither")}
@@ -251,10 +255,10 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 	return map[string]string{"authorization": "Bearer " + string(b)}, nil
 }
 
-// RequireTransportSecurity is false because servers on loopback and Unix sockets have no TLS.
+// RequireTransportSecurity returns false because servers on loopback and Unix sockets have no TLS.
 func (bearer) RequireTransportSecurity() bool { return false }
 
-// options are how gRPC connects to an address.
+// options returns the gRPC options for a connection to address.
 func (c *connection) options(address string) ([]grpc.DialOption, error) {
 	if err := checkAddress(address); err != nil {
 		return nil, err
@@ -273,7 +277,7 @@ func (c *connection) options(address string) ([]grpc.DialOption, error) {
 	}
 	options := []grpc.DialOption{grpc.WithTransportCredentials(transport), grpc.WithStatsHandler((*watch)(c))}
 	if secret != "" && encrypted == nil && !c.plaintext && !client.OnThisHost(address) {
-		return nil, usageError{fmt.Errorf("the access token would go to %s without TLS: pass --tls-ca, or --plaintext if that is meant", address)}
+		return nil, usageError{fmt.Errorf("the access token would go to %s without TLS: pass --tls-ca, or --plaintext to allow it", address)}
 	}
 	if secret != "" {
 		options = append(options, grpc.WithPerRPCCredentials(bearer(secret)))
@@ -286,29 +290,30 @@ func checkAddress(address string) error {
 		return nil
 	}
 	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
-		return usageError{fmt.Errorf("%q is no address of a server: write host:port or unix:/path", address)}
+		return usageError{fmt.Errorf("%q is not a server address: write host:port or unix:/path", address)}
 	}
 	return nil
 }
 
-// queueService carries out call with a client of the queue service.
+// queueService runs call with a client of the queue service.
 func (c *connection) queueService(cmd *cobra.Command, call func(ctx context.Context, api queuepb.QueueServiceClient) error) error {
 	c.fromEnvironment(cmd.Flags())
 	address, options, err := c.choose(cmd.Context(), c.servers)
 	if err != nil {
 		return err
 	}
-	server, err := client.Dial(address, append(options, client.WithRetryMax(0))...) // a command says at once that its server can't be reached
+	// A command must report an unreachable server immediately.
+	server, err := client.Dial(address, append(options, client.WithRetryMax(0))...)
 	if err != nil {
 		return err
 	}
 	return errors.Join(c.explain(cmd.Context(), address, call(cmd.Context(), server.API())), server.Close())
 }
 
-// messageBytesMax is how large an answer may be: a page of tasks with large payloads.
+// messageBytesMax bounds an answer: a page of tasks may have large payloads.
 const messageBytesMax = 64 << 20
 
-// adminService carries out call with a client of the admin service, which is given the timeout.
+// adminService runs call with a client of the admin service; its context ends after the timeout.
 func (c *connection) adminService(cmd *cobra.Command, call func(ctx context.Context, api adminpb.AdminServiceClient) error) error {
 	c.fromEnvironment(cmd.Flags())
 	return c.withAdmin(cmd.Context(), call)
@@ -328,41 +333,44 @@ func (c *connection) withAdmin(ctx context.Context, call func(ctx context.Contex
 	return errors.Join(c.explain(ctx, address, call(limited, adminpb.NewAdminServiceClient(conn))), conn.Close())
 }
 
-// watch notes whether a connection came about, for explain.
+// watch records for explain whether a connection was established.
 type watch connection
 
 func (*watch) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
 func (*watch) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (*watch) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// HandleRPC sees a call's header go out, which it does once the server has shaken hands.
+// HandleRPC observes the header of a call, which is sent only after the handshake with the server.
 func (w *watch) HandleRPC(_ context.Context, s stats.RPCStats) {
 	if _, sent := s.(*stats.OutHeader); sent {
 		w.connected.Store(true)
 	}
 }
 
-// bounded is ctx with the time that a call may take: what it waits by itself, and the timeout.
+// bounded returns ctx with a timeout: the time that the call may wait at the server plus the
+// connection's timeout.
 func (c *connection) bounded(ctx context.Context, waits time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, waits+c.timeout)
 }
 
-// unreachableError says that no server answered.
+// unreachableError is the error of a server that cannot be reached.
 type unreachableError struct{ error }
 
 func (e unreachableError) Unwrap() error { return e.error }
 
-// explain tells a server that can't be reached from one that refuses, and from one that does not answer in time.
+// explain returns an unreachableError if no server was reached, and an error with a remedy if the
+// server was too slow. It returns a refusal by the server unchanged.
 func (c *connection) explain(ctx context.Context, address string, err error) error {
 	s := statusOf(err)
 	if s == nil {
 		return err
 	}
-	late := s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), context.DeadlineExceeded.Error()) // not the server's refusal
+	// Our deadline, not a refusal by the server.
+	late := s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), context.DeadlineExceeded.Error())
 	if late && c.connected.Load() {
 		return remedied{
 			timeoutError{err, fmt.Sprintf("the server at %s did not answer within %s", address, config.FormatDuration(c.timeout))},
-			"pass a longer --timeout; what the call changes may be changed, or be changed later",
+			"pass a longer --timeout; the call may have taken effect, or may still do so",
 		}
 	}
 	if s.Code() != codes.Unavailable && !late || refusesToLead(s) {
@@ -375,7 +383,8 @@ func (c *connection) explain(ctx context.Context, address string, err error) err
 	return c.unreachable(ctx, address, why, "is it running? Start it with 'queued serve', or name another address with --server or --admin-server")
 }
 
-// unreachable says that a server can't be reached: because of TLS, if that is what stands between, and else for the reason given.
+// unreachable returns the error of a server that cannot be reached. If TLS is the cause, its reason
+// and remedy replace the given ones.
 func (c *connection) unreachable(ctx context.Context, address, reason, remedy string) error {
 	if !c.connected.Load() {
 		if obstacle, help := c.obstacle(ctx, address); obstacle != "" {
@@ -385,7 +394,7 @@ func (c *connection) unreachable(ctx context.Context, address, reason, remedy st
 	return remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %s", address, reason)}, remedy}
 }
 
-// reason takes off what gRPC puts around the reason of a connection that failed.
+// reason strips gRPC's prefixes from the error text of a failed connection.
 func reason(message string) string {
 	for _, wrap := range []string{"connection error: desc = ", "transport: ", "Error while dialing: "} {
 		if inner, wrapped := strings.CutPrefix(message, wrap); wrapped {

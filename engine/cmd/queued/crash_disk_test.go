@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// TestAServerWhoseDiskFailsStopsAndSaysSo gives the server a limit of the size of its files, so that a write to the
-// log fails. It must not go on, nor acknowledge what it could not store.
+// TestAServerWhoseDiskFailsStopsAndSaysSo limits the size of the server's files, so that a write to
+// the log fails. The server must end, and must not acknowledge what it could not store.
 func TestAServerWhoseDiskFailsStopsAndSaysSo(t *testing.T) {
 	for _, durability := range []string{"sync", "interval", "none"} {
 		t.Run(durability, func(t *testing.T) {
@@ -23,14 +23,14 @@ func TestAServerWhoseDiskFailsStopsAndSaysSo(t *testing.T) {
 			defer cancel()
 			data := t.TempDir()
 			p := startAs(t, func(args []string) *exec.Cmd {
-				// In units of 512 or 1,024 bytes, as the shell likes.
+				// The unit is 512 or 1,024 bytes, depending on the shell.
 				return exec.Command("sh", append([]string{"-c", `ulimit -f 1000; exec "$0" "$@"`}, args...)...)
 			}, "--data", data, "--durability", durability)
 			c := p.dialOnce()
 			acked := map[string]bool{}
 			payload := make([]byte, 20_000)
 			for i := 0; ; i++ {
-				require.Less(t, i, 1_000, "it goes on beyond the limit")
+				require.Less(t, i, 1_000, "the server runs beyond the limit")
 				name := fmt.Sprint(i)
 				out, err := c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", Payload: append(payload, name...)}}})
 				if err != nil {
@@ -43,7 +43,7 @@ func TestAServerWhoseDiskFailsStopsAndSaysSo(t *testing.T) {
 			select {
 			case <-p.exited:
 			case <-time.After(patience):
-				require.Fail(t, "it goes on after a failed write", p.log.String())
+				require.Fail(t, "it runs on after a failed write", p.log.String())
 			}
 			assert.Equal(t, 1, p.command.ProcessState.ExitCode(), p.log.String())
 			assert.Contains(t, p.log.String(), "the store failed, stopping at once")

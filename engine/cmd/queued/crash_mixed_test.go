@@ -17,16 +17,16 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// mixed is the clients' account of tasks with keys, retries and results, by name.
+// mixed is the clients' record of tasks with keys, retries and results, by name.
 type mixed struct {
 	mu      sync.Mutex
-	ids     map[string]map[string]bool // the ids that a name was acknowledged with
-	unsure  []*queuepb.NewTask         // sent, and not answered
+	ids     map[string]map[string]bool // the ids in the acknowledgements of a name
+	unsure  []*queuepb.NewTask         // sent without an answer
 	results map[string]string          // of acknowledged completions, by id
 	maybe   map[string]bool            // ids whose completion may have taken effect
-	again   []string                   // ids that came again after their completion was acknowledged
+	again   []string                   // ids delivered after their completion was acknowledged
 	leases  map[string]uint64          // the greatest token of each id
-	tokens  []string                   // ids that were leased with a token that is not greater than the one before
+	tokens  []string                   // ids leased with a token not greater than the previous one
 	failed  int
 }
 
@@ -38,14 +38,14 @@ func (m *mixed) note(f func()) {
 
 var mixedQueues = []string{"plain", "mail/urgent", "reports", "quiet"}
 
-// gone says that an error means that the server is not there any more.
+// gone reports whether err means that the server is down.
 func gone(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.Canceled || code == codes.DeadlineExceeded
 }
 
-// produce enqueues batches until the server is gone. What was not answered before is sent again first: its keys
-// keep it from being stored twice.
+// produce enqueues batches until the server is down. It first repeats the unanswered batches; their
+// keys prevent duplicates.
 func (m *mixed) produce(ctx context.Context, t *testing.T, api queuepb.QueueServiceClient, name string) {
 	for i := 0; ; i++ {
 		var batch []*queuepb.NewTask
@@ -79,7 +79,7 @@ func (m *mixed) produce(ctx context.Context, t *testing.T, api queuepb.QueueServ
 	}
 }
 
-// work claims, and completes, fails or releases, until the server is gone or ctx ends.
+// work claims, and completes, fails or releases, until the server is down or ctx ends.
 func (m *mixed) work(ctx context.Context, t *testing.T, api queuepb.QueueServiceClient) {
 	for {
 		out, err := api.Claim(ctx, &queuepb.ClaimRequest{
@@ -136,7 +136,7 @@ func (m *mixed) settle(ctx context.Context, t *testing.T, api queuepb.QueueServi
 				m.maybe[c.GetId()] = true
 			case out.GetResults()[i].GetError() == nil:
 				m.results[c.GetId()] = string(c.GetResult())
-			default: // its lease was over
+			default: // the lease had expired
 				assert.Equal(t, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, out.GetResults()[i].GetError().GetCode())
 			}
 		}
@@ -147,8 +147,9 @@ func (m *mixed) settle(ctx context.Context, t *testing.T, api queuepb.QueueServi
 	return err == nil
 }
 
-// TestAKilledServerKeepsKeysRetriesAndResults kills a server of three shards while batches with keys, retries and
-// results go on in several queues. What was not answered is enqueued again with its keys.
+// TestAKilledServerKeepsKeysRetriesAndResults kills a server with three shards during batches with
+// keys, retries and results in several queues. The clients repeat unanswered enqueues with the same
+// keys.
 func TestAKilledServerKeepsKeysRetriesAndResults(t *testing.T) {
 	for _, durability := range []string{"sync", "interval", "none"} {
 		t.Run(durability, func(t *testing.T) {
@@ -168,7 +169,8 @@ func TestAKilledServerKeepsKeysRetriesAndResults(t *testing.T) {
 				completed := func() (n int) { m.note(func() { n = len(m.results) }); return n }
 				before := completed()
 				require.Eventually(t, func() bool { return completed() > before+50 }, patience, time.Millisecond)
-				<-time.After(time.Duration(rand.IntN(150)) * time.Millisecond) // the moment is the point
+				// A random moment is intended.
+				<-time.After(time.Duration(rand.IntN(150)) * time.Millisecond)
 				p.kill()
 				wg.Wait()
 				require.NoError(t, c.Close())
@@ -181,7 +183,7 @@ func TestAKilledServerKeepsKeysRetriesAndResults(t *testing.T) {
 	}
 }
 
-// finish sends again what was not answered, and completes everything.
+// finish repeats the unanswered enqueues and completes everything.
 func (m *mixed) finish(ctx context.Context, t *testing.T, p *process) {
 	t.Helper()
 	c := p.dial()
@@ -212,16 +214,16 @@ func (m *mixed) finish(ctx context.Context, t *testing.T, p *process) {
 
 func (m *mixed) check(ctx context.Context, t *testing.T, p *process) {
 	t.Helper()
-	assert.Empty(t, m.again, "came again after their completions were acknowledged")
-	assert.Empty(t, m.tokens, "leased with a token that is not greater than the one before")
+	assert.Empty(t, m.again, "delivered after the acknowledgement of their completion")
+	assert.Empty(t, m.tokens, "leased with a token not greater than the previous one")
 	c := p.dial()
 	defer func() { require.NoError(t, c.Close()) }()
 	looked := 0
 	for name, ids := range m.ids {
-		require.Len(t, ids, 1, "%s was stored more than once, though it has a key", name)
+		require.Len(t, ids, 1, "%s was stored more than once despite its key", name)
 		for id := range ids {
 			_, acked := m.results[id]
-			require.True(t, acked || m.maybe[id], "%s was acknowledged and is gone", name)
+			require.True(t, acked || m.maybe[id], "%s was acknowledged and is lost", name)
 			if looked++; looked > 200 {
 				continue
 			}
@@ -235,6 +237,6 @@ func (m *mixed) check(ctx context.Context, t *testing.T, p *process) {
 	a := p.audit()
 	assert.Equal(t, len(m.ids), a.Enqueued)
 	assert.Equal(t, a.Enqueued, a.Completed)
-	assert.Positive(t, m.failed, "some were retried")
+	assert.Positive(t, m.failed, "some tasks were retried")
 	t.Logf("in all: %d tasks, each stored once; %d completions acknowledged, %d perhaps; %d failed attempts", len(m.ids), len(m.results), len(m.maybe), m.failed)
 }

@@ -23,8 +23,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// smallDisk mounts a file system of a size of its own. It returns false, and says so, where that is not permitted: the tests with
-// a quota in package node check the same then, but for what the operating system does.
+// smallDisk mounts a file system of the given size. Without permission it logs that and returns
+// false. The tests with a quota in package node then cover the same behaviour, except for the
+// operating system's.
 func smallDisk(t *testing.T, size string) (dir string, mounted bool) {
 	t.Helper()
 	dir = t.TempDir()
@@ -38,7 +39,7 @@ func smallDisk(t *testing.T, size string) (dir string, mounted bool) {
 	return dir, true
 }
 
-// occupy fills a file system to its last byte with a file.
+// occupy fills a file system to the last byte with a file.
 func occupy(t *testing.T, file string) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -57,8 +58,9 @@ func occupy(t *testing.T, file string) {
 	require.NoError(t, f.Close())
 }
 
-// leaveBallast fills a file system to its last byte with a file, but for the room that the ballast gives up at the next start. A flush or compaction
-// that was under way may have used the ballast already: then the file gives up as much.
+// leaveBallast fills a file system with a file, leaving only the space that the ballast frees at
+// the next start. If a running flush or compaction has used the ballast already, it shortens the
+// file by the ballast's size.
 func leaveBallast(t *testing.T, data, filler string, size int64) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(data, disk.BallastFile)); !errors.Is(err, os.ErrNotExist) {
@@ -73,9 +75,10 @@ func leaveBallast(t *testing.T, data, filler string, size int64) {
 	require.NoError(t, os.Truncate(filler, info.Size()-size))
 }
 
-// TestAServerOnAFullDiskReadsAndResumes fills a real file system: through the API until the server refuses, and then to the last
-// byte from outside. The server refuses changes, reads, starts again after a kill, and resumes by itself when there is space.
-// Nothing acknowledged is lost, and no start ends in a crash. The short form does so in one of the modes.
+// TestAServerOnAFullDiskReadsAndResumes fills a real file system: first through the API until the
+// server refuses, then from outside to the last byte. The server refuses changes, reads, restarts
+// after a kill, and resumes when there is space. No acknowledged task may be lost, and no start may
+// crash. The short form covers one durability mode.
 func TestAServerOnAFullDiskReadsAndResumes(t *testing.T) {
 	for _, durability := range []string{"sync", "interval", "none"} {
 		t.Run(durability, func(t *testing.T) {
@@ -115,9 +118,10 @@ func TestAServerOnAFullDiskReadsAndResumes(t *testing.T) {
 			require.NoError(t, c.Close())
 			p.kill()
 			leaveBallast(t, data, filler, 125<<20)
-			p = start(t, args...) // with what the ballast gives up
+			p = start(t, args...) // the ballast frees space
 			c = p.dial()
-			// Logs that the start had no more need of may have left more space than the marks ask for.
+			// The start may have removed obsolete logs, and so freed more space than the marks
+			// require.
 			require.Eventually(t, func() bool {
 				_, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}})
 				hasSpace := strings.Contains(p.log.String(), "now=low") || strings.Contains(p.log.String(), "enough disk space is free again")
@@ -128,8 +132,10 @@ func TestAServerOnAFullDiskReadsAndResumes(t *testing.T) {
 			require.NoError(t, c.Close())
 			p.kill()
 			occupy(t, filler)
-			p = launch(t, filepath.Join(t.TempDir(), "addresses.json"), func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...) // the ballast is gone: there is not one byte
-			require.Eventually(t, func() bool {                                                                                                               // a write waits, or none was needed; it does not end
+			// The ballast is used up: no byte is free.
+			p = launch(t, filepath.Join(t.TempDir(), "addresses.json"), func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...)
+			// A write waits, or none was needed; the server must not end.
+			require.Eventually(t, func() bool {
 				select {
 				case <-p.exited:
 					t.Error("it ended: ", p.log)
@@ -152,7 +158,7 @@ func TestAServerOnAFullDiskReadsAndResumes(t *testing.T) {
 	}
 }
 
-// fillServer enqueues until the server refuses, and returns the ids of what it acknowledged.
+// fillServer enqueues until the server refuses, and returns the ids of the acknowledged tasks.
 func fillServer(ctx context.Context, t *testing.T, c *client.Client) (acked []string) {
 	t.Helper()
 	source := rand.NewChaCha8([32]byte{})
@@ -163,7 +169,7 @@ func fillServer(ctx context.Context, t *testing.T, c *client.Client) (acked []st
 		out, err := c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", Payload: payload}}})
 		if err != nil {
 			require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
-			// Logs that are preallocated between two looks at the disk may take it past both marks at once.
+			// Logs preallocated between two checks of the disk may cross both marks at once.
 			require.Regexp(t, "--disk-(low|critical)", err.Error())
 			break
 		}

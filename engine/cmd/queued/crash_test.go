@@ -17,16 +17,16 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 )
 
-// ledger is the clients' account of every task, by payload, across all crashes of the server.
+// ledger is the clients' record of every task, by payload, across all crashes of the server.
 type ledger struct {
 	mu          sync.Mutex
 	acked       map[string]bool // the enqueue was acknowledged
 	unknown     map[string]bool // the enqueue may have taken effect
 	completed   map[string]bool // the completion was acknowledged
 	maybe       map[string]bool // the completion may have taken effect
-	resurrected []string        // came again after its completion was acknowledged
+	resurrected []string        // delivered after their completion was acknowledged
 	twice       []string        // completed twice
-	invented    []string        // came although nobody enqueued it
+	invented    []string        // delivered without an enqueue
 }
 
 func newLedger() *ledger {
@@ -39,7 +39,7 @@ func (l *ledger) note(f func()) {
 	f()
 }
 
-// produce enqueues until the server is gone. Tasks are noted as unknown before they are sent.
+// produce enqueues until the server is down. It records tasks as unknown before it sends them.
 func (l *ledger) produce(ctx context.Context, t *testing.T, p *client.Producer, name string) {
 	for i := 0; ; i++ {
 		payload := fmt.Sprintf("%s/%d", name, i)
@@ -57,7 +57,7 @@ func (l *ledger) produce(ctx context.Context, t *testing.T, p *client.Producer, 
 	}
 }
 
-// work completes until the server is gone, or ctx ends.
+// work completes tasks until the server is down or ctx ends.
 func (l *ledger) work(ctx context.Context, t *testing.T, w *client.Worker) {
 	for {
 		task, err := w.Receive(ctx)
@@ -82,7 +82,7 @@ func (l *ledger) work(ctx context.Context, t *testing.T, w *client.Worker) {
 				l.completed[payload] = true
 			case errors.Is(err, client.ErrUnknownOutcome):
 				l.maybe[payload] = true
-			case errors.Is(err, client.ErrUnavailable): // nothing was done
+			case errors.Is(err, client.ErrUnavailable): // the call had no effect
 			default:
 				assert.ErrorIs(t, err, client.ErrStaleToken)
 			}
@@ -96,18 +96,18 @@ func (l *ledger) count(of map[string]bool) int {
 	return len(of)
 }
 
-// killRounds is how often a server is killed.
+// killRounds returns how often a server is killed.
 func killRounds(t *testing.T) int {
 	t.Helper()
 	return longtest.Count(t, 2, 167)
 }
 
-// crashLease is short: what was leased when the server was killed must come back within the test.
+// crashLease is short, so that tasks leased before a kill return within the test.
 const crashLease = time.Second
 
-// TestAKilledServerLosesNothingThatItAcknowledged kills the server while it is loaded, several times. Under
-// sync that holds for a power loss too, which this test can't bring about; under none and interval what was
-// acknowledged had reached the operating system, and a killed process takes nothing of that with it.
+// TestAKilledServerLosesNothingThatItAcknowledged kills a loaded server several times. With sync,
+// the guarantee covers a power loss too, which this test cannot simulate. With none and interval,
+// acknowledged data has reached the operating system, where it survives the process.
 func TestAKilledServerLosesNothingThatItAcknowledged(t *testing.T) {
 	for _, durability := range []string{"sync", "interval", "none"} {
 		t.Run(durability, func(t *testing.T) {
@@ -133,7 +133,8 @@ func TestAKilledServerLosesNothingThatItAcknowledged(t *testing.T) {
 				}
 				before := l.count(l.completed)
 				require.Eventually(t, func() bool { return l.count(l.completed) > before+10 }, patience, time.Millisecond)
-				<-time.After(time.Duration(rand.IntN(150)) * time.Millisecond) // the moment is the point
+				// A random moment is intended.
+				<-time.After(time.Duration(rand.IntN(150)) * time.Millisecond)
 				p.kill()
 				wg.Wait()
 				require.NoError(t, producer.Close(ctx))
@@ -148,7 +149,7 @@ func TestAKilledServerLosesNothingThatItAcknowledged(t *testing.T) {
 	}
 }
 
-// audited is one queue of the server's own account.
+// audited is one queue in the server's audit.
 type audited struct {
 	Enqueued, Completed, Ready, Leased, Delayed, Dead, Stored int
 }
@@ -167,7 +168,7 @@ func (p *process) audit() (all audited) {
 	return all
 }
 
-// drain completes everything that is left.
+// drain completes all remaining tasks.
 func drain(ctx context.Context, t *testing.T, p *process, l *ledger) {
 	t.Helper()
 	c := p.dial()
@@ -185,21 +186,21 @@ func drain(ctx context.Context, t *testing.T, p *process, l *ledger) {
 	require.NoError(t, c.Close())
 }
 
-// check balances the clients' account and the server's.
+// check compares the clients' record with the server's audit.
 func (l *ledger) check(t *testing.T, p *process) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	assert.Empty(t, l.resurrected, "came again after their completions were acknowledged")
+	assert.Empty(t, l.resurrected, "delivered after the acknowledgement of their completion")
 	assert.Empty(t, l.twice, "completed twice")
-	assert.Empty(t, l.invented, "came although nobody enqueued them")
+	assert.Empty(t, l.invented, "delivered without an enqueue")
 	var lost []string
 	for payload := range l.acked {
 		if !l.completed[payload] && !l.maybe[payload] {
 			lost = append(lost, payload)
 		}
 	}
-	assert.Empty(t, lost, "acknowledged and gone")
+	assert.Empty(t, lost, "acknowledged and lost")
 	a := p.audit()
 	assert.Zero(t, a.Stored)
 	assert.Equal(t, a.Enqueued, a.Completed)

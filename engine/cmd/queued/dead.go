@@ -20,7 +20,7 @@ func (a *app) deadCommand() *cobra.Command {
 		a.deadList(), a.deadRedrive(), a.deadPurge())
 }
 
-// deadFlags choose dead tasks: by id, by filter, or all of a queue.
+// deadFlags select dead tasks: by id, by filter, or all of a queue.
 type deadFlags struct {
 	queue, contains string
 	reason          adminpb.DeathReason
@@ -30,21 +30,21 @@ type deadFlags struct {
 
 func (f *deadFlags) define(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringVar(&f.queue, "queue", "", "queue whose dead letters are meant")
+	flags.StringVar(&f.queue, "queue", "", "queue of the dead letters")
 	wordFlag(flags, &f.reason, "reason", []string{"attempts", "expired"},
 		[]adminpb.DeathReason{adminpb.DeathReason_DEATH_REASON_ATTEMPTS, adminpb.DeathReason_DEATH_REASON_EXPIRED},
-		"attempts: only those whose attempts were used up; expired: only those whose time to live was over")
+		"attempts: only those that used up their attempts; expired: only those whose time to live ended")
 	flags.StringVar(&f.contains, "error-contains", "", "only those whose last error contains this text")
 	flags.Var(timeValue{&f.from}, "died-from", "only those that died at this time or later")
 	flags.Var(timeValue{&f.before}, "died-before", "only those that died before this time")
 }
 
-// filters reports whether any flag filters.
+// filters reports whether any filter flag is set.
 func (f *deadFlags) filters() bool {
 	return f.reason != 0 || f.contains != "" || !f.from.IsZero() || !f.before.IsZero()
 }
 
-// filter is nil where no flag says which dead tasks are meant; with --all it is empty.
+// filter returns nil if no flag selects dead tasks; with --all it returns an empty filter.
 func (f *deadFlags) filter() *adminpb.DeadFilter {
 	if !f.all && !f.filters() {
 		return nil
@@ -59,7 +59,7 @@ func (f *deadFlags) filter() *adminpb.DeadFilter {
 	return out
 }
 
-// choose checks that it is clear which dead tasks are meant.
+// choose returns an error unless the ids and flags select dead tasks unambiguously.
 func (f *deadFlags) choose(ids []string) error {
 	switch {
 	case len(ids) > 0 && (f.queue != "" || f.all || f.filters()):
@@ -73,12 +73,12 @@ func (f *deadFlags) choose(ids []string) error {
 	case f.all && f.filters():
 		return usageError{errors.New("--all and a filter are both given: pass one of them")}
 	case !f.all && !f.filters():
-		return usageError{fmt.Errorf("which dead letters of queue %s? Pass a filter, or --all", f.queue)}
+		return usageError{fmt.Errorf("no selection of dead letters of queue %s: pass a filter, or --all", f.queue)}
 	}
 	return nil
 }
 
-// words say which dead tasks are meant.
+// words describes the selected dead tasks.
 func (f *deadFlags) words(ids []string) string {
 	switch {
 	case len(ids) > 0:
@@ -86,7 +86,7 @@ func (f *deadFlags) words(ids []string) string {
 	case f.all:
 		return "all dead letters of queue " + f.queue
 	}
-	return "the dead letters of queue " + f.queue + " that the filter chooses"
+	return "the dead letters of queue " + f.queue + " that match the filter"
 }
 
 func (a *app) deadList() *cobra.Command {
@@ -164,7 +164,7 @@ func (a *app) deadPurge() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "purge [ID]...",
-		Short: "Remove dead letters for good",
+		Short: "Permanently remove dead letters",
 		Example: `  queued dead purge 0000000000000000000000g1
   queued dead purge --queue mail --died-before 2030-01-01T00:00:00Z
   queued dead purge --queue mail --all --yes`,
@@ -193,7 +193,8 @@ func (a *app) deadPurge() *cobra.Command {
 	return c
 }
 
-// printDead prints what became of dead tasks: of each where ids named them, and else how many.
+// printDead prints the result of a change: one line for each id if ids were given, otherwise the
+// number of tasks.
 func (a *app) printDead(ids []string, results []*queuepb.SettleResult, done string, n uint64) error {
 	if len(ids) > 0 {
 		return a.printResults(ids, results, done)

@@ -27,7 +27,7 @@ func deployed(t *testing.T, name string) string {
 	return string(text)
 }
 
-// understood sees that the program takes a command line.
+// understood asserts that the program accepts a command line.
 func understood(t *testing.T, args []string) {
 	t.Helper()
 	found, rest, err := (&app{}).root().Find(args)
@@ -38,7 +38,7 @@ func understood(t *testing.T, args []string) {
 	require.NoError(t, found.Args(found, found.Flags().Args()), "%v", args)
 }
 
-// variables sees that each of the QUEUED_ variables is one that something reads.
+// variables asserts that the program reads each of the given QUEUED_ variables.
 func variables(t *testing.T, names []string) {
 	t.Helper()
 	known := append(clientVariables(), config.FileEnv)
@@ -52,7 +52,7 @@ func variables(t *testing.T, names []string) {
 	}
 }
 
-// serves sees that 'queued serve' takes an environment.
+// serves asserts that 'queued serve' accepts an environment.
 func serves(t *testing.T, env []string) *config.Loaded {
 	t.Helper()
 	loaded, err := config.NewLoader().Load(env, clientVariables())
@@ -63,8 +63,9 @@ func serves(t *testing.T, env []string) *config.Loaded {
 
 func TestTheExampleConfigurationIsWell(t *testing.T) {
 	s := newShell(t)
-	assert.Contains(t, s.ok("config", "check", filepath.Join(deploy, "queued.hcl")), "is well")
-	// What it has as comments is well too: uncommented, only the files of the certificate are missing.
+	assert.Contains(t, s.ok("config", "check", filepath.Join(deploy, "queued.hcl")), "is valid")
+	// Its commented settings are valid too. Once uncommented, only the certificate files are
+	// missing.
 	text := regexp.MustCompile(`(?m)^# ?((?:tls \{|cluster \{|  \w+ +=|\}).*)$`).ReplaceAllString(deployed(t, "queued.hcl"), "$1")
 	require.Contains(t, text, "\ntls {\n")
 	require.Contains(t, text, "\ncluster {\n")
@@ -75,7 +76,7 @@ func TestTheExampleConfigurationIsWell(t *testing.T) {
 
 func TestTheExampleOfANodeIsWell(t *testing.T) {
 	s := newShell(t)
-	assert.Contains(t, s.ok("config", "check", filepath.Join(deploy, "queued-cluster.hcl")), "is well")
+	assert.Contains(t, s.ok("config", "check", filepath.Join(deploy, "queued-cluster.hcl")), "is valid")
 	loaded, err := loadFile(filepath.Join(deploy, "queued-cluster.hcl"))
 	require.NoError(t, err)
 	c := loaded.Config.Node
@@ -84,7 +85,7 @@ func TestTheExampleOfANodeIsWell(t *testing.T) {
 	assert.True(t, c.Auth)
 	assert.Len(t, c.Cluster.Peers, 3)
 	assert.Empty(t, c.Cluster.Join, "the first start makes a cluster")
-	// Its host has one address, and the other nodes find it there.
+	// The host has one address, which the other nodes use.
 	host, _, err := net.SplitHostPort(c.Cluster.Peers[c.Cluster.Node])
 	require.NoError(t, err)
 	for _, address := range []string{c.Listen[0], c.HTTP, c.Admin, c.Cluster.Listen} {
@@ -93,7 +94,7 @@ func TestTheExampleOfANodeIsWell(t *testing.T) {
 		assert.Equal(t, host, at)
 	}
 	assert.Equal(t, c.Cluster.Listen, c.Cluster.Peers[c.Cluster.Node])
-	// The unit passes it the files that only root may read.
+	// The unit passes the files that only root may read.
 	unit := deployed(t, "queued.service")
 	for name, path := range map[string]string{
 		c.TLS.KeyFile:                   "/etc/queued/key.pem",
@@ -104,7 +105,7 @@ func TestTheExampleOfANodeIsWell(t *testing.T) {
 		assert.Equal(t, "/run/credentials/queued.service", filepath.Dir(name))
 		assert.Contains(t, unit, "\n#LoadCredential="+filepath.Base(name)+":"+path+"\n")
 	}
-	// A node that comes later.
+	// The configuration of a node that joins later.
 	text := regexp.MustCompile(`(?m)^  # (join += )`).ReplaceAllString(deployed(t, "queued-cluster.hcl"), "  $1")
 	path := filepath.Join(t.TempDir(), "queued.hcl")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -114,7 +115,7 @@ func TestTheExampleOfANodeIsWell(t *testing.T) {
 	assert.Len(t, loaded.Config.Node.Cluster.Join, 3)
 }
 
-// TestTheReadmeStartsThreeNodes gives the program the command lines of the README.
+// TestTheReadmeStartsThreeNodes parses the command lines of the README.
 func TestTheReadmeStartsThreeNodes(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
@@ -149,7 +150,7 @@ func TestTheReadmeStartsThreeNodes(t *testing.T) {
 	for _, v := range regexp.MustCompile(`(QUEUED_\w+)=`).FindAllStringSubmatch(section, -1) {
 		variables(t, []string{v[1]})
 	}
-	// What the table of the operator's commands says.
+	// The commands in the table for operators.
 	_, section, found = strings.Cut(string(text), "### Operating a cluster\n")
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n### ")
@@ -164,7 +165,7 @@ func TestTheReadmeStartsThreeNodes(t *testing.T) {
 
 func TestTheUnitCallsTheProgramAsItIs(t *testing.T) {
 	lines := regexp.MustCompile(`(?m)^Exec\w+=/usr/local/bin/queued (.*)$`).FindAllStringSubmatch(deployed(t, "queued.service"), -1)
-	require.Len(t, lines, 1, "RestartPreventExitStatus is about ExecStart alone")
+	require.Len(t, lines, 1, "RestartPreventExitStatus applies only to ExecStart")
 	understood(t, strings.Fields(lines[0][1]))
 	assert.Contains(t, deployed(t, "queued.service"), "RestartPreventExitStatus=2\n")
 	assert.Equal(t, 2, exitUsage)
@@ -196,7 +197,7 @@ func TestTheImageCallsTheProgramAsItIs(t *testing.T) {
 	understood(t, command)
 	require.Equal(t, entry[0], health[0])
 	understood(t, health[1:])
-	assert.NotContains(t, []string{"", "root", "0"}, last, "it runs as an ordinary user")
+	assert.NotContains(t, []string{"", "root", "0"}, last, "it runs as an unprivileged user")
 	for _, v := range env {
 		name, _, _ := strings.Cut(v, "=")
 		variables(t, []string{name})
@@ -265,5 +266,5 @@ func TestTheComposeFileIsOfThreeNodes(t *testing.T) {
 	slices.Sort(ports)
 	assert.Len(t, slices.Compact(ports), 9, "no port twice")
 	slices.Sort(volumes)
-	assert.Len(t, slices.Compact(volumes), 3, "to each its own data")
+	assert.Len(t, slices.Compact(volumes), 3, "each has separate data")
 }

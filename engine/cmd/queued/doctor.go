@@ -21,22 +21,24 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the host, the configuration and the data folder",
-		Long: `Checks, before 'queued serve' with the same flags, environment and file or beside it: the configuration, the
-clock, limits on processors, memory and open files, the data folder, its file system, free space and the
-time that an fsync takes (at most 200 of them, or 2 s), certificates, the admin token, and the addresses. For a
-cluster's node it also checks the certificate and whether the other nodes are reached. Beside a running server it
-compares the server's clock with the host's wall clock, and shows the skew between the nodes of a cluster.
+		Long: `Checks a host before 'queued serve' starts with the same flags, environment and file, or while it runs: the
+configuration, the clock, limits on processors, memory and open files, the data folder, its file system, free
+space and the time that an fsync takes (at most 200 of them, or 2 s), certificates, the admin token, and the
+addresses. For a cluster's node it also checks the certificate and the connections to the other nodes. If the
+server runs, it compares the server's clock with the host's wall clock, and shows the skew between the nodes of
+a cluster.
 
-It reads the stores to the end and checks their counters, unless a server holds them; a server cannot start
-meanwhile. Each line has the state, the check, what was measured, its limit and an explanation. The state is fit,
-warning (a server would run), unfit (a server would not run, or would lose something) or unknown. The command ends
-with 1 if a check is unfit.`,
+It reads the stores to the end and checks their counters, unless a server has them open; a server cannot start
+during that time. Each line has the state, the check, the measured value, its limit and an explanation. The
+state is fit, warning (a server would run), unfit (a server would not run, or would lose data) or unknown. The
+command ends with 1 if a check is unfit.`,
 		Example: `  queued doctor
   queued doctor --config /etc/queued.hcl
   queued doctor --data /var/lib/queued --output json | jq '.findings[] | select(.level != "fit")'`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			in := doctor.Input{Program: doctor.Program{Version: version.Of().Version, Build: build.This()}, Host: doctor.This()} // as servers report it
+			// The version that servers report.
+			in := doctor.Input{Program: doctor.Program{Version: version.Of().Version, Build: build.This()}, Host: doctor.This()}
 			if f := c.Flags().Lookup(config.FileFlag); f != nil {
 				in.File = f.Value.String()
 			}
@@ -56,7 +58,7 @@ with 1 if a check is unfit.`,
 			shown := a.during(func() string { return "checking the host and the data folder" })
 			findings := doctor.Run(c.Context(), in)
 			shown()
-			if err := c.Context().Err(); err != nil { // the later checks did not run
+			if err := c.Context().Err(); err != nil { // the remaining checks did not run
 				return err
 			}
 			return a.printFindings(findings)
@@ -66,8 +68,8 @@ with 1 if a check is unfit.`,
 	return c
 }
 
-// askServer returns a way to ask a server with this configuration, with the token that it keeps itself; nil where there is
-// none.
+// askServer returns a function that asks the server with this configuration, using the server's own
+// token file. It returns nil if the server has no admin listener.
 func askServer[T any](a *app, c *config.Config, ask func(context.Context, adminpb.AdminServiceClient) (T, error)) func(context.Context) (T, error) {
 	if c.Node.Admin == "" {
 		return nil
@@ -78,7 +80,7 @@ func askServer[T any](a *app, c *config.Config, ask func(context.Context, adminp
 			if conn.serverName, err = certifiedName(c.Node.TLS.CertFile, c.Node.TLS.KeyFile); err != nil {
 				return answer, err
 			}
-			conn.tlsCA = c.Node.TLS.CertFile // it is the one that must answer
+			conn.tlsCA = c.Node.TLS.CertFile // only this server may answer
 		}
 		err = conn.withAdmin(ctx, func(ctx context.Context, api adminpb.AdminServiceClient) (err error) {
 			answer, err = ask(ctx, api)
@@ -97,7 +99,6 @@ func serverProgram(ctx context.Context, api adminpb.AdminServiceClient) (doctor.
 	return programOf(out), err
 }
 
-// programOf returns which program a server runs.
 func programOf(s *adminpb.GetStatusResponse) doctor.Program {
 	b := s.GetBuild()
 	return doctor.Program{Version: s.GetVersion(), Build: build.Info{Commit: b.GetCommit(), Modified: b.GetModified(), SHA256: b.GetSha256()}}
@@ -108,7 +109,7 @@ func serverClock(ctx context.Context, api adminpb.AdminServiceClient) (time.Time
 	return time.UnixMicro(out.GetClockUnixUs()), err
 }
 
-// clusterClocks returns what the server knows of the clocks of the nodes of its cluster.
+// clusterClocks returns the server's view of the clocks of its cluster's nodes.
 func clusterClocks(ctx context.Context, api adminpb.AdminServiceClient) (all []doctor.NodeClock, err error) {
 	out, err := api.GetCluster(ctx, &adminpb.GetClusterRequest{})
 	for _, m := range out.GetMembers() {
@@ -120,7 +121,7 @@ func clusterClocks(ctx context.Context, api adminpb.AdminServiceClient) (all []d
 	return all, err
 }
 
-// certifiedName returns a name that a certificate is for.
+// certifiedName returns a name or address in a certificate, or "" if it has none.
 func certifiedName(cert, key string) (string, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	switch {
@@ -134,7 +135,8 @@ func certifiedName(cert, key string) (string, error) {
 	return "", nil
 }
 
-// printFindings prints a table in the layout of 'prony doctor': state, check, value, limit, explanation.
+// printFindings prints a table in the layout of 'prony doctor': state, check, value, limit,
+// explanation.
 func (a *app) printFindings(findings []doctor.Finding) error {
 	n := map[doctor.Level]int{}
 	for _, f := range findings {

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/cmd/queued/doctor"
 )
 
-// examined is what doctor prints as JSON.
+// examined is the JSON output of doctor.
 type examined struct {
 	OK       bool
 	Findings []struct{ Check, Level, Message, Remedy string }
@@ -53,7 +53,7 @@ func TestDoctorOfADataFolder(t *testing.T) {
 	s.run(flags...).fails(exitFailed, "queued: 1 check unfit")
 }
 
-// Beside a server that runs, the addresses are the server's and the stores are left alone.
+// While a server runs, doctor reports its addresses as the server's and does not open the stores.
 func TestDoctorBesideAServer(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, "--data", data)
@@ -68,7 +68,7 @@ func TestDoctorBesideAServer(t *testing.T) {
 		assert.Contains(t, messages[0], "is answered by a queued")
 	}
 	_, messages := e.find("stores")
-	assert.Equal(t, []string{"held by a server that runs, so not read; ask that one with /audit"}, messages)
+	assert.Equal(t, []string{"open in a running server, so not read; check that server with /audit"}, messages)
 }
 
 func TestDoctorSaysWhatIsWrongWithTheConfiguration(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDoctorSaysWhatIsWrongWithTheConfiguration(t *testing.T) {
 	assert.NoDirExists(t, "data")
 }
 
-// To look at a backup does not spoil it.
+// Checking a backup does not change it.
 func TestDoctorLeavesABackupAlone(t *testing.T) {
 	_, backup := backedUp(t)
 	s := newShell(t)
@@ -94,7 +94,8 @@ func TestDoctorLeavesABackupAlone(t *testing.T) {
 	s.ok("restore", "--from", backup, "--data", filepath.Join(t.TempDir(), "restored"))
 }
 
-// The program that serves and the one that looks are compared by their content, and a server that cannot be asked is spoken of in words.
+// Doctor compares its own program and the running server's by content, and explains why a server
+// could not be asked.
 func TestDoctorComparesThePrograms(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, "--data", data)
@@ -104,13 +105,13 @@ func TestDoctorComparesThePrograms(t *testing.T) {
 	decodeJSON(t, out, &e)
 	levels, messages := e.find("version")
 	assert.Equal(t, []string{"fit"}, levels, "%v", messages)
-	assert.Contains(t, messages[0], ", as the server that runs")
+	assert.Contains(t, messages[0], ", the same as the running server")
 
-	s := newShell(t) // the program of this test
+	s := newShell(t) // the test binary
 	decodeJSON(t, s.run(args...).out, &e)
 	levels, messages = e.find("version")
 	assert.Equal(t, []string{"warning"}, levels, "%v", messages)
-	assert.Contains(t, messages[0], "the server that runs is another build")
+	assert.Contains(t, messages[0], "the running server is another build")
 
 	s.env = []string{"QUEUED_TOKEN=guessed"}
 	decodeJSON(t, s.run(args...).out, &e)
@@ -122,19 +123,20 @@ func TestDoctorComparesThePrograms(t *testing.T) {
 	}
 }
 
-// The table has the columns of 'prony doctor': state, check, value, limit, explanation, and a line that sums up.
+// The table has the columns of 'prony doctor': state, check, value, limit, explanation, and a
+// summary line.
 func TestDoctorPrintsATable(t *testing.T) {
 	var out strings.Builder
 	a := &app{out: &out}
 	err := a.printFindings([]doctor.Finding{
 		{Check: "open files", Level: doctor.Fit, Value: "1048576", Limit: "limit 2000", Message: "the limit is 1048576"},
-		{Check: "clock", Level: doctor.Warning, Message: "nothing keeps it right", Remedy: "run chrony"},
+		{Check: "clock", Level: doctor.Warning, Message: "nothing synchronizes it", Remedy: "run chrony"},
 		{Check: "version", Level: doctor.Unknown, Message: "the server does not say"},
 		{Check: "free space", Level: doctor.Unfit, Value: "1MiB", Limit: "limit 4GiB", Message: "1MiB of 1TiB", Remedy: "free space"},
 	})
 	require.EqualError(t, err, "1 check unfit")
 	assert.Equal(t, `fit      open files  1048576  limit 2000  the limit is 1048576
-warning  clock                            nothing keeps it right
+warning  clock                            nothing synchronizes it
                                           -> run chrony
 unknown  version                          the server does not say
 unfit    free space  1MiB     limit 4GiB  1MiB of 1TiB

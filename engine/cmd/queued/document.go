@@ -11,8 +11,9 @@ import (
 	"github.com/pronybench/prony/engine/rest"
 )
 
-// document is a message as JSON for scripts, in the form that REST answers have: the schema's own names; every field, also where it is
-// empty, save for messages and optional fields that are absent; numbers of 64 bits as strings; enums by their full names; bytes in base64.
+// document is a message in the JSON form of REST answers: the field names of the schema; every
+// field, even if empty, except for absent messages and optional fields; 64-bit numbers as strings;
+// enums by their full names; bytes in base64.
 func document(m proto.Message) any { return message{m} }
 
 type message struct{ proto.Message }
@@ -20,13 +21,12 @@ type message struct{ proto.Message }
 // MarshalJSON implements json.Marshaler.
 func (m message) MarshalJSON() ([]byte, error) { return rest.JSON(m.Message) }
 
-// member is one member of a JSON object.
 type member struct {
 	name  string
 	value any
 }
 
-// members is a JSON object that keeps its order.
+// members is a JSON object with a fixed order of members.
 type members []member
 
 func (o members) MarshalJSON() ([]byte, error) {
@@ -52,7 +52,7 @@ func (o members) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// word is an enum's value for people, without the enum's name before it, in lower case; "" where it is not specified.
+// word returns an enum's value in lower case, without the enum's name as prefix; "" if unspecified.
 func word(e protoreflect.Enum) string {
 	d := e.Descriptor()
 	v := d.Values().ByNumber(e.Number())

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// form is a JSON value whose digits do not matter: those of numbers, of texts of digits, and of ids.
+// form replaces varying digits in a JSON value: in numbers, in strings of digits, and in ids.
 func form(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -37,7 +37,8 @@ func form(v any) any {
 	return v
 }
 
-// A command prints what the same call answers over REST: the same fields, words, and numbers or texts.
+// A command prints the same JSON as the same call over REST: field names, enum values, numbers and
+// strings.
 func TestDocumentsHaveTheFormOfREST(t *testing.T) {
 	p := start(t, "--durability", "none", "--data", t.TempDir(), "--http", "127.0.0.1:0")
 	token := p.token()

@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// payloadBytesMax bounds what is read as one payload: what a server can take in one message. Its own limit is
-// usually lower.
+// payloadBytesMax bounds a payload that the command reads: the largest that a server's limits
+// allow. A server's actual limit is usually lower.
 const payloadBytesMax = 16 << 20
 
 type enqueueFlags struct {
@@ -56,16 +56,16 @@ the same import, run again within the server's key window, stores nothing twice.
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.queue, "queue", "", "queue to put it in; it is made at first use")
-	numberFlag(flags, &f.priority, "priority", 0, "0 to 9; ready tasks of a higher priority go first")
-	durationFlag(flags, &f.delay, "delay", "how long it stays delayed before it is ready")
-	flags.Var(nextTimeValue{timeValue{&f.notBefore}}, "not-before", `when it becomes ready, as in "09:00" for the next time that it is nine here, `+
-		`or as YYYY-MM-DDThh:mm:ssZ; not together with --delay`)
-	durationFlag(flags, &f.ttl, "ttl", "how long it is worth doing; after that it goes to the dead letters")
-	numberFlag(flags, &f.maxAttempts, "max-attempts", 0, "after how many failed attempts it is dead; 0 for the queue's")
-	durationFlag(flags, &f.lease, "lease", "how long a claim holds that names no lease; the queue's if left out")
-	durationFlag(flags, &f.retain, "result-retention", "how long its result is kept for 'queued result'; the queue's if left out")
-	flags.StringVar(&f.key, "key", "", "idempotency key: a second task with the same key is not stored, and the first one's id is printed")
+	flags.StringVar(&f.queue, "queue", "", "queue of the task; it is created at first use")
+	numberFlag(flags, &f.priority, "priority", 0, "0 to 9; ready tasks of a higher priority are handed out first")
+	durationFlag(flags, &f.delay, "delay", "how long the task is delayed before it is ready")
+	flags.Var(nextTimeValue{timeValue{&f.notBefore}}, "not-before", `when it becomes ready: "09:00" means its next occurrence in local time; `+
+		`otherwise YYYY-MM-DDThh:mm:ssZ; excludes --delay`)
+	durationFlag(flags, &f.ttl, "ttl", "time to live; after it the task becomes a dead letter")
+	numberFlag(flags, &f.maxAttempts, "max-attempts", 0, "number of failed attempts after which the task is dead; 0: the queue's value")
+	durationFlag(flags, &f.lease, "lease", "how long a lease lasts if the claim sets none; default: the queue's value")
+	durationFlag(flags, &f.retain, "result-retention", "how long the result is retained for 'queued result'; default: the queue's value")
+	flags.StringVar(&f.key, "key", "", "idempotency key: for a second task with the same key, the id of the first one is printed and nothing is stored")
 	flags.StringVar(&f.file, "file", "", "read the payload, or with --lines the lines, from this file")
 	flags.BoolVar(&f.lines, "lines", false, "each line of the input is a task")
 	needs(c, "queue")
@@ -73,7 +73,7 @@ the same import, run again within the server's key window, stores nothing twice.
 	return c
 }
 
-// task is the task without its payload.
+// task returns the task without its payload.
 func (f *enqueueFlags) task() *queuepb.NewTask {
 	t := &queuepb.NewTask{
 		Queue: f.queue, Priority: f.priority, DelayMs: ms(f.delay), MaxAttempts: f.maxAttempts, LeaseMs: ms(f.lease),
@@ -107,13 +107,13 @@ func (f *enqueueFlags) enqueue(c *cobra.Command, args []string) error {
 		}
 		a := f.connection.app
 		if result.GetDuplicate() && a.output == formatTable {
-			a.note("a task with this key is there already: nothing was stored\n")
+			a.note("a task with this key exists already: nothing was stored\n")
 		}
 		return a.print(members{{"id", result.GetId()}, {"duplicate", result.GetDuplicate()}}, func(t *table) { t.row(result.GetId()) })
 	})
 }
 
-// payload reads the payload from wherever the command line says.
+// payload reads the payload from the argument, the file or the input.
 func (f *enqueueFlags) payload(ctx context.Context, args []string) ([]byte, error) {
 	if len(args) == 1 {
 		if f.file != "" {
@@ -133,12 +133,12 @@ func (f *enqueueFlags) payload(ctx context.Context, args []string) ([]byte, erro
 		return nil, fmt.Errorf("read the payload: %w", err)
 	}
 	if len(text) > payloadBytesMax {
-		return nil, usageError{fmt.Errorf("the payload is larger than %d MiB, which no server takes", payloadBytesMax>>20)}
+		return nil, usageError{fmt.Errorf("the payload is larger than %d MiB, the maximum of any server", payloadBytesMax>>20)}
 	}
 	return text, nil
 }
 
-// input is the file, or the standard input.
+// input returns the file, or standard input.
 func (f *enqueueFlags) input() (io.ReadCloser, error) {
 	if f.file == "" {
 		a := f.connection.app

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mistakes are command lines that are wrong, or that no server answers.
+// mistakes are invalid command lines, or ones that no server answers.
 var mistakes = [][]string{
 	{"nonsense"},
 	{"sevre"},
@@ -107,15 +107,15 @@ var mistakes = [][]string{
 	{"restore", "--from", "", "--data", "new"},
 }
 
-// What each mistake is answered with, word for word: as text, and as JSON. Nothing goes to standard output but what was
-// asked for.
+// The golden file has the exact answer to each mistake, as text and as JSON. Nothing but results
+// goes to standard output.
 func TestMistakesAreAnsweredAsWritten(t *testing.T) {
 	t.Chdir(t.TempDir())
 	wrong := "lisen = [\"127.0.0.1:7070\"]\nshards = 99\n\nqueue {\n  lease = 30\n}\n"
 	require.NoError(t, os.WriteFile("wrong.hcl", []byte(wrong), 0o600))
 	var b strings.Builder
 	for _, args := range mistakes {
-		// Ports that nobody can be asked to listen on.
+		// Reserved ports without a server.
 		s := newShell(t, "QUEUED_SERVER=127.0.0.1:1", "QUEUED_ADMIN_SERVER=127.0.0.1:1")
 		fmt.Fprintf(&b, "$ queued %s\n", strings.Join(args, " "))
 		text := s.run(args...)
@@ -138,12 +138,11 @@ func TestMistakesAreAnsweredAsWritten(t *testing.T) {
 	}
 	entries, err := os.ReadDir(".")
 	require.NoError(t, err)
-	assert.Len(t, entries, 1, "none of these made anything")
+	assert.Len(t, entries, 1, "none of these created a file")
 	t.Chdir(home)
 	golden(t, "mistakes.golden", b.String())
 }
 
-// home is the folder of the tests.
 var home = func() string {
 	dir, err := filepath.Abs(".")
 	if err != nil {
@@ -158,9 +157,9 @@ func TestJSONErrorsHaveOneShape(t *testing.T) {
 		args []string
 		want failure
 	}{
-		"usage, before the flag is known": {[]string{"task", "--output=json"}, failure{Code: "usage", Message: "'queued task' takes one argument, ID, and was given 0"}},
-		"usage, short":                    {[]string{"-o", "json", "task", "--nonsense"}, failure{Code: "usage", Message: "unknown flag: --nonsense: 'queued task --help' lists those there are"}},
-		"usage, joined":                   {[]string{"-ojson", "nonsense"}, failure{Code: "usage", Message: `unknown command "queued nonsense": 'queued --help' lists those there are`}},
+		"usage, before the flag is known": {[]string{"task", "--output=json"}, failure{Code: "usage", Message: "'queued task' takes one argument, ID: got 0"}},
+		"usage, short":                    {[]string{"-o", "json", "task", "--nonsense"}, failure{Code: "usage", Message: "unknown flag: --nonsense: 'queued task --help' lists all flags"}},
+		"usage, joined":                   {[]string{"-ojson", "nonsense"}, failure{Code: "usage", Message: `unknown command "queued nonsense": 'queued --help' lists all commands`}},
 	} {
 		r := s.run(c.args...)
 		assert.Empty(t, r.out, name)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notRun are commands whose examples are only read: they serve, or they need a cluster.
+// notRun are commands whose examples are only parsed: they serve, or they need a cluster.
 var notRun = map[string]string{
 	"queued serve":            "it serves until it is stopped",
 	"queued cluster":          "its commands change clusters",
@@ -23,13 +23,14 @@ var notRun = map[string]string{
 	"queued cluster snapshot": "it needs a cluster",
 }
 
-// exampleCommands returns the command lines of this program in an example, without what is before, behind and after them.
+// exampleCommands returns this program's command lines in an example, without preceding variables,
+// pipes and comments.
 func exampleCommands(example string) (lines [][]string) {
 	for line := range strings.Lines(example) {
 		for part := range strings.SplitSeq(strings.Split(line, " # ")[0], "|") {
 			args := words(part)
 			for len(args) > 0 && args[0] != "queued" {
-				args = args[1:] // a variable before it, or another program
+				args = args[1:] // skip a variable or another program before it
 			}
 			for i, arg := range args {
 				if arg == "<" || arg == ">" {
@@ -45,7 +46,7 @@ func exampleCommands(example string) (lines [][]string) {
 	return lines
 }
 
-// The examples do what they say on a server that has what they name: each ends with 0.
+// Each example ends with 0 on a server that has the queue or task that it names.
 func TestExamplesRun(t *testing.T) {
 	config, err := filepath.Abs(filepath.Join(deploy, "queued.hcl"))
 	require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestExamplesRun(t *testing.T) {
 					args[i] = to
 				}
 			}
-			if args[0] == "doctor" { // its own server would take the ports of another one on this host
+			if args[0] == "doctor" { // the default ports may belong to another server on this host
 				args = append(args, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0")
 			}
 			r := s.run(args...)
@@ -89,7 +90,8 @@ func TestExamplesRun(t *testing.T) {
 	assert.Greater(t, ran, 50)
 }
 
-// prepare makes what an example names: the queue, a task in the state that the command needs, or an access token.
+// prepare creates what an example names: the queue, a task in the required state, or an access
+// token.
 func (s *shell) prepare(line string, names map[string]string) {
 	s.Helper()
 	const id, second, token = "0000000000000000000000g1", "0000000000000000000000g2", "4096"
@@ -111,7 +113,7 @@ func (s *shell) prepare(line string, names map[string]string) {
 		task, token := claim()
 		asked.ok("fail", task, token, "--error", "timeout")
 		names[id] = task
-	case command == "claim": // which waits otherwise
+	case command == "claim": // it would wait for a task
 		enqueue()
 	case command == "result":
 		task, token := claim()

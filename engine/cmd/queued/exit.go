@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The exit codes. exitCodes documents them.
+// The exit codes, which exitCodes documents.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -14,8 +14,9 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is the only description of the exit codes: the help of queued prints it, and tests see that the README and the systemd unit
-// have it. What must be changed before another try can help is 2, so that a service manager does not start the server again.
+// exitCodes is the only description of the exit codes: the help of queued prints it, and tests
+// compare the README and the systemd unit with it. Failures that need a change before a retry can
+// help end with 2, so that a service manager does not restart the server.
 var exitCodes = []struct {
 	code    int
 	meaning string
@@ -27,7 +28,7 @@ var exitCodes = []struct {
 	{exitInterrupted, "interrupted"},
 }
 
-// exitCodesText lists the exit codes, one on each line.
+// exitCodesText lists the exit codes, one per line.
 func exitCodesText() string {
 	var b strings.Builder
 	for _, e := range exitCodes {

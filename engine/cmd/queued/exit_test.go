@@ -17,11 +17,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// outcomes are arguments of a command by exit code. " | " separates several command lines of one code. newBench replaces words in
-// capitals.
+// outcomes are arguments of a command by exit code. " | " separates command lines with the same
+// code. newBench replaces words in capitals.
 type outcomes struct {
-	ok, refused, usage string // 0, 1 and 2; never if the command does not end so in this test
-	local              bool   // the command asks no server, so none is out of reach
+	// 0, 1 and 2; never if the command does not end with the code in this test.
+	ok, refused, usage string
+	local              bool // the command contacts no server, so that none can be unreachable
 }
 
 const never = "never"
@@ -34,7 +35,7 @@ func (o outcomes) possible() string {
 	return o.ok
 }
 
-// exits are all commands of the program, by path. A new command must be added here.
+// exits has all commands of the program, by path. New commands must be added here.
 var exits = map[string]outcomes{
 	"queued":                       {"", never, "--nonsense", true},
 	"queued serve":                 {never, "--data HELD --listen 127.0.0.1:0 --http= --admin=", "--shards 0", true},
@@ -89,7 +90,7 @@ var exits = map[string]outcomes{
 	"queued cluster snapshot":      {never, "", "extra", false},
 }
 
-// bench is what the command lines of exits work on.
+// bench is the environment of the command lines in exits.
 type bench struct {
 	*shell
 
@@ -117,7 +118,8 @@ func newBench(t *testing.T) *bench {
 	}}
 }
 
-// args are the arguments of a command line, with a new leased task and a new access token where it names some.
+// args returns the arguments of a command line, with a new leased task and a new access token if it
+// names them.
 func (b *bench) args(path, line string) []string {
 	b.Helper()
 	words := map[string]string{}
@@ -146,7 +148,7 @@ func (b *bench) args(path, line string) []string {
 	return args
 }
 
-// Every command ends with the codes that the help documents.
+// Every command ends with the documented exit codes.
 func TestEveryCommandEndsWithTheDocumentedCodes(t *testing.T) {
 	b := newBench(t)
 	away := newShell(t, "QUEUED_SERVER=127.0.0.1:1", "QUEUED_ADMIN_SERVER=127.0.0.1:1", "QUEUED_DATA="+t.TempDir())
@@ -178,11 +180,11 @@ func TestEveryCommandEndsWithTheDocumentedCodes(t *testing.T) {
 		}
 	})
 	for path := range exits {
-		assert.True(t, seen[path], "%s is no command any more", path)
+		assert.True(t, seen[path], "%s is no longer a command", path)
 	}
 }
 
-// silent accepts connections and answers nothing. accepted gets an element for each.
+// silent accepts connections and never answers. accepted receives an element for each connection.
 func silent(t *testing.T) (address string, accepted <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -209,7 +211,7 @@ func silent(t *testing.T) (address string, accepted <-chan struct{}) {
 	return l.Addr().String(), notes
 }
 
-// Every command that waits for a server ends at once when it is interrupted, with one word.
+// Every command that waits for a server ends immediately when it is interrupted, with one line.
 func TestEveryCommandIsInterrupted(t *testing.T) {
 	b := newBench(t)
 	address, accepted := silent(t)
@@ -227,7 +229,7 @@ func TestEveryCommandIsInterrupted(t *testing.T) {
 		select {
 		case <-accepted:
 		case <-time.After(patience):
-			assert.Fail(t, "it does not connect", "%v", args)
+			assert.Fail(t, "the command does not connect", "%v", args)
 		}
 		cancel()
 		r := <-done
@@ -240,8 +242,8 @@ func TestEveryCommandIsInterrupted(t *testing.T) {
 	})
 }
 
-// What waits for a person or for the input is interrupted too. The server's address takes connections and never
-// answers: with a refused connection, enqueue --lines could end with that before the interrupt.
+// Waits for a person or for input can be interrupted too. The server's address accepts connections
+// and never answers: on a refused connection, enqueue --lines could end before the interrupt.
 func TestWaitsForInputAreInterrupted(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -267,7 +269,8 @@ func TestWaitsForInputAreInterrupted(t *testing.T) {
 	}
 }
 
-// The README and the systemd unit document the exit codes as the program does. Run this test with -update to write the README.
+// The README and the systemd unit have the program's exit codes. Run this test with -update to
+// write the README.
 func TestExitCodesAreDocumented(t *testing.T) {
 	const path, begin, end = "../../README.md", "<!-- exit codes: written by go test ./cmd/queued -update -->\n\n", "\n<!-- end of exit codes -->"
 	var table strings.Builder

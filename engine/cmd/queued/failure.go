@@ -14,13 +14,13 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// failure is an error as it is reported: as text, or as JSON in this shape.
+// failure is an error in its reported form: as text, or as JSON of this shape.
 type failure struct {
-	// Code is a word for programs: "usage", "configuration", "unreachable", "failed", "interrupted" or that of the
-	// server's refusal, as in "not_found".
+	// Code is a word for programs: "usage", "configuration", "unreachable", "failed",
+	// "interrupted", or the server's error code, such as "not_found".
 	Code         string           `json:"code"`
 	Message      string           `json:"message"`
-	Field        string           `json:"field,omitempty"` // at fault, where there is one
+	Field        string           `json:"field,omitempty"` // the invalid field, if any
 	RetryAfterMs uint64           `json:"retry_after_ms,omitempty"`
 	Problems     []config.Problem `json:"problems,omitempty"` // of a configuration
 
@@ -28,22 +28,22 @@ type failure struct {
 	exit   int
 }
 
-// usageError says that the command line is wrong.
+// usageError is the error of an invalid command line.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// badFileError says that a configuration file has problems, which standard output lists.
+// badFileError is the error of a configuration file whose problems were printed to standard output.
 type badFileError struct{ error }
 
 func (e badFileError) Unwrap() error { return e.error }
 
-// itemError says that the server refused an item of a call.
+// itemError is the server's refusal of an item of a call.
 type itemError struct{ *queuepb.ItemError }
 
 func (e itemError) Error() string { return e.GetMessage() }
 
-// failureOf says how an error is reported.
+// failureOf returns the reported form of err.
 func failureOf(err error) failure {
 	f := failure{Code: "failed", Message: err.Error(), exit: exitFailed}
 	var problems *config.Problems
@@ -76,7 +76,7 @@ func failureOf(err error) failure {
 	return f
 }
 
-// statusOf returns the status that the server refused a call with, or nil.
+// statusOf returns the status of a refused call, or nil.
 func statusOf(err error) *status.Status {
 	var refused interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &refused) {
@@ -85,12 +85,13 @@ func statusOf(err error) *status.Status {
 	return refused.GRPCStatus()
 }
 
-// refusesToLead reports whether the server answered that it does not lead: it was reached.
+// refusesToLead reports whether the server answered that it does not lead, which means that it was
+// reached.
 func refusesToLead(s *status.Status) bool {
 	return slices.ContainsFunc(s.Details(), func(d any) bool { _, is := d.(*queuepb.NotLeader); return is })
 }
 
-// refused takes over what the server's refusal of a call says.
+// refused fills in the failure from the status of a refused call.
 func (f *failure) refused(s *status.Status) {
 	f.Code = snake(s.Code().String())
 	for _, detail := range s.Details() {
@@ -108,12 +109,12 @@ func (f *failure) refused(s *status.Status) {
 	case codes.Unauthenticated:
 		f.remedy = "pass --token or --token-file, or set QUEUED_TOKEN; the server keeps its operator token in DATA/admin.token"
 	case codes.Unimplemented:
-		f.remedy = "the server does not have this call: is it older than this program, or is --server or --admin-server another program's address?"
+		f.remedy = "the server does not implement this call: is it older than this program, or is --server or --admin-server another program's address?"
 	default:
 	}
 }
 
-// exitOf returns the exit code of a refused call.
+// exitOf returns the exit code for a refused call.
 func exitOf(code codes.Code) int {
 	switch code {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented:
@@ -125,7 +126,7 @@ func exitOf(code codes.Code) int {
 	}
 }
 
-// exitOfItem returns the exit code of a refused item. A stale token never becomes valid again.
+// exitOfItem returns the exit code for a refused item. A stale token never becomes valid again.
 func exitOfItem(code queuepb.ErrorCode) int {
 	switch code {
 	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN,
@@ -138,7 +139,8 @@ func exitOfItem(code queuepb.ErrorCode) int {
 	}
 }
 
-// timeoutError says that a server that was reached did not answer in time. The error below has the status.
+// timeoutError is the error of a reached server that did not answer in time. The wrapped error has
+// the status.
 type timeoutError struct {
 	error
 	text string
@@ -147,7 +149,7 @@ type timeoutError struct {
 func (e timeoutError) Error() string { return e.text }
 func (e timeoutError) Unwrap() error { return e.error }
 
-// remedied is an error that says what to do about it.
+// remedied is an error with a remedy.
 type remedied struct {
 	error
 	remedy string
@@ -155,12 +157,12 @@ type remedied struct {
 
 func (e remedied) Unwrap() error { return e.error }
 
-// codeName is an error code as a word: "stale_token".
+// codeName returns an error code as a word: "stale_token".
 func codeName(code queuepb.ErrorCode) string {
 	return strings.ToLower(strings.TrimPrefix(code.String(), "ERROR_CODE_"))
 }
 
-// snake turns a name like NotFound into not_found.
+// snake converts a name like NotFound to not_found.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {

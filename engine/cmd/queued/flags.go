@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// durationValue is a flag that is a duration with its unit, days among them.
+// durationValue is a flag for a duration with a unit, including days.
 type durationValue struct{ to *time.Duration }
 
 func (v durationValue) Set(text string) error {
@@ -38,7 +38,7 @@ func durationFlag(flags *pflag.FlagSet, to *time.Duration, name, usage string) {
 	flags.Var(durationValue{to}, name, usage)
 }
 
-// sizeValue is a flag that is a number of bytes with its unit.
+// sizeValue is a flag for a number of bytes with a unit.
 type sizeValue struct{ to *uint64 }
 
 func (v sizeValue) Set(text string) error {
@@ -59,13 +59,13 @@ func (v sizeValue) String() string {
 	return config.FormatSize(*v.to)
 }
 
-// timeValue is a flag that is a moment.
+// timeValue is a flag for a point in time.
 type timeValue struct{ to *time.Time }
 
 func (v timeValue) Set(text string) error {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return errors.New(`is no time: write it as in "2030-01-31T09:00:00Z"`)
+		return errors.New(`is not a time: write it as in "2030-01-31T09:00:00Z"`)
 	}
 	*v.to = t
 	return nil
@@ -89,7 +89,7 @@ func (v nextTimeValue) Set(text string) error {
 	}
 	clock, err := time.Parse("15:04", text)
 	if err != nil {
-		return errors.New(`is no time: write "09:00" for the next time that it is nine here, or a moment as YYYY-MM-DDThh:mm:ssZ`)
+		return errors.New(`is not a time: write "09:00" for its next occurrence in local time, or YYYY-MM-DDThh:mm:ssZ`)
 	}
 	*v.to = nextTime(time.Now(), clock.Hour(), clock.Minute())
 	return nil
@@ -104,7 +104,8 @@ func nextTime(now time.Time, hour, minute int) time.Time {
 	}
 }
 
-// wordValue is a flag that is one of a few words; each has the value at its place.
+// wordValue is a flag with a fixed set of words; values has the value of each word at the same
+// index.
 type wordValue[T any] struct {
 	to     *T
 	text   *string
@@ -130,7 +131,7 @@ func (v *wordValue[T]) Set(text string) error {
 	return fmt.Errorf("is not one of %s%s", strings.Join(v.words, ", "), remedy)
 }
 
-// Choices are the words.
+// Choices returns the accepted words.
 func (v *wordValue[T]) Choices() []string { return v.words }
 
 func (*wordValue[T]) Type() string { return "word" }
@@ -142,7 +143,7 @@ func (v *wordValue[T]) String() string {
 	return *v.text
 }
 
-// numberValue is a flag that is a whole number from 0 up.
+// numberValue is a flag for a non-negative whole number.
 type numberValue[T uint32 | uint64] struct{ to *T }
 
 func numberFlag[T uint32 | uint64](flags *pflag.FlagSet, to *T, name string, def T, usage string) {
@@ -153,7 +154,7 @@ func numberFlag[T uint32 | uint64](flags *pflag.FlagSet, to *T, name string, def
 func (v numberValue[T]) Set(text string) error {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > uint64(^T(0)) {
-		return fmt.Errorf("is no whole number from 0 to %d", ^T(0))
+		return fmt.Errorf("is not a whole number from 0 to %d", ^T(0))
 	}
 	*v.to = T(n)
 	return nil
@@ -168,10 +169,10 @@ func (v numberValue[T]) String() string {
 	return strconv.FormatUint(uint64(*v.to), 10)
 }
 
-// requiredKey marks a flag that must be given.
+// requiredKey marks a required flag.
 const requiredKey = "required"
 
-// needs marks flags that must be given.
+// needs marks flags as required.
 func needs(c *cobra.Command, names ...string) {
 	for _, name := range names {
 		f := c.Flags().Lookup(name)
@@ -182,7 +183,7 @@ func needs(c *cobra.Command, names ...string) {
 	}
 }
 
-// missing returns an error that names the flags that a command line lacks, or nil.
+// missing returns an error that names the missing required flags, or nil.
 func missing(c *cobra.Command) error {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -202,7 +203,7 @@ func noArgs(c *cobra.Command, args []string) error {
 		return nil
 	}
 	if c.HasSubCommands() {
-		remedy := fmt.Sprintf("'%s --help' lists those there are", c.CommandPath())
+		remedy := fmt.Sprintf("'%s --help' lists all commands", c.CommandPath())
 		var names []string
 		for _, sub := range c.Commands() {
 			names = append(names, sub.Name())
@@ -212,16 +213,16 @@ func noArgs(c *cobra.Command, args []string) error {
 		}
 		return fmt.Errorf("unknown command %q: %s", c.CommandPath()+" "+args[0], remedy)
 	}
-	return fmt.Errorf("'%s' takes no argument, and was given %q", c.CommandPath(), args[0])
+	return fmt.Errorf("'%s' takes no argument: got %q", c.CommandPath(), args[0])
 }
 
-// oneArg wants one argument.
+// oneArg requires exactly one argument.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			return nil
 		}
-		return fmt.Errorf("'%s' takes one argument, %s, and was given %d", c.CommandPath(), what, len(args))
+		return fmt.Errorf("'%s' takes one argument, %s: got %d", c.CommandPath(), what, len(args))
 	}
 }
 
@@ -231,7 +232,7 @@ func atMostOneArg(what string) cobra.PositionalArgs {
 		if len(args) <= 1 {
 			return nil
 		}
-		return fmt.Errorf("'%s' takes one %s, and was given %d: put it in quotes", c.CommandPath(), what, len(args))
+		return fmt.Errorf("'%s' takes one %s: got %d, put the text in quotes", c.CommandPath(), what, len(args))
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// flagError says what is wrong with a flag of the command line: `--delay: "10" has no unit: write "10s" for seconds`.
+// flagError rewrites an error of the flag parser: `--delay: "10" has no unit: write "10s" for
+// seconds`.
 func flagError(c *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
@@ -30,7 +31,7 @@ func flagError(c *cobra.Command, err error) error {
 			if c.Annotations[tokenKey] != "" && strings.ContainsAny(short[:1], "0123456789") {
 				return badToken("-" + short)
 			}
-			return fmt.Errorf("unknown flag: -%s: '%s --help' lists those there are", short, c.CommandPath())
+			return fmt.Errorf("unknown flag: -%s: '%s --help' lists all flags", short, c.CommandPath())
 		}
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -41,12 +42,12 @@ func flagError(c *cobra.Command, err error) error {
 		if meant := config.Nearest(unknown.GetSpecifiedName(), names); meant != "" {
 			return fmt.Errorf("unknown flag: --%s: did you mean --%s?", unknown.GetSpecifiedName(), meant)
 		}
-		return fmt.Errorf("unknown flag: --%s: '%s --help' lists those there are", unknown.GetSpecifiedName(), c.CommandPath())
+		return fmt.Errorf("unknown flag: --%s: '%s --help' lists all flags", unknown.GetSpecifiedName(), c.CommandPath())
 	}
 	return err
 }
 
-// fieldFlags are the flags for fields of calls whose names differ by more than the unit.
+// fieldFlags maps fields of calls to flags whose names differ by more than the unit.
 var fieldFlags = map[string]string{
 	"backoff.initial_ms":         "backoff-initial",
 	"backoff.max_ms":             "backoff-max",
@@ -64,8 +65,8 @@ var (
 	unixTimes  = regexp.MustCompile(`, Unix milliseconds: \d+`)
 )
 
-// inFlags returns the server's refusal of a field in the words of the command line: the flag in place of the field, and durations, times
-// and sizes with their units. What the command line does not name stays as it is.
+// inFlags rewrites the server's refusal of a field for the command line: it replaces the field by
+// its flag, and adds units to durations, times and sizes. It keeps fields without a flag unchanged.
 func inFlags(c *cobra.Command, field, message string) string {
 	if field == "" {
 		return message
@@ -85,7 +86,7 @@ func inFlags(c *cobra.Command, field, message string) string {
 	return before + field + ": " + withUnits(name, field, problem)
 }
 
-// withUnits writes the numbers of a refusal with their units.
+// withUnits adds units to the numbers of a refusal.
 func withUnits(name, field, problem string) string {
 	switch {
 	case name == "payload" || name == "result":
@@ -97,7 +98,7 @@ func withUnits(name, field, problem string) string {
 	case name == "not-before":
 		problem = msCounts.ReplaceAllStringFunc(problem, func(text string) string { return spanOf(strings.TrimSuffix(text, " ms")) })
 		return unixTimes.ReplaceAllStringFunc(problem, func(text string) string { return ": " + timeOf(anyNumber.FindString(text)) })
-	case name == "backoff-multiplier": // the call has it in percent
+	case name == "backoff-multiplier": // the field is in percent
 		return anyNumber.ReplaceAllStringFunc(problem, percentOf)
 	case name == "backoff-initial":
 		problem = strings.ReplaceAll(problem, "backoff.max_ms, ", "--backoff-max, ")
@@ -109,7 +110,8 @@ func withUnits(name, field, problem string) string {
 	return problem
 }
 
-// durationOf writes milliseconds as a flag has them. It returns a number that is no duration as it is.
+// durationOf formats milliseconds as a flag's duration. It returns a number beyond the range of
+// durations in ms.
 func durationOf(text string) string {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n > int64(1<<63-1)/int64(time.Millisecond) {
@@ -118,7 +120,8 @@ func durationOf(text string) string {
 	return config.FormatDuration(time.Duration(n) * time.Millisecond)
 }
 
-// spanOf writes milliseconds as a person reads them, "1160d 2h18m": the parts that matter, and however many days.
+// spanOf formats milliseconds for people, "1160d 2h18m": without small parts, and with any number
+// of days.
 func spanOf(text string) string {
 	const dayMs = int64(24 * time.Hour / time.Millisecond)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -135,7 +138,7 @@ func spanOf(text string) string {
 	return strconv.FormatInt(days, 10) + "d " + config.FormatDuration(rest)
 }
 
-// percentOf writes percent as a multiplier.
+// percentOf formats a percentage as a multiplier.
 func percentOf(text string) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The commands of the README write access tokens and keys to folders in the repository. Git must ignore these.
+// The README's commands write access tokens and keys to folders in the repository, which Git must
+// ignore.
 func TestGitIgnoresWhatTheREADMEsCommandsKeep(t *testing.T) {
 	const root = "../../.."
 	if err := exec.CommandContext(t.Context(), "git", "-C", root, "rev-parse", "--git-dir").Run(); err != nil {
@@ -24,11 +25,11 @@ func TestGitIgnoresWhatTheREADMEsCommandsKeep(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{"data": true, "certs": true}, folders)
 	for folder := range folders {
-		for _, in := range []string{"", "engine/"} { // wherever the commands are run
+		for _, in := range []string{"", "engine/"} { // the commands may run in either folder
 			for _, secret := range []string{"admin.token", "n1/admin.token", "admin.token.next", "ca.key", "n1/tls.key"} {
 				path := in + folder + "/" + secret
 				out, err := exec.CommandContext(t.Context(), "git", "-C", root, "check-ignore", "--no-index", path).CombinedOutput()
-				assert.NoError(t, err, "git would take %s: %s", path, out)
+				assert.NoError(t, err, "git would add %s: %s", path, out)
 			}
 		}
 	}

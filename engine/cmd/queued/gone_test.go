@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// endsGone waits until a server has ended after a loss of data, and returns the line that it logged.
+// endsGone waits until a server has ended because its data is gone, and returns its log line.
 func (p *process) endsGone() string {
 	p.Helper()
 	select {
@@ -38,7 +38,7 @@ func (p *process) endsGone() string {
 	return said[0]
 }
 
-// enqueueOne enqueues a task, and returns whether that was acknowledged.
+// enqueueOne enqueues a task, and reports whether it was acknowledged.
 func enqueueOne(ctx context.Context, c *client.Client) bool {
 	out, err := c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
 	return err == nil && out.GetResults()[0].GetError() == nil
@@ -98,7 +98,7 @@ func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 			}
 			p := start(t, "--data", data, "--durability", c.durability)
 			cl := p.dialOnce()
-			defer cl.Close() //nolint:errcheck // its server is gone
+			defer cl.Close() //nolint:errcheck // its server has ended
 			require.True(t, enqueueOne(ctx, cl))
 			require.Equal(t, "ok\n", p.get("/readyz"))
 			c.take(t, data)
@@ -113,9 +113,9 @@ func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
 	}
 }
 
-// TestANodeWhoseDataIsGoneDoesNotLead removes the data folder of the leader of a cluster under load,
-// and then that of a follower. Each of them ends, the cluster continues, and no acknowledged task is
-// lost. The node rejoins with an empty data folder.
+// TestANodeWhoseDataIsGoneDoesNotLead removes the data folder of the leader of a cluster under
+// load, and then that of a follower. Each of them ends, the cluster continues, and no acknowledged
+// task is lost. The node rejoins with an empty data folder.
 func TestANodeWhoseDataIsGoneDoesNotLead(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, "--durability", "sync")
@@ -129,7 +129,7 @@ func TestANodeWhoseDataIsGoneDoesNotLead(t *testing.T) {
 		if !leads {
 			id = c.follower()
 		}
-		_ = os.RemoveAll(c.nodes[id].data) // it may make another file meanwhile
+		_ = os.RemoveAll(c.nodes[id].data) // the node may create another file at the same time
 		said := c.nodes[id].endsGone()
 		assert.Contains(t, said, c.nodes[id].data)
 		c.gone(id)

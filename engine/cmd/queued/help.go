@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// groupKey marks the heading under which help lists a flag.
+// groupKey marks the heading under which the help lists a flag.
 const groupKey = "group"
 
 // under puts flags under a heading of the help.
@@ -17,11 +17,11 @@ func under(heading string, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupKey: {heading}} })
 }
 
-// helpColumns is how wide the help is.
+// helpColumns is the width of the help.
 const helpColumns = 100
 
-// usage writes what follows a command's description in its help: how to call it, examples, the commands under it
-// and its flags under their headings.
+// usage writes the part of a command's help after its description: usage line, examples,
+// subcommands, and flags under their headings.
 func usage(c *cobra.Command) error {
 	var b strings.Builder
 	use := c.UseLine()
@@ -69,7 +69,7 @@ func usage(c *cobra.Command) error {
 	return err
 }
 
-// kindValue is a flag's value whose type is called by a word, as settings' are.
+// kindValue is a flag value with a descriptive type name, like those of settings.
 type kindValue struct{ pflag.Value }
 
 func (v kindValue) Type() string {

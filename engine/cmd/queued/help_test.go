@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// eachCommand visits every command of the program that is its own.
+// eachCommand visits every command of the program except cobra's own.
 func eachCommand(visit func(c *cobra.Command)) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -23,7 +23,7 @@ func eachCommand(visit func(c *cobra.Command)) {
 	walk((&app{}).root())
 }
 
-// The help of each command, word for word.
+// The golden files have the exact help of each command.
 func TestHelpIsAsWritten(t *testing.T) {
 	eachCommand(func(c *cobra.Command) {
 		path := strings.Fields(c.CommandPath())
@@ -31,13 +31,13 @@ func TestHelpIsAsWritten(t *testing.T) {
 		help := s.ok(append(path[1:], "--help")...)
 		golden(t, "help/"+strings.Join(path, "-")+".golden", help)
 		if c.HasSubCommands() {
-			assert.Equal(t, help, s.ok(path[1:]...), "a group alone shows its help")
+			assert.Equal(t, help, s.ok(path[1:]...), "a group without a subcommand shows its help")
 		}
 	})
 }
 
-// Each command teaches: it has an example that begins with a command line of this program, and each flag says what it
-// is for.
+// Each command has an example that begins with a command line of this program, and each flag has a
+// description.
 func TestHelpTeaches(t *testing.T) {
 	commands := 0
 	eachCommand(func(c *cobra.Command) {
@@ -54,7 +54,7 @@ func TestHelpTeaches(t *testing.T) {
 	assert.Greater(t, commands, 35)
 }
 
-// The examples are command lines that the program understands.
+// The program accepts the command lines of all examples.
 func TestExamplesAreUnderstood(t *testing.T) {
 	eachCommand(func(c *cobra.Command) {
 		for _, args := range exampleCommands(c.Example) {

@@ -22,7 +22,6 @@ func sendPreface(c net.Conn, settings ...http2.Setting) error {
 	return http2.NewFramer(c, c).WriteSettings(settings...)
 }
 
-// callHeaders are the headers of a call.
 func callHeaders(method, secret string) []hpack.HeaderField {
 	return []hpack.HeaderField{
 		{Name: ":method", Value: "POST"},
@@ -35,7 +34,6 @@ func callHeaders(method, secret string) []hpack.HeaderField {
 	}
 }
 
-// sendCall sends the headers of a call.
 func sendCall(f *http2.Framer, stream uint32, method, secret string) error {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
@@ -47,13 +45,14 @@ func sendCall(f *http2.Framer, stream uint32, method, secret string) error {
 	return f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: b.Bytes(), EndHeaders: true})
 }
 
-// prefixed is a message as gRPC frames it: of the given length, which may be more than what is there.
+// prefixed frames a message as gRPC does, with the given length, which may exceed that of the
+// message.
 func prefixed(message []byte, length int) []byte {
 	return append([]byte{0, byte(length >> 24), byte(length >> 16), byte(length >> 8), byte(length)}, message...)
 }
 
-// sendPartOfACall sends an enqueue whose message lacks its last byte. It sends as the server's flow control allows: not at
-// once, but within what the connection's and the stream's windows have in the end.
+// sendPartOfACall sends an enqueue whose message lacks its last byte. It respects flow control: it
+// sends the message in parts, as far as the connection's and the stream's windows allow.
 func sendPartOfACall(c net.Conn, secret string, message []byte) error {
 	if err := sendPreface(c); err != nil {
 		return err
@@ -63,7 +62,7 @@ func sendPartOfACall(c net.Conn, secret string, message []byte) error {
 		return err
 	}
 	b := prefixed(message, len(message)+1)
-	ofConn, ofStream := 65_535, 65_535 // until the server says otherwise
+	ofConn, ofStream := 65_535, 65_535 // the defaults, until the server's settings arrive
 	for len(b) > 0 {
 		n := min(16<<10, len(b), ofConn, ofStream)
 		if n > 0 {
@@ -93,15 +92,15 @@ func sendPartOfACall(c net.Conn, secret string, message []byte) error {
 					return err
 				}
 			}
-		case *http2.HeadersFrame, *http2.RSTStreamFrame, *http2.GoAwayFrame: // it is refused
+		case *http2.HeadersFrame, *http2.RSTStreamFrame, *http2.GoAwayFrame: // the call was refused
 			return nil
 		}
 	}
 	return nil
 }
 
-// claimWithoutWindow claims again and again on one connection whose window lets no answer through, until the connection is
-// cut or ctx ends.
+// claimWithoutWindow repeats claims on one connection whose window lets no answer through, until
+// the connection is cut or ctx ends.
 func claimWithoutWindow(ctx context.Context, c net.Conn, secret, queue string) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
@@ -124,8 +123,8 @@ func claimWithoutWindow(ctx context.Context, c net.Conn, secret, queue string) e
 	}
 }
 
-// sendRefusedCalls sends headers of calls with a token that does not exist on one connection, in as few bytes as HTTP/2 allows,
-// until the connection is cut or ctx ends.
+// sendRefusedCalls sends headers of calls with an unknown token on one connection, in as few bytes
+// as HTTP/2 allows, until the connection is cut or ctx ends.
 func sendRefusedCalls(ctx context.Context, c net.Conn, more ...hpack.HeaderField) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
@@ -135,7 +134,7 @@ func sendRefusedCalls(ctx context.Context, c net.Conn, more ...hpack.HeaderField
 		return err
 	}
 	var b bytes.Buffer
-	e := hpack.NewEncoder(&b) // sends what it has sent before as one byte
+	e := hpack.NewEncoder(&b) // encodes repeated headers as one byte
 	for stream := uint32(1); ; stream += 2 {
 		b.Reset()
 		for _, h := range append(callHeaders(queuepb.QueueService_Enqueue_FullMethodName, "none"), more...) {

@@ -2,8 +2,8 @@ package main
 
 import "context"
 
-// interruptible calls a function that ctx cannot end, such as a read of a terminal. If ctx ends first, it returns the error of ctx; the
-// function's goroutine then stays until the process ends, which follows.
+// interruptible calls a function that ctx cannot end, such as a read from a terminal. If ctx ends
+// first, it returns the error of ctx and leaves the goroutine running; the process is about to end.
 func interruptible[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

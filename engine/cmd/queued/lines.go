@@ -24,13 +24,12 @@ const (
 	linesAheadMax = batchTasksMax
 )
 
-// line is one line of the input; the number counts from 1.
+// line is one line of the input; numbers begin at 1.
 type line struct {
 	number  uint64
 	payload []byte
 }
 
-// refusal is a line that the server refused.
 type refusal struct {
 	Line    uint64 `json:"line"`
 	Code    string `json:"code"`
@@ -38,18 +37,18 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// tally is what came of the lines.
+// tally counts the outcomes of the lines.
 type tally struct {
 	Enqueued   uint64    `json:"enqueued"`
 	Duplicates uint64    `json:"duplicates"`
 	Refused    uint64    `json:"refused"`
 	Unknown    uint64    `json:"unknown"`  // sent and not acknowledged: they may be enqueued
-	Refusals   []refusal `json:"refusals"` // the first of those that were refused
+	Refusals   []refusal `json:"refusals"` // the first refusals
 
-	refused queuepb.ErrorCode // why the first one was
+	refused queuepb.ErrorCode // the code of the first refusal
 }
 
-// refusedLinesError is the error of lines that the server refused. The code is the refusal of the first one.
+// refusedLinesError is the error of refused lines. Its code is that of the first refusal.
 type refusedLinesError struct {
 	error
 	code queuepb.ErrorCode
@@ -93,8 +92,9 @@ func (f *enqueueFlags) enqueueLines(c *cobra.Command, args []string) error {
 	}))
 }
 
-// readLines reads ahead, so that a batch takes what is there and waits for nothing more. The error comes after the
-// last line. The reader ends with the input; after ctx it ends with the next line.
+// readLines reads ahead, so that a batch can take all available lines without waiting. The error
+// follows the last line. The reader's goroutine ends with the input, or with the first line after
+// ctx has ended.
 func readLines(ctx context.Context, in io.ReadCloser) (<-chan line, <-chan error) {
 	lines, failed := make(chan line, linesAheadMax), make(chan error, 1)
 	go func() {
@@ -117,7 +117,7 @@ func scanLines(ctx context.Context, in io.Reader, to chan<- line) error {
 		}
 	}
 	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		return usageError{fmt.Errorf("line %d is longer than %d MiB, which no server takes", n+1, payloadBytesMax>>20)}
+		return usageError{fmt.Errorf("line %d is longer than %d MiB, the maximum of any server", n+1, payloadBytesMax>>20)}
 	}
 	if s.Err() != nil {
 		return fmt.Errorf("read line %d: %w", n+1, s.Err())
@@ -125,7 +125,8 @@ func scanLines(ctx context.Context, in io.Reader, to chan<- line) error {
 	return nil
 }
 
-// send enqueues the lines, one batch after the other, so that they keep their order. Unary calls reach the leader from any node.
+// send enqueues the lines in sequential batches, which preserves their order. Any node forwards
+// unary calls to the leader.
 func (f *enqueueFlags) send(ctx context.Context, api queuepb.QueueServiceClient, lines <-chan line, result *tally) error {
 	s := &lineSender{flags: f, api: api, result: result}
 	started := time.Now()
@@ -145,7 +146,8 @@ func (f *enqueueFlags) send(ctx context.Context, api queuepb.QueueServiceClient,
 	}
 }
 
-// nextBatch waits for a line and takes what else is there; it is empty at the end.
+// nextBatch waits for a line and adds the further lines that are available; it returns an empty
+// batch at the end of the input.
 func nextBatch(ctx context.Context, lines <-chan line) (batch []line) {
 	size := 0
 	take := func(l line, more bool) bool {
@@ -179,11 +181,12 @@ type lineSender struct {
 	flags  *enqueueFlags
 	api    queuepb.QueueServiceClient
 	result *tally
-	done   atomic.Uint64 // lines that are stored
+	done   atomic.Uint64 // stored lines
 }
 
-// send enqueues a batch and returns when each line of it is stored or refused. Lines that were not stored because the server has no room
-// or no leader just now are sent again, as long as some of them get in within the timeout.
+// send enqueues a batch and returns once each line is stored or refused. It repeats lines that the
+// server could not store for lack of room or of a leader. It gives up if no line is accepted within
+// the timeout.
 func (s *lineSender) send(ctx context.Context, batch []line) error {
 	clock := &s.flags.connection.app.clock
 	patience := clock.Now().Add(s.flags.connection.timeout)
@@ -208,7 +211,8 @@ func (s *lineSender) send(ctx context.Context, batch []line) error {
 	return nil
 }
 
-// exchange makes one call and counts what its answer says. It returns the lines to send again, and when.
+// exchange makes one call and counts its outcomes. It returns the lines to repeat, and the pause
+// before that.
 func (s *lineSender) exchange(ctx context.Context, batch []line) (left []line, wait time.Duration, err error) {
 	tasks := make([]*queuepb.NewTask, len(batch))
 	for i, l := range batch {
@@ -241,12 +245,13 @@ func (s *lineSender) exchange(ctx context.Context, batch []line) (left []line, w
 	return nil, 0, err
 }
 
-// again returns the pause before lines are sent again.
+// again returns the pause before lines are repeated.
 func again(afterMs uint64) time.Duration {
 	return max(time.Duration(min(afterMs, uint64(time.Minute.Milliseconds())))*time.Millisecond, retryAtLeast)
 }
 
-// account counts what an answer says. It returns the lines to send again, and when.
+// account counts the outcomes in an answer. It returns the lines to repeat, and the pause before
+// that.
 func (s *lineSender) account(batch []line, results []*queuepb.EnqueueResult) (left []line, wait time.Duration, err error) {
 	for i, r := range results {
 		l, e := batch[i], r.GetError()

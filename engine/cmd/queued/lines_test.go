@@ -19,7 +19,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// storing is a queue service whose answers to enqueues are a test's.
+// storing is a queue service whose answers to enqueues come from a test.
 type storing struct {
 	queuepb.UnimplementedQueueServiceServer
 
@@ -63,7 +63,8 @@ func full(afterMs uint64) *queuepb.ItemError {
 	return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, Message: "full", RetryAfterMs: afterMs}
 }
 
-// refusedFor is the status of a call that a server without memory refuses.
+// refusedFor returns the status of a call that a server refuses for lack of memory, with a retry
+// delay.
 func refusedFor(t *testing.T, d time.Duration) error {
 	t.Helper()
 	s, err := status.New(codes.ResourceExhausted, "the server has no memory left").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)})
@@ -71,7 +72,8 @@ func refusedFor(t *testing.T, d time.Duration) error {
 	return s.Err()
 }
 
-// The command resends the lines that the server refused for lack of room or of a leader, and no others.
+// The command repeats the lines that the server refused for lack of room or of a leader, and no
+// others.
 func TestLinesWaitForRoom(t *testing.T) {
 	for _, later := range []*queuepb.ItemError{
 		full(1), {Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "no node leads"}, {Code: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, Message: "stopping"},
@@ -96,12 +98,12 @@ func TestLinesWaitForRoom(t *testing.T) {
 		var out tally
 		s.json(&out, "enqueue", "--queue", "q", "--lines", "--key", "k", "--tenant", "acme")
 		assert.Equal(t, []string{"a", "b", "c"}, stored)
-		assert.Equal(t, []string{"k:1", "k:2", "k:3"}, keys, "the key is the line's, however often it is sent")
+		assert.Equal(t, []string{"k:1", "k:2", "k:3"}, keys, "each line keeps its key over all tries")
 		assert.Equal(t, tally{Enqueued: 2, Duplicates: 1, Refusals: []refusal{}}, out)
 	}
 }
 
-// As long as some lines get in, it goes on, however long all of them take.
+// The command continues while some lines are accepted, whatever the total time.
 func TestLinesArePatientWhileSomeGetIn(t *testing.T) {
 	p := &storing{answer: func(r *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
 		return storesFirst(r, full(6_000)), nil
@@ -117,7 +119,7 @@ func TestLinesArePatientWhileSomeGetIn(t *testing.T) {
 	var out tally
 	s.json(&out, "enqueue", "--queue", "q", "--lines", "--timeout", "10s")
 	assert.EqualValues(t, 10, out.Enqueued)
-	assert.GreaterOrEqual(t, waited, 6*time.Second, "it waited as long as it was told to")
+	assert.GreaterOrEqual(t, waited, 6*time.Second, "the command respects the retry delays")
 }
 
 func TestLinesGiveUp(t *testing.T) {
@@ -136,8 +138,8 @@ func TestLinesGiveUp(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"full for ever":         {answers(&queuepb.EnqueueResult{Error: full(60_000)}), exitFailed, "line 1: the server has had no room for TIMEOUT"},
-		"no memory for ever":    {refuses(refusedFor(t, time.Minute)), exitFailed, "line 1: the server has had no room for TIMEOUT"},
+		"always full":           {answers(&queuepb.EnqueueResult{Error: full(60_000)}), exitFailed, "line 1: the server has had no room for TIMEOUT"},
+		"always no memory":      {refuses(refusedFor(t, time.Minute)), exitFailed, "line 1: the server has had no room for TIMEOUT"},
 		"silent":                {refuses(nil), exitFailed, " did not answer within TIMEOUT: 0 tasks are enqueued, and 1 further one may be"},
 		"refuses":               {refuses(status.Error(codes.PermissionDenied, "the token has no scope produce")), exitUsage, "queued: the token has no scope produce\n"},
 		"does not lead":         {refuses(notLeading.Err()), exitUnreachable, "queued: no node leads\n"},
@@ -150,7 +152,7 @@ func TestLinesGiveUp(t *testing.T) {
 		s.in = "a\n"
 		timeout, longest := patience, patience
 		if strings.Contains(c.says, "TIMEOUT") {
-			timeout = 50 * time.Millisecond // doubled until even a busy host connects in it
+			timeout = 50 * time.Millisecond // doubled until even a busy host connects within it
 		}
 		var r ran
 		says := ""

@@ -1,4 +1,4 @@
-// Command queued is the queue server, and the tool to work with one.
+// Command queued is the queue server and its command-line client.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 
 func main() {
 	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, release) // a second signal ends the process at once
+	context.AfterFunc(ctx, release) // a second signal kills the process
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(),
 		asks: isTerminal(os.Stdin) && isTerminal(os.Stderr), progress: isTerminal(os.Stderr),

@@ -35,12 +35,13 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// memoryLimit is the memory bound of the attacked servers.
+// memoryLimit is the memory limit of the attacked servers.
 const memoryLimit = 200_000_000
 
-// mostBytes returns the highest resident size that a test accepts of a server with a limit. The long form holds the server to the
-// limit. The short form accepts twice the limit, since it must not depend on the speed of the host: the resident size overshoots
-// while the garbage collector waits for a processor. Without the limit the attacks take more than five times the limit.
+// mostBytes returns the bound that a test enforces on the resident size of a server with the given
+// limit. The long form enforces the limit. The short form allows twice the limit, since it must not
+// depend on the host's speed: the resident size overshoots while the garbage collector waits for a
+// processor. Without the limit, the attacks take more than five times the limit.
 func mostBytes(t *testing.T, limit int64) int64 {
 	t.Helper()
 	if longtest.Asked(t) {
@@ -53,11 +54,11 @@ func mostBytes(t *testing.T, limit int64) int64 {
 type attacked struct {
 	*process
 
-	secret string      // a token; "" if the server asks for none
-	tls    *tls.Config // nil: clients speak plain text
+	secret string      // a token; "" if the server requires none
+	tls    *tls.Config // nil means plain text
 }
 
-// credentials are the ones that clients reach the server with.
+// credentials returns the transport credentials of the clients.
 func (p *attacked) credentials() credentials.TransportCredentials {
 	if p.tls == nil {
 		return insecure.NewCredentials()
@@ -75,10 +76,10 @@ func (p *attacked) connect() (net.Conn, error) {
 	return tls.Dial("tcp", p.Listen[0], own)
 }
 
-// attack loads a server from many sides at once, until ctx ends or it is done.
+// attack loads a server from several connections until ctx ends or it is done.
 type attack func(ctx context.Context, p *attacked)
 
-// attacks are the ways to make a server's memory grow.
+// attacks are the known ways to make a server's memory grow.
 var attacks = map[string]attack{
 	"calls without a token":        func(ctx context.Context, p *attacked) { p.flood(ctx, "", emptyTasks(16<<20)) },
 	"refused calls with deadlines": refusedWithDeadlines,
@@ -95,13 +96,13 @@ var attacks = map[string]attack{
 	"long polls":                   longPolls,
 }
 
-// memoryTime returns how long each attack lasts.
+// memoryTime returns the duration of each attack.
 func memoryTime(t *testing.T) time.Duration {
 	t.Helper()
 	return time.Duration(longtest.Count(t, 2, 60)) * time.Second
 }
 
-// allAttacks runs all attacks at once.
+// allAttacks runs all attacks concurrently.
 func allAttacks(ctx context.Context, p *attacked) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -110,9 +111,9 @@ func allAttacks(ctx context.Context, p *attacked) {
 	}
 }
 
-// TestMemoryStaysBelowItsLimit runs each attack alone, and all attacks at once: on plain listeners, on listeners with TLS, and on
-// the leader of a cluster of three, whose other nodes must stay below their limit too. The short form runs all at once on plain
-// listeners.
+// TestMemoryStaysBelowItsLimit runs each attack alone and all attacks at once: on plain listeners,
+// on listeners with TLS, and on the leader of a cluster of three, whose other nodes must stay below
+// their limit too. The short form runs all attacks at once on plain listeners.
 func TestMemoryStaysBelowItsLimit(t *testing.T) {
 	t.Run("all at once", func(t *testing.T) { serveAttacked(t).endure(memoryLimit, allAttacks) })
 	if !longtest.Asked(t) {
@@ -143,19 +144,18 @@ func TestMemoryStaysBelowItsLimit(t *testing.T) {
 	})
 }
 
-// memoryArguments returns the arguments of servers with memoryLimit.
 func memoryArguments() []string {
 	return []string{"--durability", "none", "--http", "127.0.0.1:0", "--memory", strconv.Itoa(memoryLimit)}
 }
 
-// serveAttacked starts a server to attack.
 func serveAttacked(t *testing.T, args ...string) *attacked {
 	t.Helper()
 	p := start(t, slices.Concat([]string{"--data", t.TempDir()}, memoryArguments(), args)...)
 	return &attacked{process: p, secret: p.token()}
 }
 
-// endure attacks the server, which must stay below mostBytes of its limit and serve afterwards.
+// endure attacks the server, which must stay below mostBytes of its limit and must serve
+// afterwards.
 func (p *attacked) endure(limit int64, a attack) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), memoryTime(p.T))
@@ -167,13 +167,13 @@ func (p *attacked) endure(limit int64, a attack) {
 		defer cancel()
 		_, err := queuepb.NewQueueServiceClient(conn).Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "after", Payload: []byte("x")}}})
 		return err == nil
-	}, patience, 50*time.Millisecond, "the server does not serve any more: %s", p.log)
+	}, patience, 50*time.Millisecond, "the server no longer serves: %s", p.log)
 	peak := p.peakBytes()
 	p.Logf("peak %d MB", peak/1_000_000)
 	assert.Less(p, peak, mostBytes(p.T, limit), "%s", lastLines(p.log.String(), 60))
 }
 
-// peakBytes is the most that the process ever had in memory.
+// peakBytes returns the largest resident size that the process ever had.
 func (p *process) peakBytes() int64 {
 	p.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
@@ -185,7 +185,7 @@ func (p *process) peakBytes() int64 {
 			return n << 10
 		}
 	}
-	require.Fail(p, "the system does not say how much memory the process had")
+	require.Fail(p, "the system does not report the process's memory")
 	return 0
 }
 
@@ -201,10 +201,10 @@ func (c encodedMessages) Marshal(v any) (mem.BufferSlice, error) {
 
 var sendEncoded = grpc.ForceCodecV2(encodedMessages{encoding.GetCodecV2(proto.Name)})
 
-// emptyTasks is an encoded EnqueueRequest of a size with as many tasks as fit.
+// emptyTasks returns an encoded EnqueueRequest of the given size, full of empty tasks.
 func emptyTasks(size int) []byte { return bytes.Repeat([]byte{2<<3 | 2, 0}, size/2) }
 
-// largeTasks is an encoded EnqueueRequest of about a size, with tasks of 250 KB.
+// largeTasks returns an encoded EnqueueRequest of about the given size, with tasks of 250 KB.
 func largeTasks(size int) []byte {
 	task := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "large")
 	task = protowire.AppendBytes(protowire.AppendTag(task, 3, protowire.BytesType), make([]byte, 250_000))
@@ -215,7 +215,7 @@ func largeTasks(size int) []byte {
 	return b
 }
 
-// connections opens connections that send a token, if there is one.
+// connections opens n connections that send the server's token, if any.
 func (p *attacked) connections(n int) []*grpc.ClientConn {
 	p.Helper()
 	conns := make([]*grpc.ClientConn, n)
@@ -235,7 +235,7 @@ func withSecret(ctx context.Context, secret string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+secret)
 }
 
-// everywhere calls f on several connections, several times on each, until ctx ends.
+// everywhere calls f repeatedly on conns connections, from calls goroutines each, until ctx ends.
 func (p *attacked) everywhere(ctx context.Context, conns, calls int, f func(c *grpc.ClientConn)) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -250,19 +250,21 @@ func (p *attacked) everywhere(ctx context.Context, conns, calls int, f func(c *g
 	}
 }
 
-// flood sends a message as many calls at once. Whether they are refused does not matter here.
+// flood sends a message in many concurrent calls and ignores their outcomes.
 func (p *attacked) flood(ctx context.Context, secret string, message []byte) {
 	p.everywhere(ctx, 8, 8, func(c *grpc.ClientConn) {
 		_ = c.Invoke(withSecret(ctx, secret), queuepb.QueueService_Enqueue_FullMethodName, message, &queuepb.EnqueueResponse{}, sendEncoded)
 	})
 }
 
-// refusedWithDeadlines sends headers of calls without a valid token and with a far deadline, as fast as the server refuses them.
+// refusedWithDeadlines sends headers of calls without a valid token and with a distant deadline, as
+// fast as the server refuses them.
 func refusedWithDeadlines(ctx context.Context, p *attacked) {
 	p.refusals(ctx, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, hpack.HeaderField{Name: "grpc-timeout", Value: "59S"})
 }
 
-// refusals sends headers of calls without a valid token on several connections, and replaces the connections that are cut.
+// refusals sends headers of calls without a valid token on several connections, and replaces
+// connections that are cut.
 func (p *attacked) refusals(ctx context.Context, read func(net.Conn), more ...hpack.HeaderField) {
 	p.everywhere(ctx, 4, 2, func(*grpc.ClientConn) {
 		c, err := p.connect()
@@ -275,7 +277,8 @@ func (p *attacked) refusals(ctx context.Context, read func(net.Conn), more ...hp
 	})
 }
 
-// restCalls enqueues large bodies over REST, and claims a backlog of large tasks without reading the answers.
+// restCalls enqueues large bodies over REST, and claims a backlog of large tasks without reading
+// the answers.
 func restCalls(ctx context.Context, p *attacked) {
 	transport := &http.Transport{TLSClientConfig: p.tls}
 	defer transport.CloseIdleConnections()
@@ -313,7 +316,7 @@ func restCalls(ctx context.Context, p *attacked) {
 	}
 }
 
-// endlessMessages sends only the first part of messages, and keeps their calls open.
+// endlessMessages sends only the first part of messages and keeps their calls open.
 func endlessMessages(ctx context.Context, p *attacked) {
 	secret := p.secret
 	message := largeTasks(5 << 20)
@@ -328,7 +331,7 @@ func endlessMessages(ctx context.Context, p *attacked) {
 	})
 }
 
-// unreadStreams lets streams be sent a backlog that they do not read.
+// unreadStreams opens streams over a backlog and does not read them.
 func unreadStreams(ctx context.Context, p *attacked) {
 	secret := p.secret
 	p.backlog(ctx, "unread", 200)
@@ -351,7 +354,8 @@ func largeClaims(ctx context.Context, p *attacked) {
 	p.everywhere(ctx, 8, 8, func(c *grpc.ClientConn) { _ = claimSome(withSecret(ctx, secret), c, "backlog", 0) })
 }
 
-// unreadAnswers claims large tasks without reading the answers: a client that gives no window is sent nothing.
+// unreadAnswers claims large tasks without reading the answers: the client opens no flow-control
+// window.
 func unreadAnswers(ctx context.Context, p *attacked) {
 	secret := p.secret
 	p.backlog(ctx, "answers", 100)
@@ -371,7 +375,7 @@ func unreadAnswers(ctx context.Context, p *attacked) {
 	}
 }
 
-// manyQueues makes as many queues as the time allows.
+// manyQueues creates queues until ctx ends.
 func manyQueues(ctx context.Context, p *attacked) {
 	secret := p.secret
 	var mu sync.Mutex
@@ -389,7 +393,7 @@ func manyQueues(ctx context.Context, p *attacked) {
 	})
 }
 
-// idleConnections opens more connections than the server can have.
+// idleConnections opens more connections than the server allows.
 func idleConnections(ctx context.Context, p *attacked) {
 	var conns []net.Conn
 	defer func() {
@@ -408,14 +412,14 @@ func idleConnections(ctx context.Context, p *attacked) {
 	<-ctx.Done()
 }
 
-// longPolls waits for tasks of a queue that has none, in more calls than the server takes.
+// longPolls waits for tasks of an empty queue in more calls than the server allows.
 func longPolls(ctx context.Context, p *attacked) {
 	secret := p.secret
 	p.everywhere(ctx, 4, 400, func(c *grpc.ClientConn) {
 		if claimSome(withSecret(ctx, secret), c, "empty", 20_000) != nil {
 			select {
 			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond): // as the refusal says
+			case <-time.After(100 * time.Millisecond): // the refusal's retry delay
 			}
 		}
 	})
@@ -435,7 +439,7 @@ func claimSome(ctx context.Context, c *grpc.ClientConn, queue string, waitMs uin
 	return err
 }
 
-// backlog enqueues so many tasks of 250 KB, unless ctx ends before.
+// backlog enqueues the given number of tasks of 250 KB, unless ctx ends first.
 func (p *attacked) backlog(ctx context.Context, queue string, tasks int) {
 	api := queuepb.NewQueueServiceClient(p.connections(1)[0])
 	for i := 0; i < tasks && ctx.Err() == nil; i++ {

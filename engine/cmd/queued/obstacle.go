@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/tlscheck"
 )
 
-// obstacle says why the command and the server at an address do not agree on TLS, and which flags to change. It returns "" if TLS is not what
-// stands between them, or if it cannot tell.
+// obstacle returns why the command and the server at address do not agree on TLS, and which flags
+// to change. It returns "" if TLS is not the cause, or if the cause is unknown.
 func (c *connection) obstacle(ctx context.Context, address string) (reason, remedy string) {
 	config, err := c.tlsConfig()
 	if err != nil {
@@ -17,37 +17,37 @@ func (c *connection) obstacle(ctx context.Context, address string) (reason, reme
 	}
 	switch f := tlscheck.Look(ctx, address, config); f.Kind {
 	case tlscheck.ServerHasTLS:
-		remedy = `pass --tls-ca with the certificate of the authority that the server's certificate comes from, or "system" for those that the system trusts, or set ` + envTLSCA
+		remedy = `pass --tls-ca with the certificate of the authority that issued the server's certificate, or "system" for the system's authorities, or set ` + envTLSCA
 		if f.Asked {
-			return "it speaks TLS and asks for a client certificate, and this command was given neither", remedy + "; pass a client certificate with --tls-cert and --tls-key"
+			return "it speaks TLS and requires a client certificate, and this command has neither", remedy + "; pass a client certificate with --tls-cert and --tls-key"
 		}
-		return "it speaks TLS, and this command was started without", remedy
+		return "it speaks TLS, and this command does not", remedy
 	case tlscheck.ServerHasNone:
-		return fmt.Sprintf("it does not speak TLS, and %s asks for it", c.asksForTLS()),
+		return fmt.Sprintf("it does not speak TLS, but %s selects TLS", c.asksForTLS()),
 			fmt.Sprintf("leave out %s, or start the server with --tls-cert and --tls-key", c.asksForTLS())
 	case tlscheck.UnknownAuthority:
-		trusted := "the authorities that the system trusts"
+		trusted := "the system's authorities"
 		if c.tlsCA != "" && c.tlsCA != systemCA {
 			trusted = "those in " + c.tlsCA
 		}
-		return fmt.Sprintf("its certificate comes from the authority %q, which is not among %s", f.Authority, trusted),
-			"pass --tls-ca with that authority's certificate; for a certificate that nobody else signed, the server's own --tls-cert"
+		return fmt.Sprintf("its certificate was issued by the authority %q, which is not among %s", f.Authority, trusted),
+			"pass --tls-ca with that authority's certificate; for a self-signed certificate, with the server's --tls-cert"
 	case tlscheck.WrongName:
 		return fmt.Sprintf("its certificate is for %s, not for %s", quoted(f.Names), f.Host),
-			"name the server as its certificate does with --server or --admin-server, or give it a certificate that is for " + f.Host + " too"
+			"use a name in the certificate for --server or --admin-server, or give the server a certificate that is for " + f.Host + " too"
 	case tlscheck.Invalid:
-		return fmt.Sprintf("its certificate cannot be used: %v", f.Err), "renew the certificate that the server's --tls-cert names, and see that the clocks are right"
+		return fmt.Sprintf("its certificate cannot be used: %v", f.Err), "renew the certificate that the server's --tls-cert names, and check the clocks"
 	case tlscheck.CertificateMissing:
-		return "it asks for a client certificate, and this command was given none", "pass a client certificate with --tls-cert and --tls-key, from an authority in the server's --tls-client-ca"
+		return "it requires a client certificate, and this command has none", "pass a client certificate with --tls-cert and --tls-key, issued by an authority in the server's --tls-client-ca"
 	case tlscheck.CertificateRefused:
 		return fmt.Sprintf("it does not accept the client certificate %s: %v", c.tlsCert, f.Err),
-			"pass a certificate with --tls-cert and --tls-key that is valid and comes from an authority in the server's --tls-client-ca"
+			"pass a certificate with --tls-cert and --tls-key that is valid and was issued by an authority in the server's --tls-client-ca"
 	case tlscheck.Nothing:
 	}
 	return "", ""
 }
 
-// asksForTLS names what turned TLS on.
+// asksForTLS returns the flag or variable that turned TLS on.
 func (c *connection) asksForTLS() string {
 	switch {
 	case c.tlsCA == "":
@@ -58,7 +58,7 @@ func (c *connection) asksForTLS() string {
 	return "--tls-ca"
 }
 
-// quoted lists names, or says that there is none.
+// quoted lists names, or returns "no name".
 func quoted(names []string) string {
 	if len(names) == 0 {
 		return "no name"

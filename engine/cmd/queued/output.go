@@ -37,7 +37,7 @@ func (a *app) write(text string) error {
 	return nil
 }
 
-// trimLines takes off the spaces that fill the last column.
+// trimLines removes the padding of the last column.
 func trimLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -46,19 +46,19 @@ func trimLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// table is a result for people: columns, aligned.
+// table is an aligned result for people.
 type table struct{ w *tabwriter.Writer }
 
-// row adds a line. Cells are made harmless: what a client stored must not move a terminal's cursor.
+// row adds a line. It quotes unsafe cells: text from clients must not move a terminal's cursor.
 func (t *table) row(cells ...any) {
 	texts := make([]string, len(cells))
 	for i, c := range cells {
 		texts[i] = harmless(fmt.Sprint(c))
 	}
-	_, _ = fmt.Fprintln(t.w, strings.Join(texts, "\t")) // into memory
+	_, _ = fmt.Fprintln(t.w, strings.Join(texts, "\t")) // writes to memory
 }
 
-// harmless quotes a text that has anything but printable characters, or spaces at an end.
+// harmless quotes a text with unprintable characters or with spaces at an end.
 func harmless(text string) string {
 	if utf8.ValidString(text) && strings.TrimSpace(text) == text && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return text
@@ -66,7 +66,7 @@ func harmless(text string) string {
 	return strconv.Quote(text)
 }
 
-// clip shortens a text to about what a column holds.
+// clip shortens a text to about the width of a column.
 func clip(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -74,7 +74,7 @@ func clip(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// or is the text, or another where it is empty.
+// or returns text, or empty if text is "".
 func or(text, empty string) string {
 	if text == "" {
 		return empty
@@ -82,7 +82,7 @@ func or(text, empty string) string {
 	return text
 }
 
-// when writes Unix milliseconds; 0 is no time.
+// when formats Unix milliseconds; 0 means no time.
 func when(ms int64) string {
 	if ms == 0 {
 		return "-"
@@ -90,7 +90,7 @@ func when(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// count writes a number with its noun: "1 task", "2 tasks".
+// count formats a number with its noun: "1 task", "2 tasks".
 func count[T int | uint64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -12,18 +12,19 @@ const (
 	limitMax = 100_000
 )
 
-// pages walks a list that the server gives out page by page.
+// pages reads a list that the server returns page by page.
 type pages struct {
 	limit uint32
 	token string
 }
 
 func (p *pages) flags(flags *pflag.FlagSet) {
-	numberFlag(flags, &p.limit, "limit", 100, fmt.Sprintf("how many to list at most, up to %d", limitMax))
-	flags.StringVar(&p.token, "page-token", "", "go on where an earlier list ended")
+	numberFlag(flags, &p.limit, "limit", 100, fmt.Sprintf("maximum number of entries to list, up to %d", limitMax))
+	flags.StringVar(&p.token, "page-token", "", "continue where an earlier list ended")
 }
 
-// walk calls page, which returns how many it got and the next page's token, until the limit or the end.
+// walk calls page until the limit or the end of the list. page returns the number of entries read
+// and the next page's token.
 func (p *pages) walk(a *app, page func(size uint32, token string) (got int, next string, err error)) error {
 	if p.limit == 0 || p.limit > limitMax {
 		return usageError{fmt.Errorf("--limit %d is not from 1 to %d", p.limit, limitMax)}
@@ -36,8 +37,8 @@ func (p *pages) walk(a *app, page func(size uint32, token string) (got int, next
 		if err != nil || next == "" {
 			return err
 		}
-		if next == token && got == 0 { // the loop would never end
-			return fmt.Errorf("the server's list does not get on from page token %q", token)
+		if next == token && got == 0 { // a server bug would make the loop endless
+			return fmt.Errorf("the server's list repeats page token %q", token)
 		}
 		listed.Add(uint64(got))
 		token = next
@@ -46,9 +47,9 @@ func (p *pages) walk(a *app, page func(size uint32, token string) (got int, next
 	return nil
 }
 
-// more says on standard error how to see what a table left out.
+// more explains on standard error how to see the rest of a table.
 func (a *app) more(token string) {
 	if token != "" && a.output == formatTable {
-		a.note("there are more: pass --page-token %s, or a larger --limit\n", token)
+		a.note("the list is longer: pass --page-token %s, or a larger --limit\n", token)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 )
 
-// The planted fault of arriving messages is in calls over REST too, those with a body and those without.
+// The planted fault of arriving messages also affects calls over REST, with and without a body.
 func TestThePlantedFaultRPCIsInRESTCalls(t *testing.T) {
 	longtest.Only(t)
 	planted, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// policyFlags are what 'queues configure' can change.
+// policyFlags are the settings of 'queues configure'.
 type policyFlags struct {
 	placement                                      adminpb.Placement
 	maxAttempts                                    uint32
@@ -29,18 +29,18 @@ func (f *policyFlags) define(flags *pflag.FlagSet) {
 	wordFlag(flags, &f.placement, "placement", []string{"spread", "ordered"},
 		[]adminpb.Placement{adminpb.Placement_PLACEMENT_SPREAD, adminpb.Placement_PLACEMENT_ORDERED},
 		"spread: each batch goes to one of the shards; ordered: all tasks go to one shard and keep their order")
-	numberFlag(flags, &f.maxAttempts, "max-attempts", 0, "after how many failed attempts a task is dead")
-	durationFlag(flags, &f.lease, "lease", "how long a claim holds that names no lease")
+	numberFlag(flags, &f.maxAttempts, "max-attempts", 0, "number of failed attempts after which a task is dead")
+	durationFlag(flags, &f.lease, "lease", "how long a lease lasts if the claim sets none")
 	durationFlag(flags, &f.backoffInitial, "backoff-initial", "wait before the second attempt")
 	durationFlag(flags, &f.backoffMax, "backoff-max", "longest wait before an attempt")
-	flags.Var(percentValue{&f.multiplier, 100}, "backoff-multiplier", "what the wait grows by with each attempt, 1 to 10, as in 2 or 1.5")
-	flags.Var(percentValue{&f.jitter, 1}, "backoff-jitter", "largest random part taken off the wait, in percent, 1 to 100")
-	durationFlag(flags, &f.ttl, "ttl", "how long a task is worth doing; 0s for ever")
-	durationFlag(flags, &f.retain, "result-retention", "how long results are kept; 0s not at all")
-	flags.BoolVar(&f.reset, "reset", false, "set what no flag names to the server's default")
+	flags.Var(percentValue{&f.multiplier, 100}, "backoff-multiplier", "factor of the wait for each attempt, 1 to 10, as in 2 or 1.5")
+	flags.Var(percentValue{&f.jitter, 1}, "backoff-jitter", "largest random reduction of the wait, in percent, 1 to 100")
+	durationFlag(flags, &f.ttl, "ttl", "time to live of a task; 0s: unlimited")
+	durationFlag(flags, &f.retain, "result-retention", "how long results are retained; 0s: not at all")
+	flags.BoolVar(&f.reset, "reset", false, "reset everything else to the server's defaults")
 }
 
-// apply changes what the flags name.
+// apply sets the fields whose flags are given.
 func (f *policyFlags) apply(flags *pflag.FlagSet, p *adminpb.QueuePolicy) {
 	if p.Backoff == nil {
 		p.Backoff = &queuepb.Backoff{}
@@ -65,10 +65,10 @@ func (a *app) queuesConfigure() *cobra.Command {
 	var f policyFlags
 	c := &cobra.Command{
 		Use:   "configure QUEUE",
-		Short: "Change a queue's policy, and make the queue if need be",
+		Short: "Change a queue's policy, or create a queue",
 		Long: `Changes the parts of a queue's policy that the flags name. The other parts stay, or with --reset return to the
-server's defaults. If the queue does not exist, the command makes it. Tasks that are already enqueued keep the
-settings they were enqueued with.
+server's defaults. If the queue does not exist, the command creates it. Tasks that are already enqueued keep
+the settings with which they were enqueued.
 
 The policy is read, changed and written back: one of two changes at the same time may be lost.`,
 		Example: `  queued queues configure mail --max-attempts 5 --backoff-initial 10s --backoff-max 1h
@@ -81,7 +81,7 @@ The policy is read, changed and written back: one of two changes at the same tim
 	c.RunE = func(c *cobra.Command, args []string) error {
 		flags := c.Flags()
 		if !f.named(flags) {
-			return usageError{errors.New("there is nothing to change: pass at least one of the policy's flags, or --reset")}
+			return usageError{errors.New("nothing to change: pass at least one of the policy's flags, or --reset")}
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			policy := &adminpb.QueuePolicy{}
@@ -113,7 +113,7 @@ func (*policyFlags) named(flags *pflag.FlagSet) (named bool) {
 	return named
 }
 
-// percentValue is a flag that is kept in percent; unit is what one stands for.
+// percentValue is a flag stored in percent; unit is the percentage that the value 1 means.
 type percentValue struct {
 	to   *uint32
 	unit float64
@@ -125,7 +125,7 @@ func (v percentValue) Set(text string) error {
 		*v.to = uint32(percent)
 		return nil
 	}
-	return errors.New("is no number that can be meant here")
+	return errors.New("is not a valid number")
 }
 
 func (percentValue) Type() string { return "number" }

@@ -17,18 +17,18 @@ func (a *app) probeCommand() *cobra.Command {
 		Use:   "probe",
 		Short: "Ask a server whether it is ready, for health checks",
 		Long: `Asks a server's admin listener whether it is ready to serve, or with --live whether it is alive. It needs no
-access token. It ends with 0 if so, with 1 if not, and with 3 if nothing answers: for containers and service
-managers without a shell or curl. The answer is that of one server: several addresses are refused.`,
+access token. It ends with 0 if so, with 1 if not, and with 3 if there is no answer. Containers and service
+managers without a shell or curl can use it. It asks one server: several addresses are refused.`,
 		Example: `  queued probe
   queued probe --live --admin-server 127.0.0.1:7071 --timeout 2s`,
 		Args: noArgs,
 	}
-	c.Flags().BoolVar(&live, "live", false, "ask whether it is alive: a server that is starting or stopping is")
+	c.Flags().BoolVar(&live, "live", false, "ask whether the server is alive, as it also is while it starts or stops")
 	conn := a.connect(c, true, false)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		conn.fromEnvironment(c.Flags())
 		if n := len(conn.adminServers); n > 1 {
-			return usageError{fmt.Errorf("'queued probe' asks one server, and %d addresses are given by --admin-server or %s: pass --admin-server with one of them", n, envAdminServer)}
+			return usageError{fmt.Errorf("'queued probe' asks one server, but --admin-server or %[2]s has %[1]d addresses: pass --admin-server with one of them", n, envAdminServer)}
 		}
 		path := "/readyz"
 		if live {
@@ -53,7 +53,8 @@ const (
 	headerBytesMax = 64 << 10
 )
 
-// get reads a path of the admin listener, over TLS where the flags say so. It sends no access token.
+// get reads a path of the admin listener, over TLS if the flags select it. It sends no access
+// token.
 func (c *connection) get(ctx context.Context, path string) (status int, body string, err error) {
 	address := c.adminServers[0]
 	if err := checkAddress(address); err != nil {
@@ -83,7 +84,8 @@ func (c *connection) get(ctx context.Context, path string) (status int, body str
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
 		return 0, "", fmt.Errorf("read the answer of %s: %w", address, err)
 	}
-	if encrypted == nil && answer.StatusCode == http.StatusBadRequest { // as servers answer HTTP on a listener of HTTPS
+	// A server's answer to plain HTTP on an HTTPS listener.
+	if encrypted == nil && answer.StatusCode == http.StatusBadRequest {
 		if reason, remedy := c.obstacle(ctx, address); reason != "" {
 			return 0, "", remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %s", address, reason)}, remedy}
 		}

@@ -9,28 +9,30 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// When progress is shown. A command that takes less than progressFirst shows none.
+// Times of progress. A command that takes less than progressFirst shows none.
 const (
-	progressFirst    = 2 * time.Second
-	progressTerminal = 250 * time.Millisecond // between two states on a terminal, where each overwrites the one before
-	progressPlain    = 10 * time.Second       // between two lines elsewhere
+	progressFirst = 2 * time.Second
+	// Between two updates on a terminal, each of which overwrites the previous one.
+	progressTerminal = 250 * time.Millisecond
+	progressPlain    = 10 * time.Second // between two lines elsewhere
 )
 
 // progressTimes are the intervals of progress. The zero value means the constants above.
 type progressTimes struct{ first, terminal, plain time.Duration }
 
-// progress shows on standard error what a command does that takes long.
+// progress shows the state of a slow command on standard error.
 type progress struct {
 	app     *app
 	what    func() string
 	started time.Time
 	stop    chan struct{}
 	ended   sync.WaitGroup
-	columns int // that the last state on the terminal fills
+	columns int // the width of the last update on the terminal
 }
 
-// during shows progress until the returned function is called. what says what the command does and how far it is: it is called from another
-// goroutine. Nothing else may write to standard error meanwhile.
+// during shows progress until the returned function is called. what describes the command's action
+// and progress; it is called from another goroutine. Nothing else may write to standard error
+// during that time.
 func (a *app) during(what func() string) (done func()) {
 	if a.output == formatJSON && !a.progress { // a program reads standard error as one document
 		return func() {}
@@ -50,7 +52,7 @@ func (a *app) during(what func() string) (done func()) {
 	}
 }
 
-// showing makes a call that may take long, and shows what it does meanwhile.
+// showing makes a call that may take long and shows progress during it.
 func showing[T any](a *app, what string, call func() (T, error)) (T, error) {
 	defer a.during(func() string { return what })()
 	return call()
@@ -75,7 +77,7 @@ func (p *progress) run(times progressTimes) {
 	}
 }
 
-// show writes a state: over the one before on a terminal, and on a line of its own elsewhere.
+// show writes an update: over the previous one on a terminal, otherwise on a separate line.
 func (p *progress) show(what string, took time.Duration) {
 	text := fmt.Sprintf("%s (%s)", what, config.FormatDuration(took.Truncate(time.Second)))
 	if !p.app.progress {
@@ -87,7 +89,7 @@ func (p *progress) show(what string, took time.Duration) {
 	p.columns = n
 }
 
-// clear removes the state from the terminal.
+// clear removes the last update from the terminal.
 func (p *progress) clear() {
 	if p.columns > 0 {
 		p.app.note("\r%s\r", strings.Repeat(" ", p.columns))

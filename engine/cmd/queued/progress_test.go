@@ -15,10 +15,10 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 )
 
-// atOnce is progress that begins with the command.
+// atOnce shows progress from the start of a command.
 var atOnce = progressTimes{first: time.Nanosecond, terminal: time.Millisecond, plain: time.Millisecond}
 
-// seen waits until a log has a text.
+// seen waits until a log contains a text.
 func (s *syncBuffer) seen(t *testing.T, text string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return strings.Contains(s.String(), text) }, patience, time.Millisecond, text)
@@ -56,7 +56,7 @@ func TestProgressIsLinesElsewhere(t *testing.T) {
 	assert.Empty(t, log.String(), "a program reads standard error as one document")
 }
 
-// Each call that may take long says what the server does.
+// Each call that may take long shows what the server does.
 func TestLongCallsShowProgress(t *testing.T) {
 	for want, args := range map[string][]string{
 		"the server writes the backup":            {"backup"},
@@ -85,7 +85,7 @@ func TestLongCallsShowProgress(t *testing.T) {
 	}
 }
 
-// Waits say what they wait for, and lines how many are stored.
+// Waits show what they wait for, and enqueue --lines shows the number of stored lines.
 func TestWaitsShowProgress(t *testing.T) {
 	s, _ := serveInProcess(t)
 	begin := func(in io.Reader, args ...string) (log *syncBuffer, done <-chan int) {

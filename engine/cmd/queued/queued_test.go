@@ -31,7 +31,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// binary is the real program, built once.
+// binary is the program, built once.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -45,18 +45,18 @@ func TestMain(m *testing.M) {
 
 const patience = waittest.Most
 
-// process is a queued that serves.
+// process is a running 'queued serve'.
 type process struct {
 	*testing.T
 	addresses
 
-	file    string // with its addresses
+	file    string // the address file
 	command *exec.Cmd
 	log     *syncBuffer
 	exited  chan struct{}
 }
 
-// syncBuffer collects what a process logs while a test reads it.
+// syncBuffer collects a process's log while a test reads it.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -80,7 +80,7 @@ func start(t *testing.T, args ...string) *process {
 	return startAs(t, func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...)
 }
 
-// startAs is start with a command of the test's own, made from the program and its arguments.
+// startAs is start with a command that the test makes from the program and its arguments.
 func startAs(t *testing.T, command func(args []string) *exec.Cmd, args ...string) *process {
 	t.Helper()
 	p := launch(t, filepath.Join(t.TempDir(), "addresses.json"), command, args...)
@@ -88,10 +88,10 @@ func startAs(t *testing.T, command func(args []string) *exec.Cmd, args ...string
 	return p
 }
 
-// launch is startAs without the wait, and with a place for the file with its addresses.
+// launch is startAs without the wait, and with a path for the address file.
 func launch(t *testing.T, file string, command func(args []string) *exec.Cmd, args ...string) *process {
 	t.Helper()
-	if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) { // an earlier server's
+	if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) { // of an earlier server
 		require.NoError(t, err)
 	}
 	p := &process{T: t, file: file, log: &syncBuffer{}, exited: make(chan struct{})}
@@ -106,7 +106,7 @@ func launch(t *testing.T, file string, command func(args []string) *exec.Cmd, ar
 	return p
 }
 
-// serves waits until the process does.
+// serves waits until the process serves.
 func (p *process) serves() {
 	p.Helper()
 	ended := false
@@ -122,10 +122,10 @@ func (p *process) serves() {
 	require.False(p, ended, "queued ended: %s", p.log)
 	text, err := os.ReadFile(p.file)
 	require.NoError(p, err)
-	require.NoError(p, json.Unmarshal(text, &p.addresses), "the file is written whole or not at all")
+	require.NoError(p, json.Unmarshal(text, &p.addresses), "the file is written atomically")
 }
 
-// kill ends the process as a crash would.
+// kill ends the process like a crash.
 func (p *process) kill() {
 	_ = p.command.Process.Kill()
 	<-p.exited
@@ -148,7 +148,7 @@ func (p *process) dial(options ...grpc.DialOption) *client.Client {
 	return p.dialAt(p.Listen[0], options...)
 }
 
-// dialOnce is dial of a client that does not wait for a server that was killed.
+// dialOnce is dial for a client that does not wait for a killed server.
 func (p *process) dialOnce() *client.Client {
 	p.Helper()
 	return p.dial(client.WithRetryMax(0))
@@ -161,7 +161,7 @@ func (p *process) dialAt(address string, options ...grpc.DialOption) *client.Cli
 	return c
 }
 
-// token is the operator's token that the server made.
+// token returns the operator's token that the server created.
 func (p *process) token() string {
 	p.Helper()
 	text, err := os.ReadFile(p.TokenFile)
@@ -219,7 +219,8 @@ func TestServeWritesItsAddressesAndServes(t *testing.T) {
 	assert.Equal(t, 0, p.terminate(syscall.SIGTERM))
 }
 
-// TestASignalEndsItInOrder stops servers whose clients hold streams, waiting claims and profiles open.
+// TestASignalEndsItInOrder stops servers whose clients have open streams, waiting claims and
+// profiles.
 func TestASignalEndsItInOrder(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -239,10 +240,10 @@ func TestASignalEndsItInOrder(t *testing.T) {
 			_, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"third"}, WaitMs: 60_000})
 			claimed <- err
 		}()
-		require.Eventually(t, func() bool { return strings.Contains(p.get("/metrics"), "\nprony_subscribers 2\n") }, patience, time.Millisecond, "the stream and the claim")
+		require.Eventually(t, func() bool { return strings.Contains(p.get("/metrics"), "\nprony_subscribers 2\n") }, patience, time.Millisecond, "the stream and the claim subscribe")
 
 		assert.Equal(t, 0, p.terminate(signal))
-		assert.NotContains(t, p.log.String(), "cutting connections", "all ended by itself")
+		assert.NotContains(t, p.log.String(), "cutting connections", "all calls ended without a cut")
 		assert.Contains(t, p.log.String(), "stopped")
 		require.NoError(t, <-claimed)
 		_, err = worker.Receive(ctx)
@@ -251,7 +252,7 @@ func TestASignalEndsItInOrder(t *testing.T) {
 		require.NoError(t, producer.Close(ctx))
 		require.NoError(t, c.Close())
 
-		// Another server goes on from there.
+		// Another server continues with the data.
 		p = start(t, "--data", data, "--durability", "sync")
 		c = p.dial()
 		out, err := c.API().Complete(ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: task.GetId(), Token: task.GetToken()}}})
@@ -266,7 +267,7 @@ func TestASignalEndsItInOrder(t *testing.T) {
 func TestStartupFailuresEndWithACodeAndAMessage(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer taken.Close() //nolint:errcheck // the test's own
+	defer taken.Close() //nolint:errcheck // ends with the test
 	locked := t.TempDir()
 	start(t, "--data", locked)
 	dir := t.TempDir()
@@ -287,11 +288,11 @@ func TestStartupFailuresEndWithACodeAndAMessage(t *testing.T) {
 		args string
 		want []string
 	}{
-		// What may pass by itself, or when something else stops.
+		// Causes that may disappear by themselves, or when something else stops.
 		"taken port":         {1, "--listen " + taken.Addr().String(), []string{taken.Addr().String(), "address already in use", "choose another address with --listen"}},
 		"taken admin port":   {1, "--listen 127.0.0.1:0 --admin " + taken.Addr().String(), []string{"admin: ", taken.Addr().String()}},
 		"locked data folder": {1, "--data " + locked, []string{locked, "lock"}},
-		// What somebody must change first.
+		// Causes that a person must remove first.
 		"unknown flag":             {2, "--nonsense", []string{"unknown flag: --nonsense"}},
 		"an argument":              {2, "extra", []string{"extra"}},
 		"bad durability":           {2, "--durability maybe", []string{"--durability", `"maybe"`, `"sync", "interval", "none"`}},
@@ -342,7 +343,8 @@ func TestStartupFailuresEndWithACodeAndAMessage(t *testing.T) {
 	}
 }
 
-// The address file says what the process runs with, so that a reader need not repeat its flags, environment and file.
+// The address file contains the settings of the process, so that a reader need not repeat its
+// flags, environment and file.
 func TestServeWritesItsSettings(t *testing.T) {
 	p := startAs(t, func(args []string) *exec.Cmd {
 		c := exec.Command(args[0], args[1:]...)
@@ -372,18 +374,18 @@ func TestServeWritesItsSettings(t *testing.T) {
 		Settings []settingDocument `json:"settings"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(p.get("/settings")), &page))
-	assert.Equal(t, p.Settings, page.Settings, "the admin listener says the same")
+	assert.Equal(t, p.Settings, page.Settings, "the admin listener reports the same")
 }
 
 func TestAnOldAddressFileDoesNotOutliveTheStart(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer taken.Close() //nolint:errcheck // the test's own
+	defer taken.Close() //nolint:errcheck // ends with the test
 	file := filepath.Join(t.TempDir(), "a")
 	require.NoError(t, os.WriteFile(file, []byte(`{"pid":1}`), 0o600))
 	code, _, _ := run(t, "serve", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--address-file", file)
 	assert.Equal(t, 1, code)
-	assert.NoFileExists(t, file, "who waits for this server must not find another one's address")
+	assert.NoFileExists(t, file, "a reader must not find another server's address")
 }
 
 func TestHelpOfTheProgram(t *testing.T) {

@@ -24,12 +24,12 @@ func (a *app) queuesList() *cobra.Command {
 	var p pages
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List queues with their figures",
+		Short: "List queues with their statistics",
 		Example: `  queued queues list
   queued queues list --prefix import/ --output json`,
 		Args: noArgs,
 	}
-	c.Flags().StringVar(&prefix, "prefix", "", "only queues whose names begin so")
+	c.Flags().StringVar(&prefix, "prefix", "", "only queues whose names begin with this text")
 	p.flags(c.Flags())
 	conn := a.connect(c, true, true)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -70,7 +70,7 @@ func age(q *adminpb.Queue) string {
 	return spell(q.GetOldestReadyAgeMs())
 }
 
-// spell writes milliseconds as a duration of few digits.
+// spell formats milliseconds as a duration with few digits.
 func spell(ms uint64) string {
 	d := time.Duration(min(ms, uint64(1<<43))) * time.Millisecond
 	if d > 10*time.Second {
@@ -82,7 +82,7 @@ func spell(ms uint64) string {
 func (a *app) queuesShow() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "show QUEUE",
-		Short:   "Show a queue's figures and policy",
+		Short:   "Show a queue's statistics and policy",
 		Example: `  queued queues show mail`,
 		Args:    oneArg("QUEUE"),
 	}
@@ -99,7 +99,7 @@ func (a *app) queuesShow() *cobra.Command {
 	return c
 }
 
-// queueRows shows one queue, a line for each thing known of it.
+// queueRows shows one queue, one property per line.
 func queueRows(t *table, q *adminpb.Queue) {
 	t.row("tenant", q.GetTenant())
 	t.row("queue", q.GetQueue())
@@ -126,7 +126,7 @@ func queueRows(t *table, q *adminpb.Queue) {
 	t.row("results kept", none(p.GetResultRetentionMs()))
 }
 
-// ofServer is a text, or a word for the server's default where the value is 0.
+// ofServer returns text, or a word for the server's default if value is 0.
 func ofServer(value uint64, text string) string {
 	if value == 0 {
 		return "server's"
@@ -141,7 +141,7 @@ func none(ms uint64) string {
 	return spell(ms)
 }
 
-// onQueue is a command that does one thing to a queue.
+// onQueue returns a command that makes one change to a queue.
 func (a *app) onQueue(c *cobra.Command, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error) *cobra.Command {
 	c.Use += " QUEUE"
 	c.Args = oneArg("QUEUE")
@@ -186,8 +186,8 @@ func (a *app) queuesPurge() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "purge QUEUE",
-		Short: "Remove a queue's ready and delayed tasks for good",
-		Long:  "Removes a queue's ready and delayed tasks for good. Leased and dead tasks stay.",
+		Short: "Permanently remove a queue's ready and delayed tasks",
+		Long:  "Permanently removes a queue's ready and delayed tasks. Leased and dead tasks stay.",
 		Example: `  queued queues purge mail
   queued queues purge mail --yes`,
 		Args: oneArg("QUEUE"),
@@ -215,15 +215,15 @@ func (a *app) queuesDelete() *cobra.Command {
 	var yes, force bool
 	c := &cobra.Command{
 		Use:   "delete QUEUE",
-		Short: "Remove a queue, with its policy and figures",
-		Long: `Removes a queue that has no tasks, with its policy and figures. With --force it first removes the queue's tasks, in
-all states. The results of its tasks cannot be read any more.`,
+		Short: "Remove a queue with its policy and statistics",
+		Long: `Removes a queue that has no tasks, with its policy and statistics. With --force it first removes the queue's tasks,
+in all states. The results of its tasks can no longer be read.`,
 		Example: `  queued queues delete mail
   queued queues delete mail --force --yes`,
 		Args: oneArg("QUEUE"),
 	}
 	yesFlag(c, &yes)
-	c.Flags().BoolVar(&force, "force", false, "remove the queue's tasks first, leased and dead ones too")
+	c.Flags().BoolVar(&force, "force", false, "remove the queue's tasks first, including leased and dead tasks")
 	conn := a.connect(c, true, true)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		what := "remove queue " + args[0]
@@ -247,5 +247,5 @@ all states. The results of its tasks cannot be read any more.`,
 }
 
 func yesFlag(c *cobra.Command, yes *bool) {
-	c.Flags().BoolVar(yes, "yes", false, "do it without being asked")
+	c.Flags().BoolVar(yes, "yes", false, "skip the confirmation")
 }

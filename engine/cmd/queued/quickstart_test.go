@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheReadmesQuickStartRuns builds the Go program of the README and runs it beside a server's data folder, with the token file as the
-// server writes it.
+// TestTheReadmesQuickStartRuns builds the README's Go program and runs it next to a server's data
+// folder, with the token file that the server writes.
 func TestTheReadmesQuickStartRuns(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
@@ -25,7 +25,7 @@ func TestTheReadmesQuickStartRuns(t *testing.T) {
 	require.True(t, found)
 	program, _, found = strings.Cut(program, "\n```\n")
 	require.True(t, found)
-	// The program has the defaults of 'queued serve'. Only the port is another one here.
+	// The program has the defaults of 'queued serve'. Only the port differs here.
 	const address, tokenFile = `"127.0.0.1:7070"`, `"data/admin.token"`
 	require.Equal(t, 1, strings.Count(program, address))
 	require.Equal(t, 1, strings.Count(program, tokenFile))
@@ -47,7 +47,7 @@ func TestTheReadmesQuickStartRuns(t *testing.T) {
 	require.Len(t, id, 24, "%s", out)
 	assert.Equal(t, "enqueued "+id+"\nreceived "+id+": hello\ncompleted "+id+"\n", string(out))
 
-	// What a module of one's own needs.
+	// A separate module needs these lines.
 	mod, err := os.ReadFile("../../go.mod")
 	require.NoError(t, err)
 	path := regexp.MustCompile(`(?m)^module (.*)$`).FindSubmatch(mod)

@@ -19,7 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ownLoopback returns a loopback address that no other program listens on: the ports of the README are fixed.
+// ownLoopback returns a loopback address on which no other program listens: the ports of the README
+// are fixed.
 func ownLoopback(t *testing.T) string {
 	t.Helper()
 	address := fmt.Sprintf("127.%d.%d.%d", 1+rand.N(254), rand.N(256), 1+rand.N(254))
@@ -31,7 +32,7 @@ func ownLoopback(t *testing.T) string {
 	return address
 }
 
-// The three nodes of the README start, and have a leader, when the block is pasted as it is.
+// The README's block for three nodes starts a cluster with a leader when it is pasted unchanged.
 func TestTheReadmesThreeNodesRun(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
@@ -54,7 +55,8 @@ exit $status
 	command := exec.CommandContext(ctx, "bash", "-c", script)
 	command.Dir = dir
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // the servers too, should the script hang
+	// So that the test can end the servers too if the script hangs.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = time.Second
 	var out, log bytes.Buffer

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refusals are command lines whose values the program or the server refuses.
+// refusals are command lines with values that the program or the server refuses.
 var refusals = [][]string{
 	{"enqueue", "--queue", "q", "x", "--delay", "10000d"},
 	{"enqueue", "--queue", "q", "x", "--delay", "99999999d"},
@@ -49,7 +49,8 @@ var refusals = [][]string{
 	{"claim", "--queue", "q", "--wiat", "5s"},
 }
 
-// Refused values are answered in the words of the command line, word for word: the flag, and the value and its limit with their units.
+// The golden file has the exact refusals, in terms of the command line: the flag, and the value and
+// its limit with units.
 func TestRefusalsAreAnsweredAsWritten(t *testing.T) {
 	s, _ := serveInProcess(t)
 	s.in = "a line\n"
@@ -72,7 +73,7 @@ func TestRefusalsAreAnsweredAsWritten(t *testing.T) {
 	golden(t, "refusals.golden", strings.ReplaceAll(b.String(), c.Tasks[0].ID, "ID"))
 }
 
-// A payload that is too large is measured in the units of sizes.
+// The size of a payload that is too large is reported in size units.
 func TestALargePayloadIsRefusedInItsUnits(t *testing.T) {
 	s, _ := serveInProcess(t)
 	s.in = strings.Repeat("x", 2<<20)
@@ -118,15 +119,15 @@ func TestAClaimAtTheQuotaOfLeasesSaysSo(t *testing.T) {
 	assert.Empty(t, out.Quota)
 }
 
-// A pause of a name that no queue has is refused, and names what makes the queue.
+// Pausing a nonexistent queue is refused, and the refusal names the command that creates it.
 func TestAPauseOfANewNameIsRefused(t *testing.T) {
 	s, _ := serveInProcess(t)
-	s.run("queues", "pause", "mial").fails(exitUsage, "queued: there is no queue \"mial\": check the name, or configure the queue first, which makes it\n")
+	s.run("queues", "pause", "mial").fails(exitUsage, "queued: there is no queue \"mial\": check the name, or create the queue by configuring it\n")
 	s.ok("queues", "configure", "mail", "--reset")
 	s.ok("queues", "pause", "mail")
 }
 
-// A rotation says how long the old secret is valid, and the server does as it says.
+// A rotation reports how long the old secret is valid, and the server enforces it.
 func TestARotationSaysWhatBecomesOfTheOldSecret(t *testing.T) {
 	s, _ := serveInProcess(t)
 	now := time.Now()
@@ -145,16 +146,16 @@ func TestARotationSaysWhatBecomesOfTheOldSecret(t *testing.T) {
 	assert.Equal(t, now.Add(time.Hour).UnixMilli(), made.Until)
 	assert.Equal(t, exitOK, enqueue(first))
 	assert.Equal(t, exitOK, enqueue(made.Secret))
-	assertRow(t, s.ok("tenants", "tokens", "rotate", made.Token.ID, "--grace", "2h"), "old secret", "valid beside the new one until "+when(now.Add(2*time.Hour).UnixMilli()))
+	assertRow(t, s.ok("tenants", "tokens", "rotate", made.Token.ID, "--grace", "2h"), "old secret", "also valid until "+when(now.Add(2*time.Hour).UnixMilli()))
 
 	table := s.ok("tenants", "tokens", "rotate", made.Token.ID)
-	assertRow(t, table, "old secret", "ended: only the new secret is valid; 'queued tenants tokens rotate ID --grace 1h' keeps the old one for a time")
+	assertRow(t, table, "old secret", "ended: only the new secret is valid; 'queued tenants tokens rotate ID --grace 1h' extends the old one")
 	assert.Equal(t, exitUsage, enqueue(made.Secret))
 	s.json(&made, "tenants", "tokens", "rotate", made.Token.ID)
 	assert.Zero(t, made.Until)
 }
 
-// The distance of a moment that is refused reads well, however far it is.
+// The distance of a refused time is readable, however far away it is.
 func TestAMomentThatIsTooFarIsRefusedReadably(t *testing.T) {
 	s, _ := serveInProcess(t)
 	for _, at := range []time.Time{time.Now().Add(1160*24*time.Hour + 2*time.Hour + 18*time.Minute + 30*time.Second), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)} {
@@ -167,7 +168,7 @@ func TestAMomentThatIsTooFarIsRefusedReadably(t *testing.T) {
 	assert.Equal(t, "23h59m59s", spanOf("86399400"))
 }
 
-// A time of day is the next one.
+// A time of day means its next occurrence.
 func TestATimeOfDayIsTheNextOne(t *testing.T) {
 	zone := time.FixedZone("here", 2*60*60)
 	now := time.Date(2026, 12, 31, 9, 0, 0, 0, zone)

@@ -38,7 +38,7 @@ func backedUp(t *testing.T) (data, path string) {
 	return data, path
 }
 
-// What was enqueued before the backup is claimed from the restored data folder.
+// Tasks enqueued before the backup can be claimed from the restored data folder.
 func TestRestoreMakesADataFolderThatServes(t *testing.T) {
 	_, backup := backedUp(t)
 	s := newShell(t)
@@ -81,7 +81,7 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 	assert.NoDirExists(t, data)
 }
 
-// A server takes neither a backup nor what an interrupted restore left.
+// A server refuses a backup and an interrupted restore as data folders.
 func TestServeRefusesWhatIsNoDataFolder(t *testing.T) {
 	_, backup := backedUp(t)
 	unfinished := t.TempDir()
@@ -91,7 +91,7 @@ func TestServeRefusesWhatIsNoDataFolder(t *testing.T) {
 		assert.Equal(t, exitUsage, code)
 		assert.Contains(t, stderr, want)
 	}
-	assert.False(t, strings.Contains(strings.Join(files(t, unfinished), " "), "shards"), "nothing was made")
+	assert.False(t, strings.Contains(strings.Join(files(t, unfinished), " "), "shards"), "nothing was created")
 }
 
 func files(t *testing.T, dir string) (names []string) {

@@ -11,32 +11,34 @@ import (
 	"github.com/pronybench/prony/engine/node"
 )
 
-// addresses is what the address file holds: where the server is, and what it runs with.
+// addresses is the content of the address file: the server's addresses and its settings.
 type addresses struct {
 	PID    int      `json:"pid"`
 	Listen []string `json:"listen"`
 	HTTP   string   `json:"http,omitempty"`
 	Admin  string   `json:"admin"`
-	// Cluster is where the other nodes connect, and Node this one's id.
+	// Cluster is the address for the other nodes, and Node this node's id.
 	Cluster string `json:"cluster,omitempty"`
 	Node    string `json:"node,omitempty"`
 	// TokenFile is the absolute path of the file with an operator's token.
 	TokenFile string `json:"token_file,omitempty"`
-	// Settings are those that 'queued config show' prints, as this process has them, and the limits of its Go runtime.
+	// Settings are those of 'queued config show' for this process, and the limits of its Go
+	// runtime.
 	Settings []settingDocument `json:"settings"`
 }
 
 // originRuntime is the source of a value that the process chose or calculated when it started.
 const originRuntime = "runtime"
 
-// runtimeLimits are the limits of the Go runtime that decide how fast a server is, by the names that settings have.
+// runtimeLimits are the limits of the Go runtime that affect a server's performance, by setting
+// name.
 var runtimeLimits = []struct{ name, metric string }{
 	{"runtime.gomaxprocs", "/sched/gomaxprocs:threads"},
 	{"runtime.gogc_percent", "/gc/gogc:percent"},
 	{"runtime.gomemlimit_bytes", "/gc/gomemlimit:bytes"},
 }
 
-// running returns all settings of this process, and the limits of its Go runtime as they are in effect.
+// running returns all settings of this process, and the limits of its Go runtime in effect.
 func running(loaded *config.Loaded) []settingDocument {
 	all := settingDocuments(loaded)
 	for _, limit := range runtimeLimits {
@@ -49,7 +51,7 @@ func running(loaded *config.Loaded) []settingDocument {
 	return all
 }
 
-// writeAddresses writes the file whole or not at all: a reader that waits for it must never read a part of it.
+// writeAddresses writes the file atomically, since readers wait for it and must never read a part.
 func writeAddresses(path string, n *node.Node, loaded *config.Loaded) error {
 	text, err := json.Marshal(addresses{
 		os.Getpid(), n.Addresses(), n.HTTP(), n.Admin(), n.ClusterAddr(), n.NodeID(), n.TokenFile(), running(loaded),

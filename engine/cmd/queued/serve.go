@@ -19,11 +19,12 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-// shutdownMax is how long streams and calls may take to end before their connections are cut.
+// shutdownMax bounds the time for streams and calls to end before their connections are cut.
 const shutdownMax = 5 * time.Second
 
-// gcPercent is how far the heap grows between collections. What the server keeps is little and bounded, so at
-// Go's default of 100 it would collect dozens of times a second under load. GOGC overrides it.
+// gcPercent is the heap growth between garbage collections. The server's live heap is small and
+// bounded; at Go's default of 100 it would collect dozens of times a second under load. GOGC
+// overrides it.
 const gcPercent = 400
 
 func (a *app) serveCommand() *cobra.Command {
@@ -31,11 +32,11 @@ func (a *app) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server until SIGINT or SIGTERM",
-		Long: `Runs the server until SIGINT or SIGTERM, which end it in order. Nothing needs to be configured: it serves
+		Long: `Runs the server until SIGINT or SIGTERM, which stop it in order. It needs no configuration: it serves
 ./data on this host's loopback address.
 
 At the first start it writes an operator's access token to DATA/admin.token. The other commands read the token
-there, or get it from --token-file. To serve other hosts it needs a certificate.
+there, or from --token-file. To serve other hosts, the server needs a certificate.
 
 Each setting is a flag, an environment variable (--sync-interval is QUEUED_SYNC_INTERVAL) and a name in the
 file of --config (sync_interval; --tls-cert is cert in the block tls). The flag overrides the
@@ -75,13 +76,13 @@ func settingFlags(c *cobra.Command, loader *config.Loader) {
 		add(s.Flag(), s.Group)
 	}
 	all.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden { // of a removed setting
+		if f.Hidden { // a removed setting
 			c.Flags().AddFlag(f)
 		}
 	})
 }
 
-// logger writes to standard error.
+// logger returns a logger that writes to standard error.
 func (a *app) logger(c *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
 	if c.LogFormat == config.LogJSON {
@@ -100,7 +101,7 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	for _, w := range loaded.Warnings {
 		log.Warn("configuration", "at", w.At, "problem", w.Message, "remedy", w.Remedy)
 	}
-	if c.AddressFile != "" { // what an earlier server left there says where it was, not where this one will be
+	if c.AddressFile != "" { // a file of an earlier server has outdated addresses
 		if err := os.Remove(c.AddressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return loaded.Explain(addressFileError(fmt.Errorf("remove the old address file: %w", err)))
 		}
@@ -123,7 +124,7 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	case <-ctx.Done():
 		log.Info("stopping")
 	case err := <-n.Failed():
-		// Not in order: a store that failed can't be closed, and nothing more may be answered from it.
+		// No orderly stop: a failed store cannot be closed, and the server must not answer from it.
 		return fmt.Errorf("the server can't go on: %w", err)
 	}
 	if err := shutdown(n); err != nil {
@@ -133,7 +134,8 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	return nil
 }
 
-// addressFileError says that the address file's path must be changed, unless the error may pass by itself.
+// addressFileError marks the path of the address file as the setting to change, unless the error
+// may be temporary.
 func addressFileError(err error) error {
 	const remedy = "name a file with --address-file that the user of the server may write, in a folder that exists"
 	if errors.Is(err, os.ErrNotExist) {
@@ -142,7 +144,8 @@ func addressFileError(err error) error {
 	return setting.Path(err, remedy, "address_file")
 }
 
-// limitGo sets the runtime's memory limit, near which it collects garbage more often, unless GOMEMLIMIT is set.
+// limitGo sets the runtime's soft memory limit, near which it collects garbage more often, unless
+// GOMEMLIMIT is set.
 func limitGo(c *config.Config, log *slog.Logger) error {
 	total, err := c.Node.Memory.Resolve()
 	if err != nil {

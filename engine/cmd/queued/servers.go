@@ -14,16 +14,18 @@ import (
 )
 
 const (
-	// serversMax is how many addresses a command takes.
+	// serversMax bounds the number of addresses that a command accepts.
 	serversMax = 16
-	// nextServerAfter is how long a command waits for one address before it also tries the next one.
+	// nextServerAfter is how long a command waits for one address before it also tries the next
+	// one.
 	nextServerAfter = 250 * time.Millisecond
 )
 
-// serversValue is a flag that is the addresses of one or more servers: several with commas, or the flag repeated.
+// serversValue is a flag for one or more server addresses, separated by commas or in repeated
+// flags.
 type serversValue struct {
 	to    *[]string
-	given bool // the default is replaced
+	given bool // replaces the default
 }
 
 func (v *serversValue) Set(text string) error {
@@ -43,7 +45,7 @@ func (v *serversValue) String() string {
 	return strings.Join(*v.to, ",")
 }
 
-// splitServers splits a list of addresses. The addresses are checked before they are used.
+// splitServers splits a list of addresses without checking them.
 func splitServers(text string) []string {
 	all := strings.Split(text, ",")
 	for i := range all {
@@ -52,9 +54,10 @@ func splitServers(text string) []string {
 	return all
 }
 
-// choose returns the address of the server that a command is for, and the options to connect to it. Of several addresses it is the
-// first whose server answers: each further address is tried at once when the one before fails, and after nextServerAfter when it is
-// silent. A single address is not tried: the command's own call says why its server can't be reached.
+// choose returns the address of the server to use and the options to connect to it: the first
+// address whose server answers. It tries each further address when an earlier one fails, or after
+// nextServerAfter without an answer. A single address is not tried: the command's own call reports
+// why its server cannot be reached.
 func (c *connection) choose(ctx context.Context, addresses []string) (string, []grpc.DialOption, error) {
 	if len(addresses) > serversMax {
 		return "", nil, usageError{fmt.Errorf("%d addresses of servers are given: name at most %d", len(addresses), serversMax)}
@@ -80,8 +83,9 @@ func (c *connection) choose(ctx context.Context, addresses []string) (string, []
 	return addresses[i], options[i], nil
 }
 
-// firstAnswer tries 0 to n-1, each a while after the one before or when that has failed, and returns the first that succeeds. If none
-// does, the error has the reasons of all, in their order.
+// firstAnswer calls try for 0 to n-1 and returns the first index that succeeds. It begins the next
+// call when an earlier one fails, or every nextServerAfter. If all fail, the error has their
+// reasons in order.
 func firstAnswer(caller context.Context, n int, try func(ctx context.Context, i int) error) (int, error) {
 	ctx, cancel := context.WithCancel(caller)
 	var trying sync.WaitGroup
@@ -122,7 +126,7 @@ func firstAnswer(caller context.Context, n int, try func(ctx context.Context, i 
 	}
 }
 
-// noAnswer joins the reasons why none of several servers can be used.
+// noAnswer joins the reasons why no server can be used.
 func noAnswer(errs []error) error {
 	reasons := make([]string, len(errs))
 	for i, err := range errs {
@@ -131,14 +135,14 @@ func noAnswer(errs []error) error {
 	return remedied{unreachableError{fmt.Errorf("no server answers: %s", strings.Join(reasons, "; "))}, failureOf(errs[0]).remedy}
 }
 
-// answers returns nil if the server at an address answers a call. It asks for the server's health, which needs no access token: any
-// answer will do.
+// answers returns nil if the server at an address answers a call. It makes a health check, which
+// needs no access token; any answer counts.
 func answers(ctx context.Context, address string, options []grpc.DialOption) (err error) {
 	conn, err := grpc.NewClient(dialTarget(address), options...)
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", address, err)
 	}
-	defer func() { _ = conn.Close() }() // the answer counts
+	defer func() { _ = conn.Close() }() // only the answer counts
 	_, err = healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
@@ -147,7 +151,7 @@ func answers(ctx context.Context, address string, options []grpc.DialOption) (er
 	return nil
 }
 
-// dialTarget is an address as gRPC dials it, without a look-up of its own.
+// dialTarget returns an address in gRPC's form that avoids name resolution by gRPC.
 func dialTarget(address string) string {
 	if strings.HasPrefix(address, "unix:") {
 		return address

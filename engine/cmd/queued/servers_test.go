@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first that answers is taken. One that fails costs nothing, and one that is silent costs nextServerAfter.
+// The first server that answers is used. A failed server costs no time, and a silent one costs
+// nextServerAfter.
 func TestTheFirstAnswerCounts(t *testing.T) {
 	const never = time.Hour
 	failed := errors.New("refused")
@@ -56,11 +57,12 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = firstAnswer(ctx, 2, func(ctx context.Context, _ int) error { return ctx.Err() })
-	assert.ErrorIs(t, err, context.Canceled, "a command that is interrupted says so")
+	assert.ErrorIs(t, err, context.Canceled, "an interrupted command reports the interrupt")
 }
 
-// A command uses the first server that answers: one of the other addresses has no listener, and the other one belongs to a process
-// that accepts connections and does not answer, as a node that hangs.
+// A command uses the first server that answers. Of the other addresses, one has no listener, and
+// the other belongs to a process that accepts connections and never answers, like a node that
+// hangs.
 func TestCommandsUseTheFirstServerThatAnswers(t *testing.T) {
 	s, n := serveInProcess(t)
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,12 +86,12 @@ func TestCommandsUseTheFirstServerThatAnswers(t *testing.T) {
 	}
 	r := s.run("status", "--admin-server", nobody+","+silent, "--timeout", "400ms")
 	r.fails(exitUnreachable, "queued: no server answers: can't reach the server at 127.0.0.1:1: ", "; can't reach the server at "+silent, "is it running?")
-	s.run("status", "--admin-server", n.Admin()+",nowhere").fails(exitUsage, `"nowhere" is no address of a server`)
-	s.run("status", "--admin-server", n.Admin()+",").fails(exitUsage, `"" is no address of a server`)
+	s.run("status", "--admin-server", n.Admin()+",nowhere").fails(exitUsage, `"nowhere" is not a server address`)
+	s.run("status", "--admin-server", n.Admin()+",").fails(exitUsage, `"" is not a server address`)
 	s.run("status", "--admin-server", strings.Repeat(n.Admin()+",", serversMax)+n.Admin()).fails(exitUsage, "17 addresses of servers are given: name at most 16")
 }
 
-// The token may be in the folder of any node: a pattern names the newest file.
+// The token may be in the folder of any node: a pattern selects the newest file.
 func TestATokenFileMayBeAPattern(t *testing.T) {
 	dir := t.TempDir()
 	pattern := filepath.Join(dir, "n?", "admin.token")
@@ -108,7 +110,7 @@ func TestATokenFileMayBeAPattern(t *testing.T) {
 	assert.Equal(t, "secret-of-n1", secret)
 	_, err = readSecret("--token-file", filepath.Join(dir, "["))
 	require.ErrorContains(t, err, "syntax error in pattern")
-	exact := filepath.Join(dir, "a*") // there is a file of that name
+	exact := filepath.Join(dir, "a*") // a file with this name exists
 	require.NoError(t, os.WriteFile(exact, []byte("exact"), 0o600))
 	secret, err = readSecret("--token-file", exact)
 	require.NoError(t, err)

@@ -13,16 +13,16 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// leased is an id and a token of the command line.
+// leased is an id and a token from the command line.
 type leased struct {
 	id    string
 	token uint64
 }
 
-// leases reads pairs of id and token.
+// leases parses pairs of id and token.
 func leases(args []string) ([]leased, error) {
 	if len(args) == 0 || len(args)%2 != 0 {
-		return nil, usageError{errors.New("pass id and token, as 'queued claim' printed them; several pairs may follow each other")}
+		return nil, usageError{errors.New("pass pairs of id and token, as 'queued claim' printed them")}
 	}
 	if len(args)/2 > batchTasksMax {
 		return nil, usageError{fmt.Errorf("%d tasks are too many for one call: pass at most %d", len(args)/2, batchTasksMax)}
@@ -41,15 +41,16 @@ func leases(args []string) ([]leased, error) {
 // tokenKey marks commands whose arguments are leases.
 const tokenKey = "token"
 
-// badToken says that a text is not the token of a lease.
+// badToken is the error of a text that is not a lease token.
 func badToken(text string) error {
-	return fmt.Errorf("%q is no token: pass the number above 0 that 'queued claim' printed behind the id", text)
+	return fmt.Errorf("%q is not a lease token: pass the number above 0 that 'queued claim' printed after the id", text)
 }
 
 // settleCall sends one settlement for each lease.
 type settleCall func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error)
 
-// settle is a command whose arguments are leases. done is the word for the leases that the server accepted.
+// settle returns a command whose arguments are leases. done is the word for the leases that the
+// server accepted.
 func (a *app) settle(c *cobra.Command, done string, check func(n int) error, call settleCall) *cobra.Command {
 	c.Use += " ID TOKEN [ID TOKEN]..."
 	c.Annotations = map[string]string{tokenKey: "yes"}
@@ -79,7 +80,7 @@ func (a *app) settle(c *cobra.Command, done string, check func(n int) error, cal
 	return c
 }
 
-// printResults prints what became of each task, and returns the first refusal.
+// printResults prints the outcome of each task, and returns the first refusal.
 func (a *app) printResults(ids []string, results []*queuepb.SettleResult, done string) error {
 	if len(results) != len(ids) {
 		return fmt.Errorf("the server answered with %d results to %s", len(results), count(len(ids), "task"))
@@ -111,13 +112,13 @@ func (a *app) completeCommand() *cobra.Command {
 	var result, file string
 	c := &cobra.Command{
 		Use:   "complete",
-		Short: "Settle leased tasks whose work is done",
-		Long: `Settles leased tasks whose work is done: they leave the queue. A result is kept for 'queued result' if the
-task's retention, or its queue's, asks for it.`,
+		Short: "Settle leased tasks whose work succeeded",
+		Long: `Settles leased tasks whose work succeeded: they leave the queue. A result is retained for 'queued result' if the
+task or its queue has a result retention.`,
 		Example: `  queued complete 0000000000000000000000g1 4096
   queued complete 0000000000000000000000g1 4096 --result '{"pages": 3}'`,
 	}
-	c.Flags().StringVar(&result, "result", "", "what came of the task")
+	c.Flags().StringVar(&result, "result", "", "the task's result")
 	c.Flags().StringVar(&file, "result-file", "", "read the result from this file")
 	bytes := []byte(nil)
 	check := func(n int) error {
@@ -132,7 +133,7 @@ task's retention, or its queue's, asks for it.`,
 			}
 		}
 		if n > 1 && len(bytes) > 0 {
-			return usageError{errors.New("a result is of one task: pass one pair of id and token")}
+			return usageError{errors.New("a result belongs to one task: pass one pair of id and token")}
 		}
 		return nil
 	}
@@ -157,8 +158,8 @@ attempts are used up. Then they are dead letters: see 'queued dead'.`,
 		Example: `  queued fail 0000000000000000000000g1 4096 --error 'no such mailbox'
   queued fail 0000000000000000000000g1 4096 --delay 10m`,
 	}
-	c.Flags().StringVar(&text, "error", "", "what went wrong; kept with the task")
-	durationFlag(c.Flags(), &delay, "delay", "when the task is tried again; its backoff if left out")
+	c.Flags().StringVar(&text, "error", "", "the error text; stored with the task")
+	durationFlag(c.Flags(), &delay, "delay", "delay before the next attempt; default: the task's backoff")
 	return a.settle(c, "failed", nil, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
 		r := &queuepb.FailRequest{Tenant: tenant}
 		for _, l := range leases {
@@ -173,11 +174,11 @@ func (a *app) extendCommand() *cobra.Command {
 	var lease time.Duration
 	c := &cobra.Command{
 		Use:     "extend",
-		Short:   "Move the end of leases",
-		Long:    "Lets leases end --lease from now. Their tokens stay valid.",
+		Short:   "Extend leases",
+		Long:    "Sets the end of leases to --lease from now. Their tokens stay valid.",
 		Example: `  queued extend 0000000000000000000000g1 4096 --lease 10m`,
 	}
-	durationFlag(c.Flags(), &lease, "lease", "how long from now the leases hold")
+	durationFlag(c.Flags(), &lease, "lease", "how long the leases last from now")
 	needs(c, "lease")
 	return a.settle(c, "extended", nil, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
 		r := &queuepb.ExtendRequest{Tenant: tenant}
@@ -193,11 +194,11 @@ func (a *app) releaseCommand() *cobra.Command {
 	var delay time.Duration
 	c := &cobra.Command{
 		Use:     "release",
-		Short:   "Give leased tasks back",
-		Long:    "Gives leased tasks back without using up an attempt: they are ready again, at once or after --delay.",
+		Short:   "Return leased tasks",
+		Long:    "Returns leased tasks without using up an attempt: they are ready again, immediately or after --delay.",
 		Example: `  queued release 0000000000000000000000g1 4096`,
 	}
-	durationFlag(c.Flags(), &delay, "delay", "when the tasks are ready again; at once if left out")
+	durationFlag(c.Flags(), &delay, "delay", "delay before the tasks are ready again; default: none")
 	return a.settle(c, "released", nil, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
 		r := &queuepb.ReleaseRequest{Tenant: tenant}
 		for _, l := range leases {

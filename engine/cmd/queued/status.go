@@ -16,8 +16,8 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
-		Short:   "Show what a server runs and its state",
-		Long:    "Shows what a server runs and its state. It ends with 0 only if the server is ready.",
+		Short:   "Show a server's version, configuration and state",
+		Long:    "Shows a server's version, configuration and state. It ends with 0 only if the server is ready.",
 		Example: `  queued status`,
 		Args:    noArgs,
 	}
@@ -30,7 +30,7 @@ func (a *app) statusCommand() *cobra.Command {
 			}
 			var notReady error
 			if !out.GetReady() {
-				notReady = fmt.Errorf("the server is not ready: %s", or(out.GetNotReadyReason(), "it gives no reason"))
+				notReady = fmt.Errorf("the server is not ready: %s", or(out.GetNotReadyReason(), "no reason given"))
 			}
 			return errors.Join(notReady, a.print(document(out), func(t *table) {
 				t.row("version", programOf(out))
@@ -52,7 +52,7 @@ func (a *app) statusCommand() *cobra.Command {
 	return c
 }
 
-// diskWord returns what a disk's space allows as one word.
+// diskWord returns one word for the state of a disk.
 func diskWord(s adminpb.DiskState) string {
 	if s == adminpb.DiskState_DISK_STATE_UNSPECIFIED {
 		return "-"
@@ -60,15 +60,15 @@ func diskWord(s adminpb.DiskState) string {
 	return strings.ToLower(strings.TrimPrefix(s.String(), "DISK_STATE_"))
 }
 
-// backupTimeout is long: the server reads everything it holds.
+// backupTimeout is long because the server reads all its data.
 const backupTimeout = time.Hour
 
 func (a *app) backupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup [NAME]",
-		Short: "Let the server write a backup into its data folder",
-		Long: `Lets the server write a checkpoint of all shards into its data folder, in backups/NAME; without a name, the name
-is the time. The server continues to serve. Copy the folder to another disk: a backup on the same disk is lost
+		Short: "Make the server write a backup into its data folder",
+		Long: `Makes the server write a checkpoint of all shards into its data folder, in backups/NAME; the default name is the
+current time. The server continues to serve. Copy the folder to another disk: a backup on the same disk is lost
 with it. 'queued restore' makes a new data folder from a backup.`,
 		Example: `  queued backup
   queued backup before-upgrade --output json | jq -r .path`,

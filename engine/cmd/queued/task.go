@@ -34,7 +34,7 @@ func (a *app) taskCommand() *cobra.Command {
 	return c
 }
 
-// taskRows shows one task, a line for each thing known of it.
+// taskRows shows one task, one property per line.
 func taskRows(t *table, task *queuepb.Task) {
 	t.row("id", task.GetId())
 	t.row("tenant", task.GetTenant())
@@ -62,7 +62,7 @@ func (a *app) resultCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "result ID",
 		Short: "Show the outcome of a task, or wait for it",
-		Long: `Shows the outcome of a task, as long as its result is kept. With --wait it waits until the task is done or
+		Long: `Shows the outcome of a task while its result is retained. With --wait it waits until the task is done or
 dead. It ends with 0 only if the task is done.`,
 		Example: `  queued enqueue --queue thumbnails --result-retention 1h --file picture.jpg
   queued result 0000000000000000000000g1 --wait 5m`,
@@ -96,7 +96,7 @@ func ended(s queuepb.TaskState) bool {
 	return s == queuepb.TaskState_TASK_STATE_DONE || s == queuepb.TaskState_TASK_STATE_DEAD
 }
 
-// notDone is the error of a task that did not get done.
+// notDone returns the error of a task that is not done.
 func notDone(s queuepb.TaskState) error {
 	switch {
 	case s == queuepb.TaskState_TASK_STATE_DONE:

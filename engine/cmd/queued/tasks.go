@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// payloadColumn is how much of a payload or an error a list shows.
+// payloadColumn is the width of payloads and errors in lists.
 const payloadColumn = 60
 
 func (a *app) tasksCommand() *cobra.Command {
@@ -67,8 +67,8 @@ func (a *app) tasksCancel() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Remove tasks that are not done",
-		Long: `Removes tasks that are not done, in all states, for good. The lease of a leased task ends: settling the task is
-refused as stale.`,
+		Long: `Permanently removes tasks that are not done, in all states. The lease of a leased task ends: settling the task is
+refused with a stale token.`,
 		Example: `  queued tasks cancel 0000000000000000000000g1
   queued tasks cancel --yes 0000000000000000000000g1 0000000000000000000000g2`,
 	}

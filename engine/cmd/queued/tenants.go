@@ -23,7 +23,7 @@ func (a *app) tenantsCommand() *cobra.Command {
 func (a *app) tenantsList() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List tenants with what they use and may use",
+		Short:   "List tenants with their usage and quotas",
 		Example: `  queued tenants list`,
 		Args:    noArgs,
 	}
@@ -49,7 +49,7 @@ func tenantTable(t *table, tenants []*adminpb.Tenant) {
 	}
 }
 
-// used is a figure with its quota, where there is one.
+// used formats usage with its quota, if any.
 func used(n, most uint64) string {
 	if most == 0 {
 		return strconv.FormatUint(n, 10)
@@ -64,19 +64,19 @@ func bound(most uint64) string {
 	return "at most " + strconv.FormatUint(most, 10)
 }
 
-// quotaFlags are what 'tenants configure' can change.
+// quotaFlags are the settings of 'tenants configure'.
 type quotaFlags struct {
 	tasks, bytes, rate, leases, payload uint64
 	reset                               bool
 }
 
 func (f *quotaFlags) define(flags *pflag.FlagSet) {
-	numberFlag(flags, &f.tasks, "tasks-max", 0, "tasks that it holds, in all states; 0 for no bound, here and below")
-	flags.Var(sizeValue{&f.bytes}, "bytes-max", "bytes of all that is stored for it")
-	numberFlag(flags, &f.rate, "enqueues-per-s-max", 0, "enqueues in a second")
-	numberFlag(flags, &f.leases, "leases-max", 0, "tasks leased at once")
+	numberFlag(flags, &f.tasks, "tasks-max", 0, "tasks stored for the tenant, in all states; 0: no bound, also for the other quotas")
+	flags.Var(sizeValue{&f.bytes}, "bytes-max", "bytes stored for the tenant")
+	numberFlag(flags, &f.rate, "enqueues-per-s-max", 0, "enqueues per second")
+	numberFlag(flags, &f.leases, "leases-max", 0, "leased tasks")
 	flags.Var(sizeValue{&f.payload}, "payload-max", "largest payload of a task")
-	flags.BoolVar(&f.reset, "reset", false, "take off the bounds that no flag names")
+	flags.BoolVar(&f.reset, "reset", false, "remove all other bounds")
 }
 
 func (f *quotaFlags) apply(flags *pflag.FlagSet, q *adminpb.Quotas) {
@@ -117,7 +117,7 @@ changed and written back: one of two changes at the same time may be lost.`,
 	conn := a.connect(c, true, false)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if !f.named(c.Flags()) {
-			return usageError{errors.New("there is nothing to change: pass at least one of the quotas' flags, or --reset")}
+			return usageError{errors.New("nothing to change: pass at least one of the quotas' flags, or --reset")}
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			quotas := &adminpb.Quotas{}

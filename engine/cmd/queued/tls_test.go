@@ -18,13 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// certificate writes a certificate, which is its own authority, and its key.
+// certificate writes a self-signed certificate and its key.
 func certificate(t *testing.T, name string) (cert, key string) {
 	t.Helper()
 	return certificateFor(t, name, func(*x509.Certificate) {})
 }
 
-// certificateFor is certificate with a change to what is signed.
+// certificateFor is certificate with a change to the template.
 func certificateFor(t *testing.T, name string, change func(*x509.Certificate)) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -68,7 +68,7 @@ func TestOverTLS(t *testing.T) {
 		assert.Contains(t, messages[0], "is answered by a queued")
 	}
 	_, messages := e.find("certificate")
-	assert.Contains(t, messages[0], "good until")
+	assert.Contains(t, messages[0], "valid until")
 }
 
 func TestOverMutualTLS(t *testing.T) {
@@ -81,7 +81,7 @@ func TestOverMutualTLS(t *testing.T) {
 	s.run("enqueue", "--queue", "q", "x").fails(exitUnreachable, "can't reach the server")
 }
 
-// Without a token, or with a bad one, nothing is to be had.
+// Without a valid token, every call is refused.
 func TestWithoutAToken(t *testing.T) {
 	p := start(t, "--data", t.TempDir())
 	s := newShell(t, "QUEUED_SERVER="+p.Listen[0], "QUEUED_DATA="+t.TempDir())
@@ -97,7 +97,7 @@ func TestWithoutAToken(t *testing.T) {
 	s.ok("enqueue", "--queue", "q", "x", "--server", open.Listen[0])
 }
 
-// A new admin token ends the one before.
+// A new admin token invalidates the old one.
 func TestNewAdminToken(t *testing.T) {
 	data := t.TempDir()
 	p := start(t, "--data", data)
@@ -114,7 +114,7 @@ func TestNewAdminToken(t *testing.T) {
 	s.ok("enqueue", "--queue", "q", "x", "--token", p.token())
 }
 
-// Settings reach the server whatever they are said by.
+// Settings from the file and from the environment reach the server.
 func TestServeTakesTheFileAndTheEnvironment(t *testing.T) {
 	data := t.TempDir()
 	file := filepath.Join(t.TempDir(), "q.hcl")

@@ -11,14 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What commands say when they and the server do not agree on TLS, word for word: a command of each service, probe, status and doctor.
+// The golden file has the exact messages when a command and the server do not agree on TLS: for a
+// command of each service, probe, status and doctor.
 func TestTLSMessagesAreAsWritten(t *testing.T) {
 	cert, key := certificate(t, "server")
 	otherCert, otherKey := certificate(t, "other")
 	nameCert, nameKey := certificateFor(t, "queue.example", func(c *x509.Certificate) {
 		c.IPAddresses, c.DNSNames = nil, []string{"queue.example", "also.queue.example"}
 	})
-	t.Chdir(t.TempDir()) // files that messages name have short names
+	t.Chdir(t.TempDir()) // shortens file names in messages
 	for from, to := range map[string]string{
 		cert: "server.pem", key: "server-key.pem", otherCert: "other.pem", otherKey: "other-key.pem", nameCert: "name.pem", nameKey: "name-key.pem",
 	} {

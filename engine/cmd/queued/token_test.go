@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/client"
 )
 
-// Which access token a command sends, by what it is given.
+// The access token that a command sends depends on its flags, environment and files.
 func TestWhichTokenIsSent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(path, text string) string {

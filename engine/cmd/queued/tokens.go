@@ -19,10 +19,9 @@ func (a *app) tokensCommand() *cobra.Command {
 		a.tokensCreate(), a.tokensList(), a.tokensRotate(), a.tokensRevoke())
 }
 
-// scopeNames are the scopes that a token may have.
 func scopeNames() []string { return []string{"produce", "work", "admin"} }
 
-// scopes reads the names of scopes.
+// scopes parses the names of scopes.
 func scopes(names []string) (out []adminpb.Scope, err error) {
 	words := scopeNames()
 	for _, name := range names {
@@ -45,21 +44,21 @@ func (a *app) tokensCreate() *cobra.Command {
 	var expires time.Duration
 	c := &cobra.Command{
 		Use:   "create --tenant TENANT --scope SCOPE",
-		Short: "Make an access token, and print its secret",
-		Long: `Makes an access token and prints its secret. The server does not keep the secret, so it cannot be shown again.
+		Short: "Create an access token and print its secret",
+		Long: `Creates an access token and prints its secret. The server does not store the secret and cannot show it again.
 Clients send it as "authorization: Bearer SECRET".
 
-Scopes: produce (enqueue, read tasks and results), work (claim and settle), admin (the commands of this
-program that administer). The tenant "*" is all tenants, for operators.`,
+Scopes: produce (enqueue, read tasks and results), work (claim and settle), admin (the
+administration commands of this program). The tenant "*" means all tenants, for operators.`,
 		Example: `  queued tenants tokens create --tenant acme --scope produce --note 'web shop'
   queued tenants tokens create --tenant acme --scope work --expires-in 90d --output json | jq -r .secret > token`,
 		Args: noArgs,
 	}
 	flags := c.Flags()
-	flags.StringVar(&tenant, "tenant", "", `tenant that the token is for; "*" for all`)
-	flags.StringSliceVar(&names, "scope", nil, "produce, work or admin; several with commas, or the flag repeated")
-	durationFlag(flags, &expires, "expires-in", "how long the token is valid; for ever if left out")
-	flags.StringVar(&note, "note", "", "what it is for")
+	flags.StringVar(&tenant, "tenant", "", `the token's tenant; "*" for all tenants`)
+	flags.StringSliceVar(&names, "scope", nil, "produce, work or admin; several separated by commas, or in repeated flags")
+	durationFlag(flags, &expires, "expires-in", "how long the token is valid; default: no expiry")
+	flags.StringVar(&note, "note", "", "purpose of the token")
 	needs(c, "tenant", "scope")
 	conn := a.connect(c, true, false)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -123,14 +122,14 @@ func (a *app) tokensRotate() *cobra.Command {
 	var grace time.Duration
 	c := &cobra.Command{
 		Use:   "rotate ID",
-		Short: "Give an access token a new secret, and print it",
-		Long: `Gives an access token a new secret, and prints it with how long the old secret is valid. Without --grace the old
-secret ends at once: clients that still send it are refused.`,
-		Example: `  queued tenants tokens rotate tok_1             # the old secret ends at once
+		Short: "Give an access token a new secret and print it",
+		Long: `Gives an access token a new secret and prints it with the validity of the old secret. Without --grace the old
+secret ends immediately: clients that still send it are refused.`,
+		Example: `  queued tenants tokens rotate tok_1             # the old secret ends immediately
   queued tenants tokens rotate tok_1 --grace 1h  # both are good for an hour`,
 		Args: oneArg("ID"),
 	}
-	durationFlag(c.Flags(), &grace, "grace", "how long the old secret stays good; it ends at once if left out")
+	durationFlag(c.Flags(), &grace, "grace", "how long the old secret stays valid; default: it ends immediately")
 	conn := a.connect(c, true, false)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
@@ -148,7 +147,8 @@ secret ends at once: clients that still send it are refused.`,
 	return c
 }
 
-// rotated is the document of a rotation: the server's answer, and until when the old secret is valid; 0 if it is not any more.
+// rotated is the document of a rotation: the server's answer, and when the old secret becomes
+// invalid; 0 if it is invalid already.
 func rotated(out *adminpb.RotateTokenResponse, grace time.Duration, now time.Time) members {
 	until := int64(0)
 	if grace > 0 {
@@ -159,20 +159,20 @@ func rotated(out *adminpb.RotateTokenResponse, grace time.Duration, now time.Tim
 	}
 }
 
-// oldSecret says how long the secret from before a rotation holds.
+// oldSecret describes how long the old secret remains valid after a rotation.
 func oldSecret(grace time.Duration, now time.Time) string {
 	if grace == 0 {
-		return "ended: only the new secret is valid; 'queued tenants tokens rotate ID --grace 1h' keeps the old one for a time"
+		return "ended: only the new secret is valid; 'queued tenants tokens rotate ID --grace 1h' extends the old one"
 	}
-	return "valid beside the new one until " + when(now.Add(grace).UnixMilli())
+	return "also valid until " + when(now.Add(grace).UnixMilli())
 }
 
 func (a *app) tokensRevoke() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:     "revoke ID",
-		Short:   "End an access token at once",
-		Long:    "Ends an access token at once, and the streams that were opened with it.",
+		Short:   "End an access token immediately",
+		Long:    "Ends an access token immediately, and the streams that were opened with it.",
 		Example: `  queued tenants tokens revoke tok_1`,
 		Args:    oneArg("ID"),
 	}

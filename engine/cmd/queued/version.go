@@ -9,11 +9,11 @@ import (
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Show the version of this program and what it was built from",
+		Short: "Show the version and the source of this program",
 		Long: `Shows the version of this program, the commit that it was built from, whether the source differed from the
-commit, the Go version and the platform. 'queued status' shows the version of a server. A program that
-'go install' has built does not know its commit: the table shows "unknown", and the JSON document has no
-such field.`,
+commit, the Go version and the platform. 'queued status' shows the version of a server. A program
+built by 'go install' does not know its commit: the table shows "unknown", and the JSON document has no such
+field.`,
 		Example: `  queued version
   queued version --output json | jq -r .commit`,
 		Args: noArgs,

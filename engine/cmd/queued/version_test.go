@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-// The table, the JSON document, --version and the server's status say the same of this program.
+// The table, the JSON document, --version and the server's status report the same version of this
+// program.
 func TestTheVersionHasOneSource(t *testing.T) {
 	want := version.Of()
 	var document version.Info

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// accessAdmin implements the admin service's calls on tenants and tokens. The registry decides what a caller may do.
+// accessAdmin implements the admin service's calls on tenants and tokens. The registry checks
+// permissions.
 type accessAdmin struct {
 	registry *access.Registry
 	// queues counts each tenant's queues.
@@ -18,7 +19,6 @@ type accessAdmin struct {
 	refuse func(error) error
 }
 
-// listTenantsHere executes the call at this node's registry.
 func (a *accessAdmin) listTenantsHere(ctx context.Context, by *access.Identity, _ *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
 	queues, err := a.queues(ctx)
 	if err != nil {
@@ -35,7 +35,6 @@ func (a *accessAdmin) listTenantsHere(ctx context.Context, by *access.Identity, 
 	return out, nil
 }
 
-// configureTenantHere executes the call at this node's registry.
 func (a *accessAdmin) configureTenantHere(ctx context.Context, by *access.Identity, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
 	queues, err := a.queues(ctx)
 	if err != nil {
@@ -62,7 +61,6 @@ func tenantMessage(t access.Tenant, queues uint64) *adminpb.Tenant {
 	}
 }
 
-// createTokenHere executes the call at this node's registry.
 func (a *accessAdmin) createTokenHere(ctx context.Context, by *access.Identity, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
 	tenant := in.GetTenant()
 	if tenant != access.AllTenants {
@@ -84,7 +82,6 @@ func (a *accessAdmin) createTokenHere(ctx context.Context, by *access.Identity, 
 	return &adminpb.CreateTokenResponse{Token: tokenMessage(token), Secret: secret}, nil
 }
 
-// listTokensHere executes the call at this node's registry.
 func (a *accessAdmin) listTokensHere(_ context.Context, by *access.Identity, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
 	tenant := in.GetTenant()
 	if tenant != access.AllTenants {
@@ -104,7 +101,6 @@ func (a *accessAdmin) listTokensHere(_ context.Context, by *access.Identity, in 
 	return out, nil
 }
 
-// rotateTokenHere executes the call at this node's registry.
 func (a *accessAdmin) rotateTokenHere(ctx context.Context, by *access.Identity, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
 	if err := checkTokenID(in.GetId()); err != nil {
 		return nil, a.refuse(err)
@@ -116,7 +112,6 @@ func (a *accessAdmin) rotateTokenHere(ctx context.Context, by *access.Identity, 
 	return &adminpb.RotateTokenResponse{Token: tokenMessage(token), Secret: secret}, nil
 }
 
-// revokeTokenHere executes the call at this node's registry.
 func (a *accessAdmin) revokeTokenHere(ctx context.Context, by *access.Identity, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
 	if err := checkTokenID(in.GetId()); err != nil {
 		return nil, a.refuse(err)
@@ -129,12 +124,13 @@ func (a *accessAdmin) revokeTokenHere(ctx context.Context, by *access.Identity, 
 
 func checkTokenID(id string) error {
 	if !access.IsTokenID(id) {
-		return &queue.FieldError{Field: "id", Problem: "is not a token's id: pass one that ListTokens shows"} // and is not repeated: it may be a secret
+		// The id is not repeated: it may be a secret.
+		return &queue.FieldError{Field: "id", Problem: "is not a token's id: pass one that ListTokens shows"}
 	}
 	return nil
 }
 
-// scopeBits are the scopes by their number in the schema.
+// scopeBits maps the scopes of the schema to those of the registry.
 var scopeBits = map[adminpb.Scope]access.Scopes{
 	adminpb.Scope_SCOPE_PRODUCE: access.Produce,
 	adminpb.Scope_SCOPE_WORK:    access.Work,

@@ -15,10 +15,12 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// The calls of the admin service. Without a cluster, and for a call that another node forwarded, this node executes the call.
-// Otherwise the call goes to the leaders of its shards. The leader of shard 0 has the tenants and tokens.
+// The calls of the admin service. Without a cluster, and for a forwarded call, this node executes
+// the call. Otherwise the call goes to the leaders of the shards. Tenants and tokens belong to the
+// leader of shard 0.
 
-// ofRegistry executes a call on tenants or tokens at the leader of shard 0, for a caller that may make it.
+// ofRegistry executes a call on tenants or tokens at the leader of shard 0, after checking the
+// caller.
 func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, repeatable bool, caller func(context.Context) (*access.Identity, error),
 	here func(context.Context, *access.Identity, Q) (R, error), there func(adminpb.AdminServiceClient, context.Context, Q, ...grpc.CallOption) (R, error),
 ) (R, error) {
@@ -28,7 +30,8 @@ func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, repeatable bool
 		return none, a.refuse(err)
 	}
 	local := func(ctx context.Context, in Q) (R, error) {
-		if a.router != nil && !slices.Contains(a.shards.Led(), 0) { // the registries of other nodes follow; only the leader's is changed
+		// Only the leader's registry may change; the others follow it.
+		if a.router != nil && !slices.Contains(a.shards.Led(), 0) {
 			return none, a.refuse(&shard.NotLeaderError{})
 		}
 		return here(ctx, by, in)
@@ -39,7 +42,7 @@ func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, repeatable bool
 	return route.Follow(ctx, a.router, 0, repeatable, route.ForwardMax, route.AdminCall(local, there).Of(in))
 }
 
-// administrator returns the caller, if the token has the scope admin.
+// administrator returns the caller if its token has the scope admin.
 func administrator(ctx context.Context) (*access.Identity, error) {
 	return call.Allowed(ctx, access.Admin)
 }
@@ -93,7 +96,7 @@ func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsReques
 	return &adminpb.ListTenantsResponse{Tenants: all}, err
 }
 
-// tenants returns the tenants of the cluster, by name. A tenant's figures are the sums over all leaders.
+// tenants returns the cluster's tenants by name. Their usage is the sum over all leaders.
 func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 	by, err := call.Identity(ctx)
 	if err != nil {
@@ -135,16 +138,17 @@ func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 	return out, nil
 }
 
-// notReadyMax is how long a node that is not ready waits for the cluster's figures.
+// notReadyMax is how long a node that is not ready waits for the cluster's totals.
 const notReadyMax = 500 * time.Millisecond
 
-// GetStatus implements the call. The tasks are the cluster's, all else is this node's.
+// GetStatus implements the call. The totals of tasks and queues are the cluster's; the rest is this
+// node's.
 func (a *Service) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
 	if _, err := call.Operator(ctx); err != nil {
 		return nil, a.refuse(err)
 	}
 	out := a.statusHere()
-	if !out.GetReady() { // the answer must come at once
+	if !out.GetReady() { // a node that is not ready must still answer quickly
 		var done context.CancelFunc
 		ctx, done = context.WithTimeout(ctx, notReadyMax)
 		defer done()
@@ -159,5 +163,5 @@ func (a *Service) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*
 	case out.GetReady():
 		return nil, err
 	}
-	return out, nil // without the figures, if the server is not ready
+	return out, nil // if the server is not ready, the totals are absent
 }

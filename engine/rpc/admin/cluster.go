@@ -18,15 +18,15 @@ import (
 // clusterAdmin implements the admin service's calls on the cluster. All of them need an operator.
 type clusterAdmin struct {
 	cluster route.Cluster // nil without a cluster
-	shards  func() int    // how many there are
+	shards  func() int    // the number of shards
 }
 
-// clusterStatus turns an error of a cluster into a gRPC status.
+// clusterStatus converts an error of a cluster to a gRPC status.
 func clusterStatus(err error) error {
 	var refused *route.ChangeError
 	var elsewhere interface{ GRPCStatus() *status.Status }
 	switch {
-	case errors.As(err, &elsewhere): // the error of another node
+	case errors.As(err, &elsewhere): // an error of another node
 		return elsewhere.GRPCStatus().Err()
 	case !errors.As(err, &refused):
 		return call.Status(err)
@@ -80,7 +80,7 @@ func groupMessage(g route.GroupStatus) *adminpb.ClusterGroup {
 	return out
 }
 
-// execute checks a change and passes it to the cluster. The checks are those of the fields that the change has.
+// execute runs the checks of a change's fields and passes the change to the cluster.
 func (a *clusterAdmin) execute(ctx context.Context, c route.ClusterChange, checks ...error) error {
 	by, err := call.Operator(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *clusterAdmin) execute(ctx context.Context, c route.ClusterChange, check
 	return clusterStatus(route.Explain(a.cluster, a.cluster.Change(ctx, c)))
 }
 
-// asField names the field that a check is about.
+// asField adds the field's name to the error of a check.
 func asField(field string, err error) error {
 	if err == nil {
 		return nil
@@ -108,7 +108,7 @@ func asField(field string, err error) error {
 
 func checkNode(id string) error { return asField("node", nodeid.Check(id)) }
 
-// checkShard turns an optional shard into that of a change.
+// checkShard checks an optional shard. nil means all shards.
 func (a *clusterAdmin) checkShard(shard *uint32) (int, error) {
 	if shard == nil {
 		return route.AllShards, nil
@@ -129,7 +129,6 @@ func (a *clusterAdmin) AddMember(ctx context.Context, in *adminpb.AddMemberReque
 	return &adminpb.AddMemberResponse{}, nil
 }
 
-// changeMember changes one member.
 func (a *clusterAdmin) changeMember(ctx context.Context, kind route.ChangeKind, node string) error {
 	return a.execute(ctx, route.ClusterChange{Kind: kind, Node: node, Shard: route.AllShards}, checkNode(node))
 }

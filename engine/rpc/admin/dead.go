@@ -35,7 +35,7 @@ func (a *Service) PurgeDead(ctx context.Context, in *adminpb.PurgeDeadRequest) (
 	return &adminpb.PurgeDeadResponse{Removed: n, Results: results}, nil
 }
 
-// choice is a request for some dead tasks.
+// choice is a request that selects dead tasks.
 type choice interface {
 	GetTenant() string
 	GetIds() []string
@@ -43,7 +43,8 @@ type choice interface {
 	GetFilter() *adminpb.DeadFilter
 }
 
-// chosen checks a choice. It returns the tenant and, without ids, which of the queue's dead tasks are chosen.
+// chosen checks a choice. It returns the tenant and, without ids, a function that selects dead
+// tasks of the queue.
 func (a *Service) chosen(ctx context.Context, in choice) (tenant string, match func(*shard.Found) bool, err error) {
 	if tenant, err = call.Tenant(ctx, access.Admin, in.GetTenant()); err != nil {
 		return "", nil, err
@@ -67,8 +68,9 @@ func (a *Service) chosen(ctx context.Context, in choice) (tenant string, match f
 	return tenant, match, err
 }
 
-// changeDead changes the chosen dead tasks: tasks given by id, with a result for each id, or tasks of a queue. done is the verb
-// for messages. there makes the call at another node, with some of the ids or none.
+// changeDead changes the chosen dead tasks: those with the given ids, with a result for each id, or
+// those of a queue. done is the verb for messages. there makes the call at another node with some
+// of the ids, or without ids.
 func (a *Service) changeDead(ctx context.Context, what shard.Change, done string, in choice,
 	there func(context.Context, adminpb.AdminServiceClient, []string) ([]*queuepb.SettleResult, uint64, error),
 ) ([]*queuepb.SettleResult, uint64, error) {
@@ -84,7 +86,7 @@ func (a *Service) changeDead(ctx context.Context, what shard.Change, done string
 	}
 	n, err := a.countAll(ctx, done,
 		func(ctx context.Context) (uint64, error) {
-			until := a.shards.NowMs() // tasks that die again are not redriven again
+			until := a.shards.NowMs() // tasks that die again during the call are not redriven twice
 			return a.shards.ChangeDead(ctx, what, tenant, in.GetQueue(), func(d *shard.Found) bool {
 				return d.DeadRecord.DiedAtMs <= until && match(d)
 			})

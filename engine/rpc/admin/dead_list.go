@@ -43,7 +43,6 @@ func (a *Service) ListDead(ctx context.Context, in *adminpb.ListDeadRequest) (*a
 	return out, nil
 }
 
-// deadList checks a request for a list of dead tasks.
 func (a *Service) deadList(ctx context.Context, in *adminpb.ListDeadRequest) (shard.List, error) {
 	tenant, err := target(ctx, in)
 	if err != nil {
@@ -53,7 +52,6 @@ func (a *Service) deadList(ctx context.Context, in *adminpb.ListDeadRequest) (sh
 	return shard.List{Tenant: tenant, Queue: in.GetQueue(), State: shard.Dead, Match: match}, err
 }
 
-// listDeadHere executes the call on the shards that this node leads.
 func (a *Service) listDeadHere(ctx context.Context, l shard.List, in *adminpb.ListDeadRequest) (*adminpb.ListDeadResponse, error) {
 	page, next, err := a.list(ctx, l, in.GetPageSize(), in.GetPageToken())
 	if err != nil {
@@ -66,13 +64,13 @@ func (a *Service) listDeadHere(ctx context.Context, l shard.List, in *adminpb.Li
 	return out, nil
 }
 
-// reasons are why a task is dead, as the wire has them.
+// reasons maps causes of death to those of the schema.
 var reasons = map[queue.Reason]adminpb.DeathReason{
 	queue.AttemptsUsedUp: adminpb.DeathReason_DEATH_REASON_ATTEMPTS,
 	queue.TimeToLiveOver: adminpb.DeathReason_DEATH_REASON_EXPIRED,
 }
 
-// outcomes are how attempts end, as the wire has them.
+// outcomes maps ends of attempts to those of the schema.
 var outcomes = map[queue.Outcome]adminpb.Outcome{
 	queue.Failed:       adminpb.Outcome_OUTCOME_FAILED,
 	queue.LeaseExpired: adminpb.Outcome_OUTCOME_LEASE_EXPIRED,
@@ -91,7 +89,7 @@ func deadTask(tenant string, id queue.ID, f *shard.Found) *adminpb.DeadTask {
 	return m
 }
 
-// cut shortens a text to a number of bytes.
+// cut shortens a text to at most the given number of bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -100,7 +98,7 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:max(0, most-len(more))], "") + more
 }
 
-// match checks a filter of dead tasks. It returns whether a task is chosen.
+// match checks a filter of dead tasks and returns its predicate.
 func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) {
 	from, before := f.GetDiedFromMs(), f.GetDiedBeforeMs()
 	var bad *queue.FieldError
@@ -108,7 +106,7 @@ func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) 
 	case f.GetReason() < 0 || f.GetReason() > adminpb.DeathReason_DEATH_REASON_EXPIRED:
 		bad = &queue.FieldError{Field: "filter.reason", Problem: fmt.Sprintf("must be DEATH_REASON_ATTEMPTS or DEATH_REASON_EXPIRED, not %d", f.GetReason())}
 	case len(f.GetErrorContains()) > a.limits.ErrorBytesMax:
-		bad = &queue.FieldError{Field: "filter.error_contains", Problem: fmt.Sprintf("has %d bytes: use at most %d, which no error exceeds", len(f.GetErrorContains()), a.limits.ErrorBytesMax)}
+		bad = &queue.FieldError{Field: "filter.error_contains", Problem: fmt.Sprintf("has %d bytes: use at most %d, the maximum of an error text", len(f.GetErrorContains()), a.limits.ErrorBytesMax)}
 	case from < 0:
 		bad = &queue.FieldError{Field: "filter.died_from_ms", Problem: fmt.Sprintf("must be 0 or more, Unix milliseconds, not %d", from)}
 	case before < 0:

@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// errStandsAlone refuses a change of the cluster if the server is in no cluster.
-var errStandsAlone = status.Error(codes.FailedPrecondition, "this server stands alone: start it with --cluster-node")
+// errStandsAlone refuses a change of the cluster on a standalone server.
+var errStandsAlone = status.Error(codes.FailedPrecondition, "this is a standalone server: start it with --cluster-node")
 
-// errPageToken refuses a page token that is damaged or of another list.
-var errPageToken = &queue.FieldError{Field: "page_token", Problem: "is not of this list: pass next_page_token of its page before, with all else unchanged, or none for the first page"}
+// errPageToken refuses a page token that is damaged or belongs to another list.
+var errPageToken = &queue.FieldError{Field: "page_token", Problem: "does not belong to this list: pass next_page_token of the previous page with otherwise unchanged fields, or none for the first page"}

@@ -26,7 +26,7 @@ func (a *Service) Backup(ctx context.Context, in *adminpb.BackupRequest) (*admin
 	return &adminpb.BackupResponse{Path: path, Bytes: uint64(bytes)}, nil
 }
 
-// statusHere returns the part of the status that is this server's own.
+// statusHere returns the fields of the status that concern this server only.
 func (a *Service) statusHere() *adminpb.GetStatusResponse {
 	s := a.host.Status()
 	return &adminpb.GetStatusResponse{

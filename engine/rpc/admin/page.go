@@ -11,26 +11,26 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// A page token is the text of
+// A page token is the base64 text of
 //
-//	format:1 | hash of the list's parameters:8 | where the list goes on | CRC-32C of all before:4
+//	format:1 | hash of the list's parameters:8 | position after the page | CRC-32C of all before:4
 //
-// so that a damaged token, or one of another list, is refused. A token is neither a secret nor a proof: its content is checked again.
+// so that a damaged token, or one of another list, is refused. A token is neither secret nor
+// trusted: its content is validated again.
 const (
 	pageFormat    = 1
 	pageTokenHead = 1 + 8
 	pageTokenTail = 4
-	// pageTokenMax is more than any token of this server has.
+	// pageTokenMax exceeds the length of any valid token.
 	pageTokenMax = 1 << 10
 )
 
 var pageText = base64.RawURLEncoding.Strict()
 
-// listName returns the hash of a list's parameters.
 func listName(parts ...string) uint64 {
 	h := fnv.New64a()
 	for _, p := range parts {
-		_, _ = h.Write(append([]byte(p), 0xff)) // it never fails
+		_, _ = h.Write(append([]byte(p), 0xff)) // never fails
 	}
 	return h.Sum64()
 }
@@ -44,7 +44,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func pageSum(raw []byte) uint32 { return crc32.Checksum(raw, castagnoli) }
 
-// parsePageToken returns where a list goes on; nothing for its first page.
+// parsePageToken returns the position at which a page begins; nil for the first page.
 func parsePageToken(list uint64, token string) (at []byte, err error) {
 	if token == "" {
 		return nil, nil
@@ -63,7 +63,7 @@ func parsePageToken(list uint64, token string) (at []byte, err error) {
 	return raw[pageTokenHead:], nil
 }
 
-// taskPlace is where a list of tasks goes on: shard:1 | the shard's own.
+// taskPlace encodes the position of a list of tasks: shard:1 | position in the shard.
 func taskPlace(p *shard.ListPlace) []byte { return append([]byte{byte(p.Shard)}, p.After...) }
 
 func parseTaskPlace(at []byte) shard.ListPlace {
@@ -73,7 +73,8 @@ func parseTaskPlace(at []byte) shard.ListPlace {
 	return shard.ListPlace{Shard: int(at[0]), After: storage.Place(at[1:])}
 }
 
-// queuePlace returns the place after a queue in a list of queues. No name contains the separator.
+// queuePlace encodes the position after a queue in a list of queues. Names never contain the
+// separator.
 func queuePlace(tenant, name string) []byte { return []byte(tenant + "\x00" + name) }
 
 func parseQueuePlace(at []byte) (tenant, name string, err error) {

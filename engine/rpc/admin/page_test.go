@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// A token says where its list goes on, and any change of it, or another list's, is refused.
+// A token has the position in its list. A modified token, or one of another list, is refused.
 func TestPageTokens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfN(rapid.StringMatching(`[a-z/]{0,9}`), 2, 2)
@@ -65,7 +65,7 @@ func FuzzPageToken(f *testing.F) {
 	})
 }
 
-// An older server kept all attempts of a task. Such a history is cut to what fits on a page.
+// Older servers stored all attempts of a task. Such a history is cut to fit on a page.
 func TestLongHistoriesAreCut(t *testing.T) {
 	f := &shard.Found{State: shard.Dead}
 	long := strings.Repeat("ä", 2<<10)

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// queueMessage returns the message of a queue's figures.
+// queueMessage converts a queue's statistics to a message.
 func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 	m := &adminpb.Queue{
 		Tenant: q.Tenant, Queue: q.Name, Paused: q.Paused, Policy: policyMessage(&q.Policy),
@@ -23,7 +23,7 @@ func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 	return m
 }
 
-// figuresOf returns the figures in a queue's message. It is the reverse of queueMessage, for the messages of other nodes.
+// figuresOf converts a message of another node to statistics: the inverse of queueMessage.
 func figuresOf(m *adminpb.Queue, nowMs int64) queue.Stats {
 	q := queue.Stats{
 		Tenant: m.GetTenant(), Name: m.GetQueue(), Paused: m.GetPaused(), Policy: policyOf(m.GetPolicy()),
@@ -37,7 +37,6 @@ func figuresOf(m *adminpb.Queue, nowMs int64) queue.Stats {
 	return q
 }
 
-// policyMessage returns the message of a policy.
 func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 	m := &adminpb.QueuePolicy{
 		Placement: adminpb.Placement_PLACEMENT_SPREAD, MaxAttempts: p.MaxAttempts, LeaseMs: p.LeaseMs,
@@ -54,7 +53,7 @@ func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 	return m
 }
 
-// policyOf returns the policy in a message. It is the reverse of policyMessage.
+// policyOf converts a message to a policy: the inverse of policyMessage.
 func policyOf(m *adminpb.QueuePolicy) queue.Policy {
 	p := queue.Policy{
 		MaxAttempts: m.GetMaxAttempts(), LeaseMs: m.GetLeaseMs(), Backoff: call.BackoffOf(m.GetBackoff()),

@@ -14,17 +14,15 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// queueList is a request for a list of queues.
 type queueList struct {
-	tenant                 string // "" for all
+	tenant                 string // "" means all
 	prefix                 string // of the names
 	size                   int
 	list                   uint64
-	goesOn                 bool // after:
+	goesOn                 bool // the list continues after these names
 	afterTenant, afterName string
 }
 
-// queueList checks a request for a list of queues.
 func (a *Service) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) (l queueList, err error) {
 	l.tenant, err = call.TenantOrAll(ctx, access.Admin, in.GetTenant())
 	if err == nil && in.GetPrefix() != "" {
@@ -47,13 +45,14 @@ func (a *Service) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) 
 	return l, err
 }
 
-// has reports whether a queue is of the list, and not of an earlier page.
+// has reports whether a queue belongs to the list and not to an earlier page.
 func (l *queueList) has(q *queue.Stats) bool {
 	return (l.tenant == "" || q.Tenant == l.tenant) && strings.HasPrefix(q.Name, l.prefix) &&
 		(!l.goesOn || cmp.Or(cmp.Compare(q.Tenant, l.afterTenant), cmp.Compare(q.Name, l.afterName)) > 0)
 }
 
-// page returns the page of the list that begins with the first of these queues. more says that there are further queues.
+// page returns the page that begins with the first of these queues. more means that further queues
+// exist.
 func (l *queueList) page(all []queue.Stats, more bool, nowMs int64) *adminpb.ListQueuesResponse {
 	slices.SortFunc(all, func(p, q queue.Stats) int {
 		return cmp.Or(cmp.Compare(p.Tenant, q.Tenant), cmp.Compare(p.Name, q.Name))
@@ -93,7 +92,8 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 	if err != nil {
 		return nil, err
 	}
-	// Each node's page is as long as this one may be: the first queues of the list are in these pages.
+	// Each node's page has up to the size of this page, so the first queues of the list are in
+	// these pages.
 	nowMs, lists, more := a.shards.NowMs(), make([][]queue.Stats, len(parts)), false
 	for i, part := range parts {
 		for _, m := range part.GetQueues() {
@@ -104,7 +104,8 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 	return l.page(shard.MergeStats(lists), more, nowMs), nil
 }
 
-// allFigures returns the figures of all queues of all tenants, for an operator. Its errors have a gRPC status.
+// allFigures returns the statistics of all queues of all tenants, for an operator. Its errors have
+// a gRPC status.
 func (a *Service) allFigures(ctx context.Context) ([]queue.Stats, error) {
 	if !a.router.Routes(ctx) {
 		all, err := shard.AwaitReply(ctx, a.shards.Stats)

@@ -64,7 +64,8 @@ func (a *Service) getQueue(ctx context.Context, tenant string, in *adminpb.GetQu
 	return &adminpb.GetQueueResponse{Queue: queueMessage(&shard.MergeStats(lists)[0], nowMs)}, nil
 }
 
-// ConfigureQueue implements the call. The first shard's leader goes first: if it refuses, the policy changes in no shard.
+// ConfigureQueue implements the call. The first shard's leader goes first: if it refuses, no shard
+// changes the policy.
 func (a *Service) ConfigureQueue(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
 	var policy queue.Policy
 	tenant, err := target(ctx, in)
@@ -110,17 +111,18 @@ func (a *Service) ResumeQueue(ctx context.Context, in *adminpb.ResumeQueueReques
 	})
 }
 
-// pause pauses or resumes a queue in all shards. It refuses a queue that is in no shard: the name would be a misspelt one.
+// pause pauses or resumes a queue in all shards. It refuses a queue that no shard has, since the
+// name is probably misspelt.
 func (a *Service) pause(ctx context.Context, in queueRequest, paused bool, there func(context.Context, adminpb.AdminServiceClient) error) error {
 	tenant, err := target(ctx, in)
 	if err != nil {
 		return a.refuse(err)
 	}
 	routes := a.router.Routes(ctx)
-	if routes || a.router == nil { // the node that forwards a call looks for the queue in all shards
+	if routes || a.router == nil { // the forwarding node checks all shards for the queue
 		if _, err := a.getQueue(ctx, tenant, &adminpb.GetQueueRequest{Tenant: in.GetTenant(), Queue: in.GetQueue()}); err != nil {
 			if route.IsAbsent(err) && paused {
-				err = status.Errorf(codes.NotFound, "there is no queue %q: check the name, or configure the queue first, which makes it", in.GetQueue())
+				err = status.Errorf(codes.NotFound, "there is no queue %q: check the name, or create the queue by configuring it", in.GetQueue())
 			}
 			return err
 		}
@@ -155,7 +157,8 @@ func (a *Service) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest)
 	return &adminpb.PurgeQueueResponse{Removed: n}, nil
 }
 
-// DeleteQueue implements the call. Without force, no shard deletes the queue if any shard has tasks of it.
+// DeleteQueue implements the call. Without force, no shard deletes the queue if any shard has tasks
+// of it.
 func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
 	tenant, err := target(ctx, in)
 	if err != nil {
@@ -184,8 +187,8 @@ func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueReques
 	return &adminpb.DeleteQueueResponse{Removed: n}, nil
 }
 
-// countAll has all leaders change tasks of a queue, and returns how many they changed. here changes the tasks of the shards that
-// this node leads, and there makes the call at another node.
+// countAll makes all leaders change tasks of a queue, and returns the number of changed tasks. here
+// changes the tasks of the shards that this node leads, and there makes the call at another node.
 func (a *Service) countAll(ctx context.Context, done string, here func(context.Context) (uint64, error),
 	there func(context.Context, adminpb.AdminServiceClient) (uint64, error),
 ) (sum uint64, err error) {
@@ -225,7 +228,7 @@ func (a *Service) countAll(ctx context.Context, done string, here func(context.C
 	return sum, err
 }
 
-// partly adds to an error how many tasks a call changed before it failed.
+// partly adds to an error the number of tasks that a call changed before it failed.
 func partly(done string, n uint64, err error) error {
 	if n == 0 || errors.Is(err, shard.ErrNoQueue) {
 		return err
@@ -233,7 +236,6 @@ func partly(done string, n uint64, err error) error {
 	return fmt.Errorf("%s %d tasks, and then: %w", done, n, err)
 }
 
-// policy checks and converts a policy.
 func (a *Service) policy(in *adminpb.QueuePolicy) (p queue.Policy, err error) {
 	if in == nil {
 		return p, &queue.FieldError{Field: "policy", Problem: "is missing: pass one; an empty policy sets the server's defaults"}

@@ -24,26 +24,27 @@ type Service struct {
 	router *route.Router // nil without a cluster
 }
 
-// laterCalls answers calls of a later schema. It is a type of its own so that the methods of clusterAdmin take precedence.
+// laterCalls answers calls of a later schema. It is a separate type so that the methods of
+// clusterAdmin take precedence.
 type laterCalls struct {
 	adminpb.UnimplementedAdminServiceServer
 }
 
-// Host is the server that the admin service is part of.
+// Host is the server that contains the admin service.
 type Host interface {
-	// Status says how the server is.
+	// Status returns the server's status.
 	Status() Status
 	// Backup makes a backup as backup.Make does, one at a time, and returns its path and size.
 	Backup(ctx context.Context, name string) (path string, bytes int64, err error)
 }
 
-// Status is how a server is.
+// Status is the status of a server.
 type Status struct {
 	Version     string
 	Build       *adminpb.Build
 	StartedAtMs int64
 	Durability  string
-	NotReady    string // why it is not ready; "" if it is
+	NotReady    string // why the server is not ready; "" if it is
 	Clock       time.Time
 	// WallClockAhead is how far the host's wall clock is ahead of Clock.
 	WallClockAhead time.Duration
@@ -59,14 +60,13 @@ func New(g *shard.Group, limits queue.Limits, registry *access.Registry, host Ho
 	return a
 }
 
-// InCluster makes the service that of a node of a cluster: calls go to the leaders of their shards. Call InCluster before the service is
-// served.
+// InCluster makes the service forward calls to the leaders of their shards. It must be called
+// before the service is served.
 func (a *Service) InCluster(r *route.Router) { a.cluster, a.router = r.Cluster(), r }
 
-// refuse returns the status for an error, with the leader if another node leads.
+// refuse returns the status for an error. It adds the leader if another node leads.
 func (a *Service) refuse(err error) error { return call.Status(route.Explain(a.cluster, err)) }
 
-// queuesOfTenants counts each tenant's queues.
 func (a *Service) queuesOfTenants(ctx context.Context) (map[string]uint64, error) {
 	stats, err := shard.AwaitReply(ctx, a.shards.Stats)
 	if err != nil {
@@ -84,8 +84,8 @@ const (
 	pageMax     = 1_000
 )
 
-// Range returns the least and the greatest value of a number in a request of this service alone, by its name in the API, and whether it
-// has a range. 0 means the default where the range begins above it.
+// Range returns the range of a numeric field that only this service's requests have, by its name in
+// the API, and whether it has one. 0 means the default if the range begins above 0.
 func Range(field string) (least, most uint64, ok bool) {
 	if field == "page_size" {
 		return 1, pageMax, true
@@ -94,7 +94,6 @@ func Range(field string) (least, most uint64, ok bool) {
 	return 0, most, ok
 }
 
-// pageSize checks the size of a page; 0 means the default.
 func pageSize(n uint32) (int, error) {
 	if n > pageMax {
 		return 0, queue.Outside("page_size", n, 1, pageMax)
@@ -105,13 +104,12 @@ func pageSize(n uint32) (int, error) {
 	return int(n), nil
 }
 
-// queueRequest is a request for one queue.
 type queueRequest interface {
 	GetTenant() string
 	GetQueue() string
 }
 
-// target checks the caller and the queue of a request. It returns the tenant.
+// target checks the caller and the queue of a request, and returns the tenant.
 func target(ctx context.Context, in queueRequest) (tenant string, err error) {
 	tenant, err = call.Tenant(ctx, access.Admin, in.GetTenant())
 	if err == nil {

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// pageBytesMax is about how many bytes of payloads and errors a page has: with the largest task on top it is still
-	// below the 4 MiB that is the default limit of a gRPC client.
+	// pageBytesMax bounds the payloads and errors of a page approximately: a page that exceeds it
+	// by the largest task still stays below 4 MiB, the default limit of a gRPC client.
 	pageBytesMax = 1 << 20
-	// historyBytesMax is how many bytes of errors the history of one task has.
+	// historyBytesMax bounds the error texts in the history of one task.
 	historyBytesMax = 1 << 20
 )
 
@@ -52,7 +52,7 @@ func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (
 	return out, nil
 }
 
-// listed are the states that can be listed.
+// listed maps the states that can be listed.
 var listed = map[queuepb.TaskState]shard.TaskState{
 	queuepb.TaskState_TASK_STATE_READY:   shard.Ready,
 	queuepb.TaskState_TASK_STATE_DELAYED: shard.Delayed,
@@ -60,7 +60,6 @@ var listed = map[queuepb.TaskState]shard.TaskState{
 	queuepb.TaskState_TASK_STATE_DEAD:    shard.Dead,
 }
 
-// taskList checks a request for a list of tasks.
 func (a *Service) taskList(ctx context.Context, in *adminpb.ListTasksRequest) (shard.List, error) {
 	tenant, err := target(ctx, in)
 	if err != nil && planted.Hits(planted.List) {
@@ -73,7 +72,6 @@ func (a *Service) taskList(ctx context.Context, in *adminpb.ListTasksRequest) (s
 	return shard.List{Tenant: tenant, Queue: in.GetQueue(), State: state}, err
 }
 
-// listTasksHere executes the call on the shards that this node leads.
 func (a *Service) listTasksHere(ctx context.Context, l shard.List, in *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
 	page, next, err := a.list(ctx, l, in.GetPageSize(), in.GetPageToken())
 	if err != nil {
@@ -90,8 +88,8 @@ func taskListName(l *shard.List) uint64 {
 	return listName("tasks", l.Tenant, l.Queue, strconv.Itoa(int(l.State)))
 }
 
-// list returns one page of tasks, and the token of the next page. In a cluster the page has tasks of one shard only: other nodes may lead
-// the next shards.
+// list returns one page of tasks, and the token of the next page. In a cluster, a page has tasks of
+// one shard only, since other nodes may lead the next shards.
 func (a *Service) list(ctx context.Context, l shard.List, size uint32, token string) (page shard.ListPage, next string, err error) {
 	if l.Limit, err = pageSize(size); err != nil {
 		return page, "", err
@@ -117,11 +115,11 @@ func (a *Service) list(ctx context.Context, l shard.List, size uint32, token str
 	return page, next, err
 }
 
-// listMoreBytesMax is how many bytes a page may have when the next shard's tasks are added to it.
+// listMoreBytesMax is the size up to which a page may also take tasks of the next shard.
 const listMoreBytesMax = 256 << 10
 
-// listAll lists shard after shard, each at its leader, until the page is full. page asks for a page of one shard, keeps
-// it, and returns how many tasks and bytes it has.
+// listAll lists one shard after another, each at its leader, until the page is full. page requests
+// a page of one shard, stores it, and returns its number of tasks and bytes.
 func (a *Service) listAll(ctx context.Context, l shard.List, size uint32, token string,
 	page func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error),
 ) (next string, err error) {
@@ -138,7 +136,7 @@ func (a *Service) listAll(ctx context.Context, l shard.List, size uint32, token 
 	if place.Shard >= a.router.Shards() {
 		return "", call.Status(errPageToken)
 	}
-	has, bytes := len(at) > 0, 0 // a page that is not the first is of a queue that is there
+	has, bytes := len(at) > 0, 0 // after the first page, the queue is known to exist
 	for ; place.Shard < a.router.Shards(); place = (shard.ListPlace{Shard: place.Shard + 1}) {
 		if left <= 0 || bytes > listMoreBytesMax {
 			return pageToken(list, taskPlace(&place)), nil

@@ -25,8 +25,8 @@ func (a *Service) CancelTasks(ctx context.Context, in *adminpb.CancelTasksReques
 	return &adminpb.CancelTasksResponse{Results: results}, err
 }
 
-// change changes single tasks, each at its shard's leader. It returns a result for each, and how many tasks were changed. there is
-// the call at another node.
+// change changes single tasks, each at its shard's leader. It returns a result for each, and the
+// number of changed tasks. there makes the call at another node.
 func (a *Service) change(ctx context.Context, what shard.Change, tenant string, in []string,
 	there func(context.Context, adminpb.AdminServiceClient, []string) ([]*queuepb.SettleResult, error),
 ) (results []*queuepb.SettleResult, changed uint64, err error) {
@@ -64,7 +64,7 @@ func (a *Service) change(ctx context.Context, what shard.Change, tenant string, 
 	return results, changed, err
 }
 
-// ids checks and converts the ids of a call. Those at fault are left out, with an error each.
+// ids checks and converts the ids of a call. It omits invalid ids and returns an error for each.
 func (a *Service) ids(in []string) (ids call.Part[queue.ID], errs []*queuepb.ItemError, err error) {
 	if err := a.limits.CheckBatch("ids", len(in)); err != nil {
 		return ids, nil, err

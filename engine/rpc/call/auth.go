@@ -12,45 +12,48 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// DefaultTenant is the tenant of an operator's calls that name none.
+// DefaultTenant is the tenant of an operator's call that names none.
 const DefaultTenant = "default"
 
-// Auth authenticates callers. All listeners of a service use it: the interceptors of NewServer, and Guard for HTTP. It is safe for
-// concurrent use.
+// Auth authenticates callers. All listeners of a service use it: through the interceptors of
+// NewServer, and through Guard for HTTP. It is safe for concurrent use.
 //
-// Each call of a service checks with Tenant, TenantOrAll, Allowed or Operator what the caller may do. These refuse a context
-// without a caller, so that a listener that was forgotten is closed.
+// Each call of a service checks the caller's permissions with Tenant, TenantOrAll, Allowed or
+// Operator. These refuse a context without a caller, so that a listener without an Auth refuses all
+// calls.
 type Auth struct {
 	registry *access.Registry
 	everyone *access.Identity // the caller of every call if no tokens are required; nil if they are
-	behind   func() bool      // whether the registry may lack tokens that are good; nil: it never does
-	refused  func(error)      // called for each gRPC call that is refused by its headers, unless nil
+	behind   func() bool      // whether the registry may lack valid tokens; nil means never
+	refused  func(error)      // if not nil, called for each gRPC call refused by its headers
 }
 
-// ObserveRefusals sets a function that is called, with the status, for each gRPC call or stream that is refused by its headers.
-// Interceptors do not see these calls. refused must not block. Call ObserveRefusals before the server serves calls.
+// ObserveRefusals sets a function that is called with the status of each gRPC call or stream that
+// is refused by its headers. Interceptors do not see these calls. refused must not block.
+// ObserveRefusals must be called before the server serves calls.
 func (a *Auth) ObserveRefusals(refused func(error)) { a.refused = refused }
 
-// NewAuth requires the registry's tokens.
+// NewAuth returns an Auth that requires tokens of the registry.
 func NewAuth(r *access.Registry) *Auth { return &Auth{registry: r} }
 
-// NewAuthBehind requires the tokens of a registry that may lack the newest changes of another node. While behind returns true, an
-// unknown token is not refused as a bad one: the refusal says to try again. behind is called for each such token.
+// NewAuthBehind returns an Auth for a registry that may lack the newest changes of another node.
+// While behind returns true, the refusal of an unknown token asks the client to try again. behind
+// is called for each such token.
 func NewAuthBehind(r *access.Registry, behind func() bool) *Auth {
 	return &Auth{registry: r, behind: behind}
 }
 
-// NoAuth requires no token: every caller is an operator.
+// NoAuth returns an Auth that requires no token: every caller is an operator.
 func NoAuth() *Auth { return &Auth{everyone: access.Everybody()} }
 
 func (a *Auth) off() bool { return a != nil && a.everyone != nil }
 
-// authenticate returns who sent these values of the header or metadata "authorization".
+// authenticate returns the caller with these values of the header or metadata "authorization".
 func (a *Auth) authenticate(authorization []string) (*access.Identity, error) {
 	if a.off() {
 		return a.everyone, nil
 	}
-	if a == nil || len(authorization) == 0 { // a server that was given no Auth is closed
+	if a == nil || len(authorization) == 0 { // without an Auth, refuse all calls
 		return nil, access.ErrNoToken
 	}
 	scheme, secret, _ := strings.Cut(authorization[0], " ")
@@ -72,7 +75,7 @@ func withIdentity(ctx context.Context, i *access.Identity) context.Context {
 
 type authorizationKey struct{}
 
-// withAuthorization keeps the authorization of a caller over HTTP, for calls that are forwarded to another node.
+// withAuthorization stores the authorization of an HTTP caller in the context, for forwarded calls.
 func withAuthorization(ctx context.Context, authorization []string) context.Context {
 	if len(authorization) == 0 {
 		return ctx
@@ -88,7 +91,7 @@ func Authorization(ctx context.Context) []string {
 	return metadata.ValueFromIncomingContext(ctx, "authorization")
 }
 
-// Identity returns the caller. It refuses a context that did not come through an Auth.
+// Identity returns the caller. It refuses a context that no Auth has produced.
 func Identity(ctx context.Context) (*access.Identity, error) {
 	if i, ok := ctx.Value(identityKey{}).(*access.Identity); ok {
 		return i, nil
@@ -96,7 +99,7 @@ func Identity(ctx context.Context) (*access.Identity, error) {
 	return nil, access.ErrNoToken
 }
 
-// Allowed returns the caller, if its token has one of the scopes.
+// Allowed returns the caller if its token has one of the scopes.
 func Allowed(ctx context.Context, scopes access.Scopes) (*access.Identity, error) {
 	i, err := Identity(ctx)
 	if err != nil {
@@ -108,8 +111,8 @@ func Allowed(ctx context.Context, scopes access.Scopes) (*access.Identity, error
 	return i, nil
 }
 
-// Tenant returns the tenant that a call is for, if the caller has one of the scopes and may act for the tenant. A call without a name is
-// for the token's tenant, or for DefaultTenant with an operator's token.
+// Tenant returns the tenant of a call, if the caller has one of the scopes and may act for the
+// tenant. Without a name, it is the token's tenant, or DefaultTenant for an operator's token.
 func Tenant(ctx context.Context, scopes access.Scopes, name string) (string, error) {
 	i, err := Allowed(ctx, scopes)
 	if err != nil {
@@ -118,7 +121,7 @@ func Tenant(ctx context.Context, scopes access.Scopes, name string) (string, err
 	return TenantOf(i, name)
 }
 
-// TenantOf is Tenant for a caller that is known.
+// TenantOf is Tenant for a known caller.
 func TenantOf(i *access.Identity, name string) (string, error) {
 	tenant, err := TenantOrAllOf(i, name)
 	if err == nil && tenant == "" {
@@ -127,7 +130,8 @@ func TenantOf(i *access.Identity, name string) (string, error) {
 	return tenant, err
 }
 
-// TenantOrAll is Tenant for calls that list: for an operator's call without a name it returns "", all tenants.
+// TenantOrAll is Tenant for calls that list: for an operator's call without a name it returns "",
+// which means all tenants.
 func TenantOrAll(ctx context.Context, scopes access.Scopes, name string) (string, error) {
 	i, err := Allowed(ctx, scopes)
 	if err != nil {
@@ -136,7 +140,7 @@ func TenantOrAll(ctx context.Context, scopes access.Scopes, name string) (string
 	return TenantOrAllOf(i, name)
 }
 
-// TenantOrAllOf is TenantOrAll for a caller that is known.
+// TenantOrAllOf is TenantOrAll for a known caller.
 func TenantOrAllOf(i *access.Identity, name string) (tenant string, err error) {
 	switch {
 	case name != "":
@@ -150,7 +154,7 @@ func TenantOrAllOf(i *access.Identity, name string) (tenant string, err error) {
 	return name, err
 }
 
-// Operator returns the caller, if it is an operator with the scope admin.
+// Operator returns the caller if it is an operator with the scope admin.
 func Operator(ctx context.Context) (*access.Identity, error) {
 	i, err := Allowed(ctx, access.Admin)
 	if err == nil && !i.Operator() {
@@ -167,7 +171,8 @@ func TokenEnded(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// isAccessError reports whether an error says that the caller is not authenticated, or not allowed to make the call.
+// isAccessError reports whether err means that the caller is not authenticated, or may not make the
+// call.
 func isAccessError(err error) (unauthenticated, denied bool) {
 	var d *access.DeniedError
 	return errors.Is(err, access.ErrNoToken) || errors.Is(err, access.ErrBadToken) || errors.Is(err, access.ErrExpired) || errors.Is(err, access.ErrEnded),

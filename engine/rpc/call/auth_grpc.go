@@ -12,21 +12,22 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 )
 
-// healthPrefix begins the names of the health methods, which require no token, since a probe has none.
+// healthPrefix is the prefix of the health methods, which require no token, since probes have none.
 var healthPrefix = "/" + healthpb.Health_ServiceDesc.ServiceName + "/"
 
-// Arrives authenticates a call or stream by its headers, before the server reads anything else of it. It returns a context with
-// the identity. The goroutine that reads the connection calls arrives, for one call at a time.
+// Arrives authenticates a call or stream by its headers, before the server reads the rest of it,
+// and returns a context with the identity. The goroutine that reads the connection calls it, for
+// one call at a time.
 //
-// The handler refuses calls with a deadline, before it reads their message: if arrives refused them, gRPC would keep a timer for
-// each of them until its deadline.
+// Calls with a deadline are refused later, by the handler before it reads their message: if Arrives
+// refused them, gRPC would keep a timer for each of them until its deadline.
 func (a *Auth) Arrives(ctx context.Context, call *tap.Info) (context.Context, error) {
 	LinkOf(ctx).Called()
 	if isOpen(call.FullMethodName) {
 		return ctx, nil
 	}
 	var authorization []string
-	if !a.off() { // read the headers only if tokens are required
+	if !a.off() { // without tokens, ignore the headers
 		authorization = call.Header["authorization"]
 	}
 	i, err := a.authenticate(authorization)
@@ -39,7 +40,8 @@ func (a *Auth) Arrives(ctx context.Context, call *tap.Info) (context.Context, er
 	return ctx, a.refusal(err)
 }
 
-// refusal returns the status for a call that is refused by its headers.
+// refusal returns the status of a call that is refused by its headers, and reports it to the
+// observer.
 func (a *Auth) refusal(err error) error {
 	err = Status(err)
 	if a != nil && a.refused != nil {
@@ -48,8 +50,8 @@ func (a *Auth) refusal(err error) error {
 	return err
 }
 
-// incoming returns the caller's identity and a context that has it. The identity is that of the context, or else the one that
-// the token in the call's metadata proves.
+// incoming returns the caller's identity and a context with it. The identity comes from the
+// context, or else from the token in the call's metadata.
 func (a *Auth) incoming(ctx context.Context) (context.Context, *access.Identity, error) {
 	if i, err := Identity(ctx); err == nil {
 		return ctx, i, nil
@@ -65,7 +67,7 @@ func (a *Auth) incoming(ctx context.Context) (context.Context, *access.Identity,
 	return withIdentity(ctx, i), i, nil
 }
 
-// Unary is the interceptor of calls.
+// Unary is the interceptor of unary calls.
 func (a *Auth) Unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if isOpen(info.FullMethod) {
 		return next(ctx, in)
@@ -79,9 +81,9 @@ func (a *Auth) Unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, ne
 	return next(ctx, in)
 }
 
-// Stream is the interceptor of streams. A stream ends with its token, whatever its handler waits for: reading, a
-// client that does not read, or anything else. So the handler has a goroutine of its own; once the stream is over,
-// all that it does on it fails.
+// Stream is the interceptor of streams. A stream ends with its token, whatever its handler waits
+// for: reading, a client that does not read, or anything else. Therefore the handler runs in a
+// separate goroutine; once the stream has ended, all its operations on the stream fail.
 func (n Intake) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	if isOpen(info.FullMethod) {
 		return next(srv, stream)

@@ -17,9 +17,9 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 )
 
-// Guard authenticates HTTP requests by their header "Authorization: Bearer SECRET". It passes them on with the caller in the request's
-// context, where the calls of a service look for it. Other requests are refused before their body is read: refuse answers with an error
-// that has a gRPC status.
+// Guard authenticates HTTP requests by their header "Authorization: Bearer SECRET". It passes them
+// on with the caller in the request's context, where the calls of a service expect it. It refuses
+// other requests before their body is read; refuse answers with an error that has a gRPC status.
 func (a *Auth) Guard(next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		authorization := in.Header.Values("Authorization")
@@ -40,7 +40,7 @@ func (a *Auth) Guard(next http.Handler, refuse func(http.ResponseWriter, error))
 	})
 }
 
-// GuardOperator is Guard for handlers that only an operator with the scope admin may use.
+// GuardOperator is Guard for handlers that require an operator with the scope admin.
 func (a *Auth) GuardOperator(next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
 	return a.Guard(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		if _, err := Operator(in.Context()); err != nil {
@@ -54,11 +54,11 @@ func (a *Auth) GuardOperator(next http.Handler, refuse func(http.ResponseWriter,
 // openBytesMax bounds the message of a call that requires no token.
 const openBytesMax = 4 << 10
 
-// grpcPrefixBytes is the length of gRPC's prefix of a message.
 const grpcPrefixBytes = 5
 
-// GuardGRPC authenticates gRPC calls that come through an HTTP server, before anything of their bodies is read. It ends calls
-// with a larger body than a call may have: gRPC reads a body to its end, even if no handler asks for it.
+// GuardGRPC authenticates gRPC calls that arrive through an HTTP server, before their bodies are
+// read. It ends calls with a body over the limit: gRPC reads a body to its end, even if no handler
+// asks for it.
 func (a *Auth) GuardGRPC(next http.Handler, bounds *Bounds) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		call := &tap.Info{FullMethodName: in.URL.Path, Header: metadata.MD{"authorization": in.Header.Values("Authorization")}}
@@ -81,7 +81,8 @@ func (a *Auth) GuardGRPC(next http.Handler, bounds *Bounds) http.Handler {
 	})
 }
 
-// boundedBody is a body of bounded length. It calls end if the body is longer or the budget has no room for it.
+// boundedBody is a body of bounded length. It calls end if the body is longer, or if the budget has
+// no room for it.
 type boundedBody struct {
 	io.ReadCloser
 
@@ -96,7 +97,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		b.end()
-		return 0, errors.New("the body is larger than a call may have: send fewer or smaller items in a call")
+		return 0, errors.New("the body exceeds the limit of a call: send fewer or smaller items in a call")
 	}
 	if !b.budget.Take(int64(n)) {
 		b.end()
@@ -106,7 +107,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writeGRPCError answers a gRPC call over HTTP/2 with an error alone.
+// writeGRPCError answers a gRPC call over HTTP/2 with only an error.
 func writeGRPCError(w http.ResponseWriter, err error) {
 	s := status.Convert(err)
 	h := w.Header()

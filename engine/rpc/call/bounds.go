@@ -9,13 +9,13 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 )
 
-// Bounds limit how much memory the calls of all servers of a process take together.
+// Bounds limit the memory of the calls of all servers of a process.
 type Bounds struct {
 	shares   memory.Shares
 	gate     *memory.Gate
 	requests *memory.Budget // encoded bytes of requests times memory.MessageFactor
-	calls    *memory.Budget // calls and streams under way
-	tenants  sync.Map       // the calls and streams of each tenant: *atomic.Int64 by name
+	calls    *memory.Budget // active calls and streams
+	tenants  sync.Map       // active calls and streams by tenant name: *atomic.Int64
 }
 
 // NewBounds returns bounds from the memory shares of a process. gate may be nil.
@@ -29,14 +29,15 @@ func Unbounded() *Bounds { return NewBounds(memory.SharesOf(0, 1, false), nil) }
 // Shares returns the memory shares.
 func (b *Bounds) Shares() memory.Shares { return b.shares }
 
-// Brought counts bytes that a call brought into memory, as a request of that size does.
+// Brought reports to the memory gate that a call has brought bytes into memory, as a request of
+// that size does.
 func (b *Bounds) Brought(bytes int) { b.gate.Received(bytes) }
 
-// Requests returns the budget of the bytes of requests. Calls over HTTP take from it too.
+// Requests returns the budget for the bytes of requests, which calls over HTTP share.
 func (b *Bounds) Requests() *memory.Budget { return b.requests }
 
-// enter counts a call or stream and returns a function that ends it. It fails if too many are under way or the process is too
-// large.
+// enter counts a call or stream and returns a function that ends it. It fails if too many are
+// active, or if the process uses too much memory.
 func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {
 	if err := b.gate.Admit(); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {
 		return nil, ErrUnread
 	}
 	if !b.calls.Take(1) {
-		return nil, fmt.Errorf("%w: %d calls and streams are under way", memory.ErrExhausted, b.shares.Calls)
+		return nil, fmt.Errorf("%w: %d calls and streams are active", memory.ErrExhausted, b.shares.Calls)
 	}
 	if i == nil || i.Operator() {
 		return func() { b.calls.Give(1) }, nil
@@ -54,7 +55,7 @@ func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {
 	if most := b.tenantCalls(); n.Add(1) > most {
 		n.Add(-1)
 		b.calls.Give(1)
-		return nil, fmt.Errorf("%w: the tenant has %d calls and streams under way", memory.ErrExhausted, most)
+		return nil, fmt.Errorf("%w: the tenant has %d active calls and streams", memory.ErrExhausted, most)
 	}
 	return func() {
 		n.Add(-1)
@@ -62,7 +63,8 @@ func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {
 	}, nil
 }
 
-// tenantCalls returns how many calls and streams one tenant may have: at most half, so that other tenants have room.
+// tenantCalls bounds the calls and streams of one tenant: at most half, so that other tenants have
+// room.
 func (b *Bounds) tenantCalls() int64 { return int64(max(1, b.shares.Calls/2)) }
 
 func (b *Bounds) tenant(name string) *atomic.Int64 {
@@ -73,8 +75,8 @@ func (b *Bounds) tenant(name string) *atomic.Int64 {
 	return n.(*atomic.Int64)
 }
 
-// reservation is the part of the request budget that a call or stream holds. It is safe for concurrent use: a stream may end while
-// its receiving goroutine takes room for another message.
+// reservation is the part of the request budget that a call or stream uses. It is safe for
+// concurrent use: a stream may end while its receiving goroutine reserves room for another message.
 type reservation struct {
 	bounds *Bounds
 	link   Link
@@ -82,10 +84,11 @@ type reservation struct {
 	ended  atomic.Bool
 }
 
-// smallBytes is the largest frame that is decoded even if the budget is used up. The number of streams bounds these frames.
+// smallBytes is the largest frame that is decoded even if the budget is used up. The bound on
+// streams bounds these frames.
 const smallBytes = 4 << 10
 
-// take takes room for a message before it is decoded.
+// take reserves room for a message before it is decoded.
 func (r *reservation) take(bytes int) error {
 	r.link.Consumed(bytes)
 	n := int64(bytes) * memory.MessageFactor
@@ -101,10 +104,11 @@ func (r *reservation) take(bytes int) error {
 	return nil
 }
 
-// give returns the taken bytes to the budget.
+// give returns the reserved bytes to the budget.
 func (r *reservation) give() { r.bounds.requests.Give(r.taken.Swap(0)) }
 
-// end returns the taken bytes to the budget, and makes later calls of take return theirs at once.
+// end returns the reserved bytes to the budget, and makes later calls of take return theirs
+// immediately.
 func (r *reservation) end() {
 	r.ended.Store(true)
 	r.give()

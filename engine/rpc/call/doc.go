@@ -1,14 +1,16 @@
-// Package call has what every call of the engine's services needs, before and after the service decides: who calls, whether
-// there is memory for the call, and what an error says to the client.
+// Package call has the parts that all calls of the engine's services share, before and after the
+// service's decision: authentication, memory bounds, and the answers to errors.
 //
-// An Auth authenticates a call or stream by its headers and puts the caller into the context. A service then asks with Tenant,
-// TenantOrAll, Allowed or Operator whether the caller may do what the call needs; these refuse a context that no Auth has seen. An
-// Intake bounds what a gRPC server decodes: it admits a call within the Bounds of the process, and reserves memory for a message
-// before the message is decoded. The Link is the connection of a call, with the counters that its listener keeps.
+// An Auth authenticates a call or stream by its headers and puts the caller into the context. The
+// service then checks permissions with Tenant, TenantOrAll, Allowed or Operator, which refuse a
+// context that no Auth has produced. An Intake bounds the messages that a gRPC server decodes: it
+// admits a call within the Bounds of the process, and reserves memory for each message before it is
+// decoded. The Link is the connection of a call, with its listener's counters.
 //
-// Errors of the packages below become answers in one place: Status refuses a whole call, ItemError refuses one item of a batch,
-// and both say the same of an error: its code, the field at fault, when to try again, which node leads. An error that this
-// package does not know becomes codes.Internal. A MisroutedError says that another node leads the shard of a call.
+// Errors of lower packages become answers in one place: Status refuses a whole call, ItemError
+// refuses one item of a batch. Both describe an error in the same way: code, invalid field, retry
+// delay, leading node. An unknown error becomes codes.Internal. A MisroutedError means that another
+// node leads the shard of a call.
 //
-// All types are safe for concurrent use, except where their comments say otherwise.
+// All types are safe for concurrent use unless their comments restrict it.
 package call

@@ -22,37 +22,37 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// ErrUnread says that the answers that clients have not read use up their share of the memory.
+// ErrUnread means that unread answers use up their share of the memory.
 var ErrUnread = fmt.Errorf("%w: answers are not read", memory.ErrExhausted)
 
-// retryDelay is what an overloaded server asks a client to wait.
+// retryDelay is the delay that an overloaded server asks clients to wait.
 const retryDelay = 100 * time.Millisecond
 
-// The reasons of refusals, in ItemError and in google.rpc.ErrorInfo, and the domain of the latter.
+// The reasons of refusals in ItemError and google.rpc.ErrorInfo, and the domain of the latter.
 const (
 	reasonDisk   = "disk"  // the disk has too little space
 	reasonQuota  = "quota" // a quota of the tenant is used up
 	reasonDomain = "prony"
 )
 
-// memoryRetryDelay is the retry delay in refusals of a server that has no memory left for the call.
+// memoryRetryDelay is the retry delay of refusals for lack of memory.
 const memoryRetryDelay = time.Second
 
-// refusal is the meaning of an error for a client, whether the error refuses a whole call or one item of a batch.
+// refusal is the meaning of an error for a client, for a whole call or for one item of a batch.
 type refusal struct {
 	call  codes.Code
 	item  queuepb.ErrorCode
-	field *queue.FieldError // that is at fault, or nil
-	retry time.Duration     // when it is worth trying again, or 0
+	field *queue.FieldError // the invalid field, or nil
+	retry time.Duration     // the retry delay, or 0
 	// reason is one of the reasons above, or "".
 	reason string
 	// leader names the leader, or is nil.
 	leader *queuepb.NotLeader
-	// unknown says that the call may or may not take effect.
+	// unknown is set if the call may or may not take effect.
 	unknown bool
 }
 
-// refusals are the meanings of the errors that have no fields.
+// refusals maps the errors without fields to their meanings.
 var refusals = []struct {
 	err error
 	refusal
@@ -70,7 +70,8 @@ var refusals = []struct {
 	{memory.ErrExhausted, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: memoryRetryDelay}},
 	{access.ErrTooMany, refusal{call: codes.ResourceExhausted, retry: retryDelay}},
 	{shard.ErrOverloaded, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
-	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}}, // waiting does not help: no retry delay
+	// No retry delay, since waiting does not help.
+	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}},
 	{queue.ErrQueueNotEmpty, refusal{call: codes.FailedPrecondition}},
 	{backup.ErrExists, refusal{call: codes.AlreadyExists}},
 	{shard.ErrClosed, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE}},
@@ -98,7 +99,8 @@ func refusalOf(err error) refusal {
 	case errors.As(err, &quota):
 		return refusal{
 			call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
-			retry:  max(time.Millisecond, time.Duration(quota.RetryAfterMs)*time.Millisecond), // 0 would mean that there is no delay
+			// 0 would mean no delay.
+			retry:  max(time.Millisecond, time.Duration(quota.RetryAfterMs)*time.Millisecond),
 			reason: reasonQuota,
 		}
 	}
@@ -110,7 +112,7 @@ func refusalOf(err error) refusal {
 	return refusal{call: codes.Internal}
 }
 
-// Status turns an error that refuses a whole call into a gRPC status.
+// Status converts an error that refuses a whole call to a gRPC status.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -134,8 +136,9 @@ func Status(err error) error {
 	return s.Err()
 }
 
-// Stopped returns the status that ends a stream when a server outside a cluster stops. Its detail is that of a node that lost the lead:
-// no unanswered frame was executed, so that the client may resend these frames.
+// Stopped returns the status that ends a stream when a server without a cluster stops. Its detail
+// is that of a node that lost the lead: unanswered frames had no effect, so the client may resend
+// them.
 func Stopped() error {
 	return withDetail(status.New(codes.Unavailable, shard.ErrClosed.Error()), &queuepb.NotLeader{})
 }
@@ -151,7 +154,7 @@ func withDetail(s *status.Status, details ...protoadapt.MessageV1) error {
 	return s.Err()
 }
 
-// ItemError turns an error that refuses one item of a batch into its message.
+// ItemError converts an error that refuses one item of a batch to its message.
 func ItemError(index int, err error) *queuepb.ItemError {
 	r := refusalOf(err)
 	e := &queuepb.ItemError{
@@ -164,7 +167,7 @@ func ItemError(index int, err error) *queuepb.ItemError {
 	return e
 }
 
-// FieldErr keeps a nil *queue.FieldError from becoming a non-nil error.
+// FieldErr converts a nil *queue.FieldError to a nil error.
 func FieldErr(e *queue.FieldError) error {
 	if e == nil {
 		return nil
@@ -181,7 +184,8 @@ func IDsError(err error) error { return &queue.FieldError{Field: fieldOfIDs, Pro
 // IDError returns the error of a malformed task id.
 func IDError(err error) error { return &queue.FieldError{Field: "id", Problem: err.Error()} }
 
-// itemCodes maps the codes of refused calls to the codes of their items. After any other code the outcome is unknown.
+// itemCodes maps the codes of refused calls to the codes of their items. After any other code the
+// outcome is unknown.
 var itemCodes = map[codes.Code]queuepb.ErrorCode{
 	codes.InvalidArgument:    queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT,
 	codes.NotFound:           queuepb.ErrorCode_ERROR_CODE_NOT_FOUND,
@@ -192,7 +196,7 @@ var itemCodes = map[codes.Code]queuepb.ErrorCode{
 	codes.Unauthenticated:    queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
 }
 
-// callCodes are the codes of calls whose only item is refused with a code.
+// callCodes maps the codes of items to the codes of calls that are refused for their only item.
 var callCodes = map[queuepb.ErrorCode]codes.Code{
 	queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:   codes.InvalidArgument,
 	queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:          codes.NotFound,
@@ -204,8 +208,9 @@ var callCodes = map[queuepb.ErrorCode]codes.Code{
 	queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    codes.Aborted,
 }
 
-// StatusOfItem refuses a whole call as its only item was refused. The status has the item's error as a detail, beside those that Status
-// gives for the same refusal. path leads to the item in the request, as in "tasks[0]".
+// StatusOfItem refuses a whole call because its only item was refused. The status has the item's
+// error as a detail, in addition to the details that Status gives for the same refusal. path is the
+// item's path in the request, such as "tasks[0]".
 func StatusOfItem(e *queuepb.ItemError, path string) error {
 	code, known := callCodes[e.GetCode()]
 	if !known {
@@ -235,7 +240,7 @@ func StatusOfItem(e *queuepb.ItemError, path string) error {
 	return withDetail(status.New(code, message), append(details, e)...)
 }
 
-// ItemOfStatus refuses one item as a node refused the call that the item was in.
+// ItemOfStatus refuses one item because a node refused the call that contained it.
 func ItemOfStatus(index int, err error) *queuepb.ItemError {
 	s := status.Convert(err)
 	code, refuses := itemCodes[s.Code()]

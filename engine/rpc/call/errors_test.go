@@ -68,7 +68,8 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 	assert.NoError(t, FieldErr(nil))
 }
 
-// A refusal for lack of disk space names that reason and a retry delay, over gRPC and as an item of a batch.
+// A refusal for lack of disk space has its reason and a retry delay, over gRPC and as an item of a
+// batch.
 func TestFullDisksAreNamed(t *testing.T) {
 	err := fmt.Errorf("enqueue: %w", &disk.FullError{State: disk.SpaceLow})
 	s := status.Convert(Status(err))
@@ -95,12 +96,12 @@ func TestUsedUpQuotasAreNamed(t *testing.T) {
 	assert.Empty(t, ItemError(3, shard.ErrOverloaded).GetReason())
 }
 
-// Each settlement is asked for its error: no error must cost no allocation.
+// Each settlement is checked for an error: the check must not allocate if there is none.
 func TestNoErrorIsNotLeadership(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { require.False(t, IsMisrouted(nil)) }))
 }
 
-// A status that is made of an item's error says what Status says of the same refusal.
+// The status of an item's error has the same content as that of Status for the same refusal.
 func TestAStatusOfAnItemIsThatOfItsError(t *testing.T) {
 	for _, err := range []error{
 		&queue.FieldError{Field: "f", Problem: "p"}, shard.ErrOverloaded, queue.ErrTooManyQueues, shard.ErrClosed, shard.ErrNotFound, queue.ErrStaleToken,

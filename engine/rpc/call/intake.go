@@ -15,19 +15,21 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// Intake bounds what a gRPC server decodes. A call or stream without an identity is refused before its first message is
-// decoded, and a message whose lists are too long is refused before memory is taken for their elements.
+// Intake bounds the messages that a gRPC server decodes. It refuses a call or stream without an
+// identity before its first message is decoded, and a message with too long lists before memory is
+// allocated for their elements.
 type Intake struct {
 	Auth     *Auth
 	Bounds   *Bounds
 	ItemsMax int // of each list of a message
 }
 
-// ItemsMax returns how many elements the longest list of any call may have. The handler of a call checks the bounds of its
-// lists.
+// ItemsMax returns the bound of the longest list in any call. The handler of a call checks the
+// bounds of its own lists.
 func ItemsMax(l queue.Limits) int { return max(l.BatchMax, l.QueuesMax) }
 
-// registrar registers services so that their unary calls go through an intake. An interceptor does the same for streams.
+// registrar registers services so that their unary calls pass through an intake. An interceptor
+// does the same for streams.
 type registrar struct {
 	*grpc.Server
 
@@ -47,7 +49,7 @@ func (r registrar) RegisterService(d *grpc.ServiceDesc, service any) {
 	r.Server.RegisterService(&guarded, service)
 }
 
-// unary returns a handler of a unary call whose message is decoded within bounds.
+// unary returns a handler of a unary call that decodes the message within bounds.
 func (n Intake) unary(service string, next grpc.MethodHandler) grpc.MethodHandler {
 	open := isOpen("/" + service + "/")
 	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
@@ -70,8 +72,8 @@ func (n Intake) unary(service string, next grpc.MethodHandler) grpc.MethodHandle
 	}
 }
 
-// enter admits a call or stream after its headers were read, and before anything else. It fails, with a status, if the caller
-// is not authenticated or the bounds have no room for the call.
+// enter admits a call or stream after its headers were read and before the rest is read. It fails
+// with a status if the caller is not authenticated, or if the bounds have no room for the call.
 func (n Intake) enter(ctx context.Context, open bool) (_ context.Context, l Link, leave func(), err error) {
 	l = LinkOf(ctx)
 	var i *access.Identity
@@ -95,16 +97,18 @@ func (n Intake) enter(ctx context.Context, open bool) (_ context.Context, l Link
 	return ctx, l, leave, nil
 }
 
-// boundedStream is a stream whose messages are decoded within bounds. Its context has the caller's identity.
+// boundedStream is a stream whose messages are decoded within bounds. Its context has the caller's
+// identity.
 type boundedStream struct {
 	grpc.ServerStream
 
 	ctx   context.Context
 	in    wire.Incoming
-	taken reservation // for the last received message
+	taken reservation // for the latest message
 }
 
-// until returns a handler that calls handle, and afterwards returns what the stream holds to the budgets.
+// until returns a handler that calls handle, and then returns the stream's reservations to the
+// budgets.
 func (s *boundedStream) until(leave func(), handle grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, stream grpc.ServerStream) error {
 		defer leave()
@@ -118,12 +122,12 @@ func (s *boundedStream) Context() context.Context { return s.ctx }
 
 // RecvMsg receives a message.
 func (s *boundedStream) RecvMsg(m any) error {
-	s.taken.give() // what the handler keeps of the previous message is counted elsewhere
+	s.taken.give() // the handler accounts separately for what it retains of the previous message
 	s.in.Message = m
 	return receiveError(&s.in, s.ServerStream.RecvMsg(&s.in))
 }
 
-// receiveError returns why a message could not be received, or was refused.
+// receiveError returns why a message could not be received or was refused.
 func receiveError(in *wire.Incoming, err error) error {
 	if err != nil || in.Err == nil {
 		return err
@@ -142,11 +146,12 @@ func receiveError(in *wire.Incoming, err error) error {
 	return Status(in.Err)
 }
 
-// isOpen reports whether a method requires no token. Health methods require none, since a probe has no token. Methods between
-// nodes require none, since the connection proves the caller; a server for clients does not have these methods.
+// isOpen reports whether a method requires no token. Health methods require none, since probes have
+// no token. Methods between nodes require none, since the connection authenticates the caller;
+// servers for clients do not have these methods.
 func isOpen(method string) bool {
 	return strings.HasPrefix(method, healthPrefix) || strings.HasPrefix(method, peerPrefix)
 }
 
-// peerPrefix begins the methods that nodes call for themselves.
+// peerPrefix is the prefix of the methods between nodes.
 var peerPrefix = "/" + peerpb.PeerService_ServiceDesc.ServiceName + "/"

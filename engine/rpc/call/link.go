@@ -7,22 +7,26 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Link is the connection of a call, with the counters that its listener keeps. The remote address of a connection may implement
-// Link. The methods are safe for concurrent use and, except for Called, must not block.
+// Link is the connection of a call, with its listener's counters. The remote address of a
+// connection may implement it. The methods are safe for concurrent use and, except for Called, must
+// not block.
 type Link interface {
-	// Called records that a call was received. It waits while the process is too large.
+	// Called records that a call was received. It waits while the process uses too much memory.
 	Called()
-	// Known records that a call of a tenant was authenticated. It returns an error if the tenant has too many connections.
+	// Known records that a call of a tenant was authenticated. It returns an error if the tenant
+	// has too many connections.
 	Known(tenant string) error
 	// Probed records a call that requires no token.
 	Probed()
 	// Consumed records that received bytes were decoded.
 	Consumed(bytes int)
-	// Holds adds to the number of bytes that the server keeps until the client reads them. bytes may be negative.
+	// Holds adds to the number of bytes that the server buffers until the client reads them. bytes
+	// may be negative.
 	Holds(bytes int)
 	// Answers records that bytes of answers were passed to the connection for writing.
 	Answers(bytes int)
-	// Unread reports whether too many bytes wait to be written, on this connection or on all connections.
+	// Unread reports whether too many bytes wait to be written, on this connection or on all
+	// connections.
 	Unread() bool
 }
 
@@ -49,7 +53,7 @@ func LinkOf(ctx context.Context) Link {
 	return noLink{}
 }
 
-// RemoteAddress returns the address that a call's connection comes from, for a log; "" if it is not known.
+// RemoteAddress returns the remote address of a call's connection, for logs; "" if unknown.
 func RemoteAddress(ctx context.Context) string {
 	if a, ok := LinkOf(ctx).(net.Addr); ok {
 		return a.String()
@@ -63,7 +67,7 @@ func RemoteAddress(ctx context.Context) string {
 // Holds calls Link.Holds for a call over HTTP.
 func Holds(ctx context.Context, bytes int) { LinkOf(ctx).Holds(bytes) }
 
-// noLink is the link of calls from within this process and of calls from other nodes.
+// noLink is the link of calls from this process and from other nodes.
 type noLink struct{}
 
 func (noLink) Called()            {}

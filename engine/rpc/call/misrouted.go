@@ -8,11 +8,11 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// MisroutedError says that this node does not lead a shard, and who does.
+// MisroutedError means that this node does not lead a shard. It names the leader, if known.
 type MisroutedError struct {
 	Leader *queuepb.NotLeader
 	Err    error // why this node refuses
-	// Outage says why no node can lead, and what to do; "" if a majority of the voters answers.
+	// Outage is why no node can lead, and the remedy; "" if a majority of the voters answers.
 	Outage string
 }
 
@@ -21,7 +21,7 @@ func (e *MisroutedError) Error() string {
 		return "no shard has a leader: " + e.Outage
 	}
 	if e.Leader.GetNode() == "" {
-		return fmt.Sprintf("%v, and it is not known which node does: try again later", e.Err)
+		return fmt.Sprintf("%v, and the leader is unknown: try again later", e.Err)
 	}
 	if e.Leader.GetAddress() == "" {
 		return fmt.Sprintf("%v: node %s does", e.Err, e.Leader.GetNode())
@@ -31,10 +31,10 @@ func (e *MisroutedError) Error() string {
 
 func (e *MisroutedError) Unwrap() error { return e.Err }
 
-// IsMisrouted reports whether an error says that other nodes lead. Then nothing was done.
+// IsMisrouted reports whether an error means that other nodes lead, so that the call had no effect.
 func IsMisrouted(err error) bool {
 	if err == nil {
-		return false // before e, which is on the heap
+		return false // avoid allocating e
 	}
 	var e *MisroutedError
 	return errors.As(err, &e) || errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrRoutesChanged)

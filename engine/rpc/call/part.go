@@ -2,15 +2,15 @@ package call
 
 import "github.com/pronybench/prony/engine/queuepb"
 
-// Part has some of the items of a call, each with its place in the call: the items that passed the checks, or the items for one
-// node.
+// Part has some of the items of a call, with their places in the call: the items that passed the
+// checks, or the items for one node.
 type Part[T any] struct {
 	Items  []T
 	places []int // nil: the i-th item has place i
 }
 
-// Next adds a zero item for the item that has a place in the call, and returns it to be filled in. The items of one call are added in their
-// order.
+// Next adds a zero item with the given place in the call, and returns it to be filled in. Places
+// must increase.
 func (p *Part[T]) Next(place int) *T {
 	if p.places == nil && place != len(p.Items) {
 		p.places = make([]int, len(p.Items), len(p.Items)+8)
@@ -26,10 +26,10 @@ func (p *Part[T]) Next(place int) *T {
 	return &p.Items[len(p.Items)-1]
 }
 
-// Add adds the item that has a place in the call.
+// Add adds an item with the given place in the call.
 func (p *Part[T]) Add(item T, place int) { *p.Next(place) = item }
 
-// DropLast takes back the last Next, whose item is at fault.
+// DropLast undoes the last Next, because its item is invalid.
 func (p *Part[T]) DropLast() {
 	last := len(p.Items) - 1
 	var zero T
@@ -40,7 +40,7 @@ func (p *Part[T]) DropLast() {
 	}
 }
 
-// Place returns the place in the call of the i-th item.
+// Place returns the i-th item's place in the call.
 func (p Part[T]) Place(i int) int {
 	if p.places == nil {
 		return i
@@ -48,7 +48,7 @@ func (p Part[T]) Place(i int) int {
 	return p.places[i]
 }
 
-// SettleResults puts errors in the places of their items.
+// SettleResults returns n results with the errors at the indexes of their items.
 func SettleResults(n int, errs []*queuepb.ItemError) []*queuepb.SettleResult {
 	results := make([]*queuepb.SettleResult, n)
 	for i := range results {

@@ -14,41 +14,44 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// AnyShard marks an item that any node may take, including an item whose shard only the receiving node can find out.
+// AnyShard marks an item that any node may execute, including items whose shard only the receiving
+// node can determine.
 const AnyShard = -1
 
-// Batch is a call on items each of which belongs to a shard.
+// Batch is a call on items that each belong to a shard.
 type Batch[I, R any] struct {
 	// Shard returns the shard of an item, or AnyShard.
 	Shard func(I) int
-	// Call executes some of the items at a node. It returns a result for each, or an error that refuses them all.
+	// Call executes some of the items at a node. It returns a result for each, or an error that
+	// refuses all of them.
 	Call func(context.Context, *Target, []I) ([]R, error)
 	// ErrorOf returns why an item was refused, or nil.
 	ErrorOf func(R) *queuepb.ItemError
-	// Refused makes the result of an item that was refused.
+	// Refused returns the result of a refused item.
 	Refused func(*queuepb.ItemError) R
 }
 
-// spread is a batch under way.
+// spread is the execution of a batch.
 type spread[I, R any] struct {
 	*Batch[I, R]
 
 	router  *Router
 	items   []I
 	results []R      // nil before the first round
-	left    []int    // the places of items without result
-	nodes   []string // of each item: the node to try after a refusal, or ""
-	done    int      // how many items have their result
+	left    []int    // the places of items without a result
+	nodes   []string // the node to try after a refusal, by item, or ""
+	done    int      // the number of items with a result
 }
 
-// Spread executes a batch, each item at the node that leads its shard. After a refusal because another node leads, Spread tries
-// the item at that node, within the bounds of Router.Retry. Spread sends the items of one node in the call's order.
+// Spread executes a batch, each item at the leader of its shard. If a node refuses an item because
+// another node leads, Spread tries the item there, within the bounds of Router.Retry. Spread sends
+// the items of one node in the call's order.
 func Spread[I, R any](ctx context.Context, r *Router, b *Batch[I, R], items []I) ([]R, error) {
 	s := &spread[I, R]{Batch: b, router: r, items: items}
 	err := r.Retry(ctx, false, func() (int, error) {
 		first := s.results == nil
 		err := s.round(ctx)
-		if first && errors.Is(err, ErrRetry) && s.elsewhere() { // without a pause
+		if first && errors.Is(err, ErrRetry) && s.elsewhere() { // retry without a pause
 			err = s.round(ctx)
 		}
 		if errors.Is(err, ErrRetry) {
@@ -66,8 +69,8 @@ func Spread[I, R any](ctx context.Context, r *Router, b *Batch[I, R], items []I)
 	return s.results, nil
 }
 
-// round tries the items that have no result, each at one node. It returns ErrRetry if some still have none, and another error if
-// the first round was one call that failed as a whole.
+// round tries each item without a result at one node. It returns ErrRetry if some still have none,
+// and another error if the first round was a single call that failed as a whole.
 func (s *spread[I, R]) round(ctx context.Context) error {
 	first := s.results == nil
 	var parts []*part[I, R]
@@ -104,7 +107,8 @@ func (s *spread[I, R]) round(ctx context.Context) error {
 	return nil
 }
 
-// elsewhere reports whether the next node is known for each item. Then Spread retries without a pause.
+// elsewhere reports whether the next node is known for each remaining item, so that Spread can
+// retry without a pause.
 func (s *spread[I, R]) elsewhere() bool {
 	for _, i := range s.left {
 		if s.next(i) == "" || s.Shard(s.items[i]) != AnyShard {
@@ -114,8 +118,8 @@ func (s *spread[I, R]) elsewhere() bool {
 	return true
 }
 
-// part has the items of a batch that one node gets in one call, and the node's answer. The call sends exactly these items, so that
-// an answer can't be matched with another item.
+// part has the items of a batch for one node, and the node's answer. The call contains exactly
+// these items, so that an answer cannot be matched with another item.
 type part[I, R any] struct {
 	call.Part[I]
 
@@ -124,7 +128,8 @@ type part[I, R any] struct {
 	err     error
 }
 
-// ask sends the part to its node. If the answer has a wrong number of results, the outcome of all items is unknown.
+// ask sends the part to its node. If the number of results is wrong, the outcome of all items is
+// unknown.
 func (p *part[I, R]) ask(ctx context.Context, r *Router, do func(context.Context, *Target, []I) ([]R, error)) {
 	at := r.Target(p.node, ForwardMax)
 	p.results, p.err = do(ctx, at, p.Items)
@@ -134,7 +139,7 @@ func (p *part[I, R]) ask(ctx context.Context, r *Router, do func(context.Context
 	}
 }
 
-// split sorts items by the node to ask. orphans are the places of the items for which no node is known.
+// split groups items by the node to ask. orphans are the places of items without a known node.
 func (s *spread[I, R]) split(left []int) (parts []*part[I, R], orphans []int) {
 	at := map[string]*part[I, R]{}
 	for _, i := range left {
@@ -161,7 +166,7 @@ func (s *spread[I, R]) split(left []int) (parts []*part[I, R], orphans []int) {
 	return parts, orphans
 }
 
-// ask asks all nodes at once.
+// ask asks all nodes concurrently.
 func (s *spread[I, R]) ask(ctx context.Context, parts []*part[I, R]) {
 	if len(parts) == 0 {
 		return
@@ -174,7 +179,7 @@ func (s *spread[I, R]) ask(ctx context.Context, parts []*part[I, R]) {
 	all.Wait()
 }
 
-// take notes a node's answer, and returns the places of the items that another node is to be asked for.
+// take records a node's answer, and returns the places of the items to try at another node.
 func (s *spread[I, R]) take(p *part[I, R]) (left []int) {
 	for j := range p.Items {
 		i := p.Place(j)
@@ -205,7 +210,7 @@ func (s *spread[I, R]) take(p *part[I, R]) (left []int) {
 	return left
 }
 
-// next returns the node to try after a node refused the item, or "" if no such node is known.
+// next returns the node to try after a node refused the item, or "" if it is unknown.
 func (s *spread[I, R]) next(i int) string {
 	if s.nodes == nil {
 		return ""
@@ -213,8 +218,8 @@ func (s *spread[I, R]) next(i int) string {
 	return s.nodes[i]
 }
 
-// other returns the node to try after a node refused: the node at the address that the refusal named, or else the next node that
-// leads a shard.
+// other returns the node to try after a refusal: the one whose address the refusal named, or else
+// the next node that leads a shard.
 func (r *Router) other(node, address string) string {
 	if at := r.nodeAt(address); at != "" {
 		return at
@@ -225,11 +230,11 @@ func (r *Router) other(node, address string) string {
 			return nodes[(k+1)%len(nodes)]
 		}
 	}
-	return "" // the refusing node leads no shard: try any other
+	return "" // the refusing node leads no shard: any other may be tried
 }
 
-// SpreadIDs executes a batch of items that name tasks, as Spread does. part has the items that passed the checks; errs refuses the
-// others of the n items of the call.
+// SpreadIDs executes a batch of items with task ids, as Spread does. part has the items that passed
+// the checks; errs refuses the others of the n items.
 func SpreadIDs[I any](ctx context.Context, r *Router, n int, part call.Part[I], errs []*queuepb.ItemError, shard func(I) int,
 	do func(context.Context, *Target, []I) ([]*queuepb.SettleResult, error),
 ) ([]*queuepb.SettleResult, error) {
@@ -254,7 +259,7 @@ func SpreadIDs[I any](ctx context.Context, r *Router, n int, part call.Part[I], 
 	return results, nil
 }
 
-// AppendSettleErrors appends the errors of the settlements of a part that were refused.
+// AppendSettleErrors appends the errors of the refused settlements of a part.
 func AppendSettleErrors[T any](c Cluster, errs []*queuepb.ItemError, outcomes []error, part call.Part[T]) []*queuepb.ItemError {
 	for i, err := range outcomes {
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// batchItem is an item of a simulated batch. Its key is its place in the call.
+// batchItem is an item of a simulated batch. Its key is its index in the call.
 type batchItem struct {
 	key   int
 	shard int // or anyShard
@@ -34,7 +34,6 @@ type batchResult struct {
 	err    *queuepb.ItemError
 }
 
-// itemFate is the outcome of an item at a node.
 type itemFate int
 
 const (
@@ -46,7 +45,6 @@ const (
 	itemFates
 )
 
-// callFate is the outcome of a call at a node.
 type callFate int
 
 const (
@@ -62,7 +60,8 @@ const (
 	callFates
 )
 
-// batchCluster simulates nodes that answer batches by a drawn plan. It implements Cluster for node n0.
+// batchCluster simulates nodes that answer batches according to a drawn plan. It implements Cluster
+// for node n0.
 type batchCluster struct {
 	Cluster
 	changes Changes
@@ -75,8 +74,9 @@ type batchCluster struct {
 	mu      sync.Mutex
 	leaders []string
 	made    map[int][]batchResult // by item: the results of nodes, including those of lost answers
-	unsure  map[int]bool          // items that were in a call whose answer got lost, or have an unknown outcome
-	serial  int
+	// Items with an unknown outcome, such as those in a call whose answer was lost.
+	unsure map[int]bool
+	serial int
 }
 
 func (c *batchCluster) Self() string { return "n0" }
@@ -98,7 +98,7 @@ func (c *batchCluster) Member(node string) (Member, bool) {
 	return Member{Node: node, Address: "at-" + node}, node != ""
 }
 
-// next takes the next element of a plan, or its zero value.
+// next removes and returns the next element of a plan, or returns its zero value.
 func next[K comparable, V any](plan map[K][]V, k K) (v V, was bool) {
 	if len(plan[k]) == 0 {
 		return v, false
@@ -126,7 +126,7 @@ func (c *batchCluster) call(t *rapid.T) func(context.Context, *Target, []batchIt
 			node = at.forward.node
 		}
 		if !slices.IsSortedFunc(items, func(a, b batchItem) int { return a.key - b.key }) {
-			t.Errorf("items %v are not in the call's order: an ordered queue would not be in order", items)
+			t.Errorf("items %v are not in the call's order, which would break an ordered queue", items)
 		}
 		what, _ := next(c.calls, node)
 		if at.Local() && (what == callUnreached || what == callCut) {
@@ -176,7 +176,6 @@ func (c *batchCluster) call(t *rapid.T) func(context.Context, *Target, []batchIt
 	}
 }
 
-// one executes one item.
 func (c *batchCluster) one(t *rapid.T, it batchItem) batchResult {
 	switch what, _ := next(c.fates, it.key); what {
 	case itemNotLeader:
@@ -208,11 +207,13 @@ func (c *batchCluster) note(t *rapid.T, it batchItem, e *queuepb.ItemError) batc
 	return r
 }
 
-// Every item of a batch gets the result that a node made of that item, whatever the parts, refusals and retries. An item that no node
-// accepted has an error. An item that may have taken effect is not sent again. Nodes get items in the call's order.
+// Every item of a batch gets the result that a node produced for that item, whatever the parts,
+// refusals and retries. An item that no node accepted has an error. An item that may have taken
+// effect is not sent again. Nodes receive items in the call's order.
 func TestBatchResultsAreOfTheirItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(struct{ rapid.TB }{t}, checkBatch) // hides Deadline, which a *testing.T does not support in a synctest bubble
+		// Hides Deadline, which a *testing.T does not support in a synctest bubble.
+		rapid.Check(struct{ rapid.TB }{t}, checkBatch)
 	})
 }
 
@@ -225,8 +226,8 @@ func checkBatch(t *rapid.T) {
 		leaders: rapid.SliceOfN(maybeNode, shards, shards).Draw(t, "leaders"),
 		made:    map[int][]batchResult{}, unsure: map[int]bool{},
 	}
-	// If all items are refused at first and then all belong to one node, that node's part is the whole batch, but its order may
-	// differ from the call's.
+	// If all items are refused at first and then all belong to one node, that node's part is the
+	// whole batch, possibly in a different order from the call's.
 	gathered := rapid.SliceOfN(node, rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "rounds"), 2).Draw(t, "gathered")
 	anywhere := rapid.IntRange(0, 3).Draw(t, "anywhere") == 0
 	for key := range rapid.SampledFrom([]int{1, 2, 3, 4, 5, 6, 7, 8}).Draw(t, "items") {

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// Call is a unary call that this node can execute on its own shards, or forward.
+// Call is a unary call that this node can execute on its own shards or forward.
 type Call[Q, R any] struct {
 	here  func(context.Context, Q) (R, error)
 	there func(context.Context, *forward, Q) (R, error)

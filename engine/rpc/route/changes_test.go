@@ -27,7 +27,7 @@ func TestChanges(t *testing.T) {
 	assert.NotZero(t, next)
 }
 
-// A call that looks for a leader goes on when the routes change, and does not wait for the end of its pause.
+// A call that looks for a leader continues when the routes change, before the end of its pause.
 func TestAPauseEndsWhenTheRoutesChange(t *testing.T) {
 	c := &batchCluster{}
 	r := newRouter(c, 1)

@@ -9,63 +9,70 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 )
 
-// Cluster is the cluster of a node, as the services see it; nil for a server that is in no cluster. The methods are safe for concurrent
-// use. Those without a context answer from memory and never block.
+// Cluster is a node's cluster as the services see it; nil without a cluster. The methods are safe
+// for concurrent use. Methods without a context answer from memory and never block.
 type Cluster interface {
 	// Self is this node's id.
 	Self() string
-	// Leader returns the node that leads a shard as far as this node knows; "" if no leader is known or the shard does not exist. The
-	// answer may be out of date: a node that does not lead refuses a call with NOT_LEADER.
+	// Leader returns the node that leads a shard as far as this node knows; "" if the leader is
+	// unknown or the shard does not exist. The answer may be out of date: a node that does not lead
+	// refuses a call with NOT_LEADER.
 	Leader(shard int) string
-	// Member returns what this node knows of a member, also of itself; false if the node is not a member.
+	// Member returns what this node knows of a member, which may be this node; false if the node is
+	// not a member.
 	Member(node string) (Member, bool)
-	// Outage returns why no shard can have a leader: fewer than a majority of the voters answer this node. The text names those that are
-	// missing, since when, and the remedy. It is "" if a majority answers.
+	// Outage returns why no shard can have a leader: fewer than a majority of the voters answer
+	// this node. The text names the missing voters, the time since when they are missing, and the
+	// remedy. It is "" if a majority answers.
 	Outage() string
-	// Version returns the version of what Leader and Member answer, never 0, and a channel that is closed when that may have changed. It
-	// also changes when this node begins or ceases to serve a shard. Changes implements it.
+	// Version returns the version of the answers of Leader and Member, never 0, and a channel that
+	// is closed when it may have changed. It also changes when this node begins or ceases to serve
+	// a shard. Changes implements it.
 	Version() (version uint64, changed <-chan struct{})
-	// Conn returns a connection to the node-to-node server of another member, which serves QueueService and
-	// AdminService with the ordinary access tokens. The cluster owns and closes it. An error means
-	// that the node is not a member or that the cluster closes; for an unreachable node the calls fail.
+	// Conn returns a connection to the node-to-node server of another member, which serves
+	// QueueService and AdminService with the ordinary access tokens. The cluster owns and closes
+	// it. An error means that the node is not a member or that the cluster is closing; calls to an
+	// unreachable node fail later.
 	Conn(node string) (grpc.ClientConnInterface, error)
-	// Status asks all members for their status, each for a bounded time. A member that does not answer is not reachable; that is no
-	// error.
+	// Status asks all members for their status, each for a bounded time. A member that does not
+	// answer is reported as not reachable, which is not an error.
 	Status(ctx context.Context) (ClusterStatus, error)
-	// Change makes a change at the leader of each group that it concerns, and returns when all groups have it. A change that fails half-way
-	// is not undone: the same change again goes on with the groups that do not have it. Errors
-	// are *ChangeError where the cluster refuses, shard.NotLeaderError where a group has no leader in time, and ctx's.
+	// Change makes a change at the leader of each affected group, and returns when all groups have
+	// it. A change that fails half-way is not undone: repeating it continues with the remaining
+	// groups. Errors are *ChangeError if the cluster refuses, shard.NotLeaderError if a group has
+	// no leader in time, and those of ctx.
 	Change(ctx context.Context, c ClusterChange) error
 }
 
 // Member is a node of the cluster.
 type Member struct {
 	Node string
-	// PeerAddress is where the other nodes reach it, host:port.
+	// PeerAddress is the address for the other nodes, host:port.
 	PeerAddress string
-	// Address, HTTP and Admin are where clients connect: gRPC, REST, administration. "" where there is no such listener,
-	// or the node has not said yet.
+	// Address, HTTP and Admin are the addresses for clients: gRPC, REST, administration. They are
+	// "" if the node has no such listener or has not reported yet.
 	Address, HTTP, Admin string
-	// Voter says that the node has a vote; others only copy.
+	// Voter means that the node has a vote; other members only replicate.
 	Voter bool
-	// Reachable says that the node answered. Only Status sets it.
+	// Reachable means that the node answered. Only Status sets it.
 	Reachable bool
-	// LastAnswer is when the node last answered; zero if it has not since this node started. Only Status sets it.
+	// LastAnswer is when the node last answered; zero if it has not answered since this node
+	// started. Only Status sets it.
 	LastAnswer time.Time
-	// Version is the program's; "" before the node's first report.
+	// Version is the version of the node's program; "" before its first report.
 	Version string
-	// Clock is the difference of its clock from this node's; nil if the node has not reported its time recently. Only Status sets
-	// it.
+	// Clock is the difference of the node's clock from this node's; nil if it has not reported its
+	// time recently. Only Status sets it.
 	Clock *ClockSkew
-	// ClockProblem is why its clock does not allow it to lead; "" if it may lead.
+	// ClockProblem is why the node's clock prevents it from leading; "" if it does not.
 	ClockProblem string
-	// Disk is what the free space of its disk allows, and DiskFree that space in bytes. Both are unspecified before the node's
-	// first report.
+	// Disk is what the free space of the node's disk allows, and DiskFree that space in bytes. Both
+	// are unspecified before the node's first report.
 	Disk     adminpb.DiskState
 	DiskFree uint64
 }
 
-// ClockSkew is how one node's clock differs from another's.
+// ClockSkew is the difference of one node's clock from another's.
 type ClockSkew struct {
 	Ahead time.Duration // negative: behind
 	Error time.Duration // the bound on the error of Ahead
@@ -73,17 +80,19 @@ type ClockSkew struct {
 
 // ClusterStatus is the status of a cluster.
 type ClusterStatus struct {
-	Node    string        // that answers
+	Node    string        // the node that answers
 	Members []Member      // by id
-	Groups  []GroupStatus // one for each shard, in their order
-	Outage  string        // as Cluster.Outage, if a shard has no leader
+	Groups  []GroupStatus // one for each shard, in order
+	Outage  string        // Cluster.Outage, if a shard has no leader
 }
 
-// GroupStatus is the status of a shard's Raft group. Indexes are those of log entries, from 1; 0 means none.
+// GroupStatus is the status of a shard's Raft group. Indexes are those of log entries, from 1; 0
+// means none.
 type GroupStatus struct {
 	Shard  int
-	Leader string // "" when none is known
-	// Term, LastIndex and CommitIndex are the leader's, or this node's where the leader did not answer.
+	Leader string // "" if unknown
+	// Term, LastIndex and CommitIndex are the leader's, or this node's if the leader did not
+	// answer.
 	Term, LastIndex, CommitIndex uint64
 	// Replicas are the copies of the members that answered, by node.
 	Replicas []ReplicaStatus
@@ -92,27 +101,28 @@ type GroupStatus struct {
 // ReplicaStatus is the status of one member's copy of a shard.
 type ReplicaStatus struct {
 	Node string
-	// LastIndex is the last entry in its log, AppliedIndex the last one in its state, SnapshotIndex the last one in its
-	// newest snapshot.
+	// LastIndex is the last entry in the log, AppliedIndex the last one applied to the state,
+	// SnapshotIndex the last one in the newest snapshot.
 	LastIndex, AppliedIndex, SnapshotIndex uint64
 }
 
-// ClusterChange is a change of the cluster. Kind determines which fields are used. A kind that changes members changes them
-// in all groups, whatever Shard is.
+// ClusterChange is a change of the cluster. Kind determines which fields are used. Changes of
+// members apply to all groups, whatever Shard is.
 type ClusterChange struct {
 	Kind ChangeKind
 	Node string
-	// Address is where the other nodes reach Node, host:port.
+	// Address is Node's address for the other nodes, host:port.
 	Address string
-	// Voter gives the vote to a member that is added, as soon as it has caught up.
+	// Voter gives an added member the vote once it has caught up.
 	Voter bool
 	// Shard is the shard whose group changes, or AllShards.
 	Shard int
-	// By is who asked for the change, for the log.
+	// By is the caller who requested the change, for the log.
 	By Caller
 }
 
-// Caller is who asked for a change: the id of the access token, "" if authentication is off, and the address of the connection.
+// Caller identifies the caller of a change: the id of the access token, "" if authentication is
+// off, and the address of the connection.
 type Caller struct{ Token, Address string }
 
 // AllShards as ClusterChange.Shard means the groups of all shards.
@@ -123,24 +133,26 @@ type ChangeKind int
 
 // The kinds of changes.
 const (
-	// AddMember makes Node at Address a member of all groups. The change is refused unless that node answers there, and if it is a member
-	// of all groups or of another cluster. Groups that have the member from a change that failed half-way do not change.
+	// AddMember makes Node at Address a member of all groups. The change is refused unless that
+	// node answers there, and if it is a member of all groups or of another cluster. Groups that
+	// already have the member, from a change that failed half-way, do not change.
 	AddMember ChangeKind = iota + 1
-	// RemoveMember removes Node from all groups. Groups that Node leads get another leader first. If Node is no member, the change is
-	// refused.
+	// RemoveMember removes Node from all groups. Groups that Node leads get another leader first.
+	// The change is refused if Node is not a member.
 	RemoveMember
 	// PromoteMember gives Node a vote in all groups.
 	PromoteMember
-	// DemoteMember takes Node's vote in all groups; it goes on copying.
+	// DemoteMember removes Node's vote in all groups; the node continues to replicate.
 	DemoteMember
-	// TransferLeadership has Node lead the group of Shard, or of all shards. Node "" means any other voter, and then with
-	// AllShards only the groups that the node that is asked leads are transferred.
+	// TransferLeadership makes Node lead the group of Shard, or of all shards. Node "" means any
+	// other voter; with AllShards, only the groups that the asked node leads are then transferred.
 	TransferLeadership
-	// TakeSnapshot has the node that is asked snapshot its own copy of Shard, or of all shards, and cut their logs.
+	// TakeSnapshot makes the asked node snapshot its own copy of Shard, or of all shards, and
+	// truncate their logs.
 	TakeSnapshot
 )
 
-// String returns the kind in words, as for a log: "add member".
+// String returns the kind in words for logs: "add member".
 func (k ChangeKind) String() string {
 	words := []string{"add member", "remove member", "promote member", "demote member", "transfer leadership", "take snapshot"}
 	if k < AddMember || int(k) > len(words) {
@@ -149,12 +161,13 @@ func (k ChangeKind) String() string {
 	return words[k-AddMember]
 }
 
-// ChangeError says why a cluster refuses a change. Nothing was changed.
+// ChangeError is the reason why a cluster refuses a change. Nothing was changed.
 type ChangeError struct {
-	// Field is the field of the change that is at fault, as the schema names it: "node", "address", "shard". It is ""
-	// when none is, and the cluster is not as it would have to be.
+	// Field is the invalid field of the change by its name in the schema: "node", "address",
+	// "shard". It is "" if the state of the cluster, and not a field, prevents the change.
 	Field string
-	// Problem completes a sentence that begins with the field, or stands alone without one. It says what to do.
+	// Problem completes a sentence that begins with the field, or is a whole sentence if Field is
+	// "". It includes the remedy.
 	Problem string
 }
 

@@ -13,11 +13,12 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// A node executes a call for the shards that its group has at that moment. These can be fewer than the node leads according to
-// another node, or to Raft: a leader has a shard only once it has recovered the shard's state. So each forwarded admin call is
-// answered with the shards that it was executed for, in the trailer.
+// A node executes a call for the shards that its group has at that moment. These can be fewer than
+// the node leads according to another node or to Raft, because a leader has a shard only once it
+// has recovered the shard's state. Each forwarded admin call is therefore answered with the shards
+// for which it was executed, in the trailer.
 
-// coveredKey is the trailer's key. Its value is a coverage in decimal.
+// coveredKey is the key of the trailer, whose value is a coverage in decimal.
 const coveredKey = "prony-covered"
 
 var adminPrefix = "/" + adminpb.AdminService_ServiceDesc.ServiceName + "/"
@@ -25,7 +26,7 @@ var adminPrefix = "/" + adminpb.AdminService_ServiceDesc.ServiceName + "/"
 // coverage is a set of shards: shard i is bit i.
 type coverage uint64
 
-// coversAll is the coverage of a node whose version does not send its coverage.
+// coversAll is the coverage of a node whose version does not send one.
 const coversAll = coverage(math.MaxUint64)
 
 func coverageOf(g *shard.Group) (c coverage) {
@@ -37,7 +38,8 @@ func coverageOf(g *shard.Group) (c coverage) {
 
 func (c coverage) has(shard int) bool { return c>>shard&1 == 1 }
 
-// SendCoverage returns the interceptor of calls from other nodes that sends the coverage. The shards are this node's.
+// SendCoverage returns an interceptor that answers calls from other nodes with the coverage. shards
+// are this node's.
 func SendCoverage(shards *shard.Group) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if !strings.HasPrefix(info.FullMethod, adminPrefix) {
@@ -66,7 +68,7 @@ func readCoverage(trailer metadata.MD) coverage {
 	return coverage(c)
 }
 
-// covering executes a call at a node, and returns the shards that the call was executed for.
+// covering executes a call at a node, and returns the shards for which it was executed.
 func (r *Router) covering(t *Target, do func() error) (coverage, error) {
 	if !t.Local() {
 		err := do()

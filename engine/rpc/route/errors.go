@@ -2,6 +2,6 @@ package route
 
 import "errors"
 
-// ErrRetry says that a node did nothing of a call, and that another node may lead now: Router.Retry may try the call again. It
-// reaches no client.
+// ErrRetry means that a call had no effect at a node, and that another node may lead now:
+// Router.Retry may repeat the call. Clients never receive it.
 var ErrRetry = errors.New("other nodes lead now")

@@ -19,7 +19,7 @@ func (r *Router) plan() []string {
 	return out
 }
 
-// nodesOf returns the nodes of a plan, that of the first shard first.
+// nodesOf returns the distinct nodes of a plan in the order of their first shards.
 func nodesOf(plan []string) (nodes []string) {
 	for _, node := range plan {
 		if !slices.Contains(nodes, node) {
@@ -29,8 +29,9 @@ func nodesOf(plan []string) (nodes []string) {
 	return nodes
 }
 
-// Gather executes a read at all nodes that lead a shard, at once, and returns their answers, that of the first shard's leader first. Each
-// shard is in one of the answers: Gather asks again if the leaders change meanwhile, or if a node does not have a shard that it leads.
+// Gather executes a read concurrently at all nodes that lead a shard, and returns their answers in
+// the order of their first shards. The answers cover each shard: Gather repeats the read if the
+// leaders change during it, or if a node does not serve a shard that it leads.
 func Gather[R any](ctx context.Context, r *Router, ask func(context.Context, *Target) (R, error)) (answers []R, err error) {
 	err = r.Retry(ctx, false, func() (int, error) {
 		plan := r.plan()
@@ -50,7 +51,8 @@ func Gather[R any](ctx context.Context, r *Router, ask func(context.Context, *Ta
 	return answers, nil
 }
 
-// askAll asks the nodes of a plan. It returns ErrRetry if a node did not answer for all shards that it leads by the plan.
+// askAll asks the nodes of a plan. It returns ErrRetry if a node did not answer for all shards that
+// it leads in the plan.
 func askAll[R any](ctx context.Context, r *Router, plan []string, ask func(context.Context, *Target) (R, error)) ([]R, error) {
 	nodes := nodesOf(plan)
 	answers, errs := make([]R, len(nodes)), make([]error, len(nodes))
@@ -82,9 +84,10 @@ func askAll[R any](ctx context.Context, r *Router, plan []string, ask func(conte
 	return answers, failed
 }
 
-// Cover executes a change at each shard's leader, one node after the other, the leader of the first shard first. A node executes the
-// change for all shards that it leads, and again if it begins to lead a shard that was not changed yet. repeatable says that the change
-// may take effect twice without harm.
+// Cover executes a change at each shard's leader, one node after another, beginning with the leader
+// of the first shard. A node executes the change for all shards that it leads, and again if it
+// takes the lead of a shard that was not changed yet. repeatable means that repeating the change is
+// harmless.
 func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Context, *Target) error) error {
 	left := make([]int, r.shards)
 	for i := range left {
@@ -103,7 +106,7 @@ func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Con
 				return 0, ctx.Err()
 			}
 			if err == nil {
-				// The call may not have reached a shard that the node lost meanwhile, or has not recovered yet.
+				// The call may have missed a shard that the node has lost or has not recovered yet.
 				left = slices.DeleteFunc(left, func(i int) bool { return slices.Contains(meant, i) && mine(i) && covered.has(i) })
 			} else if err = t.failure(err, repeatable); !errors.Is(err, ErrRetry) {
 				return 0, err
@@ -116,5 +119,6 @@ func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Con
 	})
 }
 
-// IsAbsent reports whether a node refused a call because its shards do not have what the call names. Other nodes may have it.
+// IsAbsent reports whether a node refused a call because its shards do not have the requested
+// object, which other nodes may have.
 func IsAbsent(err error) bool { return status.Code(err) == codes.NotFound }

@@ -8,8 +8,9 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// Explain adds the leader to an error of leadership, as far as the cluster knows it. A shard that is closed because this node stops gets
-// another leader soon, so that its error is one of leadership too. Without a cluster Explain returns the error unchanged.
+// Explain adds the known leader to an error of leadership. A shard closed because this node stops
+// gets another leader soon, so its error is treated as one of leadership too. Without a cluster,
+// Explain returns the error unchanged.
 func Explain(c Cluster, err error) error {
 	if c == nil || err == nil {
 		return err
@@ -32,7 +33,8 @@ func Explain(c Cluster, err error) error {
 // Misrouted returns the error for a call to a shard that this node does not lead.
 func Misrouted(c Cluster, n int, err error) error {
 	leader := &queuepb.NotLeader{Shard: uint32(max(0, n))}
-	if node := c.Leader(n); node != c.Self() { // which knows that it does, and is not ready yet or is no longer
+	// Self would mean that it leads but does not serve the shard yet, or no longer.
+	if node := c.Leader(n); node != c.Self() {
 		leader.Node = node
 		m, _ := c.Member(node)
 		leader.Address = m.Address

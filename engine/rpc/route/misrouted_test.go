@@ -15,7 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// members is a cluster in which this node is n1, n2 leads shard 0, n3 leads shard 1, and shard 2 has no leader.
+// members is a cluster in which this node is n1, n2 leads shard 0, n3 leads shard 1, and shard 2
+// has no leader.
 type members struct{ Cluster }
 
 func (members) Self() string { return "n1" }
@@ -36,14 +37,14 @@ func (members) Member(node string) (Member, bool) {
 
 func (members) Outage() string { return "" }
 
-// outage is a cluster of which too few nodes are there.
+// outage is a cluster without a majority.
 type outage struct{ members }
 
 func (outage) Leader(int) string { return "" }
 
 func (outage) Outage() string { return "1 of 3 nodes is there (n1)" }
 
-// Without a majority each refusal says so, whatever was asked; no refusal names a shard that does not exist.
+// Without a majority, every refusal reports that. No refusal names a shard that does not exist.
 func TestRefusalsSayThatTheMajorityIsMissing(t *testing.T) {
 	for _, refused := range []error{&shard.NotLeaderError{Shard: 1}, &shard.NotLeaderError{Shard: AnyShard}, shard.ErrClosed} {
 		err := Explain(outage{}, refused)
@@ -52,7 +53,7 @@ func TestRefusalsSayThatTheMajorityIsMissing(t *testing.T) {
 		assert.Equal(t, err.Error(), call.ItemError(0, err).GetMessage())
 	}
 	err := Misrouted(members{}, AnyShard, &shard.NotLeaderError{Shard: AnyShard})
-	assert.EqualError(t, err, "this node leads no shard, and it is not known which node does: try again later")
+	assert.EqualError(t, err, "this node leads no shard, and the leader is unknown: try again later")
 }
 
 func TestRefusalsSayWhoLeads(t *testing.T) {
@@ -63,7 +64,8 @@ func TestRefusalsSayWhoLeads(t *testing.T) {
 		{&shard.NotLeaderError{Shard: 0}, &queuepb.NotLeader{Node: "n2", Address: "n2:7070"}},
 		{&shard.NotLeaderError{Shard: 1}, &queuepb.NotLeader{Shard: 1, Node: "n3"}},
 		{&shard.NotLeaderError{Shard: 2}, &queuepb.NotLeader{Shard: 2}},
-		{&shard.NotLeaderError{Shard: 3}, &queuepb.NotLeader{Shard: 3}}, // this node believes that it leads, and does not yet
+		// This node believes that it leads, but does not serve yet.
+		{&shard.NotLeaderError{Shard: 3}, &queuepb.NotLeader{Shard: 3}},
 		{shard.ErrRoutesChanged, &queuepb.NotLeader{RoutesChanged: true}},
 		{shard.ErrClosed, &queuepb.NotLeader{}},
 	} {

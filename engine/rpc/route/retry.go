@@ -15,19 +15,22 @@ import (
 )
 
 const (
-	// retryMax is how long a call is tried again.
+	// retryMax bounds the time in which a call is repeated.
 	retryMax = 5 * time.Second
-	// Pauses between two tries.
+	// Bounds of the pause between two tries.
 	retryPauseMin = 20 * time.Millisecond
 	retryPauseMax = 100 * time.Millisecond
 )
 
-// Retry calls try, and again while try returns ErrRetry, for at most RetryMax after the first call: after a pause, or when the routes change. try
-// forwards a call to the nodes that lead at that moment. With ErrRetry it returns a shard without a leader, which Retry names in the refusal when it
-// gives up. waits says that the call waits at the nodes: after each try in which the nodes were at work, the time begins again.
+// Retry calls try, and repeats it while it returns ErrRetry, for at most RetryMax after the first
+// call. It repeats after a pause, or when the routes change. try sends a call to the nodes that
+// lead at that moment. With ErrRetry it returns a shard without a leader, which Retry names in the
+// refusal when it gives up. waits means that the call waits at the nodes: a try that lasted longer
+// than 2*ConnectMax, and so has waited at a node, restarts the time.
 //
-// Retry is the only place in the server that looks for a leader again. It serves callers that reach one node and do not follow a
-// leader: REST clients, the commands of queued, and gRPC clients other than package client.
+// Retry is the only place in the server that looks for a new leader. It serves callers that use one
+// node and do not follow a leader: REST clients, the commands of queued, and gRPC clients without
+// package client.
 func (r *Router) Retry(ctx context.Context, waits bool, try func() (missing int, err error)) error {
 	var until time.Time
 	pause := retryPauseMin
@@ -52,7 +55,8 @@ func (r *Router) Retry(ctx context.Context, waits bool, try func() (missing int,
 	}
 }
 
-// sleep waits, but not longer than until the routes change. It returns false if until, the end of ctx or the server's stop comes first.
+// sleep waits for d or until the routes change. It returns false if until, the end of ctx or the
+// server's stop comes first.
 func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time, changed <-chan struct{}) bool {
 	if deadline, has := ctx.Deadline(); has && deadline.Before(until) {
 		until = deadline
@@ -73,16 +77,17 @@ func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time, ch
 	return false
 }
 
-// outcome says what a failed call did at a node.
+// outcome is the known effect of a failed call at a node.
 type outcome int
 
 const (
-	refused outcome = iota // for a reason that other nodes would have too
-	undone                 // nothing was done, and another node may lead now
-	unknown                // it may or may not take effect
+	refused outcome = iota // refused for a reason that other nodes would have too
+	undone                 // no effect, and another node may lead now
+	unknown                // may or may not take effect
 )
 
-// outcome returns what is known of a call that failed at the node. repeatable says that the call may take effect twice without harm.
+// outcome classifies the error of a call at the node. repeatable means that repeating the call is
+// harmless.
 func (t *Target) outcome(err error, repeatable bool) outcome {
 	s := status.Convert(err)
 	for _, d := range s.Details() {
@@ -97,7 +102,8 @@ func (t *Target) outcome(err error, repeatable bool) outcome {
 		return refused
 	}
 	switch s.Code() {
-	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded: // the connection broke, unless the caller ended the call
+	// The connection broke, unless the caller ended the call.
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
 		if repeatable || !t.forward.sent {
 			return undone
 		}
@@ -106,7 +112,8 @@ func (t *Target) outcome(err error, repeatable bool) outcome {
 	return refused
 }
 
-// failure returns what the error of a call at the node means: ErrRetry, that the outcome is unknown, or the error itself.
+// failure returns the consequence of a call's error at the node: ErrRetry, an unknown outcome, or
+// the error itself.
 func (t *Target) failure(err error, repeatable bool) error {
 	if err == nil {
 		return nil
@@ -121,8 +128,9 @@ func (t *Target) failure(err error, repeatable bool) error {
 	return err
 }
 
-// ReadFailure returns ErrRetry, or the error itself if other nodes would refuse the call too. The call must be safe to
-// repeat after any outcome: a read, or a claim, because the leases of a lost answer expire.
+// ReadFailure returns ErrRetry, or the error itself if other nodes would refuse the call too.
+// Repeating the call must be safe after any outcome: it is a read, or a claim, for which the leases
+// of a lost answer expire.
 func (t *Target) ReadFailure(err error) error {
 	if err != nil && t.outcome(err, true) != refused {
 		return ErrRetry
@@ -135,7 +143,8 @@ func unknownOutcome(err error) error {
 	return call.Status(errors.Join(shard.ErrUnknownOutcome, errors.New(status.Convert(err).Message())))
 }
 
-// Follow executes a call at the leader of a shard. most is how long another node may take; 0 means as long as the caller waits.
+// Follow executes a call at the leader of a shard. most bounds the time at another node; 0 means as
+// long as the caller waits.
 func Follow[R any](ctx context.Context, r *Router, n int, repeatable bool, most time.Duration, do func(context.Context, *Target) (R, error)) (out R, err error) {
 	err = r.Retry(ctx, most == 0, func() (int, error) {
 		node := r.leader(n)

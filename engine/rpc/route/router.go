@@ -17,35 +17,39 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// forwardedKey is the metadata of a call that another node forwarded. This node executes or refuses such a call, and never
-// forwards it again. The key has no other effect.
+// forwardedKey is the metadata of a forwarded call. A node executes or refuses such a call, and
+// never forwards it again. The key has no other effect.
 const forwardedKey = "prony-forwarded"
 
 const (
-	// ConnectMax is how long a call waits for a connection to another node before it looks for the leader again.
+	// ConnectMax bounds the wait for a connection to another node; then the leader is looked up
+	// again.
 	ConnectMax = time.Second
-	// leadWatch is how often a call that is under way at another node checks whether that node still leads a shard.
+	// leadWatch is how often a call at another node checks whether that node still leads a shard.
 	leadWatch = 500 * time.Millisecond
-	// ForwardMax is how long another node may take for a call that does not wait.
+	// ForwardMax bounds the time at another node of a call that does not wait.
 	ForwardMax = 30 * time.Second
-	// forwardsMax is how many calls may be under way at other nodes for the callers of one service here.
+	// forwardsMax bounds the calls of one service that are active at other nodes.
 	forwardsMax = 4_096
 )
 
-// Router forwards the calls of one service to the nodes that lead their shards. It is safe for concurrent use.
+// Router forwards the calls of one service to the nodes that lead their shards. It is safe for
+// concurrent use.
 type Router struct {
-	// RetryMax is how long a call looks for a leader while nothing of the call was done. Set it before the first call.
+	// RetryMax bounds the search for a leader while a call has had no effect. It must be set before
+	// the first call.
 	RetryMax time.Duration
-	// Stopping is closed when the server stops; nil means never. Set it before the first call.
+	// Stopping is closed when the server stops; nil means never. It must be set before the first
+	// call.
 	Stopping <-chan struct{}
 
 	cluster  Cluster
 	shards   int
 	group    *shard.Group  // the node's own shards
-	forwards chan struct{} // has an element for each call under way at another node
+	forwards chan struct{} // has an element for each call active at another node
 }
 
-// New returns a router of a node's calls. The shards are the node's own.
+// New returns a router of a node's calls; shards are the node's own.
 func New(c Cluster, shards *shard.Group) *Router {
 	r := newRouter(c, shards.Len())
 	r.group = shards
@@ -56,7 +60,7 @@ func newRouter(c Cluster, shards int) *Router {
 	return &Router{RetryMax: retryMax, cluster: c, shards: shards, forwards: make(chan struct{}, forwardsMax)}
 }
 
-// Cluster returns the cluster; nil without a router.
+// Cluster returns the cluster; nil if r is nil.
 func (r *Router) Cluster() Cluster {
 	if r == nil {
 		return nil
@@ -64,19 +68,20 @@ func (r *Router) Cluster() Cluster {
 	return r.cluster
 }
 
-// Forwards returns how many calls are under way at other nodes.
+// Forwards returns the number of calls active at other nodes.
 func (r *Router) Forwards() int { return len(r.forwards) }
 
-// Shards returns how many shards there are.
+// Shards returns the number of shards.
 func (r *Router) Shards() int { return r.shards }
 
-// Routes reports whether a call may be forwarded: the node is in a cluster, and no other node has forwarded the call.
+// Routes reports whether a call may be forwarded: the node is in a cluster, and the call was not
+// forwarded to it.
 func (r *Router) Routes(ctx context.Context) bool {
 	return r != nil && len(metadata.ValueFromIncomingContext(ctx, forwardedKey)) == 0
 }
 
-// leader returns the node that leads a shard, or "" if no leader is known. For a shard that does not exist it returns this node,
-// which then refuses the call.
+// leader returns the node that leads a shard, or "" if unknown. For a nonexistent shard it returns
+// this node, which then refuses the call.
 func (r *Router) leader(n int) string {
 	if n < 0 || n >= r.shards {
 		return r.cluster.Self()
@@ -84,10 +89,11 @@ func (r *Router) leader(n int) string {
 	return r.cluster.Leader(n)
 }
 
-// here reports whether a node is this one.
+// here reports whether node is this node.
 func (r *Router) here(node string) bool { return node == r.cluster.Self() }
 
-// Leaders returns the nodes that lead, this one first and the others by id, and a shard without a known leader, or -1.
+// Leaders returns the nodes that lead, beginning with this one and then by id, and a shard without
+// a known leader, or -1.
 func (r *Router) Leaders() (nodes []string, orphan int) {
 	orphan = -1
 	for i := range r.shards {
@@ -131,7 +137,7 @@ func (r *Router) leads(node string) bool {
 	return false
 }
 
-// nodeAt returns the node that leads a shard and that clients reach at an address, or "" if no such node is known.
+// nodeAt returns the leading node with the given client address, or "" if unknown.
 func (r *Router) nodeAt(address string) string {
 	for i := range r.shards {
 		node := r.cluster.Leader(i)
@@ -142,21 +148,22 @@ func (r *Router) nodeAt(address string) string {
 	return ""
 }
 
-// noLeader refuses a call for a shard.
+// noLeader returns the refusal of a call for a shard without a leader.
 func (r *Router) noLeader(n int) error {
 	return call.Status(Misrouted(r.cluster, n, &shard.NotLeaderError{Shard: n}))
 }
 
-// forward is a call's way to another node. It implements grpc.ClientConnInterface for one call.
+// forward sends one call to another node. It implements grpc.ClientConnInterface.
 type forward struct {
-	router  *Router
-	node    string
-	max     time.Duration // how long it may take; 0: as long as the caller waits, and until the server stops
-	sent    bool          // it may have reached the other node
-	covered coverage      // of the answer
+	router *Router
+	node   string
+	// Bounds the call; 0 means as long as the caller waits and the server runs.
+	max     time.Duration
+	sent    bool     // the call may have reached the other node
+	covered coverage // of the answer
 }
 
-// Invoke implements the interface. It works as gRPC's own Invoke, and notes when the call is sent.
+// Invoke implements grpc.ClientConnInterface like gRPC's Invoke, and records when the call is sent.
 func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...grpc.CallOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -179,7 +186,7 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 		return err
 	}
 	defer done()
-	// A node that stopped answering loses its shards to other leaders; then the call ends.
+	// A node that no longer answers loses its shards to other leaders; the call must then end.
 	var watch *time.Timer
 	watch = time.AfterFunc(time.Duration(math.MaxInt64), func() {
 		switch {
@@ -190,7 +197,7 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 			cancel()
 		}
 	})
-	watch.Reset(leadWatch) // only now: it needs itself
+	watch.Reset(leadWatch) // started only now, since the function uses watch
 	defer watch.Stop()
 	if err := stream.SendMsg(in); err != nil {
 		return err
@@ -200,7 +207,7 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 	return err
 }
 
-// NewStream implements the interface for streams. It has none of Invoke's bounds.
+// NewStream implements grpc.ClientConnInterface for streams, without the bounds of Invoke.
 func (f *forward) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, o ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, done, err := f.open(ctx, d, method, o...)
 	if err == nil {
@@ -209,7 +216,8 @@ func (f *forward) NewStream(ctx context.Context, d *grpc.StreamDesc, method stri
 	return stream, err
 }
 
-// open begins a call with the caller's own authorization. The caller calls done when the call is over.
+// open begins a call with the caller's authorization. The caller must call done at the end of the
+// call.
 func (f *forward) open(ctx context.Context, d *grpc.StreamDesc, method string, o ...grpc.CallOption) (_ grpc.ClientStream, done func(), err error) {
 	conn, err := f.router.cluster.Conn(f.node)
 	if err != nil {
@@ -245,7 +253,8 @@ type Target struct {
 	forward *forward // nil: this node
 }
 
-// Target returns a node as a target that may take so long for a call; 0 means as long as the caller waits.
+// Target returns a node as the target of calls. most bounds the time of a call; 0 means as long as
+// the caller waits.
 func (r *Router) Target(node string, most time.Duration) *Target {
 	if r.here(node) {
 		return &Target{}

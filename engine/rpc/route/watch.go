@@ -7,8 +7,8 @@ import (
 
 type forwardsKey struct{}
 
-// WatchForwards returns a context for a call, and a function that reports whether a part of the call was sent to another node so far. The
-// function is safe for concurrent use.
+// WatchForwards returns a context for a call, and a function that reports whether a part of the
+// call has been sent to another node. The function is safe for concurrent use.
 func WatchForwards(ctx context.Context) (_ context.Context, forwarded func() bool) {
 	sent := new(atomic.Bool)
 	return context.WithValue(ctx, forwardsKey{}, sent), sent.Load

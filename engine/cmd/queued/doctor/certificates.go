@@ -38,7 +38,7 @@ func (r *report) certificates(h Host, t node.TLS) {
 	}
 }
 
-// keyMode warns of a key that others than its owner may read.
+// keyMode warns of a key file that other users may read.
 func (r *report) keyMode(check, path string) {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
 		r.add(check, Warning, fmt.Sprintf("the key %s can be read by others: its mode is %o", path, info.Mode().Perm()), "chmod 600 "+path)
@@ -49,13 +49,13 @@ func (r *report) expiry(check string, h Host, leaf *x509.Certificate) {
 	now, day := h.Now(), leaf.NotAfter.UTC().Format(time.DateOnly)
 	switch validity.Of(leaf, now) {
 	case validity.NotYet:
-		r.add(check, Unfit, "it is not good before "+leaf.NotBefore.UTC().Format(time.RFC3339), "set the clock, or use another certificate")
+		r.add(check, Unfit, "it is not valid before "+leaf.NotBefore.UTC().Format(time.RFC3339), "set the clock, or use another certificate")
 	case validity.Ended:
-		r.add(check, Unfit, "it expired on "+day, "renew it: the server reads the file again by itself")
+		r.add(check, Unfit, "it expired on "+day, "renew it: the server reloads the file")
 	case validity.EndsSoon:
-		r.add(check, Warning, "it expires on "+day, "renew it: the server reads the file again by itself")
+		r.add(check, Warning, "it expires on "+day, "renew it: the server reloads the file")
 	case validity.Valid:
-		r.add(check, Fit, "good until "+day, "")
+		r.add(check, Fit, "valid until "+day, "")
 	}
 	const oneDay = 24 * time.Hour
 	r.measured(fmt.Sprintf("%d days", int64(leaf.NotAfter.Sub(now)/oneDay)), fmt.Sprintf("limit %d", validity.Soon/oneDay))

@@ -19,7 +19,7 @@ import (
 	"github.com/pronybench/prony/engine/node"
 )
 
-// certificate writes a certificate that is good between two times, and its key.
+// certificate writes a certificate with the given validity, and its key.
 func certificate(t *testing.T, from, until time.Time) node.TLS {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -50,17 +50,17 @@ func TestCertificateFindings(t *testing.T) {
 		says  string
 	}{
 		"none":               {node.TLS{}, Fit, "connections are not encrypted"},
-		"good":               {good, Fit, "good until 2031-01-31"},
+		"good":               {good, Fit, "valid until 2031-01-31"},
 		"expired":            {certificate(t, now.Add(-year), now.Add(-time.Hour)), Unfit, "it expired on 2030-01-31"},
 		"expires this hour":  {certificate(t, now.Add(-year), now), Unfit, "it expired on 2030-01-31"},
 		"expires soon":       {certificate(t, now.Add(-year), now.Add(13*24*time.Hour)), Warning, "it expires on 2030-02-13"},
-		"not yet":            {certificate(t, now.Add(time.Hour), now.Add(year)), Unfit, "it is not good before 2030-01-31T13:00:00Z"},
+		"not yet":            {certificate(t, now.Add(time.Hour), now.Add(year)), Unfit, "it is not valid before 2030-01-31T13:00:00Z"},
 		"other key":          {node.TLS{CertFile: good.CertFile, KeyFile: other.KeyFile}, Unfit, "private key does not match"},
 		"missing":            {node.TLS{CertFile: "missing", KeyFile: "missing"}, Unfit, "no such file"},
 		"open key":           {open, Warning, "can be read by others: its mode is 644"},
-		"client authorities": {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: other.CertFile}, Fit, "good until"},
+		"client authorities": {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: other.CertFile}, Fit, "valid until"},
 		"no authorities":     {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: none}, Unfit, "has no certificate in PEM"},
-		"authorities gone":   {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: "missing"}, Unfit, "no such file"},
+		"authorities lost":   {node.TLS{CertFile: good.CertFile, KeyFile: good.KeyFile, ClientCAFile: "missing"}, Unfit, "no such file"},
 	} {
 		var r report
 		r.certificates(healthy(), c.files)

@@ -9,10 +9,11 @@ import (
 	"github.com/pronybench/prony/engine/internal/clock"
 )
 
-// offMax bounds the error of a server's clock outside of a cluster.
+// offMax bounds the error of the clock of a server without a cluster.
 const offMax = 500 * time.Millisecond
 
-// serverClock compares the clock of a running server with this host's wall clock, towards which it is slewed.
+// serverClock compares a running server's clock with this host's wall clock, towards which the
+// server slews it.
 func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 	if !answered || in.ServerClock == nil {
 		return
@@ -27,7 +28,7 @@ func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 		r.unasked(check, "the server does not report its time", err)
 		return
 	}
-	// The server read its clock at some time between before and after.
+	// The server read its clock between before and after.
 	ahead, behind := server.Sub(after), before.Sub(server)
 	bound := cmp.Or(in.Config.Node.Cluster.ClockSkewMax, offMax)
 	apart, word := max(ahead, behind), "ahead of"
@@ -35,20 +36,20 @@ func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 		word = "behind"
 	}
 	if apart > bound {
-		r.add(check, Unfit, fmt.Sprintf("it is at least %v %s this host's wall clock; more than %v is too much", apart.Round(time.Millisecond), word, bound),
-			fmt.Sprintf("the server approaches the wall clock by 2 %%, which takes about %v: restart the server so that it takes the time at once, or wait; find out what set the wall clock, and synchronize it with chrony",
+		r.add(check, Unfit, fmt.Sprintf("it is at least %v %s this host's wall clock; the bound is %v", apart.Round(time.Millisecond), word, bound),
+			fmt.Sprintf("the server approaches the wall clock by 2 %%, which takes about %v: wait, or restart the server so that it adopts the wall clock immediately; find out what set the wall clock, and synchronize it with chrony",
 				clock.ConvergesIn(apart).Round(time.Second)))
 		r.measured(apart.Round(time.Millisecond).String(), "limit "+bound.String())
 		return
 	}
 	within := max(server.Sub(before).Abs(), after.Sub(server).Abs()).Round(time.Microsecond)
-	r.add(check, Fit, fmt.Sprintf("it agrees with this host's wall clock to within %v", within), "")
+	r.add(check, Fit, fmt.Sprintf("it agrees with this host's wall clock within %v", within), "")
 	r.measured(within.String(), "limit "+bound.String())
 }
 
-// clusterClocks reports what the running server knows of the other nodes' clocks.
+// clusterClocks reports the running server's view of the other nodes' clocks.
 func (r *report) clusterClocks(ctx context.Context, in *Input) {
-	const check, remedy = "cluster clocks", "set the hosts' clocks and synchronize them, for example with chrony; a restarted node takes its host's clock at once"
+	const check, remedy = "cluster clocks", "set the hosts' clocks and synchronize them, for example with chrony; a restarted node adopts its host's clock immediately"
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()
 	nodes, err := in.ClusterClocks(ctx)
@@ -62,15 +63,15 @@ func (r *report) clusterClocks(ctx context.Context, in *Input) {
 		if n.Ahead < 0 {
 			word = "behind"
 		}
-		apart := fmt.Sprintf("that of %s is %v %s this node's, give or take %v", n.Node, n.Ahead.Abs().Round(time.Microsecond), word, n.Error.Round(time.Microsecond))
+		apart := fmt.Sprintf("that of %s is %v %s this node's, ±%v", n.Node, n.Ahead.Abs().Round(time.Microsecond), word, n.Error.Round(time.Microsecond))
 		switch {
 		case n.Problem != "":
 			r.add(check, Unfit, n.Node+" does not lead: "+n.Problem, remedy)
-		case n.Node == in.Config.Node.Cluster.Node: // which needs no comparison
+		case n.Node == in.Config.Node.Cluster.Node: // this node needs no comparison
 		case !n.Known:
 			r.add(check, Warning, n.Node+" does not report its time", "check whether it runs, and which version")
 		case bound > 0 && n.Ahead.Abs()-n.Error > bound:
-			r.add(check, Unfit, fmt.Sprintf("%s; %v is the most that clocks may differ", apart, bound), remedy)
+			r.add(check, Unfit, fmt.Sprintf("%s; the bound is %v", apart, bound), remedy)
 		default:
 			r.add(check, Fit, apart, "")
 		}

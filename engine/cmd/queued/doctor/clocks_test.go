@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// running is the admin listener of a server that runs.
+// running returns the address of a running server's admin listener.
 func running(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }))
@@ -22,11 +22,12 @@ func running(t *testing.T) string {
 	return strings.TrimPrefix(s.URL, "http://")
 }
 
-// The server's clock, as it was at some time between the question and the answer, is compared with the wall clock.
+// The server read its clock between the request and the answer; that reading is compared with the
+// wall clock.
 func TestServerClockIsComparedWithTheWallClock(t *testing.T) {
 	in := input(t)
 	in.Config.Node.Admin = running(t)
-	var server time.Duration // how far it is ahead when it is asked
+	var server time.Duration // how far the clock is ahead when the server is asked
 	const took = 100 * time.Millisecond
 	at := now
 	in.Host.Now = func() time.Time { return at }
@@ -39,9 +40,10 @@ func TestServerClockIsComparedWithTheWallClock(t *testing.T) {
 		level Level
 		says  string
 	}{
-		50 * time.Millisecond:   {Fit, "it agrees with this host's wall clock to within 50ms"},
-		600 * time.Millisecond:  {Fit, "to within 600ms"}, // it may have been read at the end
-		601 * time.Millisecond:  {Unfit, "it is at least 501ms ahead of this host's wall clock; more than 500ms is too much"},
+		50 * time.Millisecond: {Fit, "it agrees with this host's wall clock within 50ms"},
+		// The clock may have been read at the end of the call.
+		600 * time.Millisecond:  {Fit, "within 600ms"},
+		601 * time.Millisecond:  {Unfit, "it is at least 501ms ahead of this host's wall clock; the bound is 500ms"},
 		-501 * time.Millisecond: {Unfit, "it is at least 501ms behind this host's wall clock"},
 		-10 * time.Second:       {Unfit, "it is at least 10s behind this host's wall clock"},
 	} {
@@ -68,7 +70,7 @@ func TestClusterClocksThatDiffer(t *testing.T) {
 	in.Config.Node.Admin = running(t)
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer busy.Close() //nolint:errcheck // the test's own
+	defer busy.Close() //nolint:errcheck // ends with the test
 	in.Config.Node.Cluster.Listen = busy.Addr().String()
 	clock := NodeClock{Node: "n2"}
 	in.ClusterClocks = func(context.Context) ([]NodeClock, error) { return []NodeClock{{Node: "n1", Known: true}, clock}, nil }
@@ -77,9 +79,9 @@ func TestClusterClocksThatDiffer(t *testing.T) {
 		level Level
 		says  string
 	}{
-		{NodeClock{Known: true, Ahead: 3 * time.Millisecond, Error: 200 * time.Microsecond}, Fit, "that of n2 is 3ms ahead of this node's, give or take 200µs"},
-		{NodeClock{Known: true, Ahead: -600 * time.Millisecond, Error: 100 * time.Millisecond}, Fit, "that of n2 is 600ms behind this node's, give or take 100ms"},
-		{NodeClock{Known: true, Ahead: -601 * time.Millisecond, Error: 100 * time.Millisecond}, Unfit, "is 601ms behind this node's, give or take 100ms; 500ms is the most"},
+		{NodeClock{Known: true, Ahead: 3 * time.Millisecond, Error: 200 * time.Microsecond}, Fit, "that of n2 is 3ms ahead of this node's, ±200µs"},
+		{NodeClock{Known: true, Ahead: -600 * time.Millisecond, Error: 100 * time.Millisecond}, Fit, "that of n2 is 600ms behind this node's, ±100ms"},
+		{NodeClock{Known: true, Ahead: -601 * time.Millisecond, Error: 100 * time.Millisecond}, Unfit, "is 601ms behind this node's, ±100ms; the bound is 500ms"},
 		{NodeClock{Known: true, Problem: "its clock is 10s ahead"}, Unfit, "n2 does not lead: its clock is 10s ahead"},
 		{NodeClock{}, Warning, "n2 does not report its time"},
 	} {
@@ -88,7 +90,7 @@ func TestClusterClocksThatDiffer(t *testing.T) {
 		f := find(t, all, "cluster clocks")
 		assert.Equal(t, c.level, f.Level, "%v", f)
 		assert.Contains(t, f.Message, c.says)
-		assert.Contains(t, find(t, all, "cluster listen").Message, "is in use, as it is beside a server that runs")
+		assert.Contains(t, find(t, all, "cluster listen").Message, "is in use by the running server")
 	}
 	in.ClusterClocks = func(context.Context) ([]NodeClock, error) { return nil, errors.New("no token") }
 	f := find(t, Run(t.Context(), in), "cluster clocks")

@@ -15,8 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// cluster checks what a node needs to be one of a cluster. What is answered tells that a server with this
-// configuration runs.
+// cluster checks a cluster node's certificate, port, peers and clocks. answered means that a server
+// with this configuration is running.
 func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
 	c := &in.Config.Node
 	if !c.Cluster.On() {
@@ -30,7 +30,7 @@ func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
 	}
 }
 
-// clusterCertificates checks the certificate that the node shows to the others.
+// clusterCertificates checks the node's certificate for its peers.
 func (r *report) clusterCertificates(h Host, c *cluster.Config) {
 	const check = "cluster certificate"
 	own, err := certs.Load(c.CertsDir, c.Node)
@@ -42,7 +42,8 @@ func (r *report) clusterCertificates(h Host, c *cluster.Config) {
 	r.keyMode(check, filepath.Join(c.CertsDir, certs.KeyFile))
 }
 
-// clusterPort sees that the address is free, unless a server runs: who answers there can't be asked.
+// clusterPort checks that the address is free, unless a server is running: a cluster port does not
+// reveal its owner.
 func (r *report) clusterPort(address string, answered bool) {
 	const check = "cluster listen"
 	err := free(address)
@@ -50,13 +51,13 @@ func (r *report) clusterPort(address string, answered bool) {
 	case err == nil:
 		r.add(check, Fit, address+" is free", "")
 	case errors.Is(err, syscall.EADDRINUSE) && answered:
-		r.add(check, Fit, address+" is in use, as it is beside a server that runs", "")
+		r.add(check, Fit, address+" is in use by the running server", "")
 	default:
-		r.add(check, Unfit, err.Error(), "stop what uses it, or choose another address with --cluster-listen")
+		r.add(check, Unfit, err.Error(), "stop the program that uses it, or choose another address with --cluster-listen")
 	}
 }
 
-// peers connects to the nodes that the configuration names, all at once.
+// peers connects concurrently to the nodes that the configuration names.
 func (r *report) peers(ctx context.Context, c *cluster.Config) {
 	const check = "cluster peers"
 	ctx, cancel := context.WithTimeout(ctx, askMax)
@@ -72,7 +73,7 @@ func (r *report) peers(ctx context.Context, c *cluster.Config) {
 		all = append(all, named{"the node to join", address})
 	}
 	if len(all) == 0 {
-		r.add(check, Fit, "none are named: at its first start this node is a cluster by itself, which others join", "")
+		r.add(check, Fit, "none: at its first start this node forms a cluster that others join", "")
 		return
 	}
 	errs := make([]error, len(all))

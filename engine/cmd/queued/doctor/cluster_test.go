@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// clusterNode is a node of a cluster of two that could be started at once, beside a peer that answers.
+// clusterNode returns a startable node of a cluster of two, whose peer answers.
 func clusterNode(t *testing.T) Input {
 	t.Helper()
 	in := input(t)
@@ -29,7 +29,7 @@ func clusterNode(t *testing.T) Input {
 	return in
 }
 
-// nodeCertificate returns the folder of node n1, with certificates made at a time.
+// nodeCertificate returns the folder of node n1 with certificates made at the given time.
 func nodeCertificate(t *testing.T, at time.Time) string {
 	t.Helper()
 	ca, err := certs.NewCA(at)
@@ -43,7 +43,7 @@ func TestAHealthyNodeOfACluster(t *testing.T) {
 	in := clusterNode(t)
 	all := Run(t.Context(), in)
 	for check, says := range map[string]string{
-		"admin token": "not here: the node that leads first makes it", "cluster certificate": "good until 2035-01-31", "cluster listen": "127.0.0.1:0 is free", "cluster peers": "n2 can be reached at 127.0.0.1:",
+		"admin token": "not here: the first leader creates it", "cluster certificate": "valid until 2035-01-31", "cluster listen": "127.0.0.1:0 is free", "cluster peers": "n2 can be reached at 127.0.0.1:",
 	} {
 		f := find(t, all, check)
 		assert.Equal(t, Fit, f.Level, "%v", f)
@@ -55,11 +55,11 @@ func TestAHealthyNodeOfACluster(t *testing.T) {
 	}
 }
 
-// Each finding about a cluster, provoked.
+// Each cluster finding is provoked.
 func TestClusterFindings(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer taken.Close() //nolint:errcheck // the test's own
+	defer taken.Close() //nolint:errcheck // ends with the test
 	for name, c := range map[string]struct {
 		spoil func(n *node.Config)
 		check string
@@ -72,10 +72,10 @@ func TestClusterFindings(t *testing.T) {
 		"readable by all": {func(n *node.Config) {
 			require.NoError(t, os.Chmod(filepath.Join(n.Cluster.CertsDir, certs.KeyFile), 0o644))
 		}, "cluster certificate", Warning, "can be read by others"},
-		"port taken":     {func(n *node.Config) { n.Cluster.Listen = taken.Addr().String() }, "cluster listen", Unfit, "address already in use"},
-		"peer down":      {func(n *node.Config) { n.Cluster.Peers["n3"] = "127.0.0.1:1" }, "cluster peers", Warning, "n3 can't be reached at 127.0.0.1:1: "},
-		"nobody to join": {func(n *node.Config) { n.Cluster.Join = []string{"127.0.0.1:1"} }, "cluster peers", Warning, "the node to join can't be reached at 127.0.0.1:1: "},
-		"alone":          {func(n *node.Config) { n.Cluster.Peers = nil }, "cluster peers", Fit, "none are named"},
+		"port taken":      {func(n *node.Config) { n.Cluster.Listen = taken.Addr().String() }, "cluster listen", Unfit, "address already in use"},
+		"peer down":       {func(n *node.Config) { n.Cluster.Peers["n3"] = "127.0.0.1:1" }, "cluster peers", Warning, "n3 can't be reached at 127.0.0.1:1: "},
+		"no node to join": {func(n *node.Config) { n.Cluster.Join = []string{"127.0.0.1:1"} }, "cluster peers", Warning, "the node to join can't be reached at 127.0.0.1:1: "},
+		"alone":           {func(n *node.Config) { n.Cluster.Peers = nil }, "cluster peers", Fit, "none: at its first start"},
 	} {
 		in := clusterNode(t)
 		c.spoil(&in.Config.Node)

@@ -1,7 +1,8 @@
-// Package doctor checks a host and a data folder before a server runs there, or beside one that does.
+// Package doctor checks a host and a data folder for a server, before it starts or while it runs.
 //
-// Each check is fit, unfit, a warning or unknown, and says what to do. Checks look and measure; the only things they write are
-// files of their own in the data folder, which they remove, and the lock of stores that no server holds.
+// Each finding is fit, unfit, a warning or unknown, and has a remedy. The checks only read and
+// measure. They write temporary files in the data folder, which they remove, and the lock files of
+// stores that no server has open.
 package doctor
 
 import (
@@ -16,63 +17,67 @@ import (
 	"github.com/pronybench/prony/engine/internal/build"
 )
 
-// Level is how a check came out.
+// Level is the outcome of a check.
 type Level string
 
-// The levels, in the words of 'prony doctor'.
+// The levels, with the names that 'prony doctor' uses.
 const (
 	Fit     Level = "fit"
-	Warning Level = "warning" // a server would run, and something is not as it should be
-	Unfit   Level = "unfit"   // a server would not run, or would lose something
-	Unknown Level = "unknown" // it could not be found out
+	Warning Level = "warning" // a server would run, but something needs attention
+	Unfit   Level = "unfit"   // a server would not run, or would lose data
+	Unknown Level = "unknown" // the check could not be made
 )
 
-// Finding is what one check found.
+// Finding is the result of one check.
 type Finding struct {
 	Check string `json:"check"`
 	Level Level  `json:"level"`
-	// Value is what was measured, and Limit the least or the most that is fit; "" for a check without figures.
+	// Value is the measured value, and Limit its smallest or largest fit value; "" for a check
+	// without numbers.
 	Value   string `json:"value,omitempty"`
 	Limit   string `json:"limit,omitempty"`
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// Input is what is checked.
+// Input has what the checks need.
 type Input struct {
-	// Config is the server's; nil when it is wrong, which Problems then say.
+	// Config is the server's configuration; nil if it is invalid, in which case Problems has the
+	// reasons.
 	Config   *config.Config
 	Problems *config.Problems
-	// File names the configuration file, or is "".
+	// File is the path of the configuration file, or "".
 	File string
-	// Warnings are the configuration's.
+	// Warnings are the warnings of the configuration.
 	Warnings []config.Problem
 	// Program is this program.
 	Program Program
-	// ServerProgram asks a server that runs for its program; nil when there is no way to ask. Its error, and those of the functions
-	// below, may be an *AskError.
+	// ServerProgram asks a running server for its program; nil if it cannot be asked. Its error,
+	// and the errors of the functions below, may be an *AskError.
 	ServerProgram func(ctx context.Context) (Program, error)
-	// ServerClock queries the clock of a running server, by which leases and delays end; nil if the server cannot be queried.
+	// ServerClock reads a running server's clock, which leases and delays use; nil if the server
+	// cannot be asked.
 	ServerClock func(ctx context.Context) (time.Time, error)
-	// ClusterClocks asks a server that runs what it knows of the clocks of its cluster's other nodes; nil when there is no way to
-	// ask.
+	// ClusterClocks asks a running server for the clocks of its cluster's other nodes; nil if it
+	// cannot be asked.
 	ClusterClocks func(ctx context.Context) ([]NodeClock, error)
-	// Host is where the checks look.
+	// Host is the host to check.
 	Host Host
 }
 
-// NodeClock is what a node of a cluster knows of another one's clock.
+// NodeClock is one node's view of another node's clock.
 type NodeClock struct {
 	Node string
 	// Known is set if the node has reported its time recently.
 	Known bool
-	// Ahead is how far its clock is ahead of the clock of the answering node, and Error the bound on the error of Ahead.
+	// Ahead is how far its clock is ahead of the answering node's clock, and Error the bound of the
+	// error of Ahead.
 	Ahead, Error time.Duration
-	// Problem is why its clock does not allow it to lead, as the node reports it; "" if the node may lead.
+	// Problem is why its clock prevents it from leading, as the node reports it; "" if it does not.
 	Problem string
 }
 
-// Program says which program runs: the version that it names itself, and its content.
+// Program identifies a program by its version and its content.
 type Program struct {
 	Version string
 	Build   build.Info
@@ -85,12 +90,12 @@ func (p Program) String() string {
 	return p.Version + ", " + p.Build.String()
 }
 
-// AskError says why a running server could not be asked, and what to do about it.
+// AskError is the reason why a running server could not be asked, and the remedy.
 type AskError struct{ Reason, Remedy string }
 
 func (e *AskError) Error() string { return e.Reason }
 
-// unasked adds the finding of a check for which a running server did not answer.
+// unasked adds the finding of a check for which a running server gave no answer.
 func (r *report) unasked(check, what string, err error) {
 	remedy := "pass an operator's token in QUEUED_TOKEN"
 	if ask := (*AskError)(nil); errors.As(err, &ask) {
@@ -99,27 +104,27 @@ func (r *report) unasked(check, what string, err error) {
 	r.add(check, Unknown, fmt.Sprintf("%s: %v", what, err), remedy)
 }
 
-// report collects findings.
 type report []Finding
 
 func (r *report) add(check string, level Level, message, remedy string) {
 	*r = append(*r, Finding{Check: check, Level: level, Message: message, Remedy: remedy})
 }
 
-// measured adds figures to the finding that was added last.
+// measured adds numbers to the last finding.
 func (r *report) measured(value, limit string) {
 	last := &(*r)[len(*r)-1]
 	last.Value, last.Limit = value, limit
 }
 
-// Run makes all checks. Those of the data folder take time proportional to its content; ctx ends them early.
+// Run makes all checks. The checks of the stores take time proportional to their size; ctx ends
+// them early.
 func Run(ctx context.Context, in Input) []Finding {
 	var r report
 	r.configuration(&in)
 	r.clock(in.Host)
 	r.cpus(in.Host)
 	if in.Config == nil {
-		r.add("data folder", Warning, "not looked at: the configuration does not say which it is", "put the configuration right, and run this again")
+		r.add("data folder", Warning, "not checked: the configuration does not name it", "correct the configuration and run this again")
 		return r
 	}
 	c := &in.Config.Node
@@ -131,7 +136,8 @@ func Run(ctx context.Context, in Input) []Finding {
 		r.fileSystem(in.Host, folder, c.Durability)
 		r.fsync(ctx, folder, c.Durability)
 		r.stores(ctx, c)
-	} else { // to read a store, its lock file is written: a backup with one could not be restored any more
+	} else {
+		// Reading a store writes its lock file, after which a backup could no longer be restored.
 		r.add("stores", Unknown, "not read: the data folder cannot be used", "")
 	}
 	r.token(c)
@@ -161,7 +167,7 @@ func (r *report) configuration(in *Input) {
 	r.add(check, Fit, message, "")
 }
 
-// existing returns the folder, or the nearest one above it that is there.
+// existing returns dir, or its nearest ancestor that exists.
 func existing(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var now = time.Date(2030, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// healthy is a host on which nothing is amiss.
+// healthy returns a host without findings.
 func healthy() Host {
 	return Host{
 		Now:          func() time.Time { return now },
@@ -42,7 +42,7 @@ func healthy() Host {
 	}
 }
 
-// input is a server that could be started at once, and whose data folder is new.
+// input returns a startable server with a new data folder.
 func input(t *testing.T) Input {
 	t.Helper()
 	c := config.Default()
@@ -53,7 +53,7 @@ func input(t *testing.T) Input {
 	return Input{Config: c, Program: Program{Version: "v1", Build: build.Info{Commit: "aaaa"}}, Host: healthy()}
 }
 
-// find returns the only finding of a check at a level other than ok, or else its first one.
+// find returns the check's only finding that is not fit, or else its first finding.
 func find(t *testing.T, all []Finding, check string) Finding {
 	t.Helper()
 	var found []Finding
@@ -85,7 +85,7 @@ func TestAHealthyHost(t *testing.T) {
 	assert.Empty(t, entries, "the checks leave nothing behind")
 }
 
-// Each finding about the host, provoked.
+// Each host finding is provoked.
 func TestHostFindings(t *testing.T) {
 	failed := errors.New("can't tell")
 	for name, c := range map[string]struct {
@@ -95,12 +95,12 @@ func TestHostFindings(t *testing.T) {
 		says  string
 	}{
 		"clock of 1970": {func(h *Host) { h.Now = func() time.Time { return time.Unix(0, 0) } }, "clock", Unfit, "it shows 1970-01-01"},
-		"free clock":    {func(h *Host) { h.Synchronised = func() (bool, error) { return false, nil } }, "clock", Warning, "nothing keeps it right"},
+		"free clock":    {func(h *Host) { h.Synchronised = func() (bool, error) { return false, nil } }, "clock", Warning, "nothing synchronizes it"},
 		"unknown clock": {func(h *Host) { h.Synchronised = func() (bool, error) { return false, failed } }, "clock", Unknown, "can't tell"},
 		"too many threads": {func(h *Host) {
 			h.Procs = func() int { return 8 }
 			h.CPUQuota = func() (float64, error) { return 2.5, nil }
-		}, "processors", Warning, "GOMAXPROCS is 8, but the quota is that of 2.5"},
+		}, "processors", Warning, "GOMAXPROCS is 8, but the CPU quota is 2.5"},
 		"rounded quota": {func(h *Host) {
 			h.Procs = func() int { return 3 }
 			h.CPUQuota = func() (float64, error) { return 2.5, nil }
@@ -117,11 +117,11 @@ func TestHostFindings(t *testing.T) {
 		"little space":      {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 50 << 30, 1 << 40, nil } }, "free space", Warning, "50GiB"},
 		"space below low":   {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 3 << 30, 1 << 40, nil } }, "free space", Warning, "below the low mark of 4GiB (--disk-low), a server refuses new tasks"},
 		"unknown space":     {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 0, 0, failed } }, "free space", Unknown, "can't tell"},
-		"memory for a disk": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.TMPFS_MAGIC, nil } }, "file system", Unfit, "tmpfs: what it holds is gone with the power"},
+		"memory for a disk": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.TMPFS_MAGIC, nil } }, "file system", Unfit, "tmpfs: its content is lost on a power loss"},
 		"remote disk":       {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.NFS_SUPER_MAGIC, nil } }, "file system", Warning, "NFS"},
 		"container's layer": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.OVERLAYFS_SUPER_MAGIC, nil } }, "file system", Warning, "removed with the container"},
 		"unknown disk":      {func(h *Host) { h.FileSystem = func(string) (int64, error) { return 0x1234, nil } }, "file system", Warning, "unknown, of type 0x1234"},
-		"no word of a disk": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return 0, failed } }, "file system", Unknown, "can't tell"},
+		"unreadable disk":   {func(h *Host) { h.FileSystem = func(string) (int64, error) { return 0, failed } }, "file system", Unknown, "can't tell"},
 	} {
 		in := input(t)
 		c.spoil(&in.Host)
@@ -135,7 +135,7 @@ func TestHostFindings(t *testing.T) {
 	in := input(t)
 	in.Host.FileSystem = func(string) (int64, error) { return unix.TMPFS_MAGIC, nil }
 	in.Config.Node.Durability = storage.None
-	assert.Equal(t, Warning, find(t, Run(t.Context(), in), "file system").Level, "who asks for no durability may have a disk without")
+	assert.Equal(t, Warning, find(t, Run(t.Context(), in), "file system").Level, "durability none accepts a volatile file system")
 }
 
 func TestFsyncTimes(t *testing.T) {
@@ -169,7 +169,7 @@ func TestFsyncTimes(t *testing.T) {
 	assert.Equal(t, Unknown, r[0].Level)
 }
 
-// Each finding about the configuration and the data folder, provoked.
+// Each finding about the configuration and the data folder is provoked.
 func TestFolderFindings(t *testing.T) {
 	unreadable := func(in *Input) {
 		in.Config.Node.DataDir = filepath.Join(in.Config.Node.DataDir, "file")
@@ -184,15 +184,15 @@ func TestFolderFindings(t *testing.T) {
 		"wrong configuration": {func(in *Input) {
 			in.Config, in.Problems = nil, &config.Problems{List: []config.Problem{{At: "--shards", Message: `"0" is not from 1 to 32`}}}
 		}, "configuration", Unfit, `--shards: "0" is not`},
-		"unknown data folder": {func(in *Input) { in.Config, in.Problems = nil, &config.Problems{} }, "data folder", Warning, "not looked at"},
+		"unknown data folder": {func(in *Input) { in.Config, in.Problems = nil, &config.Problems{} }, "data folder", Warning, "not checked"},
 		"misspelt variable": {func(in *Input) {
 			in.Warnings = []config.Problem{{At: "QUEUED_SHRADS", Message: "there is no such environment variable"}}
 		}, "configuration", Warning, "QUEUED_SHRADS"},
 		"a file":      {unreadable, "data folder", Unfit, "is not a folder"},
 		"in a file":   {func(in *Input) { unreadable(in); in.Config.Node.DataDir += "/data" }, "data folder", Unfit, "not a directory"},
-		"not there":   {func(in *Input) { in.Config.Node.DataDir += "/a/b" }, "data folder", Fit, "the server makes it"},
+		"not there":   {func(in *Input) { in.Config.Node.DataDir += "/a/b" }, "data folder", Fit, "the server creates it"},
 		"open to all": {func(in *Input) { require.NoError(t, os.Chmod(in.Config.Node.DataDir, 0o777)) }, "data folder", Warning, "can be written by others: its mode is 777"},
-		"somebody's":  {func(in *Input) { in.Host.UID = func() int { return os.Geteuid() + 1 } }, "data folder", Warning, "belongs to user"},
+		"other owner": {func(in *Input) { in.Host.UID = func() int { return os.Geteuid() + 1 } }, "data folder", Warning, "belongs to user"},
 		"a backup": {func(in *Input) {
 			require.NoError(t, os.WriteFile(filepath.Join(in.Config.Node.DataDir, backup.ManifestName), nil, 0o600))
 		}, "data folder", Unfit, "is a backup"},
@@ -207,16 +207,16 @@ func TestFolderFindings(t *testing.T) {
 		"token": {func(in *Input) {
 			require.NoError(t, os.WriteFile(filepath.Join(in.Config.Node.DataDir, tokenFile), []byte("x"), 0o600))
 		}, "admin token", Fit, "is only this user's"},
-		"token lost": {func(in *Input) { makeStore(t, in, 0) }, "admin token", Warning, "is not there"},
+		"token lost": {func(in *Input) { makeStore(t, in, 0) }, "admin token", Warning, "does not exist"},
 		"no tokens":  {func(in *Input) { in.Config.Node.Auth = false }, "admin token", Warning, "everybody who can connect is an operator"},
 		"other number of shards": {func(in *Input) {
 			makeStore(t, in, 0)
 			makeStore(t, in, 1)
-		}, "shards", Unfit, "the data folder has 2, and the configuration says 1"},
+		}, "shards", Unfit, "the data folder has 2, but the configuration has 1"},
 		"shard missing": {func(in *Input) {
 			makeStore(t, in, 0)
 			require.NoError(t, storage.WriteLayout(in.Config.Node.DataDir, 2))
-		}, "shards", Unfit, "says that it has 2 shards, and has 1"},
+		}, "shards", Unfit, "records 2 shards, but has 1"},
 		"layout damaged": {func(in *Input) {
 			makeStore(t, in, 0)
 			require.NoError(t, os.WriteFile(filepath.Join(in.Config.Node.DataDir, storage.LayoutFile), []byte("{"), 0o600))
@@ -242,7 +242,7 @@ func TestFolderFindings(t *testing.T) {
 			s, err := storage.Open(makeStore(t, in, 0), storage.Options{Durability: storage.Sync})
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, s.Close()) })
-		}, "stores", Fit, "held by a server that runs"},
+		}, "stores", Fit, "open in a running server"},
 	} {
 		in := input(t)
 		c.spoil(&in)
@@ -252,7 +252,7 @@ func TestFolderFindings(t *testing.T) {
 	}
 }
 
-// makeStore makes an empty store of a shard, and returns its folder.
+// makeStore creates an empty store of a shard and returns its folder.
 func makeStore(t *testing.T, in *Input, shard int) string {
 	t.Helper()
 	dir := storage.ShardFolder(in.Config.Node.DataDir, shard)
@@ -266,7 +266,7 @@ func makeStore(t *testing.T, in *Input, shard int) string {
 func TestPorts(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer silent.Close() //nolint:errcheck // the test's own
+	defer silent.Close() //nolint:errcheck // ends with the test
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	alive := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }))
@@ -295,24 +295,24 @@ func TestPorts(t *testing.T) {
 	}
 	require.Len(t, listen, 3)
 	assert.Equal(t, Unfit, listen[0].Level)
-	assert.Contains(t, listen[0].Message, "is in use, and not by a queued that answers")
+	assert.Contains(t, listen[0].Message, "is in use, but not by a queued that answers")
 	assert.Equal(t, Fit, listen[1].Level)
 	assert.Equal(t, Unfit, listen[2].Level, "%v", listen[2])
 	assert.Contains(t, find(t, found, "http").Message, "is answered by a queued")
 	assert.Contains(t, find(t, found, "admin").Message, "is answered by a queued")
 	assert.True(t, asked)
 	assert.Equal(t, Warning, find(t, found, "version").Level)
-	assert.Contains(t, find(t, found, "version").Message, "this is v1, commit aaaa, and the server that runs is another build, v1, commit bbbb")
+	assert.Contains(t, find(t, found, "version").Message, "this is v1, commit aaaa, and the running server is another build, v1, commit bbbb")
 
 	in.ServerProgram = func(context.Context) (Program, error) { return in.Program, nil }
 	assert.Equal(t, Fit, find(t, Run(t.Context(), in), "version").Level)
 	in.ServerProgram = func(context.Context) (Program, error) { return Program{Version: "v0"}, nil }
 	f := find(t, Run(t.Context(), in), "version")
 	assert.Equal(t, Unknown, f.Level)
-	assert.Contains(t, f.Message, "the server that runs is v0: not both say what they were built from")
+	assert.Contains(t, f.Message, "the running server is v0: the source of at least one is unknown")
 	in.ServerProgram = func(context.Context) (Program, error) { return Program{}, &AskError{"no token", "pass one"} }
 	f = find(t, Run(t.Context(), in), "version")
-	assert.Equal(t, Finding{Check: "version", Level: Unknown, Message: "this is v1, commit aaaa; the server does not say which program it is: no token", Remedy: "pass one"}, f)
+	assert.Equal(t, Finding{Check: "version", Level: Unknown, Message: "this is v1, commit aaaa; the server does not report its program: no token", Remedy: "pass one"}, f)
 	in.Config.Node.HTTP = address(other)
 	assert.Equal(t, Unfit, find(t, Run(t.Context(), in), "http").Level)
 	in.Config.Node.Admin = address(other)

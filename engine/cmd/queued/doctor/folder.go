@@ -18,8 +18,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// dataFolder checks the folder itself. It returns where to measure: the folder, or the one that it would be made in;
-// "" where nothing can be written.
+// dataFolder checks the folder and returns a folder for the measurements: the data folder, or the
+// one in which it would be created; "" if neither is writable.
 func (r *report) dataFolder(h Host, dir string) string {
 	const check = "data folder"
 	info, err := os.Stat(dir)
@@ -27,10 +27,10 @@ func (r *report) dataFolder(h Host, dir string) string {
 	case errors.Is(err, fs.ErrNotExist):
 		above := existing(dir)
 		if err := writable(above); err != nil {
-			r.add(check, Unfit, fmt.Sprintf("%s is not there and can't be made: %v", dir, err), "make it, and give it to the user that runs the server")
+			r.add(check, Unfit, fmt.Sprintf("%s does not exist and can't be created: %v", dir, err), "create it for the user that runs the server")
 			return ""
 		}
-		r.add(check, Fit, dir+" is not there yet; the server makes it", "")
+		r.add(check, Fit, dir+" does not exist yet; the server creates it", "")
 		return above
 	case err != nil:
 		r.add(check, Unfit, err.Error(), "run this as the user that runs the server")
@@ -67,10 +67,10 @@ func (r *report) owner(check string, h Host, dir string, info fs.FileInfo) {
 	}
 }
 
-// probeName is what the files of the checks are called.
+// probeName is the name pattern of the checks' temporary files.
 const probeName = ".doctor-*"
 
-// writable tries to write a file.
+// writable returns an error if it cannot create, write and remove a file in dir.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, probeName)
 	if err != nil {
@@ -103,12 +103,12 @@ func (r *report) space(h Host, dir string, low, critical storage.SpaceMark) {
 	r.measured(Round(free), "limit "+Round(lowBytes))
 }
 
-// fileSystems are the file systems that a check comments on, by their magic numbers.
+// fileSystems are the known file systems, by magic number.
 var fileSystems = map[int64]struct {
 	name   string
-	memory bool   // what it holds is gone with the power
-	remote bool   // it is on another host
-	layer  string // what a container's layer is removed with
+	memory bool   // the content is lost on a power loss
+	remote bool   // on another host
+	layer  string // when a container's layer is removed
 }{
 	unix.TMPFS_MAGIC:      {name: "tmpfs", memory: true},
 	unix.RAMFS_MAGIC:      {name: "ramfs", memory: true},
@@ -137,13 +137,13 @@ func (r *report) fileSystem(h Host, dir string, durability storage.Durability) {
 	f, known := fileSystems[magic]
 	switch {
 	case !known:
-		r.add(check, Warning, fmt.Sprintf("unknown, of type %#x", magic), "see that fsync on it means that data is on the disk")
+		r.add(check, Warning, fmt.Sprintf("unknown, of type %#x", magic), "check that its fsync writes data to the disk")
 	case f.memory && durability != storage.None:
-		r.add(check, Unfit, f.name+": what it holds is gone with the power, whatever --durability says", "name a folder on a disk with --data")
+		r.add(check, Unfit, f.name+": its content is lost on a power loss, whatever --durability says", "name a folder on a disk with --data")
 	case f.memory:
-		r.add(check, Warning, f.name+": what it holds is gone with the power", "name a folder on a disk with --data")
+		r.add(check, Warning, f.name+": its content is lost on a power loss", "name a folder on a disk with --data")
 	case f.remote:
-		r.add(check, Warning, f.name+": on it locks and fsync may not mean what a server needs", "name a folder on a disk of this host with --data")
+		r.add(check, Warning, f.name+": its locks and fsync may not give the guarantees that a server needs", "name a folder on a disk of this host with --data")
 	case f.layer != "":
 		r.add(check, Warning, f.name+": "+f.layer, "mount a volume, and name it with --data")
 	default:
@@ -151,7 +151,7 @@ func (r *report) fileSystem(h Host, dir string, durability storage.Durability) {
 	}
 }
 
-// Bounds of the measurement of fsync.
+// Bounds of the fsync measurement.
 const (
 	fsyncsMax   = 200
 	fsyncTime   = 2 * time.Second
@@ -170,7 +170,7 @@ func (r *report) fsync(ctx context.Context, dir string, durability storage.Durab
 	r.judgeFsync(check, times, durability)
 }
 
-// judgeFsync says what measured times mean.
+// judgeFsync adds the finding for the measured times.
 func (r *report) judgeFsync(check string, times []time.Duration, durability storage.Durability) {
 	slices.Sort(times)
 	median, slowest := times[len(times)/2], times[len(times)-1]
@@ -179,7 +179,7 @@ func (r *report) judgeFsync(check string, times []time.Duration, durability stor
 	case median > fsyncSlow && durability == storage.Sync:
 		r.add(check, Warning, fmt.Sprintf("%s: an acknowledgement waits for one", message), "use a faster disk, or --durability interval if a power loss may take its last moments")
 	case median < fsyncTooFew:
-		r.add(check, Warning, message+": faster than any disk", "see that fsync on it means that data is on the disk")
+		r.add(check, Warning, message+": faster than any disk", "check that its fsync writes data to the disk")
 	default:
 		r.add(check, Fit, message, "")
 	}
@@ -190,7 +190,7 @@ func (r *report) judgeFsync(check string, times []time.Duration, durability stor
 	r.measured(median.Round(time.Microsecond).String(), limit)
 }
 
-// measureFsync times appends of a few kilobytes with an fsync each, as a store's log does.
+// measureFsync times appends of a few kilobytes, each with an fsync, like those of a store's log.
 func measureFsync(ctx context.Context, dir string) (times []time.Duration, err error) {
 	f, err := os.CreateTemp(dir, probeName)
 	if err != nil {
@@ -211,7 +211,7 @@ func measureFsync(ctx context.Context, dir string) (times []time.Duration, err e
 	return times, nil
 }
 
-// shardFolders are the folders of the shards that a data folder has.
+// shardFolders returns the shard folders of a data folder.
 func shardFolders(dir string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, storage.ShardsFolder))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -223,7 +223,7 @@ func shardFolders(dir string) ([]string, error) {
 	var out []string
 	for _, e := range entries {
 		path := filepath.Join(dir, storage.ShardsFolder, e.Name())
-		info, err := os.Stat(path) // a link to a folder is one
+		info, err := os.Stat(path) // follows a link to a folder
 		if err != nil {
 			return nil, err
 		}

@@ -19,25 +19,24 @@ import (
 // Host reads the properties of a host. Tests replace its functions; This returns the real ones.
 type Host struct {
 	Now func() time.Time
-	// Synchronised reports whether something keeps the clock right.
+	// Synchronised reports whether the clock is synchronized.
 	Synchronised func() (bool, error)
-	// Space returns the bytes that are free for this user, and all, of a folder's file system.
-	Space func(dir string) (free, total uint64, err error)
-	// FileSystem returns the magic number of a folder's file system.
+	// Space returns the bytes available to this user and the total bytes of a folder's file system.
+	Space      func(dir string) (free, total uint64, err error)
 	FileSystem func(dir string) (int64, error)
-	// FileLimit returns how many files the process may open.
+	// FileLimit returns the process's limit on open files.
 	FileLimit func() (uint64, error)
-	// MemoryLimit returns the process's limit in bytes; 0 without a limit.
+	// MemoryLimit returns the process's memory limit in bytes; 0 means no limit.
 	MemoryLimit func() (uint64, error)
-	// CPUQuota returns how many processors' time the process gets; 0 for no quota.
+	// CPUQuota returns the process's quota in processors; 0 means no quota.
 	CPUQuota func() (float64, error)
-	// Procs returns how many threads run Go code at once.
+	// Procs returns GOMAXPROCS.
 	Procs func() int
-	// UID returns the user that this process runs as.
+	// UID returns the user id of this process.
 	UID func() int
 }
 
-// This returns the host that the program runs on.
+// This returns the program's host.
 func This() Host {
 	return Host{
 		Now:          time.Now,
@@ -52,7 +51,7 @@ func This() Host {
 		FileSystem: func(dir string) (int64, error) {
 			var s unix.Statfs_t
 			err := unix.Statfs(dir, &s)
-			return int64(s.Type), err //nolint:unconvert // its width depends on the processor
+			return int64(s.Type), err //nolint:unconvert // the type differs by architecture
 		},
 		FileLimit: func() (uint64, error) {
 			var l unix.Rlimit
@@ -76,8 +75,9 @@ func synchronised() (bool, error) {
 	return state != unsynchronised, nil
 }
 
-// eachGroup calls visit with the content of a file in each folder of the process's control groups, from its own
-// up to the root. Only version 2 is read; without it there is nothing to visit.
+// eachGroup calls visit with the content of the named file in each of the process's control groups,
+// from its own group up to the root. It supports version 2 only and visits nothing on hosts without
+// it.
 func eachGroup(self, root, name string, visit func(text string) error) error {
 	text, err := os.ReadFile(self)
 	if errors.Is(err, os.ErrNotExist) {
@@ -142,7 +142,7 @@ func cpuQuota(self, root string) (least float64, err error) {
 	return least, err
 }
 
-// earliest is before this was written: a clock that shows less is wrong.
+// earliest is older than this program: a clock before it is wrong.
 var earliest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (r *report) clock(h Host) {
@@ -154,9 +154,9 @@ func (r *report) clock(h Host) {
 	}
 	switch fine, err := h.Synchronised(); {
 	case err != nil:
-		r.add(check, Unknown, err.Error(), "see that the clock is kept right, by chrony or systemd-timesyncd")
+		r.add(check, Unknown, err.Error(), "check that chrony or systemd-timesyncd synchronizes the clock")
 	case !fine:
-		r.add(check, Warning, "nothing keeps it right", "run chrony or systemd-timesyncd: delays and expiries depend on it")
+		r.add(check, Warning, "nothing synchronizes it", "run chrony or systemd-timesyncd: delays and expiries depend on it")
 	default:
 		r.add(check, Fit, "synchronised", "")
 	}
@@ -169,8 +169,9 @@ func (r *report) cpus(h Host) {
 	switch {
 	case err != nil:
 		r.add(check, Unknown, err.Error(), "")
-	case quota > 0 && float64(procs) > max(quota+0.999, 2): // Go rounds up, and takes two for less
-		r.add(check, Warning, fmt.Sprintf("GOMAXPROCS is %d, but the quota is that of %.1f: the server would be stopped again and again", procs, quota),
+	// The Go runtime rounds up, and uses at least two.
+	case quota > 0 && float64(procs) > max(quota+0.999, 2):
+		r.add(check, Warning, fmt.Sprintf("GOMAXPROCS is %d, but the CPU quota is %.1f: the server would be throttled repeatedly", procs, quota),
 			"unset GOMAXPROCS, or set it to the quota")
 	case quota > 0:
 		r.add(check, Fit, fmt.Sprintf("%d, with a quota of %.1f", procs, quota), "")
@@ -184,13 +185,13 @@ func (r *report) cpus(h Host) {
 	}
 }
 
-// What a server opens: the files of each shard's store, and connections.
+// Files that a server opens, in each shard's store and for connections, and other thresholds.
 const (
 	filesPerShard    = 1_000
 	filesBeside      = 1_000
 	filesLeast       = 256
-	memoryLoaded     = 512 << 20 // memtables, caches, windows and buffers, however many shards share them
-	spaceWarn        = 10        // a warning when less than this part of the disk is free
+	memoryLoaded     = 512 << 20 // memtables, caches, windows and buffers, for all shards together
+	spaceWarn        = 10        // warn if less than this fraction of the disk is free
 	limitNOFILERatio = 2
 )
 
@@ -232,7 +233,7 @@ func (r *report) memory(h Host) {
 	r.measured(Round(limit), "limit "+Round(memoryLoaded))
 }
 
-// Round writes a number of bytes in few digits.
+// Round formats a number of bytes with few digits.
 func Round(bytes uint64) string {
 	for _, unit := range []uint64{1 << 40, 1 << 30, 1 << 20, 1 << 10} {
 		if bytes >= 10*unit {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The host's own answers are read without error, and are sane.
+// The functions read the real host without errors and return plausible values.
 func TestThisHost(t *testing.T) {
 	h := This()
 	free, total, err := h.Space(t.TempDir())
@@ -31,7 +31,7 @@ func TestThisHost(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// The least limit of the process's control group and those above it holds.
+// The smallest limit of the process's control group and its ancestors applies.
 func TestControlGroups(t *testing.T) {
 	root := t.TempDir()
 	self := filepath.Join(root, "self")

@@ -24,15 +24,15 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// askMax is how long a listener may take to answer.
+// askMax bounds the time for a listener to answer.
 const askMax = 3 * time.Second
 
-// ports sees that each listener's address is free, or answered by a server of this kind. It reports whether any is
-// answered so.
+// ports checks that each listener's address is free, or that a queued answers there. It reports
+// whether any was answered so.
 func (r *report) ports(ctx context.Context, c *node.Config) (answered bool) {
 	secure, mutual := c.TLS.CertFile != "", c.TLS.ClientCAFile != ""
 	for _, address := range c.Listen {
-		secure := secure && !strings.HasPrefix(address, "unix:") // sockets are not encrypted
+		secure := secure && !strings.HasPrefix(address, "unix:") // Unix sockets are not encrypted
 		answered = r.port(ctx, "listen", address, secure, mutual, func(ctx context.Context) error { return askQueue(ctx, address, secure) }) || answered
 	}
 	if c.HTTP != "" {
@@ -64,7 +64,7 @@ func (r *report) port(ctx context.Context, check, address string, secure, mutual
 	return true
 }
 
-// unanswered adds the finding of a listener that is in use by something that did not answer as a queued does.
+// unanswered adds the finding of an address in use by something that did not answer like a queued.
 func (r *report) unanswered(ctx context.Context, check, address string, secure, mutual bool, err error) {
 	var config *tls.Config
 	if secure {
@@ -73,22 +73,22 @@ func (r *report) unanswered(ctx context.Context, check, address string, secure, 
 	switch f := tlscheck.Look(ctx, Local(address), config); {
 	case f.Kind == tlscheck.ServerHasTLS:
 		r.add(check, Unfit, address+" is in use by a server that speaks TLS, and this configuration has no certificate",
-			"pass the --tls-cert and --tls-key of that server, as it was started; clients need --tls-ca")
+			"pass the --tls-cert and --tls-key of the running server; clients need --tls-ca")
 	case f.Kind == tlscheck.ServerHasNone:
 		r.add(check, Unfit, address+" is in use by a server that does not speak TLS, and this configuration has --tls-cert and --tls-key",
 			"restart that server with this configuration, or leave out --tls-cert and --tls-key; clients then need no --tls-ca")
 	case f.Kind == tlscheck.CertificateMissing && mutual:
-		r.add(check, Unknown, address+" is answered over TLS by a server that asks for a client certificate, as --tls-client-ca says; this command has none to show",
+		r.add(check, Unknown, address+" is answered over TLS by a server that asks for a client certificate, like --tls-client-ca in this configuration; this command has none",
 			"ask it with 'queued status', and a client certificate in --tls-cert and --tls-key")
 	case f.Kind == tlscheck.CertificateMissing:
 		r.add(check, Unfit, address+" is in use by a server that asks for a client certificate, and this configuration has no --tls-client-ca",
-			"pass the --tls-client-ca of that server, as it was started; clients need --tls-cert and --tls-key")
+			"pass the --tls-client-ca of the running server; clients need --tls-cert and --tls-key")
 	default:
-		r.add(check, Unfit, fmt.Sprintf("%s is in use, and not by a queued that answers: %s", address, words(err)), "stop what uses it, or choose another address with --"+check)
+		r.add(check, Unfit, fmt.Sprintf("%s is in use, but not by a queued that answers: %s", address, words(err)), "stop the program that uses it, or choose another address with --"+check)
 	}
 }
 
-// words returns what an error says to people: without the frame that gRPC puts around it.
+// words returns the text of an error without gRPC's prefix.
 func words(err error) string {
 	if s, is := status.FromError(err); is {
 		return s.Message()
@@ -96,7 +96,8 @@ func words(err error) string {
 	return err.Error()
 }
 
-// free tries to listen. A Unix socket without a listener is free: the server removes it.
+// free tries to listen on the address. A Unix socket without a listener is free: the server removes
+// it.
 func free(address string) error {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		c, err := net.DialTimeout("unix", path, askMax)
@@ -115,7 +116,7 @@ func free(address string) error {
 	return l.Close()
 }
 
-// Local is how to reach a listener from this host.
+// Local returns a listener's address for connections from this host.
 func Local(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
@@ -124,7 +125,8 @@ func Local(address string) string {
 	return address
 }
 
-// unverified is for asking who answers on this host's own address; no secret is sent over it.
+// unverified returns a TLS configuration for probing this host's own address; no secret is sent
+// over it.
 func unverified() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true} //nolint:gosec // see above
 }
@@ -174,7 +176,7 @@ func askHTTP(ctx context.Context, address, path string, secure bool, is func(ans
 	return nil
 }
 
-// isREST knows an answer about a task that does not exist, or that needs a token.
+// isREST recognizes the answer about a nonexistent task, or about a missing token.
 func isREST(answer *http.Response, _ string) bool {
 	return answer.StatusCode >= http.StatusBadRequest && strings.HasPrefix(answer.Header.Get("Content-Type"), "application/json")
 }
@@ -183,8 +185,8 @@ func isAlive(answer *http.Response, body string) bool {
 	return answer.StatusCode == http.StatusOK && body == "ok\n"
 }
 
-// version compares this program with the one of the server that runs, by their content: programs that were not released have the same
-// version.
+// version compares this program with the running server's by content, because unreleased builds
+// have the same version.
 func (r *report) version(ctx context.Context, in *Input, answered bool) {
 	const check = "version"
 	if !answered || in.ServerProgram == nil {
@@ -196,12 +198,12 @@ func (r *report) version(ctx context.Context, in *Input, answered bool) {
 	running, err := in.ServerProgram(ctx)
 	switch {
 	case err != nil:
-		r.unasked(check, fmt.Sprintf("this is %s; the server does not say which program it is", in.Program), err)
+		r.unasked(check, fmt.Sprintf("this is %s; the server does not report its program", in.Program), err)
 	case in.Program.Build.Same(running.Build):
-		r.add(check, Fit, in.Program.String()+", as the server that runs", "")
+		r.add(check, Fit, in.Program.String()+", the same as the running server", "")
 	case !in.Program.Build.Known() || !running.Build.Known():
-		r.add(check, Unknown, fmt.Sprintf("this is %s, and the server that runs is %s: not both say what they were built from", in.Program, running), "compare the files of the programs")
+		r.add(check, Unknown, fmt.Sprintf("this is %s, and the running server is %s: the source of at least one is unknown", in.Program, running), "compare the program files")
 	default:
-		r.add(check, Warning, fmt.Sprintf("this is %s, and the server that runs is another build, %s", in.Program, running), "restart the server if it was upgraded")
+		r.add(check, Warning, fmt.Sprintf("this is %s, and the running server is another build, %s", in.Program, running), "restart the server if it was upgraded")
 	}
 }

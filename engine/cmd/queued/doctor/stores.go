@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
-// stores opens and reads every shard's store that no server holds.
+// stores opens and reads every shard's store that no server has open.
 func (r *report) stores(ctx context.Context, c *node.Config) {
 	const check = "stores"
 	folders, err := shardFolders(c.DataDir)
@@ -36,13 +36,13 @@ func (r *report) stores(ctx context.Context, c *node.Config) {
 			r.add(check, Unknown, "not all were read: interrupted", "")
 			return
 		case errors.Is(err, syscall.EAGAIN) || err != nil && strings.Contains(err.Error(), "lock held by current process"):
-			r.add(check, Fit, "held by a server that runs, so not read; ask that one with /audit", "")
+			r.add(check, Fit, "open in a running server, so not read; check that server with /audit", "")
 			return
 		case errors.Is(err, fs.ErrPermission):
 			r.add(check, Unfit, err.Error(), "run this as the user that runs the server")
 			return
 		case err != nil:
-			r.add(check, Unfit, err.Error(), "restore a backup with 'queued restore', and keep this folder to look into")
+			r.add(check, Unfit, err.Error(), "restore a backup with 'queued restore', and keep this folder for an investigation")
 			continue
 		}
 		all.Queues += h.Queues
@@ -52,8 +52,8 @@ func (r *report) stores(ctx context.Context, c *node.Config) {
 	r.measured(fmt.Sprintf("%d tasks", all.Tasks), "")
 }
 
-// layout sees that the number of shards is the same in the configuration, in the data folder's own record, where it has
-// one, and in its folders.
+// layout checks that the number of shards is the same in the configuration, in the data folder's
+// record, if any, and in its folders.
 func (r *report) layout(c *node.Config, folders []string) {
 	const check = "shards"
 	shards, err := storage.ReadLayout(c.DataDir)
@@ -61,43 +61,43 @@ func (r *report) layout(c *node.Config, folders []string) {
 	case errors.Is(err, fs.ErrNotExist):
 		shards = len(folders)
 	case err != nil:
-		r.add(check, Unfit, err.Error(), "restore a backup with 'queued restore', and keep this folder to look into")
+		r.add(check, Unfit, err.Error(), "restore a backup with 'queued restore', and keep this folder for an investigation")
 		return
 	case shards != len(folders):
-		r.add(check, Unfit, fmt.Sprintf("the data folder says that it has %d shards, and has %d", shards, len(folders)),
-			"restore a backup with 'queued restore', and keep this folder to look into")
+		r.add(check, Unfit, fmt.Sprintf("the data folder records %d shards, but has %d", shards, len(folders)),
+			"restore a backup with 'queued restore', and keep this folder for an investigation")
 		return
 	}
 	if shards != c.Shards {
-		r.add(check, Unfit, fmt.Sprintf("the data folder has %d, and the configuration says %d", shards, c.Shards),
+		r.add(check, Unfit, fmt.Sprintf("the data folder has %d, but the configuration has %d", shards, c.Shards),
 			fmt.Sprintf("pass --shards %d: the number is fixed when the data folder is made", shards))
 		return
 	}
 	r.add(check, Fit, fmt.Sprintf("%d", shards), "")
 }
 
-// tokenFile is where a server keeps its operator token, in its data folder.
+// tokenFile is the server's operator token in its data folder.
 const tokenFile = "admin.token"
 
 func (r *report) token(c *node.Config) {
 	const check = "admin token"
 	path := filepath.Join(c.DataDir, tokenFile)
 	info, err := os.Stat(path)
-	folders, _ := shardFolders(c.DataDir) // the check of the stores says what is wrong with them
+	folders, _ := shardFolders(c.DataDir) // the check of the stores reports the error
 	switch {
 	case !c.Auth:
 		r.add(check, Warning, "authentication is off: everybody who can connect is an operator", "use --auth on")
 	case errors.Is(err, fs.ErrNotExist) && c.Cluster.On():
-		r.add(check, Fit, "not here: the node that leads first makes it", "")
+		r.add(check, Fit, "not here: the first leader creates it", "")
 	case errors.Is(err, fs.ErrNotExist) && len(folders) > 0:
-		r.add(check, Warning, path+" is not there", "if nobody has an operator token, start the server once with --new-admin-token")
+		r.add(check, Warning, path+" does not exist", "if no operator has a token, start the server once with --new-admin-token")
 	case errors.Is(err, fs.ErrNotExist):
-		r.add(check, Fit, "none yet; the server makes it at its first start", "")
+		r.add(check, Fit, "none yet; the server creates it at its first start", "")
 	case err != nil:
 		r.add(check, Unfit, err.Error(), "run this as the user that runs the server")
 	case info.Mode().Perm()&0o077 != 0:
 		r.add(check, Unfit, fmt.Sprintf("%s can be read by others: its mode is %o", path, info.Mode().Perm()),
-			"chmod 600 "+path+", and start the server once with --new-admin-token if somebody may have read it")
+			"chmod 600 "+path+", and start the server once with --new-admin-token if others may have read it")
 	default:
 		r.add(check, Fit, path+" is only this user's", "")
 	}
