@@ -12,9 +12,10 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Append adds a build at the end of the file at path and returns the file as it is then. The text before keeps every byte, and the file is
-// replaced atomically. Append fails, and leaves the file as it was, if it is invalid or would be with the new build. Two processes must
-// not append at once: one of the two builds may be lost.
+// Append adds a build at the end of the file at path and returns the resulting file. It preserves
+// every byte of the existing text and replaces the file atomically. Append fails, and does not
+// change the file, if the file is invalid or would be with the new build. Two processes must not
+// append simultaneously, because one of the two builds may be lost.
 func Append(path string, b Build) (*File, error) {
 	if _, err := Read(path); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func block(b Build) []byte {
 	return hclwrite.Format(file.Bytes())
 }
 
-// Round returns a ratio with the digits that a file keeps: five that are significant.
+// Round returns a ratio rounded to the five significant digits that a file stores.
 func Round(v float64) float64 {
 	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', 4, 64), 64)
 	return v

@@ -18,10 +18,10 @@ const (
 	three = "3333333333333333333333333333333333333333"
 )
 
-// byHand is aligned as no formatter would, and has no line break at its end.
+// byHand has an alignment that no formatter produces and no newline at its end.
 const byHand = "# Which commit.\nbuild \"" + one + "\" {\n  date = \"2026-11-28\"\n  because   =   \"the first\" # why\n}"
 
-// fileWith returns the path of a file of that text.
+// fileWith returns the path of a file with the given text.
 func fileWith(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), FileName)
@@ -69,16 +69,16 @@ build "2222222222222222222222222222222222222222" {
 	assert.True(t, strings.HasPrefix(textOf(t, path), want+"\nbuild \""+three))
 }
 
-// Neither a mistake in the file nor one in the build changes the file.
+// A mistake in the file or in the build leaves the file unchanged.
 func TestAppendRefuses(t *testing.T) {
 	path := fileWith(t, byHand)
 	for says, spoil := range map[string]func(*Build){
 		"is not the full id of a commit":           func(b *Build) { b.Commit = "2222" },
-		"the build before is of the same commit":   func(b *Build) { b.Commit = one },
+		"the previous build has the same commit":   func(b *Build) { b.Commit = one },
 		"because is empty":                         func(b *Build) { b.Because = " " },
 		"because is not one line":                  func(b *Build) { b.Because = "a\nb" },
-		"the build before is of 2026-11-28":        func(b *Build) { b.Date = "2026-11-27" },
-		"has no ratios to the build before":        func(b *Build) { b.Ratios = nil },
+		"the previous build has 2026-11-28":        func(b *Build) { b.Date = "2026-11-27" },
+		"has no ratios to the previous build":      func(b *Build) { b.Ratios = nil },
 		"unknown metric":                           func(b *Build) { b.Ratios[0].Metric = "cycle_per_s" },
 		"cycles_per_s of smoke is NaN":             func(b *Build) { b.Ratios[0].Value = math.NaN() },
 		"cycles_per_s of smoke is 0;":              func(b *Build) { b.Ratios[0].Value = 0 },
@@ -101,7 +101,7 @@ func TestAppendRefuses(t *testing.T) {
 	require.ErrorContains(t, err, `did you mean "because"?`)
 }
 
-// Whatever texts and ratios a build has, it is read again with the same ones.
+// Any texts and ratios of a build survive a write and a read.
 func TestRoundTripOfAnyBuild(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,8 +11,8 @@ var primaries = []string{
 	result.CyclesPerS, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99",
 }
 
-// metrics are the metrics that ratios exist for, in the order of files and pages: the primaries, then the counters of fixed work,
-// which are better when lower.
+// metrics are the metrics that ratios exist for, in the order of files and pages: the primaries,
+// then the counters of fixed work, which are better when lower.
 var metrics = func() (all []metric) {
 	for _, name := range primaries {
 		spec, _ := result.Lookup(name)
@@ -42,7 +42,8 @@ func Metrics() (names []string) {
 	return names
 }
 
-// goodness returns the ratio as one that is above 1 where the build improved.
+// goodness returns the ratio, inverted if lower is better, so that a value above 1 is an
+// improvement.
 func (r Ratio) goodness() float64 {
 	if i := place(r.Metric); i >= 0 && metrics[i].higher {
 		return r.Value

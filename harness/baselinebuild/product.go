@@ -2,28 +2,31 @@ package baselinebuild
 
 import "slices"
 
-// CreepShare is the share of its best value below which a product may not fall without a reason.
+// CreepShare is the fraction of its best value below which a product must not fall without a
+// reason.
 const CreepShare = 0.95
 
-// Product is how much a metric improved over all moves that measured it. A value above 1 is better than the first build, for a
-// cost or a latency as for a rate.
+// Product is the improvement of a metric over all moves that measured it. A value above 1 is better
+// than the first build, also for costs and latencies.
 type Product struct {
 	Scenario string  `json:"scenario"`
 	Metric   string  `json:"metric"`
-	Moves    int     `json:"moves"` // that recorded a ratio of the metric
+	Moves    int     `json:"moves"` // number of moves with a ratio of the metric
 	Value    float64 `json:"product"`
 	// Best is the highest value so far. The first build has the value 1.
 	Best       float64 `json:"best"`
 	BestCommit string  `json:"best_commit"`
-	Share      float64 `json:"share"` // Value as a share of Best: 1 at most
-	// Fell is true if the last build took the value below CreepShare of the best value since the last accepted fall.
+	Share      float64 `json:"share"` // Value as a fraction of Best, at most 1
+	// Fell reports that the last build reduced the value below CreepShare of the best value since
+	// the last accepted fall.
 	Fell bool `json:"fell,omitempty"`
 
 	since float64 // the best value since the last accepted fall
 }
 
-// Products returns the product of each metric of each scenario, by scenario in the order of the file and then by metric in the order of
-// Metrics. A move without a ratio of a metric leaves its product as it was: equal counters have no ratio.
+// Products returns the product of each metric of each scenario, by scenario in the order of the
+// file and then by metric in the order of Metrics. A move without a ratio of a metric does not
+// change its product: equal counters have no ratio.
 func (f *File) Products() []Product {
 	var all []Product
 	for i, b := range f.Builds {
@@ -68,10 +71,10 @@ func order(all []Product) {
 	})
 }
 
-// Fallen returns the products that the last build took below CreepShare of their best.
+// Fallen returns the products that the last build reduced below CreepShare of their best.
 func (f *File) Fallen() []Product {
 	return slices.DeleteFunc(f.Products(), func(p Product) bool { return !p.Fell })
 }
 
-// With returns a file with one build more. f stays as it is.
+// With returns a copy of f with an additional build.
 func (f *File) With(b Build) *File { return &File{Builds: append(slices.Clone(f.Builds), b)} }

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// moves returns a file whose builds have these ratios of one metric, after a first build without. Build i has the commit "i".
+// moves returns a file whose builds have the given ratios of one metric, after a first build
+// without ratios. Build i has the commit "i".
 func moves(metric string, ratios ...float64) *File {
 	f := &File{Builds: []Build{{Commit: "0"}}}
 	for i, v := range ratios {
@@ -19,7 +20,7 @@ func moves(metric string, ratios ...float64) *File {
 	return f
 }
 
-// only returns the one product of a file.
+// only returns the single product of a file.
 func only(t require.TestingT, f *File) Product {
 	all := f.Products()
 	require.Len(t, all, 1)
@@ -55,7 +56,8 @@ func TestProducts(t *testing.T) {
 	assert.Equal(t, []Product{cpu}, f.Fallen())
 }
 
-// A gate with a margin of 5 % passes each loss of 2 %. The third one takes the product below the bound.
+// A gate with a margin of 5 % passes each loss of 2 %. The third loss reduces the product below the
+// bound.
 func TestSmallLossesAddUp(t *testing.T) {
 	f := moves("cycles_per_s")
 	var fell []bool
@@ -66,19 +68,20 @@ func TestSmallLossesAddUp(t *testing.T) {
 	assert.Equal(t, []bool{false, false, true}, fell)
 }
 
-// A fall that was accepted is not called again, and the next one is called from there.
+// An accepted fall is not reported again, and the next fall is measured from there.
 func TestAcceptedFall(t *testing.T) {
 	f := moves("cycles_per_s", 0.9)
 	require.True(t, only(t, f).Fell)
 	f.Builds[1].AcceptCreep = "safety"
 	same := f.With(Build{Commit: "2", Ratios: []Ratio{{"smoke", "cycles_per_s", 0.99}}})
 	assert.False(t, only(t, same).Fell)
-	assert.InDelta(t, 0.9*0.99, only(t, same).Share, 1e-9, "the share stays one of the best of all")
+	assert.InDelta(t, 0.9*0.99, only(t, same).Share, 1e-9, "the share is still relative to the overall best")
 	again := same.With(Build{Commit: "3", Ratios: []Ratio{{"smoke", "cycles_per_s", 0.95}}})
 	assert.True(t, only(t, again).Fell)
 }
 
-// Whatever the order of the moves, they end at the same product, and the share of the best value is 1 at most.
+// The order of the moves does not affect the final product, and the share of the best value is at
+// most 1.
 func TestOrderOfMovesDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ratios := rapid.SliceOfN(rapid.Float64Range(0.5, 2), 1, 20).Draw(t, "ratios")
@@ -92,7 +95,7 @@ func TestOrderOfMovesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A move and the move back cancel out, and a cost is a rate upside down.
+// A move and its reverse cancel out, and a cost is an inverted rate.
 func TestInversion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ratios := rapid.SliceOfN(rapid.Float64Range(0.5, 2), 1, 20).Draw(t, "ratios")

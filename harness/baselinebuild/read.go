@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	bytesMax = 1 << 20 // of a file: some thousand builds
+	bytesMax = 1 << 20 // of a file: about a thousand builds
 	// TextMax bounds the bytes of each text.
 	TextMax = 1000
 )
@@ -29,7 +29,8 @@ var (
 	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// Read reads the file at path. If anything is wrong with it the error is a *hclfile.Diagnostics that holds everything that is.
+// Read reads the file at path. Its error is a *hclfile.Diagnostics with every problem found in the
+// file.
 func Read(path string) (*File, error) {
 	r := newReader()
 	return read(r, r.File(path, fileNames))
@@ -41,7 +42,7 @@ func parse(name string, src []byte) (*File, error) {
 	return read(r, r.Source(name, src, fileNames))
 }
 
-// newReader returns a reader whose longest line fits a text of TextMax bytes and its escapes.
+// newReader returns a reader whose longest line fits a text of TextMax bytes with its escapes.
 func newReader() *hclfile.Reader {
 	return &hclfile.Reader{BytesMax: bytesMax, LineBytesMax: 3 * TextMax}
 }
@@ -63,7 +64,7 @@ func read(r *hclfile.Reader, root *hclfile.Block) (*File, error) {
 	return f, nil
 }
 
-// readBuild reads build "COMMIT" { ... }, which stands behind earlier ones.
+// readBuild reads build "COMMIT" { ... }, which follows the earlier builds.
 func readBuild(b *hclfile.Block, earlier []Build) Build {
 	build := Build{
 		Commit: b.Label(), Date: readDate(b), Because: readText(b, "because", true), Ratios: readRatios(b), AcceptCreep: readText(b, "accept_creep", false),
@@ -73,19 +74,19 @@ func readBuild(b *hclfile.Block, earlier []Build) Build {
 	}
 	if len(earlier) == 0 {
 		if len(build.Ratios) > 0 {
-			b.Problem("the first build has ratios, and there is no build before it", "remove them")
+			b.Problem("the first build has ratios, but there is no previous build", "remove them")
 		}
 		return build
 	}
 	last := earlier[len(earlier)-1]
 	switch {
 	case build.Commit == last.Commit:
-		b.LabelProblem("the build before is of the same commit", "keep one of the two")
+		b.LabelProblem("the previous build has the same commit", "keep one of the two")
 	case !b.HasBlock("ratio"):
-		b.Problem(fmt.Sprintf("%s has no ratios to the build before", b), "measure them by `prony baseline move`, which writes the block")
+		b.Problem(fmt.Sprintf("%s has no ratios to the previous build", b), "measure them by `prony baseline move`, which writes the block")
 	}
 	if build.Date != "" && build.Date < last.Date {
-		b.AttrProblem("date", fmt.Sprintf("date is %s, and the build before is of %s", build.Date, last.Date), "builds are in the order of their dates, the oldest first")
+		b.AttrProblem("date", fmt.Sprintf("date is %s, but the previous build has %s", build.Date, last.Date), "sort the builds by date, oldest first")
 	}
 	return build
 }
@@ -94,7 +95,7 @@ func readText(b *hclfile.Block, name string, required bool) string {
 	return b.Text(name, hclfile.TextSpec{MaxBytes: TextMax, Required: required, Example: "..."})
 }
 
-// readDate returns the date. It returns "" after noting a problem.
+// readDate returns the date, or "" after reporting a problem.
 func readDate(b *hclfile.Block) string {
 	text := readText(b, "date", true)
 	if text == "" {
@@ -124,10 +125,9 @@ func readRatios(build *hclfile.Block) (all []Ratio) {
 	return all
 }
 
-// readMetrics reads the ratios of a scenario.
 func readMetrics(b *hclfile.Block, scenario string) (all []Ratio) {
 	for _, kind := range b.Kinds() {
-		b.Problem(fmt.Sprintf("%s holds a block %q, and ratios are attributes", b, kind), "write "+ratioBlock.Example)
+		b.Problem(fmt.Sprintf("%s has a block %q, but ratios are attributes", b, kind), "write "+ratioBlock.Example)
 	}
 	names := b.Attributes()
 	if len(names) == 0 {
@@ -151,7 +151,8 @@ func readMetrics(b *hclfile.Block, scenario string) (all []Ratio) {
 	return all
 }
 
-// checkCreep notes a fall below CreepShare by the last build without accept_creep, and accept_creep without a fall.
+// checkCreep reports a fall below CreepShare by the last build without accept_creep, and
+// accept_creep without a fall.
 func (f *File) checkCreep(b *hclfile.Block) {
 	fallen := f.Fallen()
 	switch accepted := f.Current().AcceptCreep != ""; {
@@ -161,7 +162,7 @@ func (f *File) checkCreep(b *hclfile.Block) {
 			names = append(names, fmt.Sprintf("%s of %s to %.3f", p.Metric, p.Scenario, p.Share))
 		}
 		b.Problem(fmt.Sprintf("%s takes products below %v of their best: %s", b, CreepShare, strings.Join(names, ", ")),
-			`undo what made it slower, or say why it is accepted: accept_creep = "..."`)
+			`undo the slower change, or add the reason for accepting it: accept_creep = "..."`)
 	case len(fallen) == 0 && accepted:
 		b.AttrProblem("accept_creep", fmt.Sprintf("no product falls below %v of its best: accept_creep accepts nothing", CreepShare), "remove accept_creep")
 	}

@@ -13,7 +13,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
 
-// The file of this repository is sound.
+// The file of this repository is valid.
 func TestFileOfTheRepository(t *testing.T) {
 	f, err := Read("../../baselines/" + FileName)
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ build "2222222222222222222222222222222222222222" {
 	assert.Equal(t, f.Builds[1], f.Current())
 }
 
-// All that is wrong with a file is in one error.
+// One error reports all problems of a file.
 func TestReadDiagnostics(t *testing.T) {
 	f, err := Read("testdata/bad.hcl")
 	require.Nil(t, f)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// CheckText returns why a file cannot hold a text, or nil.
+// CheckText returns the reason why a file cannot store a text, or nil.
 func CheckText(text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":

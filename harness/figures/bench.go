@@ -10,9 +10,10 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// WriteBench writes the figures in Go's benchmark format: a line for each round of each name, so that benchstat sees rounds as
-// repetitions. A figure's unit there is its metric, followed by the unit if that is not a part of the metric. Go's format says how often a
-// benchmark ran: here it is always 1, since other formats don't know it.
+// WriteBench writes the figures in Go's benchmark format: one line for each round of each name, so
+// that benchstat sees rounds as repetitions. The unit of a figure is its metric, followed by its
+// unit if the metric does not contain it. The iteration count is always 1, because other formats do
+// not have it.
 func WriteBench(w io.Writer, all []Figure) error {
 	type line struct {
 		name  string
@@ -36,7 +37,8 @@ func WriteBench(w io.Writer, all []Figure) error {
 	return nil
 }
 
-// benchName is a name that the format takes: without spaces, and with a capital in front.
+// benchName returns a name in the form that the format requires: without spaces and with an initial
+// capital.
 func benchName(name string) string {
 	name = oneWord(name)
 	return strings.ToUpper(name[:1]) + name[1:]
@@ -50,7 +52,7 @@ func benchUnit(f Figure) string {
 	return unit
 }
 
-// oneWord replaces all spaces.
+// oneWord replaces all spaces by underscores.
 func oneWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 )
 
-// header names the columns of WriteCSV.
 var header = []string{"name", "round", "metric", "unit", "value"}
 
 // WriteCSV writes a header and a row for each figure.
@@ -31,8 +30,8 @@ func isCSV(text []byte) bool {
 	return err == nil && slices.Contains(columns, "metric") && slices.Contains(columns, "value")
 }
 
-// readCSV reads what WriteCSV writes, and what `prony report --format csv` does: its rows of rounds that were not timed, or whose verdict says
-// that the figures mean nothing, are left out. Other columns are ignored.
+// readCSV reads the output of WriteCSV and of `prony report --format csv`. It skips rows of rounds
+// that were not timed, or whose verdict makes the figures meaningless. It ignores other columns.
 func readCSV(text []byte) ([]Figure, error) {
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package figures converts figures between the files of other tools: Go's benchmark format (benchstat), k6's summaries, and tables for
-// spreadsheets (CSV).
+// Package figures converts figures between the formats of other tools: Go's benchmark format
+// (benchstat), k6's summaries, and tables for spreadsheets (CSV).
 //
-// Such a file knows less than a run's result does: neither its host and settings, nor whether every task was accounted for. A conversion
-// therefore makes no result, and nothing is judged by it.
+// Such a file has less information than a run's result: it lacks the host, the settings, and the
+// account of every task. A conversion therefore does not produce a result, and no conversion is
+// judged.
 package figures
 
 import (
@@ -15,19 +16,21 @@ import (
 
 // Figure is one measured value.
 type Figure struct {
-	Name   string  `json:"name"`  // what was measured: the name of a benchmark, a scenario or a script
-	Round  int     `json:"round"` // which repetition of it, from 1
-	Metric string  `json:"metric"`
-	Unit   string  `json:"unit,omitempty"` // "" if the file does not say it, or says it in the metric's name
-	Value  float64 `json:"value"`
+	Name   string `json:"name"`  // the name of a benchmark, a scenario or a script
+	Round  int    `json:"round"` // number of the repetition, from 1
+	Metric string `json:"metric"`
+	// "" if the file has none, or has it in the metric's name.
+	Unit  string  `json:"unit,omitempty"`
+	Value float64 `json:"value"`
 }
 
-// BytesMax bounds the size of a file that Read takes.
+// BytesMax bounds the size of a file that Read accepts.
 const BytesMax = 64 << 20
 
-// Read returns the figures of a file, in their order. It tells the three formats apart by how the file begins: k6's summaries are JSON, the
-// first line of CSV has the columns metric and value, and all else must be Go's benchmark format. It fails if the file has no figure, if one
-// is not a finite number, and if the file is larger than BytesMax.
+// Read returns the figures of a file in their order. It detects the format from the start of the
+// file: k6's summaries are JSON, the first line of CSV has the columns metric and value, and
+// anything else must be Go's benchmark format. It fails if the file has no figure, if a figure is
+// not finite, and if the file is larger than BytesMax.
 func Read(r io.Reader) ([]Figure, error) {
 	text, err := io.ReadAll(io.LimitReader(r, BytesMax+1))
 	if err != nil {
@@ -48,7 +51,7 @@ func Read(r io.Reader) ([]Figure, error) {
 		return nil, fmt.Errorf("read figures: %w", err)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("read figures: the file has none: it must be Go's benchmark format, a summary of k6 in JSON, or CSV with the columns metric and value")
+		return nil, errors.New("read figures: the file has no figures: it must be Go's benchmark format, a summary of k6 in JSON, or CSV with the columns metric and value")
 	}
 	for _, f := range all {
 		if math.IsNaN(f.Value) || math.IsInf(f.Value, 0) {
@@ -58,7 +61,7 @@ func Read(r io.Reader) ([]Figure, error) {
 	return all, nil
 }
 
-// number gives the figures the numbers of their rounds: the nth of a name and metric is of round n.
+// number sets the rounds of figures: the nth figure of a name and metric belongs to round n.
 func number(all []Figure) {
 	type key struct{ name, metric string }
 	seen := map[key]int{}

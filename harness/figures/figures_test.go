@@ -41,12 +41,12 @@ func TestReadK6(t *testing.T) {
 	}, handed)
 }
 
-// A statistic without a sample is null, which is no figure, and least of all 0.
+// A statistic without a sample is null, which is not a figure and must not become 0.
 func TestReadK6WithoutSamples(t *testing.T) {
 	assert.Equal(t, []Figure{{"k6", 1, "http_req_duration.count", "", 0}},
 		read(t, `{"metrics": {"http_req_duration": {"values": {"p(95)": null, "count": 0}}}}`))
 	_, err := Read(strings.NewReader(`{"metrics": {"http_req_duration": {"p(95)": null}}}`))
-	assert.ErrorContains(t, err, "the file has none")
+	assert.ErrorContains(t, err, "the file has no figures")
 }
 
 func TestReadBench(t *testing.T) {
@@ -57,7 +57,7 @@ func TestReadBench(t *testing.T) {
 	}, read(t, "goos: linux\nBenchmarkFullCycle/shards=1 4 2500000 ns/op 400 cycles/s\nBenchmarkFullCycle/shards=1 5 2000000 ns/op\n"))
 }
 
-// The CSV of a run leaves out what its figures must not be mixed with.
+// Reading the CSV of a run skips the figures that must not be mixed with the others.
 func TestReadTheCSVOfARun(t *testing.T) {
 	assert.Equal(t, []Figure{
 		{"rest/shards=2", 1, "cycles_per_s", "1/s", 12.5},
@@ -72,8 +72,8 @@ r,rest,shards=2,4,timed,regressed,10,cycles_per_s,1/s,13
 
 func TestWhatCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"empty":          {"", "the file has none"},
-		"prose":          {"hello\n", "the file has none"},
+		"empty":          {"", "the file has no figures"},
+		"prose":          {"hello\n", "the file has no figures"},
 		"bad JSON":       {`{"metrics": `, "summary of k6: unexpected end"},
 		"other JSON":     {`{"verdict": "pass"}`, `has no "metrics"`},
 		"a cell short":   {"name,metric,value\na,b\n", "CSV: record on line 2"},
@@ -94,11 +94,12 @@ func TestWriteK6(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, WriteK6(&out, []Figure{{"k6", 1, "d.p(95)", "ms", 4}, {"k6", 1, "d.avg", "ms", 2}, {"k6", 1, "cycles/s", "", 9}}))
 	assert.JSONEq(t, `{"metrics": {"d": {"p(95)": 4, "avg": 2}, "cycles/s": {"value": 9}}}`, out.String())
-	assert.ErrorContains(t, WriteK6(&out, []Figure{{"a", 1, "m", "", 1}, {"b", 1, "m", "", 1}}), "of several names (a, b)")
+	assert.ErrorContains(t, WriteK6(&out, []Figure{{"a", 1, "m", "", 1}, {"b", 1, "m", "", 1}}), "the figures have several names (a, b)")
 	assert.ErrorContains(t, WriteK6(&out, []Figure{{"a", 1, "m", "", 1}, {"a", 2, "m", "", 1}}), "several rounds")
 }
 
-// Figures survive each format that can hold them: CSV as they are, Go's format with the unit in the metric's name.
+// Figures survive each format that can represent them: CSV unchanged, Go's format with the unit in
+// the metric's name.
 func TestFormatsKeepFigures(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []Figure

@@ -9,11 +9,12 @@ import (
 	"strings"
 )
 
-// k6Name is the name of what a summary of k6 is of, since it has none.
+// k6Name is the name of the figures of a k6 summary, which has no name.
 const k6Name = "k6"
 
-// readK6 reads both summaries of k6: the file of --summary-export, whose metrics have their values directly, and the data that a script's
-// handleSummary gets, whose metrics have a type, a kind of content and values. A metric of a figure is k6's, a point, and the statistic.
+// readK6 reads both summaries of k6: the file of --summary-export, whose metrics have their values
+// directly, and the data passed to a script's handleSummary, whose metrics have a type, a kind of
+// content and values. The metric of a figure is k6's metric, a dot and the statistic.
 func readK6(text []byte) ([]Figure, error) {
 	var summary struct {
 		Metrics map[string]map[string]json.RawMessage `json:"metrics"`
@@ -22,7 +23,7 @@ func readK6(text []byte) ([]Figure, error) {
 		return nil, fmt.Errorf("summary of k6: %w", err)
 	}
 	if summary.Metrics == nil {
-		return nil, fmt.Errorf(`summary of k6: the document has no "metrics": make it with k6's --summary-export, or write what handleSummary gets`)
+		return nil, fmt.Errorf(`summary of k6: the document has no "metrics": make it with k6's --summary-export, or write the data passed to handleSummary`)
 	}
 	var all []Figure
 	for _, metric := range slices.Sorted(maps.Keys(summary.Metrics)) {
@@ -41,7 +42,7 @@ func readK6(text []byte) ([]Figure, error) {
 		for _, statistic := range slices.Sorted(maps.Keys(values)) {
 			var v *float64 // nil: k6 writes null for a statistic without a sample
 			if json.Unmarshal(values[statistic], &v) != nil || v == nil {
-				continue // thresholds, and what else is no number
+				continue // thresholds and other values that are not numbers
 			}
 			all = append(all, Figure{Name: k6Name, Round: 1, Metric: metric + "." + statistic, Unit: unitOf(statistic, unit), Value: *v})
 		}
@@ -49,7 +50,8 @@ func readK6(text []byte) ([]Figure, error) {
 	return all, nil
 }
 
-// unitOf is the unit of a statistic of a metric: counts and rates don't have the metric's.
+// unitOf returns the unit of a statistic of a metric. Counts and rates do not have the metric's
+// unit.
 func unitOf(statistic, unit string) string {
 	switch statistic {
 	case "count", "passes", "fails":
@@ -63,16 +65,17 @@ func unitOf(statistic, unit string) string {
 	return unit
 }
 
-// WriteK6 writes the figures in the form of k6's --summary-export. The part of a metric behind its last point is the statistic if k6 has one
-// of that name, and else the figure is the metric's value. The form has one value of each: it fails for figures of several names or rounds.
+// WriteK6 writes the figures in the format of k6's --summary-export. The part of a metric after its
+// last dot is the statistic if k6 has one of that name; otherwise the figure is the metric's value.
+// The format has one value of each, so WriteK6 fails for figures of several names or rounds.
 func WriteK6(w io.Writer, all []Figure) error {
 	metrics := map[string]map[string]float64{}
 	for _, f := range all {
 		if f.Name != all[0].Name {
-			return fmt.Errorf("write the summary of k6: the figures are of several names (%s, %s), and that form has one: use csv or bench", all[0].Name, f.Name)
+			return fmt.Errorf("write the summary of k6: the figures have several names (%s, %s), but the format has one: use csv or bench", all[0].Name, f.Name)
 		}
 		if f.Round > 1 {
-			return fmt.Errorf("write the summary of k6: %s has several rounds, and that form has one: use csv or bench", f.Metric)
+			return fmt.Errorf("write the summary of k6: %s has several rounds, but the format has one: use csv or bench", f.Metric)
 		}
 		metric, statistic := f.Metric, "value"
 		if at := strings.LastIndexByte(f.Metric, '.'); at > 0 && isStatistic(f.Metric[at+1:]) {

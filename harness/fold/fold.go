@@ -1,7 +1,9 @@
-// Package fold makes one result of what several k6 processes measured, each of which had a part of one load.
+// Package fold combines the measurements of several k6 processes, each of which ran a part of one
+// load, into one result.
 //
-// Read reads the file of an instance. Fold adds the accounts up and merges the histograms: no percentile is averaged. An account that does not
-// balance, in one instance or in all together, makes the verdict incorrect, and parts that are not those of one load are an error.
+// Read reads the file of an instance. Fold adds up the accounts and merges the histograms; it never
+// averages percentiles. An account that does not balance, in one instance or in total, makes the
+// verdict incorrect. Parts that do not belong to one load are an error.
 package fold
 
 import (
@@ -18,28 +20,29 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// fileBytesMax is far above what an instance's histograms take.
+// fileBytesMax is far above the size of an instance's histograms.
 const fileBytesMax = 64 << 20
 
-// shareError is by how much the shares of all instances together may differ from the whole load.
+// shareError is the tolerated difference between the total share of all instances and the whole
+// load.
 const shareError = 1e-6
 
-// Folded is one load that several instances put on the servers.
+// Folded is one load that several instances generated.
 type Folded struct {
 	Verdict   result.Verdict     `json:"verdict"`
 	Reasons   []string           `json:"reasons,omitempty"`
 	Warnings  []string           `json:"warnings,omitempty"`
 	WindowS   float64            `json:"window_s"`
-	Instances []Part             `json:"instances"` // by name
+	Instances []Part             `json:"instances"` // sorted by name
 	Cycles    uint64             `json:"cycles"`    // completed in the windows
 	Metrics   map[string]float64 `json:"metrics"`
 	Arrivals  *result.Arrivals   `json:"arrivals,omitempty"` // of an open load
 	Ledger    result.Ledger      `json:"ledger"`
-	// Histograms are those of all instances together, in the encoding of a result.
+	// Histograms are the merged histograms of all instances, in the encoding of a result.
 	Histograms map[string]string `json:"histograms"`
 }
 
-// Part is one instance's part.
+// Part is the contribution of one instance.
 type Part struct {
 	Name       string  `json:"name"`
 	Share      float64 `json:"share"` // of the load
@@ -49,14 +52,14 @@ type Part struct {
 	Completed  uint64  `json:"completed"`
 }
 
-// Read reads what an instance measured from its file.
+// Read reads the measurement of an instance from its file.
 func Read(path string) (*k6run.Instance, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read an outcome: %w: %s names the file of each instance", err, k6run.OutcomeEnv)
 	case info.Size() > fileBytesMax:
-		return nil, fmt.Errorf("read an outcome: %s is larger than %d MiB: it is no instance's", path, fileBytesMax>>20)
+		return nil, fmt.Errorf("read an outcome: %s is larger than %d MiB: it is not the file of an instance", path, fileBytesMax>>20)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -64,18 +67,18 @@ func Read(path string) (*k6run.Instance, error) {
 	}
 	i := &k6run.Instance{}
 	if err := json.Unmarshal(text, i); err != nil {
-		return nil, fmt.Errorf("read an outcome: %s is not an instance's: %w", path, err)
+		return nil, fmt.Errorf("read an outcome: %s is not the file of an instance: %w", path, err)
 	}
 	switch {
 	case i.Version != k6run.Version:
-		return nil, fmt.Errorf("read an outcome: %s has version %d, and this prony reads %d: build prony and k6 from the same commit", path, i.Version, k6run.Version)
+		return nil, fmt.Errorf("read an outcome: %s has version %d, but this prony reads %d: build prony and k6 from the same commit", path, i.Version, k6run.Version)
 	case i.Name == "" || i.Phases.Window <= 0 || !(i.Share > 0 && i.Share <= 1):
 		return nil, fmt.Errorf("read an outcome: %s lacks its name, its window or its share of the load", path)
 	}
 	return i, nil
 }
 
-// Fold makes one result of all instances of a load.
+// Fold combines all instances of a load into one result.
 func Fold(instances []*k6run.Instance) (*Folded, error) {
 	if len(instances) == 0 {
 		return nil, errors.New("fold: there is no instance")
@@ -113,7 +116,7 @@ func Fold(instances []*k6run.Instance) (*Folded, error) {
 	return f, nil
 }
 
-// check refuses parts that are not those of one load.
+// check returns an error if the parts do not belong to one load.
 func check(all []*k6run.Instance) error {
 	share := 0.0
 	first := all[0]
@@ -121,22 +124,21 @@ func check(all []*k6run.Instance) error {
 		share += i.Share
 		switch {
 		case n > 0 && i.Name == all[n-1].Name:
-			return fmt.Errorf("two instances are named %s: a file is given twice, or two processes had the same segment", i.Name)
+			return fmt.Errorf("two instances are named %s: remove a duplicate file, or give each process its own segment", i.Name)
 		case i.Phases != first.Phases:
-			return fmt.Errorf("%s and %s have other phases: warm-up, window and drain must be the same", first.Name, i.Name)
+			return fmt.Errorf("%s and %s have different phases: warm-up, window and drain must be the same", first.Name, i.Name)
 		case !i.Arrivals.Equal(first.Arrivals):
-			return fmt.Errorf("%s and %s have other arrivals", first.Name, i.Name)
+			return fmt.Errorf("%s and %s have different arrivals", first.Name, i.Name)
 		case (i.Outcome.Open == nil) != (first.Outcome.Open == nil):
 			return fmt.Errorf("%s and %s are not both open loads", first.Name, i.Name)
 		}
 	}
 	if math.Abs(share-1) > shareError {
-		return fmt.Errorf("the instances have %.3g of the load together, not all of it: give the files of all segments", share)
+		return fmt.Errorf("the instances have %.3g of the load in total, expected 1: pass the files of all segments", share)
 	}
 	return nil
 }
 
-// add adds the account of an instance.
 func (f *Folded) add(i *k6run.Instance) {
 	o := &i.Outcome
 	f.Instances = append(f.Instances, Part{
@@ -147,7 +149,7 @@ func (f *Folded) add(i *k6run.Instance) {
 		f.fault(result.Incorrect, i.Name+": "+problem)
 	}
 	if !o.Drained {
-		f.fault(result.Incorrect, fmt.Sprintf("%s: not all tasks were completed %v after the window", i.Name, i.Phases.Drain))
+		f.fault(result.Incorrect, fmt.Sprintf("%s: not all tasks were completed within %v after the window", i.Name, i.Phases.Drain))
 	}
 	for _, r := range []struct {
 		refusals load.Refusals
@@ -173,14 +175,14 @@ func (f *Folded) add(i *k6run.Instance) {
 	}
 }
 
-// balance holds the sums against each other.
+// balance checks the sums against each other.
 func (f *Folded) balance() {
 	if f.Cycles > f.Ledger.Completed {
-		f.fault(result.Incorrect, fmt.Sprintf("%d cycles were completed in the windows, and the ledgers have %d completions", f.Cycles, f.Ledger.Completed))
+		f.fault(result.Incorrect, fmt.Sprintf("%d cycles were completed in the windows, but the ledgers have %d completions", f.Cycles, f.Ledger.Completed))
 	}
 	if a := f.Arrivals; a != nil {
 		if found := a.Finished + a.Unfinished + a.Unsent + a.Dropped + a.Refused; found != a.Scheduled {
-			f.fault(result.Incorrect, fmt.Sprintf("%d arrivals were scheduled, and the account has %d", a.Scheduled, found))
+			f.fault(result.Incorrect, fmt.Sprintf("%d arrivals were scheduled, but the account has %d", a.Scheduled, found))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// part is an instance whose cycles all took so long.
+// part returns an instance whose cycles all took the given time.
 func part(t *testing.T, name string, share float64, cycles int, took time.Duration) *k6run.Instance {
 	t.Helper()
 	h := result.NewHistograms()
@@ -35,7 +35,7 @@ func part(t *testing.T, name string, share float64, cycles int, took time.Durati
 	}
 }
 
-// Percentiles are those of all cycles together: here the slow instance has one cycle in a hundred and one.
+// Percentiles are computed from all cycles together: here the slow instance has one of 101 cycles.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	f, err := Fold([]*k6run.Instance{part(t, "i1", 0.25, 20, 100*time.Millisecond), part(t, "i0", 0.75, 980, time.Millisecond)})
@@ -49,13 +49,13 @@ func TestFold(t *testing.T) {
 	assert.InEpsilon(t, 100, f.Metrics[result.CyclesPerS], 1e-9)
 	assert.Equal(t, uint64(1010), f.Ledger.Completed)
 	assert.InEpsilon(t, 1, f.Metrics["cycle_latency_ms_p50"], 0.01)
-	assert.InEpsilon(t, 100, f.Metrics["cycle_latency_ms_p99"], 0.01, "and not the mean of 1 and 100 ms")
+	assert.InEpsilon(t, 100, f.Metrics["cycle_latency_ms_p99"], 0.01, "not the mean of 1 and 100 ms")
 	merged, err := result.DecodeHistograms(f.Histograms)
 	require.NoError(t, err)
 	assert.Equal(t, int64(1000), merged.Cycle.TotalCount())
 }
 
-// Accounts that do not balance, alone or together, are said by the instance.
+// Accounts that do not balance, of one instance or in total, are reported with the instance.
 func TestFoldChecksTheAccounts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -66,13 +66,13 @@ func TestFoldChecksTheAccounts(t *testing.T) {
 		"lost": {func(i *k6run.Instance) {
 			i.Outcome.Ledger.Lost, i.Outcome.Ledger.Samples = 1, []string{"lost: a"}
 		}, result.Incorrect, "i1: the ledger does not balance: 1 lost, 0 duplicated, 0 corrupted of 25 tasks enqueued; the first: lost: a"},
-		"not drained": {func(i *k6run.Instance) { i.Outcome.Drained = false }, result.Incorrect, "i1: not all tasks were completed 1s after the window"},
+		"not drained": {func(i *k6run.Instance) { i.Outcome.Drained = false }, result.Incorrect, "i1: not all tasks were completed within 1s after the window"},
 		"refused": {
 			func(i *k6run.Instance) { i.Outcome.RefusedCompletions = load.Refusals{Count: 2, First: "gone"} }, result.Incorrect,
 			"i1: the server refused 2 completions of tasks that it had leased: gone",
 		},
 		"failed":          {func(i *k6run.Instance) { i.Outcome.FailedCalls = load.Refusals{Count: 2, First: "cut"} }, result.Invalid, "i1: 2 calls of the script failed; the first: cut"},
-		"too many cycles": {func(i *k6run.Instance) { i.Outcome.Cycles = 100 }, result.Incorrect, "1080 cycles were completed in the windows, and the ledgers have 1010 completions"},
+		"too many cycles": {func(i *k6run.Instance) { i.Outcome.Cycles = 100 }, result.Incorrect, "1080 cycles were completed in the windows, but the ledgers have 1010 completions"},
 	} {
 		bad := part(t, "i1", 0.5, 20, time.Millisecond)
 		c.change(bad)
@@ -83,17 +83,17 @@ func TestFoldChecksTheAccounts(t *testing.T) {
 	}
 }
 
-// Parts of different loads make no result.
+// Parts of different loads are an error.
 func TestFoldRefusesPartsOfOtherLoads(t *testing.T) {
 	t.Parallel()
 	one := part(t, "i0", 0.5, 10, time.Millisecond)
 	for says, other := range map[string]func(*k6run.Instance){
-		"two instances are named i0":                                        func(i *k6run.Instance) { i.Name = "i0" },
-		"i0 and i1 have other phases":                                       func(i *k6run.Instance) { i.Phases.Window++ },
-		"i0 and i1 have other arrivals":                                     func(i *k6run.Instance) { i.Arrivals.Kind = scenario.Open },
-		"i0 and i1 are not both open loads":                                 func(i *k6run.Instance) { i.Outcome.Open = &result.Arrivals{} },
-		"the instances have 0.75 of the load together, not all of it: give": func(i *k6run.Instance) { i.Share = 0.25 },
-		"the histograms of i1: ":                                            func(i *k6run.Instance) { i.Outcome.Histograms["cycle"] = "nonsense" },
+		"two instances are named i0":                                     func(i *k6run.Instance) { i.Name = "i0" },
+		"i0 and i1 have different phases":                                func(i *k6run.Instance) { i.Phases.Window++ },
+		"i0 and i1 have different arrivals":                              func(i *k6run.Instance) { i.Arrivals.Kind = scenario.Open },
+		"i0 and i1 are not both open loads":                              func(i *k6run.Instance) { i.Outcome.Open = &result.Arrivals{} },
+		"the instances have 0.75 of the load in total, expected 1: pass": func(i *k6run.Instance) { i.Share = 0.25 },
+		"the histograms of i1: ":                                         func(i *k6run.Instance) { i.Outcome.Histograms["cycle"] = "nonsense" },
 	} {
 		second := part(t, "i1", 0.5, 10, time.Millisecond)
 		other(second)
@@ -104,7 +104,7 @@ func TestFoldRefusesPartsOfOtherLoads(t *testing.T) {
 	require.ErrorContains(t, err, "there is no instance")
 }
 
-// The arrivals of an open load are added up, and must come out even.
+// The arrivals of an open load are added up, and the sums must balance.
 func TestFoldOfAnOpenLoad(t *testing.T) {
 	t.Parallel()
 	open := func(name string, a result.Arrivals) *k6run.Instance {
@@ -128,7 +128,7 @@ func TestFoldOfAnOpenLoad(t *testing.T) {
 	f, err = Fold([]*k6run.Instance{open("i0", result.Arrivals{Scheduled: 10, Finished: 9}), open("i1", result.Arrivals{Scheduled: 10, Finished: 10})})
 	require.NoError(t, err)
 	assert.Equal(t, result.Incorrect, f.Verdict)
-	assert.Equal(t, []string{"20 arrivals were scheduled, and the account has 19"}, f.Reasons)
+	assert.Equal(t, []string{"20 arrivals were scheduled, but the account has 19"}, f.Reasons)
 }
 
 func TestRead(t *testing.T) {
@@ -150,10 +150,10 @@ func TestRead(t *testing.T) {
 	nameless := *one
 	nameless.Name = ""
 	for says, path := range map[string]string{
-		"PRONY_OUTCOME names the file": filepath.Join(dir, "missing"),
-		"is not an instance's":         write("text", "text"),
-		"has version 1":                write("old", old),
-		"lacks its name":               write("nameless", nameless),
+		"PRONY_OUTCOME names the file":   filepath.Join(dir, "missing"),
+		"is not the file of an instance": write("text", "text"),
+		"has version 1":                  write("old", old),
+		"lacks its name":                 write("nameless", nameless),
 	} {
 		_, err := Read(path)
 		require.ErrorContains(t, err, says)

@@ -11,13 +11,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Kind says which side of a limit is allowed.
+// Kind is the side of a limit that is allowed.
 type Kind string
 
 const (
-	// Floor says that the metric must be at least the limit.
+	// Floor requires the metric to be at least the limit.
 	Floor Kind = "floor"
-	// Ceiling says that the metric must be at most the limit.
+	// Ceiling requires the metric to be at most the limit.
 	Ceiling Kind = "ceiling"
 )
 
@@ -25,33 +25,38 @@ const (
 type Limit struct {
 	Metric string
 	Kind   Kind
-	Value  float64 // positive and finite; 0 only in a ceiling on a metric of which 0 is a measurement
-	Point  string  // which point of a sweep it holds for; "" is each that has no limit of its own
-	// RelativeToPoint is the point whose figure Value is a multiple of; "" if Value is the limit itself.
+	Value  float64 // positive and finite; 0 only in a ceiling, if the metric's Spec has Zero
+	// The sweep point that the limit applies to; "" for each point without its own limit.
+	Point string
+	// RelativeToPoint is the sweep point whose figure Value multiplies. It is "" if Value is
+	// absolute.
 	RelativeToPoint string
-	// OfBaseline reports that Value is a ratio to the baseline build's figure.
+	// OfBaseline reports that Value is a ratio to the figure of the baseline build.
 	OfBaseline bool
-	// Workload is which of several workloads it holds for; "" is all of them together.
+	// Workload is the workload that the limit applies to; "" for all workloads together.
 	Workload string
-	Because  string // why the limit is what it is, never empty
-	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
+	Because  string // the reason for the limit, never empty
+	// Observed was measured on the machine On when the limit was chosen; 0 and "" if not stated.
 	Observed float64
 	On       string
-	// Unobserved says why the published run of the scenario has no figure that keeps the limit; "" beside Observed.
+	// Unobserved explains why the scenario's published run has no figure that meets the limit. It
+	// is "" if Observed is set.
 	Unobserved string
 }
 
-// Baseline holds the limits of one scenario: its floors, then its ceilings, at least one in all.
+// Baseline holds the limits of one scenario, floors before ceilings. It has at least one.
 type Baseline struct {
 	Scenario string
-	// Configuration is scenario.Scenario.Configuration of what the limits were set for; "" if the file does not say it.
+	// Configuration is the scenario.Scenario.Configuration that the limits were set for; "" if the
+	// file does not name one.
 	Configuration string
 	Limits        []Limit
 	where         map[string]string // a limit's name → the place of its block
-	File          string            // the path it was read from
+	File          string            // the path of its file
 }
 
-// Baselines are the baselines of a folder. They do not change after loading, so they are safe for concurrent use.
+// Baselines are the baselines of a folder. They do not change after loading, so they are safe for
+// concurrent use.
 type Baselines struct {
 	dir       string
 	scenarios map[string]Baseline
@@ -66,8 +71,8 @@ func (b *Baselines) For(scenario string) (Baseline, bool) {
 	return baseline, ok
 }
 
-// LoadBaselines reads every .hcl file directly in dir, but for the one that names the baseline build. When anything is wrong with any of them the error is a
-// *hclfile.Diagnostics that holds everything that is.
+// LoadBaselines reads every .hcl file directly in dir, except the file that names the baseline
+// build. Its error is a *hclfile.Diagnostics with every problem found in the files.
 func LoadBaselines(dir string) (*Baselines, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -129,13 +134,15 @@ func (l *baselineLoader) file(path string, root *hclfile.Block) {
 	}
 }
 
-// readLimits reads the floors and ceilings of baseline "SCENARIO" { ... }, with the place of each by its name.
+// readLimits reads the floors and ceilings of baseline "SCENARIO" { ... } and maps the name of each
+// to its place.
 func readLimits(b *hclfile.Block) (limits []Limit, seen map[string]string) {
 	floors, ceilings := b.Blocks("floor", floorBlock), b.Blocks("ceiling", ceilingBlock)
 	if len(floors)+len(ceilings) == 0 {
 		b.Problem(fmt.Sprintf("%s has no limit", b), "lost, duplicated and corrupted are judged without a baseline; add a floor or a ceiling on another metric")
 	}
-	// A floor is for a metric that should be high, a ceiling for one that should be low. What servers promise may have both.
+	// A metric that a server promises may have both a floor and a ceiling. Any other metric has the
+	// one that its better direction demands.
 	seen = map[string]string{}
 	read := func(block *hclfile.Block, kind Kind) {
 		limit, ok := readLimit(block, kind)
@@ -158,7 +165,6 @@ func readLimits(b *hclfile.Block) (limits []Limit, seen map[string]string) {
 	return limits, seen
 }
 
-// metricNames are the metrics that a limit may be set on.
 func metricNames() []string {
 	var names []string
 	for _, spec := range result.Specs() {

@@ -27,7 +27,7 @@ func golden(t *testing.T, path, got string) {
 	assert.Equal(t, string(want), got, "run with -rewrite and read the difference")
 }
 
-// baselines loads a folder with one file of that text.
+// baselines loads a folder with one file of the given text.
 func baselines(t *testing.T, src string) (*Baselines, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ baseline "other" {
 	assert.False(t, ok)
 }
 
-// All that is wrong with a folder of baselines is in one error.
+// One error reports all problems in a folder of baselines.
 func TestLoadBaselinesDiagnostics(t *testing.T) {
 	b, err := LoadBaselines("testdata/bad")
 	require.Nil(t, b)
@@ -94,20 +94,21 @@ func TestLoadBaselinesNeedsAFolderWithBaselines(t *testing.T) {
 	require.ErrorContains(t, err, "holds no .hcl file")
 }
 
-// The baselines of the repository load, and each names a scenario that is there and limits what must be limited.
+// The repository's baselines load, name existing scenarios, do not repeat implied limits, and limit
+// the required metrics.
 func TestRepositoryBaselines(t *testing.T) {
 	b, err := LoadBaselines("../../baselines")
 	require.NoError(t, err)
 	require.NotEmpty(t, b.scenarios)
 	for name, baseline := range b.scenarios {
-		// A file has the name of its one scenario, or that of the file of several, whose names begin like it.
+		// A file with one scenario has its name. A file with several has their common prefix.
 		base := strings.TrimSuffix(filepath.Base(baseline.File), ".hcl")
 		if name != base {
 			assert.True(t, strings.HasPrefix(name, base+"-"), "%s in %s", name, baseline.File)
 			assert.FileExists(t, filepath.Join("../../scenarios", base+".hcl"))
 		}
 		for _, l := range baseline.Limits {
-			assert.False(t, ofLedger(l.Metric), "%s: %s is limited without being written", name, l.Metric)
+			assert.False(t, ofLedger(l.Metric), "%s: the limit on %s is implied", name, l.Metric)
 		}
 	}
 	smoke, ok := b.For("smoke") // which CI runs

@@ -9,53 +9,59 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Pair has the metrics of the baseline build and of the build under test, by name.
+// Pair holds the metrics of the baseline build and of the build under test by name.
 type Pair struct {
 	Base, Change map[string]float64
-	// InTurn reports that the builds ran one after the other, as rounds do, and not both in alternating slices.
+	// InTurn reports that the builds ran one after the other, in rounds, not together in
+	// alternating slices.
 	InTurn bool
 }
 
-// Beside is what was measured of the baseline build beside the build under test.
+// Beside is the measurement of the baseline build that belongs to a run of the build under test.
 type Beside struct {
 	Commit string // of the baseline build
 	Pairs  []Pair
-	// Work has the counters of fixed work; nil if another scenario of the same topology has them.
+	// Work holds the counters of fixed work; nil if another scenario of the same topology has them.
 	Work *result.FixedWork
-	// Last says that no further pair will be measured, so that a limit that is not decided yet must be.
+	// Last reports that no further pair will be measured, so every limit must be decided now.
 	Last bool
 }
 
 const (
-	// keptAlpha is the false-pass rate of one limit: the true ratio breaks it, and its bound keeps it.
+	// keptAlpha is the false-pass rate of one limit: the probability that the true ratio breaks the
+	// limit although its confidence bound meets it.
 	keptAlpha = 0.05
-	// brokenAlpha bounds the false-alarm rate of one limit. A clean run of the smoke set judges some thirty ratios; a broken limit also needs an
-	// estimate beyond the limit.
+	// brokenAlpha bounds the false-alarm rate of one limit. A clean run of the smoke set judges
+	// about thirty ratios. A limit counts as broken only if the estimate is also beyond it.
 	brokenAlpha = 0.0005
-	// brokenPairs is the least number of pairs that break a limit while more can be measured. Beside a loaded CPU single generations of
-	// identical builds differ by 15 %, and two of them may agree by chance.
+	// brokenPairs is the least number of pairs that can break a limit while more can be measured.
+	// Under foreign CPU load, single generations of identical builds differ by 15 %, and two of
+	// them may agree by chance.
 	brokenPairs = 6
-	// priorDegrees is the weight of the prior noise: that of the variance of seven pairs.
+	// priorDegrees is the weight of the prior noise. It equals the weight of the variance of seven
+	// pairs.
 	priorDegrees = 6
 )
 
-// noises has the standard deviation of the logarithm of a ratio of identical builds, from pair to pair.
+// noises holds the standard deviation, over pairs, of the logarithm of a ratio of identical builds.
 type noises struct {
 	of        map[string]float64 // by metric
 	otherwise float64
 }
 
 var (
-	// noiseOfSlices is that of the noisier scenarios on a quiet host with two shared CPUs. Foreign load makes it larger, which the pairs show.
+	// noiseOfSlices describes the noisier scenarios on a quiet host with two shared CPUs. Foreign
+	// load increases the noise, and the pairs show the increase.
 	noiseOfSlices = noises{map[string]float64{
 		result.CyclesPerS: 0.03, result.ServerCPUUsPerCycle: 0.025, result.ClientCPUUsPerCycle: 0.025, result.CycleLatencyMs + "_p50": 0.2,
 	}, 0.05}
-	// noiseOfRounds is larger, because the builds of a pair run seconds apart. 18 to 20 pairs of identical builds under five host conditions
-	// showed it: 0.13 of the CPU time in the noisier scenario, and 0.21 of the drain rate, which stands for all other metrics too.
+	// noiseOfRounds is larger, because the builds of a pair run seconds apart. It was measured with
+	// 18 to 20 pairs of identical builds under five host conditions: 0.13 for CPU time in the
+	// noisier scenario, and 0.21 for the drain rate, which is used for all other metrics.
 	noiseOfRounds = noises{map[string]float64{result.ServerCPUUsPerCycle: 0.13, result.ClientCPUUsPerCycle: 0.13}, 0.21}
 )
 
-// prior returns what is known about the noise of a ratio before any pair is measured.
+// prior returns the noise of a ratio that is assumed before any pair is measured.
 func (p Pair) prior(metric string) stat.NoisePrior {
 	known := noiseOfSlices
 	if p.InTurn {
@@ -68,7 +74,7 @@ func (p Pair) prior(metric string) stat.NoisePrior {
 	return stat.NoisePrior{SD: sd, Degrees: priorDegrees}
 }
 
-// PairsOf returns the pairs of a duet: one for each generation that counts.
+// PairsOf returns the pairs of a duet, one for each generation that counts.
 func PairsOf(d *result.Duet) (pairs []Pair) {
 	for _, g := range d.Generations {
 		if g.Verdict != result.Pass {
@@ -87,7 +93,8 @@ func PairsOf(d *result.Duet) (pairs []Pair) {
 	return pairs
 }
 
-// PairsOfRounds returns the pairs of two builds whose rounds alternated: the timed rounds of each in their order.
+// PairsOfRounds returns the pairs of two builds whose rounds alternated. It pairs their timed
+// rounds in order.
 func PairsOfRounds(base, change *result.Result) (pairs []Pair) {
 	of, beside := timedRounds(base), timedRounds(change)
 	for i := range min(len(of), len(beside)) {
@@ -96,14 +103,15 @@ func PairsOfRounds(base, change *result.Result) (pairs []Pair) {
 	return pairs
 }
 
-// ratioLimit is a limit on a ratio while it is judged.
+// ratioLimit is the state of judging a limit on a ratio.
 type ratioLimit struct {
 	limit  Limit
 	ratio  stat.ModeratedRatio
 	values [2][]float64 // of base and change, by pair
 }
 
-// newRatioLimit estimates the ratio that a limit is on. A figure that is missing or not above 0 in any pair is an error: it fails closed.
+// newRatioLimit estimates the ratio that a limit bounds. It fails if a figure is missing or not
+// above 0 in any pair, so that the limit fails closed.
 func newRatioLimit(l Limit, pairs []Pair) (*ratioLimit, error) {
 	r := &ratioLimit{limit: l}
 	var logs []float64
@@ -124,7 +132,7 @@ func newRatioLimit(l Limit, pairs []Pair) (*ratioLimit, error) {
 	return r, err
 }
 
-// kept reports whether the ratio keeps the limit, up to keptAlpha.
+// kept reports whether the one-sided confidence bound at keptAlpha meets the limit.
 func (r *ratioLimit) kept() bool {
 	if r.limit.Kind == Floor {
 		return r.ratio.Lower(keptAlpha) >= r.limit.Value
@@ -132,7 +140,7 @@ func (r *ratioLimit) kept() bool {
 	return r.ratio.Upper(keptAlpha) <= r.limit.Value
 }
 
-// holds reports whether the estimate keeps the limit.
+// holds reports whether the estimate meets the limit.
 func (r *ratioLimit) holds() bool {
 	if r.limit.Kind == Floor {
 		return r.ratio.Center() >= r.limit.Value
@@ -140,7 +148,8 @@ func (r *ratioLimit) holds() bool {
 	return r.ratio.Center() <= r.limit.Value
 }
 
-// worse reports whether the build is certainly worse than the baseline build, up to brokenAlpha.
+// worse reports whether the one-sided confidence bound at brokenAlpha shows a build worse than the
+// baseline build.
 func (r *ratioLimit) worse() bool {
 	if r.limit.Kind == Floor {
 		return r.ratio.Upper(brokenAlpha) < 1
@@ -148,18 +157,18 @@ func (r *ratioLimit) worse() bool {
 	return r.ratio.Lower(brokenAlpha) > 1
 }
 
-// judgeRatio judges a limit that is a ratio to the baseline build.
+// judgeRatio judges a limit on a ratio to the baseline build:
 //
-//   - It is kept where a break of it is excluded at the level of 95 %.
-//   - It is broken where the estimate is beyond it, and chance does not explain a loss at all at the level of 99.95 %. While more pairs can
-//     be measured, this takes at least brokenPairs pairs.
-//   - Otherwise more pairs are needed. After the last one the estimate decides that it is kept; an estimate beyond the limit that chance may
-//     explain is inconclusive.
+//   - The limit is kept if the one-sided 95 % bound of the ratio meets it.
+//   - It is broken if the estimate is beyond it and the one-sided 99.95 % bound shows a loss. While
+//     more pairs can be measured, this takes at least brokenPairs pairs.
+//   - Otherwise more pairs are needed. After the last pair, an estimate that meets the limit keeps
+//     it, and any other estimate is inconclusive, because chance may explain it.
 func judgeRatio(l Limit, beside *Beside) Finding {
 	f := Finding{Metric: l.Metric, Kind: l.Kind, Limit: l.Value, Because: l.Because, Judged: true}
 	if beside == nil {
 		f.Judged, f.noBaseline = false, true
-		f.Sentence = l.name() + " is not judged: no baseline build was measured beside this one"
+		f.Sentence = l.name() + " is not judged: no baseline build was measured with this run"
 		return f
 	}
 	r, err := newRatioLimit(l, beside.Pairs)
@@ -183,22 +192,21 @@ func judgeRatio(l Limit, beside *Beside) Finding {
 		f.Sentence = says + ": " + l.Because
 	case !beside.Last:
 		f.Inconclusive, f.undecided = true, true
-		f.Sentence = says + ", which more pairs must decide"
+		f.Sentence = says + ", undecided: more pairs are needed"
 	case r.holds():
-		f.OK, f.Sentence = true, says+", by its estimate"
+		f.OK, f.Sentence = true, says+", decided by the estimate"
 	default:
 		f.Inconclusive = true
-		f.Sentence = says + ", which chance may explain: " + l.Because
+		f.Sentence = says + ", but chance may explain this: " + l.Because
 	}
 	return f
 }
 
-// shownRatio is a ratio with its interval.
 func shownRatio(r *result.BaselineRatio) string {
 	return fmt.Sprintf("%s (%s to %s)", render.Digits(r.Ratio, 3), render.Digits(r.Low, 3), render.Digits(r.High, 3))
 }
 
-// Undecided reports whether further pairs are needed before the limits of the report's scenario are decided.
+// Undecided reports whether the limits of the report's scenario need further pairs.
 func (r Report) Undecided() bool {
 	for _, f := range r.Findings {
 		if f.undecided {

@@ -26,7 +26,7 @@ baseline "smoke" {
 
 const baseCommit = "0123456789abcdef0123456789abcdef01234567"
 
-// pairsWith are pairs whose ratios of the rate and of CPU time have a mean and a spread.
+// pairsWith returns pairs whose ratios of the rate and of CPU time have the given means and spread.
 func pairsWith(source *rand.Rand, n int, rate, cost, spread float64) (pairs []Pair) {
 	for range n {
 		noise := func(ratio float64) float64 { return ratio * math.Exp(spread*source.NormFloat64()) }
@@ -61,7 +61,7 @@ func TestARatioToTheBaselineBuild(t *testing.T) {
 
 	slow := besideOf(t, exactly(2, 0.9, 1.1), false)
 	assert.True(t, slow.Undecided(), "two pairs that agree are not certain")
-	assert.True(t, besideOf(t, exactly(5, 0.5, 2), false).Undecided(), "a few may agree by chance")
+	assert.True(t, besideOf(t, exactly(5, 0.5, 2), false).Undecided(), "five pairs may agree by chance")
 	assert.Equal(t, result.Regressed, besideOf(t, exactly(5, 0.5, 2), true).Verdict, "the last look decides")
 	slow = besideOf(t, exactly(6, 0.9, 1.1), false)
 	assert.Equal(t, result.Regressed, slow.Verdict)
@@ -73,7 +73,8 @@ func TestARatioToTheBaselineBuild(t *testing.T) {
 		LossSentence(slow, nil))
 }
 
-// Where pairs cannot tell, the last look decides by the estimate, and never passes an estimate beyond the limit.
+// If the pairs cannot decide, the last look decides by the estimate, but an estimate beyond the
+// limit never passes.
 func TestUndecidedPairs(t *testing.T) {
 	wide := func(mean float64) []Pair {
 		pairs := exactly(4, mean, 1)
@@ -85,11 +86,11 @@ func TestUndecidedPairs(t *testing.T) {
 	assert.Equal(t, result.Pass, besideOf(t, wide(0.95), true).Verdict)
 	last := besideOf(t, wide(0.91), true)
 	assert.Equal(t, result.Inconclusive, last.Verdict)
-	assert.Contains(t, last.Reasons[0], "which chance may explain")
+	assert.Contains(t, last.Reasons[0], "but chance may explain")
 	assert.False(t, last.Undecided())
 }
 
-// A figure that a pair lacks fails closed, and so does a ratio without a pair.
+// A missing figure in a pair fails closed, and so does a ratio without pairs.
 func TestARatioThatWasNotMeasured(t *testing.T) {
 	pairs := exactly(3, 1, 1)
 	delete(pairs[2].Base, result.CyclesPerS)
@@ -100,7 +101,8 @@ func TestARatioThatWasNotMeasured(t *testing.T) {
 	assert.Equal(t, result.Regressed, besideOf(t, nil, true).Verdict)
 }
 
-// Of identical builds with the noise of a busy host hardly one in a thousand is red, and of builds that lose a tenth on a quiet host hardly one is not.
+// Identical builds on a busy host are red in at most one of a thousand trials. Builds that lose a
+// tenth on a quiet host are not red in at most five.
 func TestRatesOfError(t *testing.T) {
 	const trials = 1000
 	source := rand.New(rand.NewPCG(46, 1))
@@ -133,7 +135,8 @@ func TestRatesOfError(t *testing.T) {
 	}
 }
 
-// roundsWith are rounds of two builds in turn, whose server CPU time per cycle has a ratio and a spread from pair to pair.
+// roundsWith returns pairs of two builds whose rounds alternate, with the given ratio and spread of
+// the server CPU time per cycle.
 func roundsWith(source *rand.Rand, n int, cost, spread float64) []Pair {
 	base, change := &result.Result{}, &result.Result{}
 	for range n {
@@ -146,7 +149,7 @@ func roundsWith(source *rand.Rand, n int, cost, spread float64) []Pair {
 	return PairsOfRounds(base, change)
 }
 
-// Two pairs of rounds that agree by chance are not certain: rounds of identical builds differ by 13 %.
+// Two pairs of rounds may agree by chance: rounds of identical builds differ by 13 %.
 func TestRoundsHaveNoiseOfTheirOwn(t *testing.T) {
 	source := rand.New(rand.NewPCG(47, 1))
 	limit := Limit{Metric: result.ServerCPUUsPerCycle, Kind: Ceiling, Value: 1.5, OfBaseline: true, Because: "noise"}
@@ -155,7 +158,7 @@ func TestRoundsHaveNoiseOfTheirOwn(t *testing.T) {
 	}
 	f := judged(roundsWith(source, 2, 1.55, 0))
 	assert.True(t, f.Inconclusive, f.Sentence)
-	assert.Contains(t, f.Sentence, "which chance may explain")
+	assert.Contains(t, f.Sentence, "but chance may explain")
 	slow := judged(roundsWith(source, 2, 2, 0))
 	assert.False(t, slow.OK || slow.Inconclusive, slow.Sentence)
 
@@ -166,7 +169,8 @@ func TestRoundsHaveNoiseOfTheirOwn(t *testing.T) {
 			covered++
 		}
 	}
-	// The prior counts as seven pairs with this very spread, so that the intervals are wider than two pairs alone would need.
+	// The prior counts as seven pairs with this spread, so the intervals are wider than two pairs
+	// alone need.
 	assert.InDelta(t, 0.97, float64(covered)/trials, 0.02, "the intervals of identical builds include 1")
 }
 
@@ -180,7 +184,7 @@ func TestCountersOfFixedWork(t *testing.T) {
 		return &result.FixedWork{Cycles: 100, Counters: map[string][2]float64{result.WorkStorageSets: {base, change}}}
 	}
 	assert.Equal(t, result.Pass, check(work(300, 300)).Verdict)
-	assert.Equal(t, result.Pass, check(work(300, 299)).Verdict, "fewer are no loss")
+	assert.Equal(t, result.Pass, check(work(300, 299)).Verdict, "a decrease is not a loss")
 	more := check(work(300, 301))
 	assert.Equal(t, result.Regressed, more.Verdict)
 	assert.Contains(t, more.Reasons[0], "storage_sets_per_cycle was 3 ")

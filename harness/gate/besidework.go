@@ -6,8 +6,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// judgeWork judges the counters of fixed work as JudgeDuet does: a counter that rose and is not declared breaks the limit that nothing is
-// written for. One that fell does not.
+// judgeWork judges the counters of fixed work as JudgeDuet does. A counter that rose breaks an
+// implied limit unless the rise is declared; a counter that fell does not.
 func judgeWork(beside *Beside) (findings []Finding, warnings []string) {
 	if beside == nil || beside.Work == nil {
 		return nil, nil

@@ -12,34 +12,38 @@ import (
 )
 
 const (
-	// saturated is the least part of the CPUs, or of the time, from which on a resource limits the rate.
+	// saturated is the least utilization of a resource that limits the rate.
 	saturated = 0.85
-	// dominates is the least part of a cycle's latency from which on a wait limits the rate.
+	// dominates is the least share of a cycle's latency in a wait that limits the rate.
 	dominates = 0.5
-	// The CPUs of a host limit a closed load if some thread waits for a CPU at least the part pressed of the time, and at least the part
-	// occupied of the CPUs is busy. Servers and generator that share cores wait for each other, so neither saturates its own CPUs. Pressure
-	// alone is not enough: threads that a network wakes together wait for CPUs that are idle most of the time.
+	// The CPUs of a host limit a closed load if at least one thread waits for a CPU for at least
+	// the share pressed of the time, and at least the share occupied of the CPUs is busy. A server
+	// and a generator that share cores wait for each other, so neither saturates its own CPUs.
+	// Pressure alone is not enough: threads that a network wakes together wait for CPUs that are
+	// idle most of the time.
 	pressed  = 1.0 / 3
 	occupied = 0.6
-	// Waits below the part shown of a cycle's latency, of a goroutine or of the time are not listed as evidence.
+	// Evidence leaves out waits below this share of a cycle's latency, of a goroutine or of the
+	// time.
 	shown = 0.01
 )
 
 const (
 	notSaturated = "not saturated: no measured resource is at its limit, and "
-	// formerly is how earlier builds began the sentence.
+	// formerly is the beginning of the sentence in results of earlier builds.
 	formerly = "bound by waiting: no measured resource is saturated, and "
 )
 
-// Describe fills in where the time of a run goes, and what limits its rate or that of each point of a sweep. It fills in nothing
-// without timed rounds.
+// Describe fills in where the time of a run goes and what limits its rate, or the rate of each
+// point of a sweep. It does nothing without timed rounds.
 func Describe(r *result.Result) {
 	r.Causes = Costs(r)
 	DescribeBound(r)
 }
 
-// DescribeBound fills in what limits the rate of a run, or that of each point of a sweep, unless the result says it already. It fills in
-// nothing if the figures of the result do not tell, as in results of earlier versions that lack the stages.
+// DescribeBound fills in the bound of the rate of a run, or of each point of a sweep, unless the
+// result already has it. It leaves the bound nil if the figures of the result do not show one:
+// results of earlier versions lack the stages.
 func DescribeBound(r *result.Result) {
 	if len(r.Points) == 0 {
 		r.Bound = boundOf(r)
@@ -56,15 +60,16 @@ func DescribeBound(r *result.Result) {
 	}
 }
 
-// boundOf returns what limits the rate of a run without a sweep: what its result says, or what its figures tell.
+// boundOf returns the bound of a run without a sweep, either stored in the result or derived from
+// its figures.
 func boundOf(r *result.Result) *result.Bound {
 	return saidOr(r.Bound, func() *result.Bound {
 		return boundBy(r, 0, r.Metrics, scenario.Point{Topology: r.Manifest.Scenario.Topology, Workloads: r.Manifest.Scenario.Workloads})
 	})
 }
 
-// saidOr returns the stored bound of a result, or the bound that its figures show. A stored BoundWaiting is judged again, because earlier
-// builds ignored CPU pressure.
+// saidOr returns the stored bound, or the bound that found derives. It derives a stored
+// BoundWaiting again, because earlier builds ignored CPU pressure.
 func saidOr(said *result.Bound, found func() *result.Bound) *result.Bound {
 	if said != nil && said.By != result.BoundWaiting {
 		return said
@@ -75,7 +80,8 @@ func saidOr(said *result.Bound, found func() *result.Bound) *result.Bound {
 	return &result.Bound{By: said.By, Sentence: strings.Replace(said.Sentence, formerly, notSaturated, 1)}
 }
 
-// settingOf returns what a point makes of its scenario. A stored scenario has no points of its own.
+// settingOf returns the scenario's setting at a point. A stored scenario has no points, so
+// settingOf applies the point's values to it.
 func settingOf(s *scenario.Scenario, p *result.Point) (setting scenario.Point, known bool) {
 	if p.Number >= 1 && p.Number <= len(s.Points) {
 		return s.Points[p.Number-1], true
@@ -102,7 +108,7 @@ func boundBy(r *result.Result, point int, metrics map[string]result.Metric, sett
 	return l.bound()
 }
 
-// limits looks for what limits the rate of rounds at one setting.
+// limits collects evidence for the bound of the rate of rounds at one setting.
 type limits struct {
 	host    result.Host
 	servers []result.ServerHost // of servers on other hosts
@@ -112,21 +118,22 @@ type limits struct {
 	locks   []result.Lock
 
 	found []resource
-	// unknown says that a resource may be saturated without that the figures show it.
+	// unknown reports that a resource may be saturated although the figures do not show it.
 	unknown bool
 }
 
 // resource is something that may limit the rate.
 type resource struct {
 	by    string
-	used  float64 // part of what there is
-	least float64 // of used, from which on the resource limits the rate
+	used  float64 // share of the capacity in use
+	least float64 // least value of used at which the resource limits the rate
 	says  string
 }
 
-// bound names the resource that is used most among those that limit the rate. If none does, and the figures show it of all resources
-// but locks, which not every run profiles, the load itself waits: for its own schedule, or for answers because no more may be in
-// flight. Otherwise bound returns nil.
+// bound names the most used resource of those that limit the rate. If no resource does and the
+// figures cover all resources except locks, which only profiled runs cover, the load is waiting:
+// for its own schedule, or for answers because the in-flight limit is reached. Otherwise bound
+// returns nil.
 func (l *limits) bound() *result.Bound {
 	if len(l.rounds) == 0 {
 		return nil
@@ -155,21 +162,22 @@ func (l *limits) bound() *result.Bound {
 	return &result.Bound{By: result.BoundWaiting, Sentence: notSaturated + why + ": " + says}
 }
 
-// timed reports whether the load arrives at its own rate.
+// timed reports whether any workload has an arrival schedule.
 func (l *limits) timed() bool {
 	return scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() })
 }
 
-// polls reports whether the connections of a side poll, which spends idle time.
+// polls reports which sides have connections that poll. Polling uses idle CPU time.
 func (l *limits) polls() (servers, client bool) {
 	return l.setting.Topology.BusyPoll, scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.BusyPoll })
 }
 
-// cpu finds how much of their CPUs the servers and the load generator keep busy. Where both together keep all CPUs of the host busy, the
-// side that uses more is what limits the rate. Connections that poll spend idle time: a side that polls may be idle however busy its
-// CPUs are.
+// cpu adds the CPU utilization of the servers and of the load generator. If both together saturate
+// the host, the side that uses more is the bound. A side that polls may be idle although its CPUs
+// are busy, so its bound is unknown.
 func (l *limits) cpu() {
-	servers := l.setting.Topology.Kind != scenario.NoTopology && l.setting.Topology.Kind != scenario.Embedded // in processes of their own
+	// In separate processes.
+	servers := l.setting.Topology.Kind != scenario.NoTopology && l.setting.Topology.Kind != scenario.Embedded
 	server, serverKnown := l.mean(serverCores)
 	client, clientKnown := l.mean(clientCores)
 	l.unknown = l.unknown || !clientKnown || servers && !serverKnown
@@ -210,9 +218,10 @@ func (l *limits) cpu() {
 	add(result.BoundClientCPU, "the load generator keeps", client, server, procs, clientPolls)
 }
 
-// pressure adds the CPUs that all processes share, by the kernel's pressure stall information (PSI). It ranks behind a side that saturates
-// its own CPUs. It skips open loads and servers on other hosts. With connections that poll, pressure may come from polling, so the bound
-// is unknown.
+// pressure adds contention for the CPUs that all processes share, from the kernel's pressure stall
+// information (PSI). It ranks behind a side that saturates its own CPUs. It skips open loads and
+// servers on other hosts. If connections poll, polling may cause the pressure, so the bound is
+// unknown.
 func (l *limits) pressure() {
 	if l.timed() || l.setting.Topology.Kind == scenario.Remote {
 		return
@@ -242,7 +251,8 @@ func (l *limits) pressure() {
 		render.PercentTo(part, 0), render.PercentTo(busy, 0))})
 }
 
-// cpuElsewhere finds how much of its CPUs a side keeps busy whose hosts are not the other side's. procs of 0 is unknown.
+// cpuElsewhere adds the CPU utilization of a side that shares no host with the other side. A procs
+// of 0 means unknown.
 func (l *limits) cpuElsewhere(by, who string, cores float64, procs int, polls bool) {
 	if procs == 0 {
 		l.unknown = true
@@ -258,7 +268,8 @@ func (l *limits) cpuElsewhere(by, who string, cores float64, procs int, polls bo
 	l.found = append(l.found, resource{by, part, saturated, fmt.Sprintf("%s %s of %s busy", who, render.Digits(cores, 2), render.Plural(procs, "CPU"))})
 }
 
-// serverProcs returns how many CPUs servers on other hosts may use together, by their GOMAXPROCS; 0 if one does not say it.
+// serverProcs returns the sum of GOMAXPROCS of the servers on other hosts, or 0 if any server does
+// not report it.
 func (l *limits) serverProcs() (procs int) {
 	for _, h := range l.servers {
 		if h.GOMAXPROCS == 0 {
@@ -269,7 +280,7 @@ func (l *limits) serverProcs() (procs int) {
 	return procs
 }
 
-// clientProcs returns how many CPUs the generator may use on a host of its own.
+// clientProcs returns the number of CPUs that a generator on a separate host may use.
 func (l *limits) clientProcs() int {
 	if len(l.setting.Workloads) > 0 && l.setting.Workloads[0].Procs > 0 {
 		return min(l.setting.Workloads[0].Procs, max(1, l.host.CPUs))
@@ -294,7 +305,8 @@ func serverCores(r *result.Round) (float64, bool) {
 	return cores, has
 }
 
-// clientCores reads a figure of the generator's process, or, in results of earlier versions, its CPU time for each cycle.
+// clientCores reads the figure of the generator's process. Results of earlier versions lack it, so
+// clientCores computes it from the CPU time for each cycle.
 func clientCores(r *result.Round) (float64, bool) {
 	if len(r.Processes) > 0 {
 		return r.Processes[0].CPUCores, !slices.Contains(r.Processes[0].Unknown, "cpu_cores")
@@ -303,13 +315,14 @@ func clientCores(r *result.Round) (float64, bool) {
 	return us / 1e6 * float64(r.Cycles) / r.WindowSeconds, has
 }
 
-// time finds for which part of the time the shards' deciding goroutines work, and the disk syncs.
+// time adds the share of the time in which the shards' deciding goroutines work and in which the
+// disk syncs.
 func (l *limits) time() {
 	topology := l.setting.Topology
 	if topology.Kind == scenario.NoTopology {
 		return
 	}
-	if topology.Kind == scenario.ByProgram { // other servers than Prony's do not say it
+	if topology.Kind == scenario.ByProgram { // servers other than Prony's do not report it
 		l.unknown = true
 		return
 	}
@@ -328,8 +341,8 @@ func (l *limits) time() {
 	l.unknown = l.unknown || !known || !fsyncs
 }
 
-// waits finds for which part of a cycle's median latency a cluster replicates beyond its own disks, and goroutines wait for the lock that
-// they wait for most.
+// waits adds, as shares of a cycle's median latency, the replication time beyond the local append,
+// the append itself, and the wait for the most contended lock.
 func (l *limits) waits() {
 	latency := l.metrics[result.CycleLatencyMs+"_p50"].Median
 	commit, committed := l.metrics[result.RaftCommitMsMean]
@@ -353,15 +366,15 @@ func (l *limits) waits() {
 	}
 }
 
-// crowd finds how many goroutines wait for a lock at a time, where the latency of a cycle is not known. A lock that somebody always waits
-// for is always held, and limits the rate.
+// crowd adds the mean number of goroutines that wait for a lock, for runs without a cycle latency.
+// A lock with one waiter at all times is always held and limits the rate.
 func (l *limits) crowd(lock result.Lock) {
 	if waiters := lock.WaitNsPerCycle / 1e3 / meanCycleUs(l.rounds); waiters >= shown {
 		l.found = append(l.found, resource{result.BoundLock, min(1, waiters), 1, fmt.Sprintf("on average %s goroutines wait for %s", render.Digits(waiters, 2), placed(lock))})
 	}
 }
 
-// longest returns the lock that goroutines wait for most; the zero Lock without any.
+// longest returns the lock with the most wait time, or the zero Lock without any.
 func (l *limits) longest() (longest result.Lock) {
 	for _, lock := range l.locks {
 		if lock.Kind != "runtime" && lock.WaitNsPerCycle > longest.WaitNsPerCycle {
@@ -371,7 +384,6 @@ func (l *limits) longest() (longest result.Lock) {
 	return longest
 }
 
-// placed names a lock and the process that it is in.
 func placed(lock result.Lock) string {
 	if lock.Node == result.GeneratorNode {
 		return lock.Name + " in the load generator"

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// idle is a result in which nothing is saturated. The host has four CPUs, and the servers may use one.
+// idle returns a result in which no resource is saturated. The host has four CPUs, and the servers
+// may use one.
 func idle() *result.Result {
 	r := base().result(1)
 	for i := range r.Rounds {
@@ -24,7 +25,8 @@ func idle() *result.Result {
 	return r
 }
 
-// waiting makes a round in which some thread waited for a CPU for a part of the time.
+// waiting returns a change of a round in which a thread waited for a CPU for the given percentage
+// of the time.
 func waiting(percent float64) func(*result.Round) {
 	return func(r *result.Round) { r.Signals = &result.Signals{PressureCPUPercent: &percent} }
 }
@@ -79,33 +81,33 @@ func TestBound(t *testing.T) {
 			each(waiting(46)), result.BoundWaiting, "some thread waits for a CPU 46 % of the time (PSI), and 18 % of the host's CPUs are busy",
 		},
 		"CPUs that no thread waits for": {each(waiting(0.4)), result.BoundWaiting, "producers and workers allow: the load generator keeps 0.4 of 1 CPU busy"},
-		"one side's CPUs, and threads that wait": {
+		"one side's CPUs and waiting threads": {
 			each(func(r *result.Round) {
 				waiting(60)(r)
 				r.Metrics[result.ServerCPUCores] = 0.97
 			}), result.BoundServerCPU, "bound by server CPU: the servers keep 0.97 of 1 CPU busy, some thread waits for a CPU 60 % of the time (PSI)",
 		},
-		"threads that wait beside a load with a schedule": {
+		"waiting threads with a scheduled load": {
 			func(r *result.Result) {
 				each(waiting(60))(r)
 				r.Manifest.Scenario.Workloads[0].Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 100}}
 			}, result.BoundWaiting, "the load arrives at its own rate: the load generator keeps",
 		},
-		"threads that wait on the generator's host alone": {
+		"waiting threads on the generator's separate host": {
 			func(r *result.Result) {
 				each(waiting(60))(r)
 				r.Manifest.Scenario.Topology.Kind = scenario.Remote
 				r.Manifest.Hosts = []result.ServerHost{{GOMAXPROCS: 8}}
 			}, result.BoundWaiting, "producers and workers allow: the load generator keeps",
 		},
-		"servers on hosts of their own": {
+		"servers on separate hosts": {
 			func(r *result.Result) {
 				each(func(r *result.Round) { r.Metrics[result.ServerCPUCores], r.Processes[0].CPUCores = 14.1, 0.9 })(r)
 				r.Manifest.Scenario.Topology.Kind, r.Manifest.Scenario.Workloads[0].Procs = scenario.Remote, 0
 				r.Manifest.Hosts = []result.ServerHost{{GOMAXPROCS: 8}, {GOMAXPROCS: 8}}
 			}, result.BoundServerCPU, "bound by server CPU: the servers keep 14 of 16 CPUs busy",
 		},
-		"a generator whose servers have hosts of their own": {
+		"a generator with servers on separate hosts": {
 			func(r *result.Result) {
 				each(func(r *result.Round) { r.Metrics[result.ServerCPUCores], r.Processes[0].CPUCores = 3.9, 3.8 })(r)
 				r.Manifest.Scenario.Topology.Kind, r.Manifest.Scenario.Workloads[0].Procs = scenario.Remote, 0
@@ -180,19 +182,20 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Where a figure is missing, the run may be bound by what that figure would have shown.
+// If a figure is missing, the run may be bound by the resource that the figure describes, so the
+// bound is unknown.
 func TestBoundOfResultsThatLackThings(t *testing.T) {
 	for _, r := range []*result.Result{{}, {Rounds: []result.Round{{WindowSeconds: 1, Cycles: 10}}}, {Points: []result.Point{{Number: 9}}}} {
 		Describe(r)
 		assert.Nil(t, r.Bound)
 	}
 	for name, change := range map[string]func(*result.Result, *result.Round){
-		"the servers' CPUs":         func(_ *result.Result, r *result.Round) { delete(r.Metrics, result.ServerCPUCores) },
-		"the generator's CPUs":      func(_ *result.Result, r *result.Round) { r.Processes = nil },
-		"the generator's, as known": func(_ *result.Result, r *result.Round) { r.Processes[0].Unknown = []string{"cpu_cores"} },
-		"stages":                    func(_ *result.Result, r *result.Round) { r.Stages = nil },
-		"fsyncs":                    func(_ *result.Result, r *result.Round) { delete(r.Metrics, result.StorageFsyncUsPerCycle) },
-		"replication":               func(r *result.Result, _ *result.Round) { r.Manifest.Scenario.Topology.Nodes = 3 },
+		"the servers' CPUs":                  func(_ *result.Result, r *result.Round) { delete(r.Metrics, result.ServerCPUCores) },
+		"the generator's CPUs":               func(_ *result.Result, r *result.Round) { r.Processes = nil },
+		"the generator's, marked as unknown": func(_ *result.Result, r *result.Round) { r.Processes[0].Unknown = []string{"cpu_cores"} },
+		"stages":                             func(_ *result.Result, r *result.Round) { r.Stages = nil },
+		"fsyncs":                             func(_ *result.Result, r *result.Round) { delete(r.Metrics, result.StorageFsyncUsPerCycle) },
+		"replication":                        func(r *result.Result, _ *result.Round) { r.Manifest.Scenario.Topology.Nodes = 3 },
 		"a server that polls": func(r *result.Result, round *result.Round) {
 			r.Manifest.Scenario.Topology.BusyPoll, round.Metrics[result.ServerCPUCores] = true, 0.97
 		},
@@ -213,7 +216,7 @@ func TestBoundOfResultsThatLackThings(t *testing.T) {
 	}
 }
 
-// A side that polls, and keeps its CPUs less than busy, has idle time for sure.
+// A polling side whose CPUs are not saturated has idle time.
 func TestBoundOfASideThatPollsAndIsIdle(t *testing.T) {
 	r := idle()
 	r.Manifest.Scenario.Topology.BusyPoll = true
@@ -222,7 +225,7 @@ func TestBoundOfASideThatPollsAndIsIdle(t *testing.T) {
 	assert.Equal(t, result.BoundWaiting, r.Bound.By)
 }
 
-// What a result says is not said again: its run may have known more than what was stored.
+// A stored bound is not replaced, because the run may have had more figures than the stored result.
 func TestBoundThatIsKnown(t *testing.T) {
 	r := idle()
 	said := &result.Bound{By: result.BoundDisk, Sentence: "bound by disk"}
@@ -235,10 +238,10 @@ func TestBoundThatIsKnown(t *testing.T) {
 	r.Manifest.Scenario.Points = []scenario.Point{{}}
 	DescribeBound(r)
 	assert.Same(t, said, r.Points[0].Bound)
-	assert.Nil(t, r.Bound, "of a sweep only its points have one")
+	assert.Nil(t, r.Bound, "only the points of a sweep have one")
 }
 
-// A build that did not look at CPU pressure said that nothing was saturated.
+// Earlier builds ignored CPU pressure and reported that no resource was saturated.
 func TestBoundOfAStoredRunWhoseThreadsWaitedForCPUs(t *testing.T) {
 	said := &result.Bound{By: result.BoundWaiting, Sentence: "bound by waiting: no measured resource is saturated, and the load waits: so said"}
 	r := idle()
@@ -253,10 +256,11 @@ func TestBoundOfAStoredRunWhoseThreadsWaitedForCPUs(t *testing.T) {
 	lacking := &result.Result{Bound: said}
 	DescribeBound(lacking)
 	assert.Equal(t, &result.Bound{By: result.BoundWaiting, Sentence: "not saturated: no measured resource is at its limit, and the load waits: so said"}, lacking.Bound,
-		"its figures no longer tell")
+		"its figures cannot show the bound")
 }
 
-// Points of a stored run have the settings that their values say: the scenario is stored without its points.
+// Points of a stored run get their settings from their values, because the scenario is stored
+// without its points.
 func TestBoundOfThePointsOfAStoredSweep(t *testing.T) {
 	r := idle()
 	for i := range r.Rounds {

@@ -7,9 +7,10 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// judgeBounded compares a metric that has one-sided 95 % bounds with a ceiling. The ceiling holds if the upper bound does not exceed it, so
-// that a loss beyond the ceiling passes with a probability of 5 % at most. Otherwise the metric is worse than the ceiling allows if the lower
-// bound is above 0, which chance alone causes with a probability of 5 % at most, and else the run does not tell.
+// judgeBounded compares a metric that has one-sided 95 % bounds with a ceiling. The ceiling is met
+// if the upper bound does not exceed it, so a value beyond the ceiling passes with a probability of
+// at most 5 %. Otherwise the ceiling is broken if the lower bound is above 0, which chance alone
+// causes with a probability of at most 5 %. Anything else is inconclusive.
 func (f *Finding) judgeBounded(name string, m result.Metric, l Limit) {
 	high := m.High
 	f.Value = &high
@@ -22,9 +23,9 @@ func (f *Finding) judgeBounded(name string, m result.Metric, l Limit) {
 	case m.Low > l.Value:
 		f.Sentence = fmt.Sprintf("%s: both are above the ceiling %s: %s", bounds, limit, l.Because)
 	case m.Low > 0:
-		f.Sentence = fmt.Sprintf("%s: it is above 0, and may be above the ceiling %s: %s", bounds, limit, l.Because)
+		f.Sentence = fmt.Sprintf("%s: the value is above 0 and may be above the ceiling %s: %s", bounds, limit, l.Because)
 	default:
 		f.Inconclusive = true
-		f.Sentence = fmt.Sprintf("%s: the run does not tell whether it keeps the ceiling %s; a longer window or a quieter host does: %s", bounds, limit, l.Because)
+		f.Sentence = fmt.Sprintf("%s: the run cannot show whether the ceiling %s is met; use a longer window or a quieter host: %s", bounds, limit, l.Because)
 	}
 }

@@ -33,10 +33,10 @@ func TestADecayIsJudgedByItsBounds(t *testing.T) {
 	}{
 		{-1, 0.2, 1.4, result.Pass, "which is not above the ceiling 2"},
 		{-9, -7, -5, result.Pass, "which is not above"},  // the rate rose
-		{0.5, 1.2, 2, result.Pass, "which is not above"}, // it fell, by less than matters
-		{-1, 0.9, 2.8, result.Inconclusive, "the run does not tell"},
+		{0.5, 1.2, 2, result.Pass, "which is not above"}, // a fall of less than the limit
+		{-1, 0.9, 2.8, result.Inconclusive, "the run cannot show"},
 		{3.9, 5, 6.1, result.Regressed, "at least 3.9 and at most 6.1: both are above the ceiling 2"},
-		{0.1, 5, 9.9, result.Regressed, "at least 0.1 and at most 9.9: it is above 0, and may be above the ceiling 2"},
+		{0.1, 5, 9.9, result.Regressed, "at least 0.1 and at most 9.9: the value is above 0 and may be above the ceiling 2"},
 	} {
 		report := Check(b, decaying(c.low, c.percent, c.high))
 		assert.Equal(t, c.want, report.Verdict, "%v", c)
@@ -51,7 +51,7 @@ func TestADecayIsJudgedByItsBounds(t *testing.T) {
 	}
 }
 
-// A broken limit beside one that is not decided decides.
+// A broken limit outranks an undecided one.
 func TestRegressedOutranksWhatIsNotDecided(t *testing.T) {
 	b, err := baselines(t, `
 baseline "steady" {
@@ -92,7 +92,7 @@ func TestADecayThatIsNoFigureBreaksItsLimit(t *testing.T) {
 	}
 	r := decaying(-1, 0, 1)
 	r.Metrics[result.DecayPercent] = result.Metric{Median: 1, Low: -1, High: math.NaN(), N: 1}
-	assert.Contains(t, Check(b, r).Reasons[0], "bounds that are no numbers")
+	assert.Contains(t, Check(b, r).Reasons[0], "bounds that are not finite")
 }
 
 func TestADecayIsNoMultiple(t *testing.T) {
@@ -100,7 +100,8 @@ func TestADecayIsNoMultiple(t *testing.T) {
 	assert.ErrorContains(t, err, "judged by its bounds")
 }
 
-// A rate that rose for certain has an upper bound of its fall below 0. What is observed of it is 0, and the file that says so can be read.
+// The upper bound of the fall of a rate that certainly rose is negative. Its observation is 0, and
+// the proposed file can be read.
 func TestADecayOfNothingIsObserved(t *testing.T) {
 	const baseline = "baseline \"steady\" {\n  ceiling \"decay_percent\" {\n    max     = 2\n    because = \"the rate holds\"\n  }\n}\n"
 	b, err := baselines(t, baseline)

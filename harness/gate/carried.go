@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// limitName is the type of a block of a scenario that limits a metric.
+// limitName is the type of the block that limits a metric in a scenario.
 const limitName = "limit"
 
 var (
@@ -17,15 +17,15 @@ var (
 	opposite   = map[Kind]Kind{Floor: Ceiling, Ceiling: Floor}
 )
 
-// CheckLimit notes what is wrong with a limit block of a scenario: all that would be with a floor or a ceiling of a baseline. It is a
-// scenario.LimitCheck.
+// CheckLimit is a scenario.LimitCheck. It reports every problem of a scenario's limit block that a
+// floor or a ceiling of a baseline could have too.
 func CheckLimit(b *hclfile.Block) {
 	spec, known := result.Lookup(b.Label())
 	switch {
 	case b.Has(ofBaselineName) && known:
 		readLimit(b, kindOf(spec))
 	case b.Has("min") == b.Has("max"):
-		readMetric(b, "") // which side of it is meant is not known
+		readMetric(b, "") // the kind is ambiguous
 	case b.Has("min"):
 		readLimit(b, Floor)
 	default:
@@ -33,14 +33,14 @@ func CheckLimit(b *hclfile.Block) {
 	}
 }
 
-// carriedLimit is a limit that a scenario carried, and the place of its block when it ran.
+// carriedLimit is a limit from a scenario, with the place of its block at the time of the run.
 type carriedLimit struct {
 	Limit
 	where string
 }
 
-// carried returns the limits that the scenario of r carried when it ran, and a sentence for each that can't be judged: another version of
-// the program, which stored r, may have had other metrics.
+// carried returns the limits of the scenario as r stored it, and a sentence for each that cannot be
+// judged: the program version that stored r may have had other metrics.
 func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 	for _, l := range r.Manifest.Scenario.Limits {
 		limit, why := limitOf(l)
@@ -53,7 +53,7 @@ func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 	return limits, unfit
 }
 
-// limitOf returns a limit of a scenario as one of a baseline, or says why it is none.
+// limitOf converts a limit of a scenario to one of a baseline, or returns the reason why it cannot.
 func limitOf(l scenario.Limit) (limit Limit, why string) {
 	limit = Limit{
 		Metric: l.Metric, Kind: Floor, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
@@ -72,23 +72,24 @@ func limitOf(l scenario.Limit) (limit Limit, why string) {
 	case !known:
 		return limit, "this program has no such metric"
 	case (l.Min == nil) == (l.Max == nil):
-		return limit, "it needs one of min and max"
+		return limit, "it needs exactly one of min and max"
 	case spec.Better == wrong && (limit.Kind != Floor || !spec.Promised):
 		return limit, fmt.Sprintf("the metric is better when %s", spec.Better)
 	case spec.OfLedger() && *value > 0:
 		return limit, "nothing may loosen the ceiling of 0"
 	case !finite(*value) || *value < 0 || *value == 0 && !spec.Zero:
-		return limit, "its bound is no measurement"
+		return limit, "its bound is not a value that the metric can have"
 	}
 	limit.Value = *value
 	return limit, ""
 }
 
-// joined returns the limits of a baseline and then those that a scenario carried, with a sentence for each that both have.
+// joined returns the limits of a baseline followed by those of a scenario, and a sentence for each
+// limit that both define.
 func joined(b Baseline, own []carriedLimit) (limits []Limit, twice []string) {
 	limits = slices.Clone(b.Limits)
 	named := b.where
-	if len(b.Limits) == 0 { // they are not for the run
+	if len(b.Limits) == 0 { // the baseline is for another configuration
 		named = nil
 	}
 	for _, l := range own {

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// carrying returns a good result whose scenario carried the limits, and has a name that no baseline has.
+// carrying returns a good result whose scenario carries the limits and has no baseline.
 func carrying(limits ...scenario.Limit) *result.Result {
 	r := good()
 	r.Scenario = "carrier"
@@ -24,7 +24,8 @@ func floorAt(min float64, where string) scenario.Limit {
 	return scenario.Limit{Metric: "cycles_per_s", Min: &min, Because: "it matters", Where: where}
 }
 
-// A stored run is judged by the limits that its scenario carried when it ran, without a baseline. No warning says that the baseline is missing.
+// A stored run without a baseline is judged by the limits that its scenario carried. There is no
+// warning about the missing baseline.
 func TestCheckByCarriedLimits(t *testing.T) {
 	b, err := baselines(t, testBaseline)
 	require.NoError(t, err)
@@ -46,14 +47,15 @@ func TestCheckByCarriedLimits(t *testing.T) {
 	report = Check(b, ratio)
 	assert.Equal(t, result.Pass, report.Verdict, "no baseline build was measured")
 	assert.False(t, report.Findings[0].Judged)
-	assert.Contains(t, strings.Join(report.Warnings, "\n"), "its speed was not compared with one")
+	assert.Contains(t, strings.Join(report.Warnings, "\n"), "its speed was not compared")
 
 	none := carrying(floorAt(rate, "s.hcl:1:1"))
 	none.Rounds, none.Metrics = nil, nil
-	assert.Equal(t, result.Regressed, Check(b, none).Verdict, "a run without figures breaks what it carries")
+	assert.Equal(t, result.Regressed, Check(b, none).Verdict, "a run without figures breaks the limits that it carries")
 }
 
-// A baseline and what a scenario carries are judged together, and the same limit in both is refused with both places.
+// The limits of a baseline and of a scenario are judged together. A limit in both is refused with
+// both places.
 func TestCheckByBoth(t *testing.T) {
 	b, err := baselines(t, testBaseline)
 	require.NoError(t, err)
@@ -74,7 +76,7 @@ func TestCheckByBoth(t *testing.T) {
 	require.NotEmpty(t, report.Reasons)
 	assert.Regexp(t, `^cycles_per_s has two limits, at .*one\.hcl:\d+:3 and at s\.hcl:3:3: keep one of the two$`, report.Reasons[0])
 
-	// What a run of another configuration carried is of that run.
+	// A run of another configuration is judged by the limits that it carried.
 	b, _ = withConfiguration(t, good())
 	r = carrying(floorAt(1e9, "s.hcl:3:3"))
 	r.Scenario = "smoke"
@@ -85,7 +87,7 @@ func TestCheckByBoth(t *testing.T) {
 	assert.Contains(t, strings.Join(report.Reasons, "\n"), "below the floor")
 }
 
-// A limit that can't be judged is no pass, whoever stored it.
+// A limit that cannot be judged prevents a pass.
 func TestCarriedLimitsThatCantBeJudged(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit scenario.Limit
@@ -94,10 +96,10 @@ func TestCarriedLimitsThatCantBeJudged(t *testing.T) {
 		"unknown":    {scenario.Limit{Metric: "colour", Min: new(1.0)}, "no such metric"},
 		"wrong side": {scenario.Limit{Metric: "cycles_per_s", Max: new(1.0)}, "better when higher"},
 		"other side": {scenario.Limit{Metric: "cpu_us_per_cycle", Min: new(1.0)}, "better when lower"},
-		"no bound":   {scenario.Limit{Metric: "cpu_us_per_cycle"}, "one of min and max"},
-		"both":       {scenario.Limit{Metric: "cpu_us_per_cycle", Min: new(1.0), Max: new(1.0)}, "one of min and max"},
+		"no bound":   {scenario.Limit{Metric: "cpu_us_per_cycle"}, "exactly one of min and max"},
+		"both":       {scenario.Limit{Metric: "cpu_us_per_cycle", Min: new(1.0), Max: new(1.0)}, "exactly one of min and max"},
 		"ledger":     {scenario.Limit{Metric: "lost", Max: new(1.0)}, "loosen"},
-		"zero":       {scenario.Limit{Metric: "cpu_us_per_cycle", Max: new(0.0)}, "no measurement"},
+		"zero":       {scenario.Limit{Metric: "cpu_us_per_cycle", Max: new(0.0)}, "not a value that the metric can have"},
 	} {
 		c.limit.Where = "s.hcl:3:3"
 		report := Check(nil, carrying(c.limit))
@@ -108,7 +110,8 @@ func TestCarriedLimitsThatCantBeJudged(t *testing.T) {
 	}
 }
 
-// No limit of a checked-in scenario is in the baseline of that name too, and each is one that can be judged.
+// Checked-in scenarios have no limit that their baseline has too, and all their limits can be
+// judged.
 func TestLimitsOfTheRepository(t *testing.T) {
 	b, err := LoadBaselines("../../baselines")
 	require.NoError(t, err)
@@ -125,7 +128,7 @@ func TestLimitsOfTheRepository(t *testing.T) {
 	}
 }
 
-// A floor on fsyncs keeps what durability promises, although fewer are cheaper.
+// A floor on fsyncs protects the promised durability, although fewer fsyncs are cheaper.
 func TestFloorOnWhatIsPromised(t *testing.T) {
 	b, err := baselines(t, testBaseline)
 	require.NoError(t, err)

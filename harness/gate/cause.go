@@ -14,7 +14,6 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Kinds of causes.
 const (
 	causeLock       = "lock"
 	causeCPU        = "cpu"
@@ -24,17 +23,19 @@ const (
 )
 
 const (
-	// causesMax bounds the causes that are named.
+	// causesMax bounds the number of reported causes.
 	causesMax = 5
-	// causePartMin is the least part of the time per cycle that a cause takes.
+	// causePartMin is the least share of the time per cycle that a reported cause takes.
 	causePartMin = 0.05
 )
 
-// Explain says why a cycle takes longer in a change than in the arms of its base, the largest part first, and which functions and locks
-// differ. A cause takes at least five percent of the base's time per cycle more than in the base, and the 95 % interval of that
-// difference, over the rounds of both sides, excludes zero; one round on a side yields no interval and no cause. A difference that another
-// arm of the base shows too is the host's. Functions and locks are of the
-// profiles in the folders of the arms; an error that they cannot be compared leaves the other causes.
+// Explain returns why a cycle takes longer in a change than in the arms of its base, largest part
+// first, and the functions and locks that differ. A cause adds at least 5 % of the base's time per
+// cycle, and the 95 % interval of the difference, over the rounds of both sides, excludes zero. One
+// round on a side yields no interval and no cause. Explain attributes a difference that another arm
+// of the base also shows to the host and drops it. Functions and locks come from the profiles in
+// the folders of the arms. If these cannot be compared, Explain returns the error together with the
+// other causes.
 func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.ProfileDelta, error) {
 	deltas, err := diffProfiles(base, change)
 	results := make([]*result.Result, len(base))
@@ -51,7 +52,8 @@ func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.Pro
 	return causes, deltas, err
 }
 
-// diffProfiles compares the profiles of the change with those of all arms of the base. Arms without profiles differ in nothing.
+// diffProfiles compares the profiles of the change with those of all arms of the base. It returns
+// nil if a side has no profiles.
 func diffProfiles(base []result.Arm, change result.Arm) ([]result.ProfileDelta, error) {
 	var sides [2][]profile.PerRound
 	for i, arms := range [][]result.Arm{base, {change}} {
@@ -69,7 +71,8 @@ func diffProfiles(base []result.Arm, change result.Arm) ([]result.ProfileDelta, 
 	return profile.Diff(sides[0], sides[1])
 }
 
-// capturedOf returns the profiled rounds of an arm: none if none were taken, or if only their summaries were published.
+// capturedOf returns the profiled rounds of an arm, or nil if it has no profiles or only published
+// summaries.
 func capturedOf(a result.Arm) ([]profile.PerRound, error) {
 	if a.Path == "" || len(a.Result.Profiles) == 0 {
 		return nil, nil
@@ -84,10 +87,11 @@ func capturedOf(a result.Arm) ([]profile.PerRound, error) {
 	return rounds, nil
 }
 
-// comparing returns the difference of a measure where the change has more for sure.
+// comparing returns the difference of a measure and whether the change is significantly higher.
 type comparing func(base, change []result.Round, of measure) (stat.Difference, bool)
 
-// causesOf returns the causes. A stage counts with the time that no function, lock or fsync explains.
+// causesOf returns the causes. A stage counts only with the time that no function, lock or fsync
+// explains.
 func causesOf(base []*result.Result, change *result.Result, deltas []result.ProfileDelta, more comparing, called lost) []result.Cause {
 	b, c := timedRounds(base...), timedRounds(change)
 	cycleUs := meanCycleUs(b)
@@ -103,7 +107,8 @@ func causesOf(base []*result.Result, change *result.Result, deltas []result.Prof
 		}
 	}
 	for _, d := range deltas {
-		if d.Low <= 0 || d.Unit != "nanoseconds" || d.Function == result.ChargeScheduling { // scheduling follows from whatever waits
+		// Scheduling follows from the waits.
+		if d.Low <= 0 || d.Unit != "nanoseconds" || d.Function == result.ChargeScheduling {
 			continue
 		}
 		us, side, generator := (d.Change-d.Base)/1e3, "", d.Node == result.GeneratorNode
@@ -132,22 +137,24 @@ func causesOf(base []*result.Result, change *result.Result, deltas []result.Prof
 			continue
 		}
 		out = append(out, result.Cause{Kind: causeStage, Name: name, Score: rest, Sentence: fmt.Sprintf(
-			"stage %s takes %s a cycle, %s; %s of that is in no function, lock or fsync that takes longer for sure",
+			"stage %s takes %s a cycle, %s; no function, lock or fsync with a significant increase explains %s of that",
 			name, microseconds(d.Change), before(microseconds(d.Base), 1e3*d.Low, 1e3*d.High), microseconds(rest)) + l.share(rest)})
 	}
 	slices.SortStableFunc(out, func(x, y result.Cause) int { return cmp.Compare(y.Score, x.Score) })
 	return out[:min(len(out), causesMax)]
 }
 
-// causeStages are the stages in which something is done: in the others batches wait for one another.
+// causeStages are the stages that do work. In the others, batches only wait for one another.
 var causeStages = []string{result.StageReceive, result.StageDecide, result.StageApply, result.StageCommit, result.StageReply}
 
-// before writes what there was before, and by how much more there is, in nanoseconds.
+// before formats the old value and the range of the increase, which low and high give in
+// nanoseconds.
 func before(was string, low, high float64) string {
 	return fmt.Sprintf("%s before (%s to %s more)", was, render.Nanoseconds(low), render.Nanoseconds(high))
 }
 
-// timedRounds returns those that count of some results. A run with a sweep has none, because its points differ.
+// timedRounds returns the timed rounds of results that have cycles. It skips a result with a sweep,
+// because its points differ.
 func timedRounds(results ...*result.Result) (all []result.Round) {
 	for _, r := range results {
 		if r == nil || len(r.Points) > 0 {
@@ -162,8 +169,8 @@ func timedRounds(results ...*result.Result) (all []result.Round) {
 	return all
 }
 
-// measure is a figure of a round, in microseconds per cycle, with the number of events that it stands for; known is false if the
-// round has none.
+// measure returns a figure of a round, in microseconds per cycle, with the number of events behind
+// it. known is false if the round lacks the figure.
 type measure func(*result.Round) (of stat.Counted, known bool)
 
 func stageOf(name string) measure {
@@ -188,7 +195,7 @@ func metricOf(name string) measure {
 	}
 }
 
-// differs compares rounds that have nothing to do with each other.
+// differs compares unpaired rounds.
 func differs(base, change []result.Round, of measure) (stat.Difference, bool) {
 	var sides [2][]stat.Counted
 	for i, rounds := range [][]result.Round{base, change} {
@@ -202,8 +209,8 @@ func differs(base, change []result.Round, of measure) (stat.Difference, bool) {
 	return d, err == nil && d.Low > 0
 }
 
-// pairsDiffer compares the rounds of both sides that have the same number, which were measured beside each other. The interval
-// has the level 1 - alpha.
+// pairsDiffer compares rounds of the two sides in pairs of equal round number. The interval has the
+// confidence level 1 - alpha.
 func pairsDiffer(alpha float64) comparing {
 	return func(base, change []result.Round, of measure) (d stat.Difference, is bool) {
 		var each []float64
@@ -230,7 +237,7 @@ func pairsDiffer(alpha float64) comparing {
 	}
 }
 
-// meanOf returns the mean of a measure over the rounds that have it, and 0 without such a round.
+// meanOf returns the mean of a measure over the rounds that have it, or 0 if no round does.
 func meanOf(rounds []result.Round, of measure) float64 {
 	sum, n := 0.0, 0
 	for i := range rounds {
@@ -244,7 +251,7 @@ func meanOf(rounds []result.Round, of measure) float64 {
 	return sum / float64(n)
 }
 
-// meanCycleUs returns the time for each cycle, and 0 without a round.
+// meanCycleUs returns the wall-clock time per cycle in microseconds, or 0 without cycles.
 func meanCycleUs(rounds []result.Round) float64 {
 	var seconds, cycles float64
 	for i := range rounds {
@@ -256,7 +263,7 @@ func meanCycleUs(rounds []result.Round) float64 {
 	return 1e6 * seconds / cycles
 }
 
-// allocates says what a function allocates more, where that is known.
+// allocates returns a clause about additional allocations of a function, or "" if unknown.
 func allocates(d result.ProfileDelta, deltas []result.ProfileDelta) string {
 	for _, a := range deltas {
 		if a.Kind == "allocs" && a.Node == d.Node && a.Function == d.Function && a.Low > 0 {
@@ -266,7 +273,6 @@ func allocates(d result.ProfileDelta, deltas []result.ProfileDelta) string {
 	return ""
 }
 
-// callersOf returns the callers of a function in the profiles of a result.
 func callersOf(r *result.Result, d result.ProfileDelta) []string {
 	for _, p := range r.Profiles {
 		if p.Kind != d.Kind || (p.Node == result.GeneratorNode) != (d.Node == result.GeneratorNode) {
@@ -281,7 +287,7 @@ func callersOf(r *result.Result, d result.ProfileDelta) []string {
 	return nil
 }
 
-// heldBy returns the functions that hold a lock and those that wait for it, as a part of a sentence.
+// heldBy returns a clause that names the functions that hold a lock and wait for it.
 func heldBy(r *result.Result, d result.ProfileDelta) string {
 	for _, l := range r.Locks {
 		if l.Name == d.Function && (l.Node == result.GeneratorNode) == (d.Node == result.GeneratorNode) {

@@ -14,13 +14,14 @@ import (
 
 const own = module + "engine/"
 
-// made is a result of some rounds of a second, whose figures vary by a part of themselves from round to round.
+// made describes a result with five rounds of a second, whose figures vary randomly by the fraction
+// vary between rounds.
 type made struct {
-	cycles   float64 // a second
+	cycles   float64 // per second
 	vary     float64
-	fsyncs   float64            // a cycle
-	fsyncUs  float64            // a cycle
-	stagesUs map[string]float64 // a cycle
+	fsyncs   float64            // per cycle
+	fsyncUs  float64            // per cycle
+	stagesUs map[string]float64 // per cycle
 }
 
 func base() made {
@@ -49,7 +50,7 @@ func (m made) result(seed uint64) *result.Result {
 	return r
 }
 
-// between returns the causes between two results, with what differs in their profiles.
+// between returns the causes of the difference between two results and their profile deltas.
 func between(b, c made, deltas ...result.ProfileDelta) []result.Cause {
 	return causesOf([]*result.Result{b.result(1), b.result(2)}, c.result(3), deltas, differs, lost{})
 }
@@ -60,7 +61,7 @@ func TestTheSameBuildIsNotAccused(t *testing.T) {
 	}
 }
 
-// cpu is a function that takes more CPU time for sure.
+// cpu returns the delta of a function with a significant increase of CPU time.
 func cpu(baseNs, changeNs float64) result.ProfileDelta {
 	more := changeNs - baseNs
 	return result.ProfileDelta{Kind: "cpu", Unit: "nanoseconds", Function: own + "x.work", Base: baseNs, Change: changeNs, Low: 0.9 * more, High: 1.1 * more}
@@ -106,7 +107,7 @@ func TestCausesNameWhatChanged(t *testing.T) {
 		"a sleep in a stage": {
 			func(m *made) { m.stagesUs["apply"] = 550 },
 			nil, "stage", "apply",
-			[]string{"stage apply takes ", "µs a cycle, 4.0", "is in no function, lock or fsync that takes longer for sure"},
+			[]string{"stage apply takes ", "µs a cycle, 4.0", "no function, lock or fsync with a significant increase explains "},
 		},
 		"a sleep where messages arrive": {
 			func(m *made) { m.stagesUs["receive"] = 2000 },
@@ -131,22 +132,22 @@ func TestCausesNameWhatChanged(t *testing.T) {
 			for _, says := range test.says {
 				assert.Contains(t, causes[0].Sentence, says)
 			}
-			assert.Len(t, causes, 1, "what one cause explains is not another's: %+v", causes)
+			assert.Len(t, causes, 1, "a cause excludes the time that another one explains: %+v", causes)
 		})
 	}
 }
 
-// What is small, not sure, or better is no cause.
+// A difference that is small, uncertain or an improvement is not a cause.
 func TestWhatIsNoCause(t *testing.T) {
 	assert.Empty(t, between(base(), base(), cpu(0, 900)), "less than five percent of 20 µs")
 	assert.NotEmpty(t, between(base(), base(), cpu(0, 1100)))
 	unsure := cpu(0, 5000)
 	unsure.Low = -1
-	assert.Empty(t, between(base(), base(), unsure), "the interval has zero in it")
+	assert.Empty(t, between(base(), base(), unsure), "the interval includes zero")
 	assert.Empty(t, between(base(), base(), cpu(9000, 1000)), "it takes less")
 	scheduling := cpu(0, 5000)
 	scheduling.Function = result.ChargeScheduling
-	assert.Empty(t, between(base(), base(), scheduling), "it follows from whatever waits")
+	assert.Empty(t, between(base(), base(), scheduling), "scheduling follows from the waits")
 	slow := base()
 	slow.stagesUs["apply"], slow.vary = 4.5, 0.9
 	assert.Empty(t, between(base(), slow), "the rounds vary by more")
@@ -157,7 +158,7 @@ func TestWhatIsNoCause(t *testing.T) {
 	assert.Empty(t, causesOf([]*result.Result{one}, worse.result(2), nil, differs, lost{}), "one round has no interval")
 }
 
-// What is missing accuses nothing, and breaks nothing.
+// Missing figures cause no accusation and no failure.
 func TestCausesOfResultsThatLackThings(t *testing.T) {
 	slow := base()
 	slow.stagesUs["apply"] = 900
@@ -169,8 +170,9 @@ func TestCausesOfResultsThatLackThings(t *testing.T) {
 	}
 }
 
-// beside returns two sides of a duet on a host whose disk is up to ten times as slow in one generation as in another one. The change needs
-// so many microseconds a cycle more for its commits in each generation.
+// beside returns two sides of a duet on a host whose disk speed differs up to tenfold between
+// generations. The commits of the change need the given microseconds per cycle more in each
+// generation.
 func beside(more float64, generations int) (sides [2]result.Arm) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for i := range sides {
@@ -189,7 +191,8 @@ func beside(more float64, generations int) (sides [2]result.Arm) {
 	return sides
 }
 
-// A stage of a duet is compared within each generation: a host that slows down from one to the next hides nothing, and accuses nothing.
+// A stage of a duet is compared within each generation, so a host whose speed differs between
+// generations neither hides nor causes a difference.
 func TestStagesOfADuet(t *testing.T) {
 	sides := beside(3, 12)
 	explain := func(sides [2]result.Arm) *result.Comparison {
@@ -207,7 +210,7 @@ func TestStagesOfADuet(t *testing.T) {
 	assert.Contains(t, causes[0].Sentence, "stage commit takes ")
 	unpaired, _, err := Explain(sides[:1], sides[1])
 	require.NoError(t, err)
-	assert.Empty(t, unpaired, "the host differs by more from generation to generation")
+	assert.Empty(t, unpaired, "the host differs by more between generations")
 
 	for name, none := range map[string][2]result.Arm{
 		"the same": beside(0, 12), "less than five percent of 20 µs": beside(0.9, 12), "less than before": beside(-3, 12), "one generation": beside(3, 1),
@@ -215,13 +218,13 @@ func TestStagesOfADuet(t *testing.T) {
 		assert.Empty(t, explain(none).Causes, name)
 	}
 	sides[1].Result.Rounds[0].Stages = nil
-	sides[1].Result.Rounds = sides[1].Result.Rounds[:11] // so that two generations have one side only
+	sides[1].Result.Rounds = sides[1].Result.Rounds[:11] // so that two generations lack one side
 	assert.Len(t, explain(sides).Causes, 1)
 }
 
 func TestCostsSayWhereTheTimeGoes(t *testing.T) {
 	r := base().result(1)
-	for i := range r.Rounds { // tasks wait in it, and nothing works
+	for i := range r.Rounds { // tasks wait in this stage, and nothing works
 		r.Rounds[i].Stages = append(r.Rounds[i].Stages, result.StageOf(result.StageReady, 1e6, []uint64{0, 0, 1000}))
 	}
 	site := func(f string) []result.LockSite { return []result.LockSite{{Function: own + f}} }

@@ -5,7 +5,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// sitesOf is like ", held by shard.(*inbox).put and wanted by shard.(*inbox).take".
+// sitesOf returns a clause like ", held by shard.(*inbox).put and wanted by shard.(*inbox).take".
 func sitesOf(l result.Lock) (text string) {
 	role, other := ", held by ", " and wanted by "
 	if l.Kind == "channel" || l.Kind == "select" {
@@ -20,7 +20,7 @@ func sitesOf(l result.Lock) (text string) {
 	return text
 }
 
-// named writes a function with its two nearest callers, if they are known.
+// named formats a function with its two nearest known callers.
 func named(function string, callers []string) string {
 	switch len(callers) {
 	case 0:
@@ -31,7 +31,7 @@ func named(function string, callers []string) string {
 	return render.Function(function) + ", called by " + render.Function(callers[0]) + " for " + render.Function(callers[1]) + ","
 }
 
-// passes returns what passes a stage at once.
+// passes returns the unit of work that a stage processes at a time.
 func passes(stage string) string {
 	if stage == result.StageReceive {
 		return "message"
@@ -39,10 +39,9 @@ func passes(stage string) string {
 	return "batch"
 }
 
-// microseconds writes a time, given in microseconds, in the unit that fits.
 func microseconds(us float64) string { return render.Nanoseconds(1e3 * us) }
 
-// few writes a count for each cycle.
+// few formats a count per cycle.
 func few(n float64) string {
 	switch {
 	case n == 0:

@@ -9,19 +9,21 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Report is the judgement of one result by its baseline.
+// Report is the judgement of one result against its baseline.
 type Report struct {
 	Scenario string         `json:"scenario"`
 	Run      string         `json:"run"`
 	Verdict  result.Verdict `json:"verdict"`
-	// Reasons says, one sentence each, why the verdict is not pass.
+	// Reasons explains in sentences why the verdict is not pass.
 	Reasons []string `json:"reasons,omitempty"`
-	// Warnings are what a reader should know of a judgement that they do not change.
+	// Warnings are caveats that do not change the verdict.
 	Warnings []string `json:"warnings,omitempty"`
-	// Findings has one entry for each limit: those of the baseline in its order, then the implied ones that it does not
-	// name. Of a run with a sweep there is one for each point that the limit holds for.
+	// Findings has one entry for each limit: first those of the baseline in its order, then the
+	// implied ones that it does not name. A run with a sweep has one entry for each point that the
+	// limit applies to.
 	Findings []Finding `json:"findings"`
-	// Where says where the time went, from the result's profiles, if the verdict is regressed.
+	// Where describes, from the result's profiles, where the time went. It is set only if the
+	// verdict is regressed.
 	Where []string `json:"where,omitempty"`
 }
 
@@ -32,51 +34,60 @@ type Finding struct {
 	Workload string  `json:"workload,omitempty"` // of a scenario with several
 	Kind     Kind    `json:"kind"`
 	Limit    float64 `json:"limit"`
-	// OfBaseline is the ratio to the baseline build that Limit is on; nil if Limit is a figure, and where no baseline build was measured.
+	// OfBaseline is the ratio to the baseline build that Limit bounds. It is nil if Limit is
+	// absolute or no baseline build was measured.
 	OfBaseline *result.BaselineRatio `json:"of_baseline,omitempty"`
-	// Margin is the relative distance of the value, or of the ratio, from the limit, negative if the limit is violated; nil without a
-	// value, and of a limit of 0.
+	// Margin is the relative distance of the value, or of the ratio, from the limit, negative if
+	// violated. It is nil without a value and for a limit of 0.
 	Margin *float64 `json:"margin,omitempty"`
-	// Value is the median over rounds, for a count of tasks at fault the sum, and for a metric with bounds the upper one; nil if the result has
-	// no finite value.
+	// Value is the median over rounds, the sum for a count of tasks at fault, or the upper bound
+	// for a metric with bounds. It is nil if the result has no finite value.
 	Value    *float64 `json:"value"`
 	Observed float64  `json:"observed,omitempty"`
 	On       string   `json:"on,omitempty"`
 	Because  string   `json:"because"`
-	// Judged is false where the ledger does not balance, so that the figure means nothing, and of a ratio where no baseline build was measured.
+	// Judged is false if the ledger does not balance, which makes the figure meaningless, and for a
+	// ratio without a measured baseline build.
 	Judged bool `json:"judged"`
 	OK     bool `json:"ok"`
-	// Inconclusive reports that chance may explain a broken limit.
+	// Inconclusive reports that chance may explain the broken limit.
 	Inconclusive bool   `json:"inconclusive,omitempty"`
 	Sentence     string `json:"sentence"`
 
 	noBaseline bool // not judged because no baseline build was measured
 	undecided  bool // more pairs may decide
-	ofWork     bool // of a counter of fixed work
+	ofWork     bool // a counter of fixed work
 	unmeasured bool // the fixed work failed
 }
 
-// OfWork reports whether the finding is of a counter of fixed work.
+// OfWork reports whether the finding judges a counter of fixed work.
 func (f *Finding) OfWork() bool { return f.ofWork }
 
-// Check judges r by the baseline of its scenario, by the limits that its scenario carried when it ran, and by the implied ceilings: no task
-// is lost, duplicated or corrupted, and no read is answered wrongly. With neither of the first two it judges the implied ceilings alone, and
-// a warning says so.
+// Check judges r against the baseline of its scenario, the limits that its scenario carried when it
+// ran, and the implied ceilings: no task is lost, duplicated or corrupted, and no read returns a
+// wrong answer. If neither a baseline nor carried limits exist, it judges only the implied ceilings
+// and adds a warning.
 //
-// A limit is broken by a value beyond it and by a metric that is missing, zero, negative, infinite, not a number
-// or measured in no round; of some metrics, such as a count of tasks at fault, 0 is a measurement. In a run with a
-// sweep a limit holds for each point, and one that names a point for that instead; a point that the run does not have
-// breaks it. A broken limit makes the verdict
-// regressed, and tasks at fault make it incorrect. A metric with one-sided bounds is judged by its bounds, and makes the verdict inconclusive
-// if these do not tell. A result whose own verdict is not pass keeps it, with the
-// findings beside it; but where that is incorrect, figures other than those counts are not judged, since they
-// mean nothing then. A result of another version or with an unknown verdict is misconfigured. So is a result whose configuration is not
-// the one that the baseline is for; all limits but those of the baseline are still judged then. So is a result whose scenario carries a limit
-// that the baseline has too, or one on a metric that this program does not know.
+// A value beyond a limit breaks it. So does a metric that is missing, zero, negative, infinite, not
+// a number or measured in no round; zero is valid for some metrics, such as a count of tasks at
+// fault. In a run with a sweep, a limit applies to each point, and a limit that names a point
+// replaces it there; a named point that the run lacks breaks the limit.
+//
+// A broken limit makes the verdict regressed, and tasks at fault make it incorrect. A metric with
+// one-sided bounds is judged by its bounds; if these cannot decide, the verdict is inconclusive. A
+// result whose own verdict is not pass keeps that verdict, next to the findings. If its own verdict
+// is incorrect, only the counts of tasks and reads at fault are judged, because no other figure
+// means anything.
+//
+// The verdict is misconfigured for a result of another version or with an unknown verdict, for a
+// result with another configuration than the baseline's (its other limits are still judged), and
+// for a result whose scenario carries a limit that the baseline has too or that names an unknown
+// metric.
 func Check(b *Baselines, r *result.Result) Report { return CheckBeside(b, r, nil) }
 
-// CheckBeside is Check of a result beside which the baseline build was measured. Limits of_baseline are judged by the pairs of both, and counters by
-// the fixed work of both. Without beside they are not judged, and the report has a warning.
+// CheckBeside is Check with a measurement of the baseline build. It judges limits of_baseline by
+// the pairs of both builds, and counters by their fixed work. If beside is nil, it does not judge
+// these and adds a warning.
 func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 	if r == nil {
 		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}
@@ -101,7 +112,7 @@ func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 	}
 	if !found && len(own)+len(unfit) == 0 {
 		report.Warnings = append(report.Warnings, fmt.Sprintf(
-			"scenario %q has no baseline%s: only lost, duplicated and corrupted were judged", r.Scenario, b.place()))
+			"scenario %q has no baseline%s: only lost, duplicated and corrupted tasks were judged", r.Scenario, b.place()))
 	}
 	if r.Verdict != result.Pass && len(r.Reasons) == 0 {
 		report.Reasons = append(report.Reasons, fmt.Sprintf("the run's own verdict is %s", r.Verdict))
@@ -113,7 +124,7 @@ func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 		baseline.Limits = nil
 	case found && baseline.Configuration == "":
 		report.Warnings = append(report.Warnings, fmt.Sprintf(
-			"the baseline of %q does not say for which configuration it is: write it with prony baseline propose --write", r.Scenario))
+			"the baseline of %q does not name its configuration: add it with prony baseline propose --write", r.Scenario))
 	}
 	limits, twice := joined(baseline, own)
 	unfit = append(unfit, twice...)
@@ -136,7 +147,7 @@ func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 		}
 	}
 	if slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.noBaseline }) {
-		report.Warnings = append(report.Warnings, "no baseline build was measured beside this run, so that its speed was not compared with one")
+		report.Warnings = append(report.Warnings, "no baseline build was measured with this run, so its speed was not compared")
 	}
 	if misfit != "" || len(unfit) > 0 {
 		report.Verdict = result.Worst(result.Misconfigured, report.Verdict)
@@ -147,14 +158,15 @@ func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 	return report
 }
 
-// Diagnose sets Where from the profiles of another run of the same scenario. It is for the judgement of a run without profiles.
+// Diagnose sets Where from the profiles of another run of the same scenario, for a judged run
+// without profiles.
 func (r *Report) Diagnose(profiled *result.Result) { r.Where = r.whereOf(profiled) }
 
 func (r *Report) whereOf(run *result.Result) []string {
 	return append(commits(run.Rounds), where(profilesOf(run, r.Findings), locksOf(run, r.Findings))...)
 }
 
-// verdict returns the verdict of a limit that does not hold.
+// verdict returns the verdict that a failed limit causes.
 func (f *Finding) verdict() result.Verdict {
 	switch {
 	case f.unmeasured:
@@ -165,8 +177,8 @@ func (f *Finding) verdict() result.Verdict {
 	return result.Regressed
 }
 
-// profilesOf returns the profiles that may explain the broken limits. In a run with a sweep they are those of the points whose limits
-// are broken, each with the point's name.
+// profilesOf returns the profiles that may explain the broken limits. In a run with a sweep it
+// returns those of the points with broken limits, each with the point's name.
 func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 	var profiles []namedProfile
 	for _, p := range r.Profiles {
@@ -177,8 +189,9 @@ func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 	return profiles
 }
 
-// locksOf returns the locks that may explain the broken limits, as profilesOf returns profiles: those that goroutines wait for at
-// least five percent of the time per cycle. Locks inside the runtime are left out: the profile has a name for them, and neither holder nor waiter.
+// locksOf returns, like profilesOf, the locks that may explain the broken limits: those that
+// goroutines wait for during at least 5 % of the time per cycle. It skips locks inside the runtime,
+// because their profile shows neither holder nor waiter.
 func locksOf(r *result.Result, findings []Finding) []namedLock {
 	var locks []namedLock
 	for _, l := range r.Locks {
@@ -192,7 +205,7 @@ func locksOf(r *result.Result, findings []Finding) []namedLock {
 	return locks
 }
 
-// brokenAt returns the name of a point, and whether a limit is broken at it.
+// brokenAt returns the name of a point and whether any limit is broken there.
 func brokenAt(r *result.Result, findings []Finding, number int) (name string, broken bool) {
 	for _, point := range r.Points {
 		if point.Number == number {
@@ -204,7 +217,7 @@ func brokenAt(r *result.Result, findings []Finding, number int) (name string, br
 	})
 }
 
-// place names the folder of baselines for a message.
+// place returns the folder of baselines as a suffix for a message.
 func (b *Baselines) place() string {
 	if b == nil {
 		return ""
@@ -217,12 +230,13 @@ func ofLedger(metric string) bool {
 	return known && spec.OfLedger()
 }
 
-// judged reports whether a limit is judged. If the ledger does not balance, only limits on the ledger's counts are judged.
+// judged reports whether a limit is judged. If the ledger does not balance, only limits on its
+// counts are.
 func judged(l Limit, r *result.Result) bool {
 	return r.Verdict != result.Incorrect || ofLedger(l.Metric)
 }
 
-// judgeAll compares each limit with the metric that it is set on, at each point that it holds for.
+// judgeAll compares each limit with its metric, at each point that the limit applies to.
 func judgeAll(limits []Limit, r *result.Result, beside *Beside) []Finding {
 	var findings []Finding
 	for _, l := range limits {
@@ -248,8 +262,8 @@ func judgeAll(limits []Limit, r *result.Result, beside *Beside) []Finding {
 	return findings
 }
 
-// holdsAt reports whether a limit, of all that a baseline has, holds for a point: it names the point, or no point where no other limit of its kind
-// does.
+// holdsAt reports whether a limit applies to a point. It does if it names the point, or if it names
+// no point and no other limit of its kind, among limits, names this one.
 func (l Limit) holdsAt(point string, limits []Limit) bool {
 	own := func(o Limit) bool {
 		return o.Metric == l.Metric && o.Kind == l.Kind && o.OfBaseline == l.OfBaseline && o.Workload == l.Workload && o.Point == point
@@ -257,8 +271,8 @@ func (l Limit) holdsAt(point string, limits []Limit) bool {
 	return l.Point == point || l.Point == "" && !slices.ContainsFunc(limits, own)
 }
 
-// of returns the metrics that a limit applies to: the metrics of the workload that the limit names, or all if it names no
-// workload. It returns nil if the workload does not exist.
+// of returns the metrics that a limit applies to: those of the workload that it names, or all if it
+// names none. It returns nil if the workload does not exist.
 func of(l Limit, all map[string]result.Metric, workloads []result.Workload) map[string]result.Metric {
 	if l.Workload == "" {
 		return all
@@ -271,7 +285,7 @@ func of(l Limit, all map[string]result.Metric, workloads []result.Workload) map[
 	return nil
 }
 
-// at names the point or the workload of a figure in front of it.
+// at formats the name of a point or workload as a prefix.
 func at(point string) string {
 	if point == "" {
 		return ""
@@ -288,7 +302,7 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 		Judged: judged(l, r),
 	}
 	if !f.Judged {
-		f.Sentence = name + " is not judged: the ledger does not balance, so it means nothing"
+		f.Sentence = name + " is not judged: the ledger does not balance, so the figure is meaningless"
 		return f
 	}
 	if l.RelativeToPoint != "" {
@@ -317,21 +331,21 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	samples := samplesOf(spec, metrics)
 	switch shown, limit := render.Distinct(value, l.Value, 4); {
 	case found && samples.tooFew():
-		fault = fmt.Sprintf("%s rests on %s, and that percentile takes %s at least, where %s is set", name, samples.text(), render.Count(samples.least), bound(l))
+		fault = fmt.Sprintf("%s rests on %s, but the percentile needs at least %s (the limit is %s)", name, samples.text(), render.Count(samples.least), bound(l))
 	case !found:
-		fault = name + " is missing from the result, where " + bound(l) + " is set" + whyMissing(l.Metric, r)
+		fault = name + " is missing from the result (the limit is " + bound(l) + ")" + whyMissing(l.Metric, r)
 	case math.IsNaN(value):
-		fault = name + " is not a number, where " + bound(l) + " is set"
+		fault = name + " is not a number (the limit is " + bound(l) + ")"
 	case math.IsInf(value, 0):
-		fault = name + " is infinite, where " + bound(l) + " is set"
+		fault = name + " is infinite (the limit is " + bound(l) + ")"
 	case spec.Bounded && !(finite(m.Low) && finite(m.High)):
-		fault = name + " has bounds that are no numbers, where " + bound(l) + " is set"
+		fault = name + " has bounds that are not finite (the limit is " + bound(l) + ")"
 	case value < 0:
-		fault = fmt.Sprintf("%s is %s, which no measurement yields, where %s is set", name, shown, bound(l))
+		fault = fmt.Sprintf("%s is %s, which is not a measurement (the limit is %s)", name, shown, bound(l))
 	case m.N <= 0:
-		fault = name + " was measured in no round, where " + bound(l) + " is set"
+		fault = name + " was measured in no round (the limit is " + bound(l) + ")"
 	case value == 0 && !spec.Zero:
-		fault = name + " is 0, which is not a measurement, where " + bound(l) + " is set"
+		fault = name + " is 0, which is not a measurement (the limit is " + bound(l) + ")"
 	case l.Kind == Floor && value < l.Value:
 		fault = fmt.Sprintf("%s %s is below the floor %s", name, shown, limit)
 	case l.Kind == Ceiling && value > l.Value:
@@ -350,8 +364,8 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	return f
 }
 
-// relativeTo returns the figure of the limit's metric at the point that the limit is relative to. It fails if the run has no such
-// figure above 0.
+// relativeTo returns the limit's metric at the point that the limit is relative to. It fails if the
+// run has no such value above 0.
 func (l Limit) relativeTo(r *result.Result) (float64, error) {
 	for _, p := range r.Points {
 		if p.Name != l.RelativeToPoint {
@@ -366,7 +380,7 @@ func (l Limit) relativeTo(r *result.Result) (float64, error) {
 	return 0, fmt.Errorf("the run has no point %s, which the %s is relative to", l.RelativeToPoint, l.Kind)
 }
 
-// whyMissing says why the rounds have no such metric, for a metric that only some rounds can have.
+// whyMissing explains why the rounds lack a metric that only some rounds can have, or returns "".
 func whyMissing(metric string, r *result.Result) string {
 	if metric != result.DecayPercent {
 		return ""
@@ -379,8 +393,8 @@ func whyMissing(metric string, r *result.Result) string {
 
 func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, render.Digits(l.Value, 4)) }
 
-// atFault returns a count of tasks or reads at fault: the largest of the result's summary, the highest round, and the sum over the rounds'
-// ledgers, because a gate assumes the worst if they differ.
+// atFault returns a count of tasks or reads at fault: the maximum of the result's summary, its
+// highest round, and the sum over the rounds' ledgers. A gate assumes the worst if they differ.
 func atFault(metric string, m result.Metric, rounds []result.Round) float64 {
 	sum := 0.0
 	for _, r := range rounds {
@@ -398,5 +412,5 @@ func atFault(metric string, m result.Metric, rounds []result.Round) float64 {
 	if m.Median < 0 {
 		return m.Median
 	}
-	return max(m.Median, m.High, sum) // NaN when one of them is
+	return max(m.Median, m.High, sum) // NaN if any of them is
 }

@@ -35,7 +35,7 @@ func loaded(t *testing.T) *Baselines {
 	return b
 }
 
-// good is a result that keeps every limit of testBaseline.
+// good returns a result that meets every limit of testBaseline.
 func good() *result.Result {
 	metric := func(v float64, unit string) result.Metric {
 		return result.Metric{Median: v, Low: v * 0.9, High: v * 1.1, N: 3, Unit: unit}
@@ -82,7 +82,7 @@ func TestCheckPasses(t *testing.T) {
 		[]any{first.Metric, first.Kind, first.Limit, first.Observed, first.On})
 }
 
-// A value at its limit keeps it.
+// A value equal to its limit meets it.
 func TestCheckLimitsAreInclusive(t *testing.T) {
 	r := good()
 	set("cycles_per_s", 20_000)(r)
@@ -104,8 +104,8 @@ func TestCheckVerdicts(t *testing.T) {
 		{"below a floor", set("cycles_per_s", 5912.4), result.Regressed, "cycles_per_s 5,912 is below the floor 20,000" + because},
 		{"just below a floor", set("cycles_per_s", 19_999.6), result.Regressed, "cycles_per_s 19,999.6 is below the floor 20,000" + because},
 		{"above a ceiling", set("cycle_latency_ms_p99", 300), result.Regressed, "cycle_latency_ms_p99 300 is above the ceiling 250: a stall"},
-		{"negative", set("cycle_latency_ms_p99", -3), result.Regressed, "cycle_latency_ms_p99 is -3, which no measurement yields, where a ceiling of 250 is set: a stall"},
-		{"measured in no round", func(r *result.Result) { r.Metrics["cycle_latency_ms_p99"] = result.Metric{Median: 1} }, result.Regressed, "cycle_latency_ms_p99 was measured in no round, where a ceiling of 250 is set: a stall"},
+		{"negative", set("cycle_latency_ms_p99", -3), result.Regressed, "cycle_latency_ms_p99 is -3, which is not a measurement (the limit is a ceiling of 250): a stall"},
+		{"measured in no round", func(r *result.Result) { r.Metrics["cycle_latency_ms_p99"] = result.Metric{Median: 1} }, result.Regressed, "cycle_latency_ms_p99 was measured in no round (the limit is a ceiling of 250): a stall"},
 		{"tasks lost", set("lost", 3), result.Incorrect, "lost 3 is above the ceiling 0: nothing acknowledged is lost"},
 		{"tasks lost in one round only", func(r *result.Result) {
 			r.Metrics["lost"] = result.Metric{High: 1, N: 3}
@@ -145,8 +145,8 @@ func TestCheckVerdicts(t *testing.T) {
 	}
 }
 
-// Without a baseline, Check judges a result by the implied ceilings alone and warns that it did. It never improves the verdict that the run
-// gave itself.
+// Without a baseline, Check judges a result by the implied ceilings alone and adds a warning. It
+// never improves the run's own verdict.
 func TestCheckWithoutBaseline(t *testing.T) {
 	for _, own := range []result.Verdict{result.Pass, result.Regressed, result.Invalid, result.Incorrect} {
 		r := good()
@@ -155,20 +155,21 @@ func TestCheckWithoutBaseline(t *testing.T) {
 		assert.Equal(t, own, report.Verdict)
 		require.Len(t, report.Warnings, 1)
 		assert.Contains(t, report.Warnings[0], `scenario "unjudged" has no baseline in `)
-		assert.Contains(t, report.Warnings[0], ": only lost, duplicated and corrupted were judged")
+		assert.Contains(t, report.Warnings[0], ": only lost, duplicated and corrupted tasks were judged")
 		require.Len(t, report.Findings, 3)
 	}
-	assert.Equal(t, []string{`the baseline of "smoke" does not say for which configuration it is: write it with prony baseline propose --write`},
+	assert.Equal(t, []string{`the baseline of "smoke" does not name its configuration: add it with prony baseline propose --write`},
 		Check(loaded(t), good()).Warnings)
 	assert.Equal(t, result.Pass, Check(nil, good()).Verdict)
-	assert.Equal(t, []string{`scenario "smoke" has no baseline: only lost, duplicated and corrupted were judged`}, Check(nil, good()).Warnings)
+	assert.Equal(t, []string{`scenario "smoke" has no baseline: only lost, duplicated and corrupted tasks were judged`}, Check(nil, good()).Warnings)
 	assert.Equal(t, result.Misconfigured, Check(loaded(t), nil).Verdict)
 	empty := good()
 	empty.Scenario, empty.Rounds, empty.Metrics = "unjudged", nil, nil
-	assert.Equal(t, result.Misconfigured, Check(loaded(t), empty).Verdict, "a gate that judges nothing has passed nothing")
+	assert.Equal(t, result.Misconfigured, Check(loaded(t), empty).Verdict, "a result without any judged limit must not pass")
 }
 
-// A metric that was not measured breaks its limit, for each metric of the baseline and each way not to be there.
+// An unmeasured metric breaks its limit, for each metric of the baseline and each way to be
+// missing.
 func TestCheckFailsOnEachMetricThatIsNotThere(t *testing.T) {
 	b := loaded(t)
 	baseline, _ := b.For("smoke")
@@ -184,7 +185,7 @@ func TestCheckFailsOnEachMetricThatIsNotThere(t *testing.T) {
 			change(r)
 			report := Check(b, r)
 			if how == "is 0, which" && ofLedger(l.Metric) {
-				assert.Equal(t, result.Pass, report.Verdict, "no %s is good", l.Metric)
+				assert.Equal(t, result.Pass, report.Verdict, "0 %s tasks is a measurement", l.Metric)
 				continue
 			}
 			assert.Equal(t, result.Regressed, report.Verdict, "%s %s", l.Metric, how)
@@ -199,12 +200,12 @@ func TestCheckFailsOnEachMetricThatIsNotThere(t *testing.T) {
 			}
 			assert.Equal(t, 1, broken)
 			_, err := json.Marshal(report)
-			assert.NoError(t, err, "NaN has no place in JSON")
+			assert.NoError(t, err, "the report must not contain NaN")
 		}
 	}
 }
 
-// No figure is judged where the ledger does not balance, except the counts that say so.
+// If the ledger does not balance, only its counts are judged.
 func TestCheckJudgesNoFigureOfAnIncorrectRun(t *testing.T) {
 	r := good()
 	r.Verdict, r.Reasons = result.Incorrect, []string{"2 tasks were lost"}
@@ -245,7 +246,7 @@ func goldenReport(t *testing.T, path string, report Report) {
 	golden(t, path, string(data)+"\n")
 }
 
-// Empty and useless profiles are passed over.
+// Profiles without a relevant entry are skipped.
 func TestWhereNeedsSomethingToSay(t *testing.T) {
 	assert.Empty(t, where([]namedProfile{
 		{Profile: result.Profile{Kind: "block", Unit: "nanoseconds"}},

@@ -7,15 +7,15 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Counters of the server that tell how it committed.
+// Server counters that describe commits.
 const (
 	commitSeconds = "prony_commit_seconds_sum"
 	commitCount   = "prony_commit_seconds_count"
 )
 
-// commits says how long the server's commits took and how many cycles a commit carried, over the timed rounds. Every cycle waits for
-// three commits, those of its enqueue, its lease and its completion, so that slow commits explain a slow server whatever the
-// profiles show.
+// commits describes the duration of the server's commits and the cycles per commit, over the timed
+// rounds. Every cycle waits for three commits: those of its enqueue, its lease and its completion.
+// Slow commits therefore explain a slow server whatever the profiles show.
 func commits(rounds []result.Round) []string {
 	var seconds, count, completed float64
 	for i := range rounds {

@@ -15,5 +15,5 @@ func TestCommitsAreThoseOfTheTimedRounds(t *testing.T) {
 	}
 	profiled := result.Round{Profiled: true, Server: map[string]float64{commitSeconds: 99, commitCount: 1}}
 	assert.Equal(t, []string{"commits: 5.3 ms each on average, carrying 12 cycles each"}, commits([]result.Round{timed, profiled}))
-	assert.Empty(t, commits([]result.Round{{}}), "a server without the counters says nothing")
+	assert.Empty(t, commits([]result.Round{{}}), "a server without the counters yields no line")
 }

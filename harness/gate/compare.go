@@ -10,15 +10,15 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Names of the arms that Judge looks for.
+// Names of the arms that Judge expects.
 const (
 	baseArm    = "base"
 	changeArm  = "change"
 	controlArm = "control"
 )
 
-// Judge returns the function that compares arms measured in blocks by the policy. The arms are named base, change and control; the
-// control may be missing.
+// Judge returns the function that compares arms measured in blocks by the policy. The arms are
+// named base, change and control; the control is optional.
 func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 	return func(arms []result.Arm) *result.Comparison {
 		var base, change result.Arm
@@ -37,25 +37,29 @@ func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 	}
 }
 
-// Compare judges a change against its base. paired says that both, and the control, were measured in blocks: the timed rounds of
-// one number belong together. The control is the base measured a second time, or nil.
+// Compare judges a change against its base. paired reports that both, and the control, were
+// measured in blocks, so timed rounds of equal number form a pair. control is a second measurement
+// of the base, or nil.
 //
-// A timing is regressed, or improved, where all of this holds:
+// A timing is regressed or improved if all of these hold:
 //
-//   - the ratio is at least the least effect away from 1;
-//   - its whole interval is further from 1 than the ratio of the control, which is the noise of this very run;
+//   - the ratio differs from 1 by at least the least effect;
+//   - its whole interval lies further from 1 than the ratio of the control, which is the noise of
+//     this run;
 //   - the test of the paired rounds is significant after Holm's correction over the timings.
 //
-// A timing is the same if the ratio is nearer to 1 than the least effect, its interval holds nothing worse, the control differs by less,
-// and the rounds could have detected the least effect; otherwise it is inconclusive. With a control the change is compared with both
-// arms of the base: twice the rounds make the ratio steadier.
+// A timing is the same if the ratio differs from 1 by less than the least effect, its interval
+// includes nothing worse, the control differs by less, and the rounds could have detected the least
+// effect; otherwise it is inconclusive. If a control exists, the change is compared with both arms
+// of the base, because twice the rounds make the ratio more stable.
 //
-// A counter is regressed on the same conditions, with a level of its own, or where its ranges do not overlap and it rose by the least effect at
-// least, and by twice the widest range of any arm: see the method counter.
+// A counter is regressed under the same conditions with its own level. It is also regressed if its
+// ranges do not overlap and it rose by at least the least effect and twice the widest range of any
+// arm; see the method counter.
 //
-// The verdict is that of an arm whose own is incorrect, misconfigured or invalid; else regressed where any metric is; else
-// inconclusive where a required one is, or a metric is missing on one side; else pass. Nothing is judged where the ledger of an arm does not
-// balance.
+// The verdict is the first of these that applies: an arm's own verdict of incorrect, misconfigured
+// or invalid; regressed if any metric is; inconclusive if a required metric is, or if one side
+// lacks a metric; pass. Compare judges nothing if the ledger of an arm does not balance.
 func Compare(base, change result.Arm, control *result.Arm, paired bool, policy Policy) *result.Comparison {
 	c := &result.Comparison{
 		Version: result.Version, Verdict: result.Pass, Base: base.Side(), Change: change.Side(), Paired: paired,
@@ -126,12 +130,12 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	return c
 }
 
-// alike returns an error if the arms cannot be compared.
+// alike returns an error if the arms are not comparable.
 func alike(arms []result.Arm) error {
 	for _, a := range arms {
 		switch {
 		case a.Result == nil:
-			return fmt.Errorf("there is no result of the %s to compare", a.Name)
+			return fmt.Errorf("the %s has no result to compare", a.Name)
 		case a.Result.Version < 1 || a.Result.Version > result.Version:
 			return fmt.Errorf("the result of the %s has version %d and this program judges version %d: run the scenario again", a.Name, a.Result.Version, result.Version)
 		case !a.Result.Verdict.Known():
@@ -140,13 +144,13 @@ func alike(arms []result.Arm) error {
 			return fmt.Errorf("%s is of scenario %q and %s of %q: figures of different scenarios can't be compared",
 				arms[0].Name, arms[0].Result.Scenario, a.Name, a.Result.Scenario)
 		case len(a.Result.Points) > 0:
-			return fmt.Errorf("%s has a sweep of %d points, and a comparison is of one: take a scenario without a sweep", a.Name, len(a.Result.Points))
+			return fmt.Errorf("%s has a sweep of %d points, but a comparison needs a single point: use a scenario without a sweep", a.Name, len(a.Result.Points))
 		}
 	}
 	return nil
 }
 
-// side is what one arm measured: its timed rounds, and the histograms of each.
+// side holds the measurements of one arm: its timed rounds and the cycle histogram of each.
 type side struct {
 	name   string
 	rounds []result.Round
@@ -180,7 +184,7 @@ func newJudgement(arms []result.Arm, paired bool, policy Policy) (*judgement, er
 	if paired {
 		j.pair()
 	} else {
-		j.warnings = append(j.warnings, "the rounds were not measured in turn: a host that was slower for one side only looks like a difference")
+		j.warnings = append(j.warnings, "the rounds did not alternate: a host that was slower for one side looks like a difference")
 	}
 	if len(arms) < 3 {
 		j.warnings = append(j.warnings, "there is no control: only the spread of the rounds shows the noise of the host")
@@ -193,7 +197,7 @@ func newJudgement(arms []result.Arm, paired bool, policy Policy) (*judgement, er
 	return j, nil
 }
 
-// pair keeps the rounds of those numbers that all sides have.
+// pair keeps only the rounds whose number all sides have.
 func (j *judgement) pair() {
 	count := map[int]int{}
 	for _, s := range j.sides {
@@ -210,13 +214,14 @@ func (j *judgement) pair() {
 			}
 		}
 		if left := len(s.rounds) - len(kept.rounds); left > 0 {
-			j.warnings = append(j.warnings, fmt.Sprintf("%s: %d rounds have no round of the other sides beside them and do not count", s.name, left))
+			j.warnings = append(j.warnings, fmt.Sprintf("%s: %d rounds have no matching round on the other sides and do not count", s.name, left))
 		}
 		s.rounds, s.cycles = kept.rounds, kept.cycles
 	}
 }
 
-// values returns a metric's value in each round of a side. there is false if no round has the metric.
+// values returns a metric's value in each round of a side. there is false if no round has the
+// metric. It fails if only some rounds have it.
 func (s side) values(metric string) (values []float64, there bool, err error) {
 	var missing []int
 	for _, r := range s.rounds {
@@ -232,8 +237,9 @@ func (s side) values(metric string) (values []float64, there bool, err error) {
 	return values, len(values) > 0, nil
 }
 
-// figure returns a side's figure of a metric from its value in each round: the median of the rounds, but of a percentile that of the
-// merged histograms, with the lowest and the highest round.
+// figure summarises a metric of a side from its value in each round: the median of the rounds, or
+// for a percentile that of the merged histograms with the lowest and the highest round as its
+// range.
 func (s side) figure(values []float64, spec result.Spec) result.Metric {
 	m, err := result.MedianOf(values, spec)
 	if _, ok := percentileOf[spec.Name]; !ok || err != nil {
@@ -247,7 +253,6 @@ func (s side) figure(values []float64, spec result.Spec) result.Metric {
 	return m
 }
 
-// all judges all metrics.
 func (j *judgement) all() ([]result.MetricDelta, error) {
 	deltas := []result.MetricDelta{}
 	var errs []error
@@ -265,7 +270,7 @@ func (j *judgement) all() ([]result.MetricDelta, error) {
 	return deltas, errors.Join(errs...)
 }
 
-// metric compares one metric. there is false if no side has the metric.
+// metric compares one metric. there is false if no side has it.
 func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err error) {
 	spec, _ := result.Lookup(m.Metric)
 	d = result.MetricDelta{Metric: m.Metric, Unit: spec.Unit, Better: spec.Better, Effect: m.Effect, P: 1, PAdjusted: 1}
@@ -287,7 +292,8 @@ func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err erro
 		}
 		return d, false, nil
 	}
-	// A side without values has no figure, which Outcome says; a value that is not finite fails the test below.
+	// A side without values has no figure; Outcome records that. A value that is not finite fails
+	// the test below.
 	d.Base, d.Change = j.sides[0].figure(values[0], spec), j.sides[1].figure(values[1], spec)
 	if len(without) > 0 {
 		d.Outcome, d.Because = result.Unclear, fmt.Sprintf("%v has no such figure, so there is nothing to compare", without)
@@ -299,7 +305,7 @@ func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err erro
 	return d, true, j.timing(&d, values)
 }
 
-// verdict judges the whole by its metrics.
+// verdict derives the overall verdict from the metrics.
 func (j *judgement) verdict(c *result.Comparison) {
 	required := map[string]bool{}
 	for _, m := range j.policy.Metrics {

@@ -15,14 +15,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// noise is how a host disturbs measurements: within a block each round by itself, and from block to block by its speed.
+// noise describes how a host disturbs measurements: each round within a block, and the host's speed
+// between blocks.
 type noise struct {
 	round float64 // standard deviation of a round's logarithm
-	wild  int     // one in so many rounds is disturbed by ten times as much; 0: none
-	swing float64 // of the host's speed from block to block
+	wild  int     // one in this many rounds is disturbed ten times as much; 0 for none
+	swing float64 // of the host's speed between blocks
 }
 
-// arms measures arms in blocks on a host that is not there. loss is the part of the rate that each arm loses.
+// arms simulates arms that are measured in blocks. losses has the fraction of the rate that each
+// arm loses.
 func arms(t require.TestingT, random *rand.Rand, blocks int, n noise, losses map[string]float64, names ...string) []result.Arm {
 	var all []result.Arm
 	for _, name := range names {
@@ -46,7 +48,7 @@ func arms(t require.TestingT, random *rand.Rand, blocks int, n noise, losses map
 				Number: number, Verdict: result.Pass, WindowSeconds: 1, Cycles: uint64(1e6 / cycleUs),
 				Started: started.Add(time.Duration(number*len(all)+i) * 1600 * time.Millisecond),
 				Metrics: map[string]float64{
-					// CPU time goes with the host's speed, and has some noise of its own.
+					// CPU time follows the host's speed and has additional noise.
 					result.ServerCPUUsPerCycle:     cycleUs / 2 * math.Exp(n.round/2*random.NormFloat64()),
 					result.ClientCPUUsPerCycle:     4 * math.Exp(speed/2),
 					result.StorageSetsPerCycle:     1.13 * math.Exp(0.001*random.NormFloat64()),
@@ -67,7 +69,8 @@ func arms(t require.TestingT, random *rand.Rand, blocks int, n noise, losses map
 
 func disturbed(random *rand.Rand, n noise) float64 {
 	if n.wild > 0 && random.IntN(n.wild) == 0 {
-		return math.Abs(10 * n.round * random.NormFloat64()) // a neighbour only ever slows down
+		// A neighbour can only slow the host down.
+		return math.Abs(10 * n.round * random.NormFloat64())
 	}
 	return n.round * random.NormFloat64()
 }
@@ -78,7 +81,7 @@ func fast() gate.Policy {
 	return p
 }
 
-// The rule on hosts that are known: identical builds are hardly ever called worse, and a loss is found.
+// On simulated hosts, identical builds are rarely regressed, and a loss is found.
 func TestRuleOnSimulatedHosts(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -95,7 +98,8 @@ func TestRuleOnSimulatedHosts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			policy := fast()
-			policy.Metrics = slices.DeleteFunc(policy.Metrics, func(m gate.Judged) bool { return m.Counter }) // they have a test of their own
+			// Tested separately.
+			policy.Metrics = slices.DeleteFunc(policy.Metrics, func(m gate.Judged) bool { return m.Counter })
 			for _, trial := range []struct {
 				loss     float64
 				min, max float64

@@ -26,7 +26,7 @@ func delta(t require.TestingT, c *result.Comparison, metric string) result.Metri
 	return c.Metrics[i]
 }
 
-// scale multiplies a metric of an arm in all rounds.
+// scale multiplies a metric of an arm by a factor in all rounds.
 func scale(a result.Arm, metric string, by float64) {
 	for i := range a.Result.Rounds {
 		a.Result.Rounds[i].Metrics[metric] *= by
@@ -43,18 +43,18 @@ func TestCompareCallsALoss(t *testing.T) {
 	assert.Greater(t, rate.RatioHigh, rate.Ratio)
 	assert.InDelta(t, 1, rate.ControlRatio, 0.02)
 	assert.LessOrEqual(t, rate.P, rate.PAdjusted)
-	assert.Equal(t, result.Worsened, delta(t, c, result.CPUUsPerCycle).Outcome, "less is better of it")
+	assert.Equal(t, result.Worsened, delta(t, c, result.CPUUsPerCycle).Outcome, "lower CPU time is better")
 	assert.NotEmpty(t, c.Reasons)
 	assert.Contains(t, c.Reasons[0], "cycles_per_s is -")
 	assert.Equal(t, 12, c.Blocks)
 	assert.True(t, c.Paired)
 
 	c = gate.Judge(fast())(sides(t, 12, map[string]float64{"base": 0.1, "control": 0.1}))
-	assert.Equal(t, result.Pass, c.Verdict, "what is faster does not fail: %v", c.Reasons)
+	assert.Equal(t, result.Pass, c.Verdict, "a faster build does not fail: %v", c.Reasons)
 	assert.Equal(t, result.Improved, delta(t, c, result.CyclesPerS).Outcome)
 }
 
-// Each side says what limits its rate: what its result says, or what its figures tell.
+// Each side has the bound that its result states or that its figures show.
 func TestCompareSaysWhatTheSidesAreBoundBy(t *testing.T) {
 	all := sides(t, 12, nil)
 	said := &result.Bound{By: result.BoundDisk, Sentence: "bound by disk"}
@@ -68,12 +68,13 @@ func TestCompareSaysWhatTheSidesAreBoundBy(t *testing.T) {
 	require.NotNil(t, c.Change.Bound)
 	assert.Equal(t, result.BoundServerCPU, c.Change.Bound.By)
 	assert.Nil(t, c.Control.Bound)
-	assert.Nil(t, all[1].Result.Bound, "the result stays as it is")
+	assert.Nil(t, all[1].Result.Bound, "Judge must not modify the result")
 
-	assert.Nil(t, gate.Judge(fast())(sides(t, 12, nil)).Change.Bound, "figures that do not tell")
+	assert.Nil(t, gate.Judge(fast())(sides(t, 12, nil)).Change.Bound, "figures that cannot show a bound")
 }
 
-// One round in which much stalled moves the percentile of all samples. A median of the rounds' percentiles would not show it.
+// A stall in one round moves the percentile of all samples. The median of the rounds' percentiles
+// would not show it.
 func TestPercentilesOfSidesAreThoseOfAllTheirSamples(t *testing.T) {
 	all := sides(t, 12, nil)
 	base := all[0]
@@ -88,7 +89,7 @@ func TestPercentilesOfSidesAreThoseOfAllTheirSamples(t *testing.T) {
 	assert.InEpsilon(t, 10_000, d.Base.Median, 0.01)
 	assert.InEpsilon(t, result.LatencyMetrics(merged)[d.Metric], d.Base.Median, 1e-9)
 	assert.InEpsilon(t, 10_000, d.Base.High, 0.01, "the highest round")
-	assert.Less(t, d.Base.Low, 10.0, "the lowest one")
+	assert.Less(t, d.Base.Low, 10.0, "the lowest round")
 	assert.Less(t, d.Change.Median, 10.0)
 	assert.Equal(t, 12, d.Base.N)
 }
@@ -102,10 +103,10 @@ func TestCompareOfTheSame(t *testing.T) {
 	}
 	rate := delta(t, c, result.CyclesPerS)
 	assert.Equal(t, result.Same, rate.Outcome)
-	assert.LessOrEqual(t, rate.Detectable, rate.Effect, "same is said only where a change would have been found")
+	assert.LessOrEqual(t, rate.Detectable, rate.Effect, "same requires that a change could have been detected")
 }
 
-// Each condition by itself keeps a difference from being called.
+// Each condition alone prevents a difference from being called.
 func TestCompareConditions(t *testing.T) {
 	t.Run("it does not matter", func(t *testing.T) {
 		c := gate.Judge(fast().WithEffect(0.2))(sides(t, 12, map[string]float64{"change": 0.1}))
@@ -113,7 +114,8 @@ func TestCompareConditions(t *testing.T) {
 		assert.LessOrEqual(t, delta(t, c, result.CyclesPerS).PAdjusted, 0.05)
 	})
 	t.Run("the control differs as much", func(t *testing.T) {
-		// The change lies between the two arms of the base: significantly off their mean, and within what identical builds differ by.
+		// The change lies between the two arms of the base: significantly off their mean, and
+		// within the difference of identical builds.
 		c := gate.Judge(fast())(sides(t, 12, map[string]float64{"change": 0.12, "control": 0.15}))
 		d := delta(t, c, result.CyclesPerS)
 		assert.LessOrEqual(t, d.PAdjusted, 0.05)
@@ -125,9 +127,9 @@ func TestCompareConditions(t *testing.T) {
 		c = gate.Judge(fast())(sides(t, 20, map[string]float64{"change": 0.075, "control": 0.15}))
 		d = delta(t, c, result.CyclesPerS)
 		assert.InDelta(t, 1, d.Ratio, 0.02)
-		assert.Equal(t, result.Unclear, d.Outcome, "nothing is the same where the base is not the same as itself")
+		assert.Equal(t, result.Unclear, d.Outcome, "no result is same if the arms of the base differ")
 	})
-	t.Run("so few blocks prove nothing", func(t *testing.T) {
+	t.Run("too few blocks", func(t *testing.T) {
 		c := gate.Judge(fast())(sides(t, 4, map[string]float64{"change": 0.3}))
 		d := delta(t, c, result.CyclesPerS)
 		assert.Equal(t, result.Unclear, d.Outcome)
@@ -137,7 +139,7 @@ func TestCompareConditions(t *testing.T) {
 	})
 }
 
-// A regression has causes, and what the control shows too is none.
+// A regression has causes. A difference that the control shows too is not a cause.
 func TestCompareNamesCauses(t *testing.T) {
 	fsyncs := func(a result.Arm, perCycle float64) {
 		for i := range a.Result.Rounds {
@@ -153,11 +155,11 @@ func TestCompareNamesCauses(t *testing.T) {
 	c := gate.Judge(fast())(a)
 	require.NotEmpty(t, c.Causes, "%v", c.Reasons)
 	assert.Equal(t, "fsync", c.Causes[0].Kind)
-	assert.Empty(t, gate.Judge(fast())(sides(t, 12, nil)).Causes, "what is no worse needs no cause")
+	assert.Empty(t, gate.Judge(fast())(sides(t, 12, nil)).Causes, "no causes without a regression")
 	fsyncs(a[2], 1)
 	c = gate.Judge(fast())(a)
 	assert.Equal(t, result.Regressed, c.Verdict)
-	assert.Empty(t, c.Causes, "the host did it")
+	assert.Empty(t, c.Causes, "the control shows that the host is the cause")
 }
 
 func TestCompareStoredRuns(t *testing.T) {
@@ -166,14 +168,14 @@ func TestCompareStoredRuns(t *testing.T) {
 	assert.Equal(t, result.Regressed, c.Verdict)
 	assert.Nil(t, c.Control)
 	assert.False(t, c.Paired)
-	assert.Contains(t, c.Warnings[0], "were not measured in turn")
+	assert.Contains(t, c.Warnings[0], "did not alternate")
 	assert.Contains(t, c.Warnings[1], "there is no control")
 	a[1].Result.Rounds = a[1].Result.Rounds[:9]
 	c = gate.Compare(a[0], a[1], nil, false, fast())
-	assert.Equal(t, 9, delta(t, c, result.CyclesPerS).Change.N, "sides need not have equally many rounds")
+	assert.Equal(t, 9, delta(t, c, result.CyclesPerS).Change.N, "sides may differ in their number of rounds")
 }
 
-// Compare shows figures that it cannot judge, and marks them.
+// Compare shows and marks figures that it cannot judge.
 func TestCompareShowsWhatItCannotJudge(t *testing.T) {
 	for name, breaks := range map[string]func(a []result.Arm){
 		"one round": func(a []result.Arm) {
@@ -206,7 +208,7 @@ func TestCompareShowsWhatItCannotJudge(t *testing.T) {
 	}
 	a := sides(t, 1, nil)[:2]
 	a[1].Result.Verdict = result.Incorrect
-	assert.Empty(t, gate.Compare(a[0], a[1], nil, false, fast()).Metrics, "a run that lost tasks has no figure")
+	assert.Empty(t, gate.Compare(a[0], a[1], nil, false, fast()).Metrics, "a run that lost tasks has no figures")
 }
 
 func TestCompareFailsClosed(t *testing.T) {
@@ -218,8 +220,8 @@ func TestCompareFailsClosed(t *testing.T) {
 	}{
 		{"the change lost tasks", func(a []result.Arm) { a[1].Result.Verdict = result.Incorrect }, result.Incorrect, "change is incorrect"},
 		{"the control was not fit", func(a []result.Arm) { a[2].Result.Verdict = result.Invalid }, result.Invalid, "control is invalid"},
-		{"it could not be started", func(a []result.Arm) { a[0].Result.Verdict = result.Misconfigured }, result.Misconfigured, "base is misconfigured"},
-		{"a result is missing", func(a []result.Arm) { a[1].Result = nil }, result.Misconfigured, "no result of the change"},
+		{"the base could not be started", func(a []result.Arm) { a[0].Result.Verdict = result.Misconfigured }, result.Misconfigured, "base is misconfigured"},
+		{"a result is missing", func(a []result.Arm) { a[1].Result = nil }, result.Misconfigured, "the change has no result"},
 		{"another scenario", func(a []result.Arm) { a[1].Result.Scenario = "other" }, result.Misconfigured, `of "other"`},
 		{"another version", func(a []result.Arm) { a[1].Result.Version = result.Version + 1 }, result.Misconfigured, "version"},
 		{"an unknown verdict", func(a []result.Arm) { a[1].Result.Verdict = "fine" }, result.Misconfigured, `"fine"`},
@@ -250,7 +252,7 @@ func TestCompareFailsClosed(t *testing.T) {
 			assert.Equal(t, c.verdict, got.Verdict, "%v", got.Reasons)
 			require.NotEmpty(t, got.Reasons)
 			assert.Contains(t, got.Reasons[0], c.says)
-			require.NoError(t, result.WriteComparison(t.TempDir(), got), "it can be stored all the same")
+			require.NoError(t, result.WriteComparison(t.TempDir(), got), "the comparison can still be stored")
 		})
 	}
 	bad := fast()
@@ -261,7 +263,7 @@ func TestCompareFailsClosed(t *testing.T) {
 	assert.Equal(t, result.Misconfigured, gate.Judge(bad)(sides(t, 4, nil)).Verdict)
 }
 
-// Rounds that a side lacks, or that were invalid, do not count, nor do those beside them.
+// A round that is missing or invalid on one side does not count on any side.
 func TestComparePairsByNumber(t *testing.T) {
 	a := sides(t, 12, nil)
 	a[1].Result.Rounds = slices.Delete(a[1].Result.Rounds, 4, 5)
@@ -275,7 +277,7 @@ func TestComparePairsByNumber(t *testing.T) {
 
 func TestCounterOfThreeRounds(t *testing.T) {
 	a := sides(t, 3, nil)
-	// Figures as they are measured: they vary by a fifth of a percent.
+	// Realistic figures: they vary by a fifth of a percent.
 	set := func(arm int, values ...float64) {
 		for i, v := range values {
 			a[arm].Result.Rounds[i].Metrics[result.StorageSetsPerCycle] = v
@@ -295,11 +297,11 @@ func TestCounterOfThreeRounds(t *testing.T) {
 	set(1, 2.96, 2.961, 2.962)
 	assert.Equal(t, result.Improved, judged().Outcome)
 	set(1, 3.033, 3.004, 3.036)
-	assert.Equal(t, result.Unclear, judged().Outcome, "one round is among those of the base")
+	assert.Equal(t, result.Unclear, judged().Outcome, "one round lies within those of the base")
 	set(1, 3.01, 3.06, 3.11)
-	assert.Equal(t, result.Unclear, judged().Outcome, "it varies by more than it differs")
+	assert.Equal(t, result.Unclear, judged().Outcome, "the counter varies by more than it differs")
 	set(1, 3.012, 3.013, 3.014)
-	assert.Equal(t, result.Same, judged().Outcome, "less than the least effect is not called")
+	assert.Equal(t, result.Same, judged().Outcome, "a difference below the least effect is not called")
 	set(2, 3.06, 3.061, 3.062)
 	set(1, 3.033, 3.035, 3.034)
 	assert.NotEqual(t, result.Worsened, judged().Outcome, "the control differs as much")
@@ -307,29 +309,30 @@ func TestCounterOfThreeRounds(t *testing.T) {
 	set(0, 3.000, 3.0005, 3.001)
 	set(2, 3.050, 3.0505, 3.051)
 	set(1, 3.0495, 3.050, 3.0505)
-	assert.Equal(t, result.Unclear, judged().Outcome, "the control is there as well")
+	assert.Equal(t, result.Unclear, judged().Outcome, "the control lies in the same range")
 
 	zero := delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle)
 	assert.Equal(t, result.Same, zero.Outcome)
 	for i := range a[1].Result.Rounds {
 		a[1].Result.Rounds[i].Metrics[result.StorageGetsPerCycle] = 0.5
 	}
-	assert.Equal(t, result.Worsened, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "there was none, and there is")
+	assert.Equal(t, result.Worsened, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "the counter rose from 0")
 
 	for i := range a[1].Result.Rounds {
 		a[1].Result.Rounds[i].Metrics[result.StorageGetsPerCycle] = 0.001
 	}
-	assert.Equal(t, result.Same, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "one in a thousand cycles is nothing")
+	assert.Equal(t, result.Same, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "one in a thousand cycles is negligible")
 	for i := range a[1].Result.Rounds {
 		a[0].Result.Rounds[i].Metrics[result.StorageGetsPerCycle] = 0.0001
 	}
-	assert.Equal(t, result.Same, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "ten times nothing is nothing")
+	assert.Equal(t, result.Same, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "ten times a negligible counter is negligible")
 
 	two := sides(t, 2, nil)
 	assert.Equal(t, result.Unclear, delta(t, gate.Judge(fast())(two), result.StorageSetsPerCycle).Outcome, "two rounds are too few")
 }
 
-// With many rounds a counter that varies is judged by ranks: one round that is far out does not hide a change.
+// With many rounds, a counter that varies is judged by ranks, so one outlier does not hide a
+// change.
 func TestCounterOfManyRounds(t *testing.T) {
 	a := sides(t, 20, nil)
 	scale(a[1], result.StorageSetsPerCycle, 1.01)
@@ -343,7 +346,8 @@ func TestCounterOfManyRounds(t *testing.T) {
 	assert.Equal(t, result.Same, d.Outcome, d.Because)
 }
 
-// The rule of counters hardly ever calls what is the same, though it has three rounds of each side only.
+// The rule for counters rarely calls identical builds different, although it needs only three
+// rounds of each side.
 func TestCounterFalseAlarms(t *testing.T) {
 	random := rand.New(rand.NewPCG(41, 42))
 	policy := gate.Policy{Alpha: 0.05, Resamples: 10, Metrics: []gate.Judged{
@@ -363,9 +367,11 @@ func TestCounterFalseAlarms(t *testing.T) {
 		}
 		return called
 	}
-	// A spread far above the least effect, so that this does not hide what the ranges let through.
+	// The spread is far above the least effect, so that the least effect does not hide alarms of
+	// the ranges.
 	assert.LessOrEqual(t, alarms(20_000, func() float64 { return 3 * math.Exp(0.05*random.NormFloat64()) }), 12, "normal, of 20,000")
-	// The worst there is: two values, the higher one in a third of the rounds. It is (4/27)^3 = 1 in 307 in theory, for either direction.
+	// The worst case: two values, the higher one in a third of the rounds. In theory the rate is
+	// (4/27)^3 = 1 in 307 for either direction.
 	two := alarms(20_000, func() float64 {
 		if random.IntN(3) == 0 {
 			return 3.3
@@ -384,7 +390,7 @@ func TestCompareIsDeterministicAndSymmetric(t *testing.T) {
 		p := fast()
 		p.Resamples = 40
 		one, again := gate.Compare(a[0], a[1], nil, true, p), gate.Judge(p)(a)
-		require.Equal(t, again, gate.Judge(p)(a), "the same results have the same comparison")
+		require.Equal(t, again, gate.Judge(p)(a), "the comparison of the same results must be deterministic")
 		back := gate.Compare(a[1], a[0], nil, true, p)
 		for i, d := range one.Metrics {
 			if d.Ratio == 1 {

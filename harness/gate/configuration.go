@@ -17,18 +17,18 @@ const configurationName = "configuration"
 
 var configurationForm = regexp.MustCompile("^[0-9a-f]{12}$")
 
-// readConfiguration reads configuration = "HASH" of a baseline, or returns "" if the baseline does not say it.
+// readConfiguration reads configuration = "HASH" of a baseline, or returns "" without one.
 func readConfiguration(b *hclfile.Block) string {
 	hash := b.Text(configurationName, hclfile.TextSpec{MaxBytes: 64, Example: "0123456789ab"})
 	if hash != "" && !configurationForm.MatchString(hash) {
 		b.AttrProblem(configurationName, fmt.Sprintf("configuration is %q, which is not 12 hexadecimal digits", hash),
-			"have it written: prony baseline propose --write scenarios/FILE.hcl")
+			"write it with prony baseline propose --write scenarios/FILE.hcl")
 	}
 	return hash
 }
 
-// Misfits says, one sentence each, which of the scenarios have another configuration than their baseline is for, so that no run of them can be
-// judged.
+// Misfits returns a sentence for each scenario whose configuration differs from its baseline's.
+// Runs of such scenarios cannot be judged.
 func (b *Baselines) Misfits(scenarios []*scenario.Scenario) (misfits []string) {
 	for _, s := range scenarios {
 		baseline, _ := b.For(s.Name)
@@ -39,7 +39,8 @@ func (b *Baselines) Misfits(scenarios []*scenario.Scenario) (misfits []string) {
 	return misfits
 }
 
-// misfit says that a scenario has another configuration than the baseline is for, or returns "".
+// misfit explains how the scenario's configuration differs from the baseline's, or returns "" if it
+// does not.
 func (b Baseline) misfit(s *scenario.Scenario) string {
 	own := s.Configuration()
 	if b.Configuration == "" || b.Configuration == own {
@@ -55,12 +56,12 @@ func (b Baseline) misfit(s *scenario.Scenario) string {
 	if len(given) > 0 {
 		why = "the run was given " + strings.Join(given, " ") + ", or the scenario's file has changed since"
 	}
-	return fmt.Sprintf("the limits of %q are for the configuration %s, and the run has %s: %s; run the scenario as it was, or, "+
-		"if the limits suit the new one, prony baseline propose --write scenarios/FILE.hcl", b.Scenario, b.Configuration, own, why)
+	return fmt.Sprintf("the limits of %q are for configuration %s, but the run has %s: %s; run the original scenario, or, "+
+		"if the limits suit the new configuration, run prony baseline propose --write scenarios/FILE.hcl", b.Scenario, b.Configuration, own, why)
 }
 
-// ProposeConfiguration returns the text of a file of baselines in which the baseline b is for the configuration of s, and what has changed
-// in it. It fails as Propose does.
+// ProposeConfiguration returns the text of a file of baselines with baseline b bound to the
+// configuration of s, and the changes that it made. It fails as Propose does.
 func ProposeConfiguration(src []byte, file string, b Baseline, s *scenario.Scenario) (text []byte, changes []Change, err error) {
 	hash := s.Configuration()
 	if b.Configuration == hash {
@@ -70,7 +71,7 @@ func ProposeConfiguration(src []byte, file string, b Baseline, s *scenario.Scena
 	if b.Configuration == "" { // hclwrite would put a new attribute behind the blocks
 		begins := regexp.MustCompile(`(?m)^baseline "` + regexp.QuoteMeta(b.Scenario) + `" \{[ \t]*\n`).FindIndex(src)
 		if begins == nil {
-			return nil, nil, fmt.Errorf("%s has no baseline %q that begins with a line of its own", file, b.Scenario)
+			return nil, nil, fmt.Errorf("%s has no baseline %q that opens on a separate line", file, b.Scenario)
 		}
 		line := fmt.Sprintf("  %s = %q\n\n", configurationName, hash)
 		return []byte(string(src[:begins[1]]) + line + string(src[begins[1]:])), changes, nil

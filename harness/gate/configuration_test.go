@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// of returns testBaseline with the configuration of a result.
+// withConfiguration returns testBaseline with the configuration of a result.
 func withConfiguration(t *testing.T, r *result.Result) (*Baselines, string) {
 	t.Helper()
 	b, err := baselines(t, testBaseline)
@@ -40,12 +40,12 @@ func TestCheckRefusesAnotherConfiguration(t *testing.T) {
 	set("cycles_per_s", 1)(r)
 	report = Check(b, r)
 	assert.Equal(t, result.Misconfigured, report.Verdict)
-	require.Len(t, report.Reasons, 1, "no limit of the baseline is judged")
+	require.Len(t, report.Reasons, 1, "limits of the baseline must not be judged")
 	for _, part := range []string{was, r.Manifest.Scenario.Configuration(), "--var window=5ns", "prony baseline propose --write"} {
 		assert.Contains(t, report.Reasons[0], part)
 	}
 	assert.NotContains(t, report.Reasons[0], "workers")
-	require.Len(t, report.Findings, 3, "the implied ceilings are of every configuration")
+	require.Len(t, report.Findings, 3, "the implied ceilings apply to every configuration")
 	set("lost", 1)(r)
 	assert.Equal(t, result.Incorrect, Check(b, r).Verdict)
 }
@@ -82,7 +82,7 @@ func TestAConfigurationThatIsNone(t *testing.T) {
 	require.ErrorContains(t, err, `configuration is "latest", which is not 12 hexadecimal digits`)
 }
 
-// Each checked-in baseline is for its scenario as it is checked in.
+// Each checked-in baseline names the configuration of its checked-in scenario.
 func TestBaselinesAreForTheirScenarios(t *testing.T) {
 	b, err := LoadBaselines("../../baselines")
 	require.NoError(t, err)

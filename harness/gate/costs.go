@@ -13,13 +13,14 @@ import (
 
 const (
 	costsMax = 12
-	// costSamplesMin is how many samples a function needs to be named.
+	// costSamplesMin is the least number of samples of a reported function.
 	costSamplesMin = 4
 )
 
-// Costs says where the time of a run goes, the largest part first: stages, functions that compute, fsyncs, locks. Unlike
-// Explain it names no defects: time must go somewhere. The scores are microseconds per cycle, each at least five percent of the time per
-// cycle. They overlap: a stage's time includes that of its functions. A run with a sweep has no costs.
+// Costs reports where the time of a run goes, largest part first: stages, functions that compute,
+// fsyncs, locks. Unlike Explain, it reports no defects: time must go somewhere. Scores are in
+// microseconds per cycle, each at least 5 % of the time per cycle. They overlap, because a stage's
+// time includes that of its functions. A run with a sweep has no costs.
 func Costs(r *result.Result) []result.Cause {
 	e, ok := gather(r)
 	if !ok {
@@ -33,11 +34,11 @@ func Costs(r *result.Result) []result.Cause {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.stages)) {
 		if s := e.stages[name]; name != result.StageInbox && name != result.StageCommitWait && name != result.StageReady {
-			add(causeStage, name, s.us, "stage %s takes %s a %s, half of them up to %s: %s a cycle", name, microseconds(s.meanUs), passes(name), microseconds(s.p50Us), microseconds(s.us))
+			add(causeStage, name, s.us, "stage %s takes %s a %s (median %s): %s a cycle", name, microseconds(s.meanUs), passes(name), microseconds(s.p50Us), microseconds(s.us))
 		}
 	}
 	if e.fsyncs > 0 {
-		add(causeFsync, "prony_storage_fsyncs_total", e.fsyncUs, "fsyncs take %s a cycle, %s each: those of commits, and those in the background", microseconds(e.fsyncUs), microseconds(e.fsyncUs/e.fsyncs))
+		add(causeFsync, "prony_storage_fsyncs_total", e.fsyncUs, "fsyncs take %s a cycle, %s each, for commits and in the background", microseconds(e.fsyncUs), microseconds(e.fsyncUs/e.fsyncs))
 	}
 	for i, side := range e.sides {
 		whose, in := "the server's", ""
@@ -55,7 +56,7 @@ func Costs(r *result.Result) []result.Cause {
 			add(kind, f, c.value, "%s takes %s of CPU a cycle, %s of %s", named(f, c.callers), microseconds(c.value), render.PercentTo(c.value/side.functions.total, 0), whose)
 		}
 		for _, name := range slices.Sorted(maps.Keys(side.locks)) {
-			if l := side.locks[name]; l.Kind != "runtime" { // its name is all that is known of it
+			if l := side.locks[name]; l.Kind != "runtime" { // only its name is known
 				add(causeLock, name, l.WaitNsPerCycle/1e3, "%sgoroutines wait %s a cycle for %s%s", in, render.Nanoseconds(l.WaitNsPerCycle), name, sitesOf(l))
 			}
 		}

@@ -10,26 +10,29 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// CounterRoundsMin is the number of rounds of each side below which Compare judges no counter.
+// CounterRoundsMin is the least number of rounds of each side that Compare judges counters with.
 const CounterRoundsMin = 3
 
-// counterGap is how many times the widest range of any arm a counter must have changed by.
+// counterGap multiplies the widest range of any arm. A counter must change by at least the product.
 const counterGap = 2
 
-// counter compares a metric that counts what the server did for a cycle. A counter depends on the code and on how calls were batched,
-// hardly on the host's speed. A few rounds measure it to a fraction of a percent, but a test of ranks over three rounds cannot reach
-// a useful level: the smallest p of three against three is 0.1.
+// counter compares a metric that counts the server's work for a cycle. A counter depends on the
+// code and on how calls were batched, hardly on the host's speed. A few rounds measure it to a
+// fraction of a percent, but a rank test over three rounds cannot reach a useful level: the
+// smallest p of three against three is 0.1.
 //
-// A counter has changed if the rule of timings says so, at the level of the counters, or if, with at least three rounds of each side,
+// A counter has changed if the rule for timings says so at the counters' level, or if, with at
+// least three rounds of each side,
 //
 //   - all rounds of the change lie beyond all rounds of the base and of the control, in one direction,
 //   - the medians differ by the least effect or more, and
-//   - they differ by twice the widest range that the rounds of any one arm have.
+//   - they differ by at least twice the widest range of the rounds of any one arm.
 //
-// The false-alarm rate is bounded. If both sides are alike, their rounds are exchangeable: the n rounds of the change lie at one end of all
-// 3n rounds with the probability 1 / C(3n, n), which is 1 in 84 for three rounds with a control, whatever the distribution. The gap of
-// twice the range excludes all but distributions of two values, for which the probability is at most (4/27)^n, or 1 in 307. For normal
-// rounds it is about 1 in 5,000, however wide they spread (a test counts them).
+// The false-alarm rate is bounded. If the sides do not differ, their rounds are exchangeable: the n
+// rounds of the change lie at one end of all 3n rounds with the probability 1 / C(3n, n), which is
+// 1 in 84 for three rounds with a control, whatever the distribution. The gap of twice the range
+// excludes all but distributions of two values, for which the probability is at most (4/27)^n, or 1
+// in 307. For normal rounds it is about 1 in 5,000, whatever their spread (a test counts them).
 func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	for i, side := range values {
 		for _, v := range side {
@@ -73,7 +76,7 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 		negligible(d, least)
 	case apart && shift >= d.Detectable && math.Abs(d.Change.Median-d.Base.Median) >= least:
 		d.Outcome = worse(d, d.Ratio)
-		d.Because = differs + ": no round of one side is among those of the other, and each side varies by " + render.PercentTo(widest, 2) + " at most"
+		d.Because = differs + ": the rounds of the two sides do not overlap, and each side varies by " + render.PercentTo(widest, 2) + " at most"
 	case j.paired && len(change) >= stat.MinPairs(j.policy.level(true)) && slices.Min(change) > 0 && slices.Min(base) > 0:
 		d.Warnings = nil
 		return j.timing(d, values) // its outcome comes after the correction
@@ -82,12 +85,12 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 		d.Because = differs + ": a change of " + render.Percent(d.Detectable) + " would have been found"
 	default:
 		d.Outcome = result.Unclear
-		d.Because = differs + ": the rounds of one side vary by " + render.Percent(widest) + " themselves"
+		d.Because = differs + ": the rounds vary by " + render.Percent(widest) + " within one side"
 	}
 	return nil
 }
 
-// fromZero compares a counter if its base is 0, so that no ratio can be computed.
+// fromZero compares a counter with a base of 0, where no ratio exists.
 func fromZero(d *result.MetricDelta, base, change []float64, least float64) {
 	d.Ratio, d.RatioLow, d.RatioHigh = 1, 1, 1
 	if slices.Max(change) == 0 && slices.Max(base) == 0 {
@@ -98,7 +101,7 @@ func fromZero(d *result.MetricDelta, base, change []float64, least float64) {
 		negligible(d, least)
 		return
 	}
-	d.Warnings = append(d.Warnings, "the base is 0: there is no ratio to it")
+	d.Warnings = append(d.Warnings, "the base is 0, so no ratio exists")
 	d.Outcome, d.Because = result.Unclear, fmt.Sprintf("was %s and is %s", render.Digits(d.Base.Median, 4), render.Digits(d.Change.Median, 4))
 	if slices.Min(change) > least && slices.Max(base) == 0 && len(base) >= CounterRoundsMin && len(change) >= CounterRoundsMin {
 		d.Outcome = worse(d, 2)

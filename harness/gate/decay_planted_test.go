@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// slowing is steady.hcl with a window that is a fiftieth as long, and as many samples of it.
+// slowing is steady.hcl with a window of a fiftieth of the length and the same number of samples.
 const slowing = `scenario "steady" {
   topology "single" {
     durability = "none"
@@ -45,8 +45,9 @@ const slowing = `scenario "steady" {
 }
 `
 
-// A server that becomes slower with each task loses more than the baseline allows, and the gate says so. Each task takes 10,000 steps, some 10 us,
-// more after each second: at the end the server has a twentieth of its rate, which no host hides.
+// A server that becomes slower with each task loses more than the baseline allows, and the gate
+// detects it. Each task takes 10,000 more steps, about 10 us, after each second. At the end the
+// server has a twentieth of its rate, which no host noise hides.
 func TestAPlantedDecayIsCalled(t *testing.T) {
 	longtest.Only(t)
 	faulty, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
@@ -61,7 +62,8 @@ func TestAPlantedDecayIsCalled(t *testing.T) {
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	text, err := os.ReadFile(filepath.Join("..", "..", "baselines", "steady.hcl"))
 	require.NoError(t, err)
-	dir := t.TempDir() // the limits, for a window of another length
+	// The limits without the configuration, because the window has another length.
+	dir := t.TempDir()
 	text = regexp.MustCompile(`configuration += "\w+"`).ReplaceAll(text, nil)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "steady.hcl"), text, 0o600))
 	baselines, err := gate.LoadBaselines(dir)
@@ -72,7 +74,7 @@ func TestAPlantedDecayIsCalled(t *testing.T) {
 		if f.Metric == result.DecayPercent {
 			t.Log(f.Sentence)
 			assert.False(t, f.OK)
-			assert.False(t, f.Inconclusive, "it is called, and not only not excluded: %s", f.Sentence)
+			assert.False(t, f.Inconclusive, "the decay must be regressed, not only inconclusive: %s", f.Sentence)
 		}
 	}
 }

@@ -7,24 +7,29 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// JudgeDuet judges the change of a duet against its base. look is from 1 to policy.Looks: the number of times that this duet has been
-// judged, this time included, while it went on. Later looks see the generations of the earlier ones and more.
+// JudgeDuet judges the change of a duet against its base. look counts, from 1 to policy.Looks, the
+// judgements of this growing duet, including this one. Later looks see the generations of the
+// earlier ones and more.
 //
-// A primary's figure is taken once per generation and side: CPU time is all that the side's processes used, divided by the cycles
-// that were acknowledged; the rate is cycles by the time of the side's slices; p50 and p99 are those of the merged histogram of the side's
-// open slices. Nothing is judged slice by slice. The ratio of the change to the base in one generation is one value. Fresh processes make the
-// values independent, and their logarithms are judged by Student's t:
+// A primary has one figure per generation and side. CPU time is the total of the side's processes
+// divided by the acknowledged cycles. The rate is the cycles divided by the time of the side's
+// slices. p50 and p99 come from the merged histogram of the side's open slices. No slice is judged
+// alone. The ratio of the change to the base in one generation is one value. Fresh processes make
+// the values independent, and Student's t judges their logarithms:
 //
-//   - A primary is regressed if the one-sided lower bound of its loss exceeds policy.Least. Holm's weighted step-down procedure over the
-//     primaries bounds the probability of a false alarm in one look by what the look may spend, and the looks together spend policy.Alpha.
+//   - A primary is regressed if the one-sided lower bound of its loss exceeds policy.Least. Holm's
+//     weighted step-down procedure over the primaries bounds the probability of a false alarm in
+//     one look by the look's share, and all looks together spend policy.Alpha.
 //   - A primary is the same if the one-sided upper 95 % bound of its loss is below its margin.
 //
-// The verdict is regressed if a primary, or a counter from fixed work, is; pass if all primaries but those of AlarmOnly are the same or improved; otherwise
-// inconclusive, and more generations are needed: Decided is false until the last look. Before the last look there is no pass while a loss
-// above policy.Least is suspected at the level of 10 %: such a duet goes on.
+// The verdict is regressed if a primary or a counter of fixed work is. It is pass if all primaries,
+// except those with AlarmOnly, are the same or improved. Otherwise it is inconclusive and needs
+// more generations: Decided is false until the last look. Before the last look, a loss above
+// policy.Least that is suspected at the level of 10 % prevents a pass.
 //
-// Generations that do not count are left out; see faults. If one is incorrect or misconfigured, that is the verdict, and no figure is
-// judged. A figure that is 0, negative or not finite makes the verdict invalid.
+// Generations that do not count are ignored; see faults. If one is incorrect or misconfigured, the
+// duet's verdict is the same and no figure is judged. A figure that is 0, negative or not finite
+// makes the verdict invalid.
 func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
 	c := &result.Comparison{Version: result.Version, Verdict: result.Pass, Paired: true, Metrics: []result.MetricDelta{}}
 	c.Duet = &result.DuetJudgement{
@@ -43,7 +48,7 @@ func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
 	j.faults(d)
 	show(c, j.generations)
 	if n := len(j.generations); n < policy.GenerationsMin {
-		fail(c, result.Inconclusive, fmt.Sprintf("%d generations count, and a verdict needs at least %d", n, policy.GenerationsMin))
+		fail(c, result.Inconclusive, fmt.Sprintf("%d generations count, but a verdict needs at least %d", n, policy.GenerationsMin))
 	} else {
 		j.primaries()
 	}
@@ -60,7 +65,7 @@ type duetJudgement struct {
 	look   int
 	// generations are those that count.
 	generations []result.Generation
-	suspected   bool // a primary's loss may be above the least
+	suspected   bool // a primary's loss may exceed policy.Least
 }
 
 // fail adds a reason for a verdict.
@@ -69,7 +74,7 @@ func fail(c *result.Comparison, v result.Verdict, reason string) {
 	c.Reasons = append(c.Reasons, reason)
 }
 
-// checkDuet returns an error if a duet cannot be judged.
+// checkDuet returns an error if the duet cannot be judged.
 func checkDuet(d *result.Duet, look int, policy DuetPolicy) error {
 	if err := policy.check(); err != nil {
 		return err
@@ -85,7 +90,7 @@ func checkDuet(d *result.Duet, look int, policy DuetPolicy) error {
 	return nil
 }
 
-// conditions copies to a comparison what was measured, and how.
+// conditions copies the measurement conditions of a duet to its comparison.
 func conditions(c *result.Comparison, d *result.Duet) {
 	c.Scenario, c.Started, c.Finished = d.Scenario, d.Started, d.Finished
 	c.Warnings = append(c.Warnings, d.Warnings...)
@@ -107,15 +112,15 @@ func conditions(c *result.Comparison, d *result.Duet) {
 	o.ServerSettings = serverSettings(c, d)
 }
 
-// serverSettings returns the settings of the servers of a duet that differ from their defaults or between the sides, and adds a warning
-// for each of the latter.
+// serverSettings returns the server settings of a duet that differ from their defaults or between
+// the sides. It adds a warning for each that differs between the sides.
 func serverSettings(c *result.Comparison, d *result.Duet) (shown []result.SidesSetting) {
 	for _, s := range result.BesideSettings(d.Sides[0].Settings, d.Sides[1].Settings) {
 		switch {
 		case s.IsDefault() && s.Server == "":
 			continue
 		case s.OfBuilds():
-			c.Warnings = append(c.Warnings, fmt.Sprintf("the change includes another default: the server's %s was %q and is %q", s.Label(), s.Base, s.Change))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("the change alters a default: the server's %s was %q and is %q", s.Label(), s.Base, s.Change))
 		case s.Differs():
 			c.Warnings = append(c.Warnings, fmt.Sprintf("base and change ran with different settings: the server's %s is %q and %q", s.Label(), s.Base, s.Change))
 		case s.Only != "":
@@ -126,7 +131,7 @@ func serverSettings(c *result.Comparison, d *result.Duet) (shown []result.SidesS
 	return shown
 }
 
-// verdict judges the whole by its primaries and counters.
+// verdict derives the overall verdict from the primaries and counters.
 func (j *duetJudgement) verdict() {
 	c := j.c
 	for _, d := range c.Metrics {
@@ -140,11 +145,12 @@ func (j *duetJudgement) verdict() {
 		}
 	}
 	if c.Verdict == result.Pass && j.suspected && j.look < j.policy.Looks {
-		fail(c, result.Inconclusive, fmt.Sprintf("a loss of more than %s is suspected, so that it is too early to pass", percent(j.policy.Least)))
+		fail(c, result.Inconclusive, fmt.Sprintf("a loss of more than %s is suspected, so it is too early to pass", percent(j.policy.Least)))
 	}
 }
 
-// tolerates reports whether a duet may pass although a figure is unclear: the figure is an alarm that both sides have.
+// tolerates reports whether a duet may pass despite an unclear figure. It may if the figure is
+// AlarmOnly and has a loss over generations, so both sides have it.
 func (j *duetJudgement) tolerates(d result.MetricDelta) bool {
 	return d.Loss != nil && len(d.Loss.Generations) > 0 &&
 		slices.ContainsFunc(j.policy.Primaries, func(p Primary) bool { return p.AlarmOnly && p.Metric == d.Metric })

@@ -13,7 +13,8 @@ import (
 // unlikely is the probability below which a simulated count contradicts a rate.
 const unlikely = 0.001
 
-// The rule on hosts that are known, over many duets: its false alarms, its power, and the share of identical builds that pass.
+// On simulated hosts, over many duets, the rule meets its false-alarm rate, its power, and the pass
+// rate of identical builds.
 func TestRatesOfTheDuetRule(t *testing.T) {
 	stalling := quietHost
 	stalling.stalls = 0.05
@@ -34,19 +35,19 @@ func TestRatesOfTheDuetRule(t *testing.T) {
 		min, max float64
 	}{
 		{"no false alarm for identical builds", quietHost, losses{}, 15, false, 500, result.Regressed, 0, alpha},
-		{"nor where the host stalls", stalling, losses{}, 12, false, 500, result.Regressed, 0, alpha},
-		{"nor at the least loss", quietHost, least, 15, false, 500, result.Regressed, 0, alpha},
-		{"nor with independent primaries", apart, least, 12, false, 500, result.Regressed, 0, alpha},
-		{"nor with equal primaries", alike, least, 18, false, 500, result.Regressed, 0, alpha},
-		{"nor where the host stalls, at the least loss", stalling, least, 12, false, 500, result.Regressed, 0, alpha},
+		{"no false alarm on a stalling host", stalling, losses{}, 12, false, 500, result.Regressed, 0, alpha},
+		{"no false alarm at the least loss", quietHost, least, 15, false, 500, result.Regressed, 0, alpha},
+		{"no false alarm with independent primaries", apart, least, 12, false, 500, result.Regressed, 0, alpha},
+		{"no false alarm with equal primaries", alike, least, 18, false, 500, result.Regressed, 0, alpha},
+		{"no false alarm on a stalling host at the least loss", stalling, least, 12, false, 500, result.Regressed, 0, alpha},
 		{"identical builds pass", quietHost, losses{}, 15, false, 300, result.Pass, 0.97, 1},
-		{"also where the host stalls", stalling, losses{}, 15, false, 300, result.Pass, 0.9, 1},
-		{"10 % is called at once", quietHost, losses{server: 0.10, rate: 0.06}, 12, true, 300, result.Regressed, 0.999, 1},
-		{"5 % is called at once", quietHost, five, 15, true, 300, result.Regressed, 0.99, 1},
-		{"5 % of the rate alone is called at once", quietHost, losses{rate: 0.05}, 15, true, 300, result.Regressed, 0.99, 1},
-		{"5 % is called at once in twelve generations", quietHost, five, 12, true, 300, result.Regressed, 0.97, 1},
+		{"identical builds pass on a stalling host", stalling, losses{}, 15, false, 300, result.Pass, 0.9, 1},
+		{"10 % is called in the first look", quietHost, losses{server: 0.10, rate: 0.06}, 12, true, 300, result.Regressed, 0.999, 1},
+		{"5 % is called in the first look", quietHost, five, 15, true, 300, result.Regressed, 0.99, 1},
+		{"5 % of the rate alone is called in the first look", quietHost, losses{rate: 0.05}, 15, true, 300, result.Regressed, 0.99, 1},
+		{"5 % is called in a first look of twelve generations", quietHost, five, 12, true, 300, result.Regressed, 0.97, 1},
 		{"5 % never passes", stalling, five, 12, false, 300, result.Pass, 0, 0.002},
-		{"3 % is called at once half of the time", quietHost, losses{server: 0.03}, 15, true, 500, result.Regressed, 0.45, 0.6},
+		{"3 % is called in the first look half of the time", quietHost, losses{server: 0.03}, 15, true, 500, result.Regressed, 0.45, 0.6},
 		{"3 % is called in three looks", quietHost, losses{server: 0.03}, 15, false, 500, result.Regressed, 0.95, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,7 +75,8 @@ func TestRatesOfTheDuetRule(t *testing.T) {
 	}
 }
 
-// A generation in which one side stalled is no evidence of a loss, however long the stall was.
+// A generation in which one side stalled is no evidence of a loss, whatever the length of the
+// stall.
 func TestOneStallIsNoFalseAlarm(t *testing.T) {
 	random := seeded(16)
 	for _, factor := range []float64{1.1, 1.5, 3, 50} {

@@ -10,21 +10,23 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// duetNoise is how a host disturbs a duet: the standard deviation of the logarithm of the ratio of the sides, in one generation.
+// duetNoise describes how a host disturbs a duet: the standard deviation of the logarithm of the
+// ratio of the sides in one generation.
 type duetNoise struct {
 	cost, p50, p99 float64
-	shared         float64 // the part of the noise of CPU and rate that both have; 0 to 1
+	shared         float64 // the share of the noise that CPU and rate have in common; 0 to 1
 	stalls         float64 // the share of generations in which one side stalls
 }
 
-// quietHost has a standard error of 0.55 % for CPU and rate over 15 generations. Generations on two cores of a shared host, otherwise
-// idle, had 1.6 to 2.0 % for CPU and rate in each, 6 % for p50 and 29 % for p99.
+// quietHost has a standard error of 0.55 % for CPU and rate over 15 generations. Measured
+// generations on two cores of a shared, otherwise idle host had 1.6 to 2.0 % each for CPU and rate,
+// 6 % for p50 and 29 % for p99.
 var quietHost = duetNoise{cost: 0.0213, p50: 0.065, p99: 0.29, shared: 0.5}
 
-// losses are what a planted change loses of each primary, as parts of 1.
+// losses are the planted losses of each primary, as fractions.
 type losses struct{ server, client, rate, p50, p99 float64 }
 
-// simulated is a duet on a host that is not there.
+// simulated returns a duet of generations on a simulated host.
 func simulated(random *rand.Rand, generations int, n duetNoise, l losses) *result.Duet {
 	d := &result.Duet{
 		Version: result.DuetVersion, Scenario: "duet", SliceMs: 25, OpenPerS: 500,
@@ -41,7 +43,7 @@ func simulated(random *rand.Rand, generations int, n duetNoise, l losses) *resul
 	return d
 }
 
-// extend measures one more generation.
+// extend appends one simulated generation.
 func extend(random *rand.Rand, d *result.Duet, n duetNoise, l losses) {
 	g := result.Generation{
 		Number: len(d.Generations) + 1, Seconds: 5.5, Verdict: result.Pass, First: random.IntN(2), Layout: random.IntN(2),
@@ -56,10 +58,11 @@ func extend(random *rand.Rand, d *result.Duet, n duetNoise, l losses) {
 	if random.Float64() < n.stalls {
 		stalled = random.IntN(2)
 	}
-	host := math.Exp(0.1 * random.NormFloat64()) // the speed of the host differs from generation to generation
+	// The speed of the host differs between generations.
+	host := math.Exp(0.1 * random.NormFloat64())
 	const cycles = 100_000
 	for i := range g.Sides {
-		// Half of the noise of a ratio is each side's.
+		// Each side gets half of the noise of a ratio.
 		factor := func(noise, loss float64) float64 {
 			if i == 0 {
 				return host * math.Exp(-noise/2)
@@ -83,7 +86,8 @@ func extend(random *rand.Rand, d *result.Duet, n duetNoise, l losses) {
 	d.Generations = append(d.Generations, g)
 }
 
-// lookAt measures a duet in looks of so many generations until it is decided, as the conductor does.
+// lookAt simulates a duet, in looks of the given number of generations, until it is decided, as the
+// conductor does.
 func lookAt(random *rand.Rand, each int, policy gate.DuetPolicy, n duetNoise, l losses) *result.Comparison {
 	d := simulated(random, 0, n, l)
 	for look := 1; ; look++ {

@@ -74,7 +74,7 @@ func TestDuetNamesTheLoss(t *testing.T) {
 	}
 }
 
-// The reasons for a regression name the losses, and leave out primaries that are inconclusive.
+// The reasons for a regression name the losses and not the inconclusive primaries.
 func TestReasonsForARegressionAreTheLosses(t *testing.T) {
 	noisy := quietHost
 	noisy.p99 = 3
@@ -85,7 +85,8 @@ func TestReasonsForARegressionAreTheLosses(t *testing.T) {
 	assert.Contains(t, c.Reasons[0], "server_cpu_us_per_cycle")
 }
 
-// The p99 of identical builds is so noisy that a pass cannot exclude a loss of it. A certain loss is called all the same.
+// The p99 of identical builds is so noisy that a pass cannot exclude a loss of it. A certain loss
+// is still called.
 func TestANoisyP99DoesNotKeepADuetFromPassing(t *testing.T) {
 	noisy := quietHost
 	noisy.p99 = 3
@@ -93,7 +94,7 @@ func TestANoisyP99DoesNotKeepADuetFromPassing(t *testing.T) {
 	require.Equal(t, result.Pass, c.Verdict, c.Reasons)
 	p99 := metricOf(t, c, "cycle_latency_ms_p99")
 	assert.Equal(t, result.Unclear, p99.Outcome)
-	assert.Contains(t, p99.Because, "which a pass does not exclude for this figure")
+	assert.Contains(t, p99.Because, "which does not prevent a pass for this figure")
 	assert.Equal(t, result.Regressed, judged(simulated(seeded(2), 15, quietHost, losses{p99: 0.9}), 1).Verdict)
 
 	one := simulated(seeded(2), 15, quietHost, losses{})
@@ -111,10 +112,11 @@ func TestDuetNamesAGain(t *testing.T) {
 	assert.InDelta(t, -0.1, rate.Loss.Estimate, 0.02)
 }
 
-// A loss between the least and the margin that is not certain yet keeps a duet from passing early. At the last look the margin decides.
+// A suspected loss between the least and the margin prevents an early pass. At the last look the
+// margin decides.
 func TestDuetMeasuresOnWhileALossIsSuspected(t *testing.T) {
 	d := simulated(seeded(4), 15, duetNoise{cost: 0.0213, p50: 0.01, p99: 0.01}, losses{})
-	for i := range d.Generations { // a mean of 2.3 % for sure
+	for i := range d.Generations { // a certain mean of 2.3 %
 		s := &d.Generations[i].Sides
 		s[1].ServerCPUNs = int64(float64(s[0].ServerCPUNs) * (1.023 + 0.02*float64(i%3-1)))
 	}
@@ -145,12 +147,12 @@ func TestDuetOfFewGenerations(t *testing.T) {
 	c := judged(simulated(seeded(6), 5, quietHost, losses{server: 1}), 1)
 	assert.Equal(t, result.Inconclusive, c.Verdict)
 	assert.False(t, c.Duet.Decided)
-	assert.Equal(t, []string{"5 generations count, and a verdict needs at least 6"}, c.Reasons)
+	assert.Equal(t, []string{"5 generations count, but a verdict needs at least 6"}, c.Reasons)
 	assert.Empty(t, c.Metrics)
 	assert.Equal(t, result.Inconclusive, judged(simulated(seeded(6), 0, quietHost, losses{}), 3).Verdict)
 }
 
-// Counters from fixed work need no generations.
+// Counters from fixed work do not need generations.
 func TestFewGenerationsDoNotHideACounter(t *testing.T) {
 	d := simulated(seeded(6), 2, quietHost, losses{})
 	d.Work = &result.FixedWork{Cycles: 1000, Counters: map[string][2]float64{result.WorkStorageSets: {2000, 2001}}}
@@ -175,7 +177,7 @@ func TestDuetWithoutAnOpenPhase(t *testing.T) {
 	assert.Contains(t, c.Reasons, "cycle_latency_ms_p99 cannot be compared: the change has no such figure in generations [4]")
 }
 
-// A few generations in which the host stalled make neither a loss nor an inconclusive p99.
+// A few generations with stalls of the host cause neither a loss nor an inconclusive p99.
 func TestLatenciesOfADuetAreTrimmed(t *testing.T) {
 	d := simulated(seeded(17), 15, quietHost, losses{})
 	d.Generations[4].Sides[1].Open.P99Ms *= 10
@@ -185,10 +187,10 @@ func TestLatenciesOfADuetAreTrimmed(t *testing.T) {
 	assert.Equal(t, result.Pass, c.Verdict, c.Reasons)
 	p99 := metricOf(t, c, "cycle_latency_ms_p99")
 	assert.Less(t, p99.Loss.High, 0.25)
-	assert.Len(t, p99.Loss.Generations, 15, "all are shown")
+	assert.Len(t, p99.Loss.Generations, 15, "trimmed generations are shown too")
 }
 
-// A figure that is not above 0 is a failure, whatever the others say.
+// A figure that is not above 0 is a failure, whatever the other figures are.
 func TestDuetWithoutAFigure(t *testing.T) {
 	for name, spoil := range map[string]func(*result.GenerationSide){
 		"no server CPU":       func(s *result.GenerationSide) { s.ServerCPUNs = 0 },
@@ -217,7 +219,7 @@ func TestDuetLeavesOutGenerationsThatDoNotCount(t *testing.T) {
 	d := simulated(seeded(9), 15, quietHost, losses{})
 	for i, v := range []result.Verdict{result.Invalid, "", result.Inconclusive} {
 		d.Generations[i].Verdict = v
-		d.Generations[i].Sides[0].ServerCPUNs = 1 // would be a loss beyond all measure
+		d.Generations[i].Sides[0].ServerCPUNs = 1 // an extreme loss if it counted
 	}
 	d.Generations[0].Reasons = []string{"the host stole 30 % of the time"}
 	d.Generations[5].Marks = []string{"slice 17 took 1.3 s"}
@@ -233,7 +235,8 @@ func TestDuetLeavesOutGenerationsThatDoNotCount(t *testing.T) {
 	assert.Contains(t, c.Warnings[0], "3 of 15 generations do not count")
 }
 
-// Generations that fail for reasons of the change alone, more often than chance explains, are the change's fault.
+// If more generations fail because of the change alone than chance explains, the change is at
+// fault.
 func TestDuetWhoseGenerationsTheChangeSpoils(t *testing.T) {
 	for _, c := range []struct {
 		base, change int
@@ -254,7 +257,7 @@ func TestDuetWhoseGenerationsTheChangeSpoils(t *testing.T) {
 		found := judged(d, 1)
 		assert.Equal(t, c.want, found.Verdict, "%+v: %v", c, found.Reasons)
 		if c.want == result.Regressed {
-			assert.Contains(t, found.Reasons[0], "8 of 25 generations do not count for reasons of the change alone, and 0 for reasons of the base (p = 0.0039)")
+			assert.Contains(t, found.Reasons[0], "8 of 25 generations do not count because of the change alone, and 0 because of the base alone (p = 0.0039)")
 		}
 	}
 }
@@ -307,7 +310,7 @@ func spoiled(spoil func(*gate.DuetPolicy)) gate.DuetPolicy {
 	return p
 }
 
-// The control is the base against itself, slice by slice, and slices are shown and not judged.
+// The control compares the base with itself, slice by slice. Slices are shown but not judged.
 func TestDuetShowsItsSlices(t *testing.T) {
 	d := simulated(seeded(13), 15, quietHost, losses{})
 	random := seeded(14)
@@ -336,7 +339,8 @@ func TestDuetShowsItsSlices(t *testing.T) {
 	assert.Equal(t, "none", c.Duet.Durability)
 }
 
-// Settings of the servers that are not the same default on both sides are shown, and those that differ are warned of.
+// Server settings are shown unless both sides have the same default. Those that differ cause a
+// warning.
 func TestServerSettingsOfADuet(t *testing.T) {
 	d := simulated(seeded(1), 15, quietHost, losses{})
 	said := func(memory string, own result.ServerSetting) []result.ServerSettings {
@@ -358,7 +362,7 @@ func TestServerSettingsOfADuet(t *testing.T) {
 	}
 	assert.Equal(t, []string{"memory", "shards", "yield", "wait"}, names)
 	assert.Equal(t, []string{
-		`the change includes another default: the server's memory was "1GiB" and is "2GiB"`,
+		`the change alters a default: the server's memory was "1GiB" and is "2GiB"`,
 		`base and change ran with different settings: the server's shards is "2" and "1"`,
 		`only the base's server has the setting yield, which is "on"`,
 		`only the change's server has the setting wait, which is "1ms"`,

@@ -5,9 +5,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// DescribeDuet fills in what limits the closed load of both sides of a duet, unless the comparison says it already. arms have the
-// profiles of base and change, in this order, and are nil if none were taken. DescribeDuet fills in nothing if the generations that
-// count do not tell, or if the verdict is that no figure holds.
+// DescribeDuet fills in the bound of the closed load of both sides of a duet, unless the comparison
+// already has it. arms have the profiles of base and change, in this order, or are nil without
+// profiles. DescribeDuet fills in nothing if the generations that count cannot show the limit, or
+// if the verdict is incorrect or misconfigured.
 func DescribeDuet(c *result.Comparison, d *result.Duet, arms []result.Arm) {
 	if c.Verdict == result.Incorrect || c.Verdict == result.Misconfigured {
 		return
@@ -25,8 +26,8 @@ func DescribeDuet(c *result.Comparison, d *result.Duet, arms []result.Arm) {
 	}
 }
 
-// limitsOfSide takes the closed phase of each generation that counts as a round. What the servers use in the slices of the other side
-// limits nothing.
+// limitsOfSide treats the closed phase of each generation that counts as a round. It ignores what
+// the servers use in the slices of the other side.
 func limitsOfSide(d *result.Duet, side int, locks []result.Lock) limits {
 	s := &d.Manifest.Scenario
 	l := limits{host: d.Manifest.Host, setting: scenario.Point{Topology: s.Topology, Workloads: s.Workloads}, locks: locks}

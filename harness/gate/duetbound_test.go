@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// loaded is a duet of two generations on two CPUs. In its slices each side does 50,000 cycles a second; its server has one CPU and keeps
-// 0.6 of it busy, its generator has the other and keeps half of it busy.
+// loaded returns a duet of two generations on two CPUs. In its slices each side completes 50,000
+// cycles a second. Its server uses 0.6 of one CPU, and its generator half of the other.
 func loaded() *result.Duet {
 	d := simulated(seeded(1), 2, quietHost, losses{})
 	d.Manifest.Host.CPUs = 2
@@ -49,7 +49,7 @@ func TestBoundOfADuet(t *testing.T) {
 			assert.Equal(t, result.BoundWaiting, side.Bound.By)
 			assert.Contains(t, side.Bound.Sentence, "the servers keep 0.6 of 1 CPU busy, the load generator keeps 0.5 of 1 CPU busy, "+
 				"the goroutine that decides for a shard works 30 % of the time, fsyncs take 1 % of the time of a shard",
-				"without what the servers do while the other side has the load")
+				"excluding the servers' work while the other side has the load")
 		}
 	})
 	t.Run("one side", func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestBoundOfADuetThatDoesNotTell(t *testing.T) {
 	}
 }
 
-// What a comparison says of its sides is kept.
+// DescribeDuet preserves the bounds that a comparison already has.
 func TestBoundOfADuetThatIsKnown(t *testing.T) {
 	c := judged(loaded(), 1)
 	said := &result.Bound{By: result.BoundLock, Sentence: "bound by lock"}

@@ -8,13 +8,14 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// The levels of the test of whether the generations that do not count are the change's fault.
+// Levels of the test whether the change causes generations not to count.
 const (
 	faultsAlpha   = 0.005 // the change is regressed
 	faultsSuspect = 0.05  // the change does not pass
 )
 
-// count splits the generations into those that count and those that do not.
+// count splits the generations into those that count and those that do not, and records the
+// reasons.
 func (j *duetJudgement) count(d *result.Duet) {
 	c := j.c
 	for _, g := range d.Generations {
@@ -46,9 +47,10 @@ func (j *duetJudgement) count(d *result.Duet) {
 	c.Base.Rounds, c.Change.Rounds = c.Blocks, c.Blocks
 }
 
-// faults tests whether the change is at fault for generations that do not count. A reason that belongs to one side alone is as
-// likely that of the base as that of the change if both are alike, so that the number of the change's is binomial. More of them than chance
-// explains are a regression; where chance is a poor explanation the change does not pass.
+// faults tests whether the change causes generations not to count. If the builds do not differ, a
+// fault that affects one side alone is equally likely on either side, so the number on the change's
+// side is binomial. More than chance explains (faultsAlpha) is a regression; an unlikely number
+// (faultsSuspect) makes the verdict inconclusive.
 func (j *duetJudgement) faults(d *result.Duet) {
 	var alone [2]int
 	for _, g := range d.Generations {
@@ -64,7 +66,7 @@ func (j *duetJudgement) faults(d *result.Duet) {
 		}
 	}
 	p := stat.AtLeast(alone[1], alone[0]+alone[1], 0.5)
-	text := fmt.Sprintf("%d of %d generations do not count for reasons of the change alone, and %d for reasons of the base (%s)",
+	text := fmt.Sprintf("%d of %d generations do not count because of the change alone, and %d because of the base alone (%s)",
 		alone[1], len(d.Generations), alone[0], pText(p))
 	switch {
 	case p <= faultsAlpha:

@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// figureOf computes the figures of one side in one generation. measured is false if the side has no such phase. A figure that cannot
-// be computed is 0 or not finite, which is a failure.
+// figureOf computes the figures of one side in one generation. measured is false if the side lacks
+// the phase. A figure that is 0 or not finite could not be computed and is a failure.
 var figureOf = map[string]func(result.GenerationSide) (v float64, measured bool){
 	result.ServerCPUUsPerCycle: func(s result.GenerationSide) (float64, bool) { return usPerCycle(s.ServerCPUNs, s.Cycles), true },
 	result.ClientCPUUsPerCycle: func(s result.GenerationSide) (float64, bool) { return usPerCycle(s.ClientCPUNs, s.Cycles), true },
@@ -35,7 +35,6 @@ var figureOf = map[string]func(result.GenerationSide) (v float64, measured bool)
 	result.ServerGoroutinesMax:       func(s result.GenerationSide) (float64, bool) { return float64(s.Goroutines), s.Goroutines > 0 },
 }
 
-// enqueueFigure computes a percentile of enqueues.
 func enqueueFigure(of func(*result.DuetEnqueue) float64) func(result.GenerationSide) (float64, bool) {
 	return func(s result.GenerationSide) (float64, bool) {
 		if s.Open == nil || s.Open.Enqueue == nil {
@@ -45,7 +44,7 @@ func enqueueFigure(of func(*result.DuetEnqueue) float64) func(result.GenerationS
 	}
 }
 
-// counted is what the servers counted for each cycle.
+// counted returns a counter of the servers per cycle.
 func counted(metric string) func(result.GenerationSide) (float64, bool) {
 	return func(s result.GenerationSide) (float64, bool) {
 		v, has := s.PerCycle[metric]
@@ -94,7 +93,8 @@ var (
 	errNotComparable = errors.New("cannot be compared")
 )
 
-// figures returns a primary's figures of base and change, and the numbers of their generations.
+// figures returns a primary's figures of base and change, and the numbers of their generations. It
+// fails if a figure is not above 0, or if only some generations have one.
 func (j *duetJudgement) figures(metric string) (values [2][]float64, numbers []int, err error) {
 	var missing [2][]int
 	found := false
@@ -129,9 +129,9 @@ func sideName(i int) string { return []string{baseArm, changeArm}[i] }
 // judgedPrimary is a primary whose loss was estimated.
 type judgedPrimary struct {
 	Primary
-	at   int // in the metrics of the comparison
+	at   int // index in the metrics of the comparison
 	mean stat.Mean
-	sign float64 // 1 if less is better: the loss is the logarithm of the ratio times sign
+	sign float64 // 1 if lower is better, else -1; the loss is sign times the logarithm of the ratio
 }
 
 // primary estimates the loss of a primary over two or more generations.
@@ -149,7 +149,7 @@ func (j *duetJudgement) primary(p Primary, d *result.MetricDelta, spec result.Sp
 		d.Loss.Generations = append(d.Loss.Generations, ratio)
 		logs[i] = judged.sign * math.Log(ratio)
 	}
-	judged.mean, _ = stat.TrimmedMean(logs, p.Trim) // there are enough finite values
+	judged.mean, _ = stat.TrimmedMean(logs, p.Trim) // enough values, all finite
 	d.Ratio = math.Exp(judged.sign * judged.mean.Center)
 	low, high := judged.mean.Lower((1-stat.Level)/2), judged.mean.Upper((1-stat.Level)/2)
 	d.RatioLow, d.RatioHigh = math.Exp(judged.sign*low), math.Exp(judged.sign*high)
@@ -160,13 +160,13 @@ func (j *duetJudgement) primary(p Primary, d *result.MetricDelta, spec result.Sp
 	return judged
 }
 
-// logOf is the logarithm that the mean of a primary has at a loss.
+// logOf returns the mean of the logarithms that corresponds to a loss.
 func (p judgedPrimary) logOf(loss float64) float64 { return p.sign * math.Log1p(p.sign*loss) }
 
-// lossOf is the loss at a logarithm: the inverse of logOf.
+// lossOf is the inverse of logOf.
 func (p judgedPrimary) lossOf(log float64) float64 { return p.sign * math.Expm1(p.sign*log) }
 
-// conclude sets the outcomes of the primaries, corrected for their number.
+// conclude sets the outcomes of the primaries, corrected for multiple testing.
 func (j *duetJudgement) conclude(judged []judgedPrimary) {
 	alpha := j.policy.spent(j.look)
 	losses, gains, weights := make([]float64, len(judged)), make([]float64, len(judged)), make([]float64, len(judged))
@@ -192,7 +192,7 @@ func (j *duetJudgement) conclude(judged []judgedPrimary) {
 		switch {
 		case d.PAdjusted <= alpha:
 			d.Outcome = result.Worsened
-			d.Because += fmt.Sprintf(": by at least %s, %s after correction", percent(l.Low), pText(d.PAdjusted))
+			d.Because += fmt.Sprintf(": at least %s, %s after correction", percent(l.Low), pText(d.PAdjusted))
 		case better[i].Adjusted <= alpha:
 			d.Outcome = result.Improved
 			d.Because += fmt.Sprintf(": %s after correction", pText(better[i].Adjusted))
@@ -201,10 +201,10 @@ func (j *duetJudgement) conclude(judged []judgedPrimary) {
 			d.Because += fmt.Sprintf(": a loss of %s or more is excluded", percent(l.High))
 		case p.AlarmOnly:
 			d.Outcome = result.Unclear
-			d.Because += fmt.Sprintf(": the loss may be %s, which a pass does not exclude for this figure; it is not %s for sure", percent(l.High), percent(j.policy.Least))
+			d.Because += fmt.Sprintf(": the loss may be up to %s, which does not prevent a pass for this figure; a loss of %s is not certain", percent(l.High), percent(j.policy.Least))
 		default:
 			d.Outcome = result.Unclear
-			d.Because += fmt.Sprintf(": the loss may be %s, and a pass excludes %s; it is not %s for sure", percent(l.High), render.Percent(p.Margin), percent(j.policy.Least))
+			d.Because += fmt.Sprintf(": the loss may be up to %s, but a pass must exclude %s; a loss of %s is not certain", percent(l.High), render.Percent(p.Margin), percent(j.policy.Least))
 		}
 	}
 }

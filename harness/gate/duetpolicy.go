@@ -8,65 +8,69 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// DuetPolicy is what JudgeDuet judges by.
+// DuetPolicy holds the parameters of JudgeDuet.
 type DuetPolicy struct {
-	// Alpha is the probability with which a change whose losses are all Least or less may be called regressed, over all primaries and
-	// all looks together; greater than 0 and less than 1.
+	// Alpha bounds the probability that a change whose losses are all at most Least is called
+	// regressed, over all primaries and all looks together; greater than 0 and less than 1.
 	Alpha float64
-	// Looks is how often a duet is judged at most while it is measured, 1 or more.
+	// Looks is the maximum number of judgements of a duet while it is measured, 1 or more.
 	Looks int
-	// Least is the loss, as a part of 1, that the gate does not call even where it is certain.
+	// Least is the loss, as a fraction, up to which the gate does not call a change regressed even
+	// if the loss is certain.
 	Least float64
-	// Primaries are judged, in the order of the table that a person reads.
+	// Primaries are judged, in the order of the displayed table.
 	Primaries []Primary
-	// GenerationsMin is the number of counted generations below which nothing is decided; 2 or more.
+	// GenerationsMin is the least number of counted generations for a verdict; 2 or more.
 	GenerationsMin int
 }
 
 // Primary is a figure of a duet that is judged by its loss.
 type Primary struct {
 	Metric string
-	// Margin is the loss, as a part of 1, that a pass excludes.
+	// Margin is the loss, as a fraction, that a pass excludes.
 	Margin float64
-	// Weight is the share of the false-alarm rate that the primary gets. Only the ratios of the weights matter.
+	// Weight is the primary's share of the false-alarm rate. Only the ratios of the weights matter.
 	Weight float64
-	// Trim is the share of the generations that is left out at each end of the ratios, from 0 to below 0.5. A few stalls of the host make a
-	// latency of a generation several times as long.
+	// Trim is the share of the generations that is trimmed at each end of the ratios, from 0 to
+	// below 0.5. A few stalls of the host multiply the latency of a generation.
 	Trim float64
-	// AlarmOnly says that a pass does not exclude a loss of the figure, since its noise is wider than its margin: it is regressed where a loss is
-	// certain, and decides nothing otherwise.
+	// AlarmOnly reports that a pass does not exclude a loss of the figure, because its noise
+	// exceeds its margin. A certain loss makes it regressed; otherwise it decides nothing.
 	AlarmOnly bool
 }
 
-// The constants of the rule.
+// Parameters of DefaultDuetPolicy and of the verdict.
 const (
 	duetAlpha  = 0.005
 	duetLooks  = 3
 	duetLeast  = 0.01
 	duetFewest = 6
-	// passAlpha is the probability with which an upper bound lies below the true loss.
+	// passAlpha is the probability that an upper bound lies below the true loss.
 	passAlpha = 0.05
-	// suspectAlpha is the level of the test that keeps a duet from an early pass.
+	// suspectAlpha is the level of the test that prevents an early pass.
 	suspectAlpha = 0.1
-	// trimLatency is the share of the generations that is trimmed at each end of the ratios of latencies. CPU time and the rate are not
-	// trimmed: a change that stalls now and then costs them on average, and must not pass.
+	// trimLatency is the share of the generations that is trimmed at each end of the ratios of
+	// latencies. CPU time and the rate are not trimmed: a change that stalls occasionally costs
+	// them on average and must not pass.
 	trimLatency = 0.2
-	// trimMax leaves two values at least of any two or more.
+	// trimMax leaves at least two of any two or more values.
 	trimMax = 0.25
-	// firstShare is the part of Alpha that the first look may spend.
+	// firstShare is the share of Alpha that the first look spends.
 	firstShare = 0.8
 )
 
-// The margins of DefaultDuetPolicy.
+// Margins of DefaultDuetPolicy, as fractions.
 const (
 	MarginCost = 0.05 // of CPU time and of the rate
 	MarginP50  = 0.10
 	MarginP99  = 0.25
 )
 
-// DefaultDuetPolicy is that of `prony compare`. The CPU time of the server and the rate have most of the weight: with less noise than the
-// others they can tell losses of 3 %. The latencies need little weight, because a loss that matters there is large. The p99 of builds of the same source
-// differs by 30 to 90 % from generation to generation, so that a pass that had to exclude a loss of it came in 73 of 112 first looks.
+// DefaultDuetPolicy returns the policy of `prony compare`. The CPU time of the server and the rate
+// have most of the weight: they are less noisy than the others and can show losses of 3 %. The
+// latencies need little weight, because a loss that matters there is large. The p99 of builds of
+// the same source differs by 30 to 90 % between generations. When a pass had to exclude a loss of
+// p99, only 73 of 112 first looks passed.
 func DefaultDuetPolicy() DuetPolicy {
 	return DuetPolicy{
 		Alpha: duetAlpha, Looks: duetLooks, Least: duetLeast, GenerationsMin: duetFewest,
@@ -80,9 +84,10 @@ func DefaultDuetPolicy() DuetPolicy {
 	}
 }
 
-// spent is the false-alarm rate that a look may use, over all primaries. The looks' rates add up to Alpha, so that the union bound
-// holds over all looks (Bonferroni over looks, a spending function in the sense of Lan and DeMets, Biometrika 70, 1983). The first
-// look gets firstShare: later ones have more generations and need less.
+// spent returns the false-alarm rate that a look may use, over all primaries. The looks' rates add
+// up to Alpha, so the union bound holds over all looks (Bonferroni over looks, a spending function
+// in the sense of Lan and DeMets, Biometrika 70, 1983). The first look gets firstShare: later ones
+// have more generations and need less.
 func (p DuetPolicy) spent(look int) float64 {
 	switch {
 	case p.Looks == 1:
@@ -95,7 +100,7 @@ func (p DuetPolicy) spent(look int) float64 {
 }
 
 func (p DuetPolicy) check() error {
-	share := func(v float64) bool { return v > 0 && v < 1 } // false of NaN
+	share := func(v float64) bool { return v > 0 && v < 1 } // false for NaN
 	switch {
 	case !share(p.Alpha):
 		return fmt.Errorf("policy of duets: alpha %v is outside 0 to 1", p.Alpha)
@@ -106,14 +111,14 @@ func (p DuetPolicy) check() error {
 	case p.GenerationsMin < 2:
 		return fmt.Errorf("policy of duets: %d generations are fewer than 2", p.GenerationsMin)
 	case len(p.Primaries) == 0:
-		return fmt.Errorf("policy of duets: it judges no primary")
+		return fmt.Errorf("policy of duets: no primary to judge")
 	}
 	for i, m := range p.Primaries {
 		switch {
 		case figureOf[m.Metric] == nil:
-			return fmt.Errorf("policy of duets: a duet does not measure %q", m.Metric)
+			return fmt.Errorf("policy of duets: duets do not measure %q", m.Metric)
 		case slices.ContainsFunc(p.Primaries[:i], func(o Primary) bool { return o.Metric == m.Metric }):
-			return fmt.Errorf("policy of duets: it judges %s twice", m.Metric)
+			return fmt.Errorf("policy of duets: primary %s is listed twice", m.Metric)
 		case !share(m.Margin) || m.Margin <= p.Least:
 			return fmt.Errorf("policy of duets: the margin %v of %s is not between the least loss %v and 1", m.Margin, m.Metric, p.Least)
 		case !(m.Weight > 0) || math.IsInf(m.Weight, 0):

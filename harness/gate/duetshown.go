@@ -7,15 +7,16 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// sliceFigureOf computes those primaries that a slice has too.
+// sliceFigureOf computes the primaries that slices have too.
 var sliceFigureOf = map[string]func(result.Slice) float64{
 	result.ServerCPUUsPerCycle: func(s result.Slice) float64 { return usPerCycle(s.ServerCPUNs, s.Cycles) },
 	result.ClientCPUUsPerCycle: func(s result.Slice) float64 { return usPerCycle(s.ClientCPUNs, s.Cycles) },
 	result.CyclesPerS:          func(s result.Slice) float64 { return float64(s.Cycles) / s.Seconds },
 }
 
-// control sets a metric's control: the ratio of the base's odd slices to its even ones, over generations, with its 95 % interval. Both
-// are the same process, so that what differs is noise. A metric that slices do not have has no control.
+// control sets a metric's control: the ratio of the base's odd slices to its even ones, over
+// generations, with its 95 % interval. Both come from the same process, so any difference is noise.
+// Metrics that slices lack have no control.
 func control(d *result.MetricDelta, generations []result.Generation) {
 	of := sliceFigureOf[d.Metric]
 	if of == nil {
@@ -48,7 +49,8 @@ func control(d *result.MetricDelta, generations []result.Generation) {
 	d.ControlRatioLow, d.ControlRatioHigh = math.Exp(m.Lower((1-stat.Level)/2)), math.Exp(m.Upper((1-stat.Level)/2))
 }
 
-// show adds the figures that no verdict depends on: the medians of slices, and what the servers did while the other side had the load.
+// show adds figures that no verdict depends on: the medians of slices, and the servers' CPU use
+// while the other side had the load.
 func show(c *result.Comparison, generations []result.Generation) {
 	add := func(name, unit string, values [2][]float64) {
 		if len(values[0]) > 0 && len(values[1]) > 0 {

@@ -7,7 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// evidence is where the time of a run goes, in microseconds for each cycle unless a comment says otherwise.
+// evidence describes where the time of a run goes, in microseconds per cycle unless a comment says
+// otherwise.
 type evidence struct {
 	us      float64 // of wall time
 	stages  map[string]stageEvidence
@@ -16,19 +17,19 @@ type evidence struct {
 	sides   [2]sideEvidence // of the servers, and of the load generator
 }
 
-// sideEvidence is what the profiles of the servers, or of the load generator, say.
+// sideEvidence holds the evidence from the profiles of the servers or of the load generator.
 type sideEvidence struct {
 	locks     map[string]result.Lock
 	functions charges // CPU
 }
 
 type stageEvidence struct {
-	us     float64 // a cycle
-	meanUs float64 // a batch
+	us     float64 // per cycle
+	meanUs float64 // per batch
 	p50Us  float64 // of the merged histogram
 }
 
-// charges are what profiles charge to functions, for each cycle.
+// charges holds the charges of profiles to functions, per cycle.
 type charges struct {
 	of    map[string]chargeEvidence
 	total float64
@@ -40,7 +41,8 @@ type chargeEvidence struct {
 	callers []string
 }
 
-// gather reads the evidence of a result. ok is false for a run with a sweep, because its points differ.
+// gather reads the evidence of a result. ok is false for a run with a sweep, because its points
+// differ, and for a run without cycles.
 func gather(r *result.Result) (e evidence, ok bool) {
 	rounds := timedRounds(r)
 	if e.us = meanCycleUs(rounds); e.us == 0 {
@@ -50,7 +52,8 @@ func gather(r *result.Result) (e evidence, ok bool) {
 	e.fsyncs, e.fsyncUs = meanOf(rounds, metricOf(result.StorageFsyncsPerCycle)), meanOf(rounds, metricOf(result.StorageFsyncUsPerCycle))
 	e.stages = map[string]stageEvidence{}
 	for _, s := range result.MergeStages(rounds) {
-		if cover.Cycles == 0 { // the window had cycles, and the time that the stages were counted over had none
+		// The stages' own observation time may have no cycles although the window has.
+		if cover.Cycles == 0 {
 			break
 		}
 		e.stages[s.Name] = stageEvidence{us: 1e3 * s.SumMs / float64(cover.Cycles), meanUs: 1e3 * s.MeanMs(), p50Us: 1e3 * s.P50Ms}
@@ -67,7 +70,7 @@ func gather(r *result.Result) (e evidence, ok bool) {
 	return e, true
 }
 
-// addLock adds up one lock of two nodes.
+// addLock returns the sum of one lock's figures on two nodes.
 func addLock(a, b result.Lock) result.Lock {
 	if a.Name == "" {
 		return b
@@ -79,8 +82,9 @@ func addLock(a, b result.Lock) result.Lock {
 	return a
 }
 
-// charged adds up, for each cycle, the charges of the servers' profiles of a kind, or the generator's, each multiplied by scale. The
-// cycles are those of the time that a profile covers, or, in results of earlier versions, of the windows of the profiled rounds.
+// charged adds up, per cycle, the charges of the servers' profiles of a kind, or the generator's,
+// multiplied by scale. It divides by the cycles that a profile covers, or, in results of earlier
+// versions, by those of the windows of the profiled rounds.
 func charged(r *result.Result, kind string, generator bool, scale float64) charges {
 	c := charges{of: map[string]chargeEvidence{}}
 	var windows uint64

@@ -48,7 +48,8 @@ baseline "smoke" {
 	// true corrupted 0 is not above the ceiling 0
 }
 
-// Three comparisons: a change that is 10 % slower, an identical build, and an identical build on a host too noisy to tell.
+// Three comparisons: a change that is 10 % slower, an identical build, and an identical build on a
+// very noisy host.
 func ExampleCompare() {
 	policy := gate.DefaultPolicy()
 	for _, c := range []struct {
@@ -66,12 +67,12 @@ func ExampleCompare() {
 	// inconclusive: cycles_per_s is inconclusive
 }
 
-// exampleArms invents 20 blocks of a base, a change with the loss of rate given, and a control.
+// exampleArms simulates 20 blocks of a base, a change with the given loss of rate, and a control.
 func exampleArms(random *rand.Rand, loss, spread float64) []result.Arm {
 	return arms(failing{}, random, 20, noise{round: spread, swing: 0.02}, map[string]float64{"change": loss}, "base", "change", "control")
 }
 
-// failing ends an example whose input cannot be made.
+// failing panics if an example's input cannot be built.
 type failing struct{}
 
 func (failing) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }

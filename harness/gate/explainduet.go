@@ -8,22 +8,26 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// CauseGenerations is how many profiled generations a loss needs to have causes: with six a function that takes 5 % of the servers' CPU
-// time more is named in nine of ten cases.
+// CauseGenerations is the number of profiled generations that a search for causes needs. With six,
+// a function that takes 5 % more of the servers' CPU time is named in nine of ten cases.
 const CauseGenerations = 6
 
-// causesAlpha is the probability that the interval of anything that was looked at misses the true difference.
+// causesAlpha is the probability that the interval of any examined candidate misses the true
+// difference.
 const causesAlpha = 0.05
 
-// ExplainDuet fills in how the profiles of both sides of a duet differ and, if the change regressed, the causes and how they were looked for.
-// base and change have the generations and profiles of the sides.
+// ExplainDuet fills in how the profiles of both sides of a duet differ and, if the change
+// regressed, the causes and the parameters of the search. base and change have the generations and
+// profiles of the sides.
 //
-// A cause takes at least a third of the loss of CPU time or of the rate that was called. If another loss was called, a cause takes at
-// least five percent of the base's time per cycle. The interval of the difference excludes zero. Each generation yields one difference, so
-// that what slows the host in a generation is in both sides. All intervals together hold with a probability of 95 %, over whatever
-// could be a cause: functions and locks whose time in both sides is not below that least, fsyncs and stages.
+// A cause takes at least a third of the detected loss of CPU time or of the rate. If only another
+// loss was detected, a cause takes at least 5 % of the base's time per cycle. The interval of the
+// difference excludes zero. Each generation yields one difference, so a slow host in a generation
+// affects both sides. All intervals together hold with a probability of 95 % over all candidates:
+// functions and locks whose time in both sides together reaches that minimum, fsyncs and stages.
 //
-// An error says that the profiles could not be compared; the causes are then those that counters and stages tell.
+// An error reports that the profiles could not be compared. The causes then come from counters and
+// stages only.
 func ExplainDuet(c *result.Comparison, d *result.Duet, base, change result.Arm) error {
 	var sides [2][]profile.PerRound
 	var failed error
@@ -49,7 +53,8 @@ func ExplainDuet(c *result.Comparison, d *result.Duet, base, change result.Arm) 
 	return errors.Join(failed, searchCauses(c, base.Result, change.Result, beside))
 }
 
-// searchCauses fills in the causes of a loss. beside are the functions and locks of the profiles; it is empty without profiles.
+// searchCauses fills in the causes of a loss. beside holds the functions and locks of the profiles;
+// it is empty without profiles.
 func searchCauses(c *result.Comparison, base, change *result.Result, beside []profile.Beside) error {
 	cycleUs := meanCycleUs(timedRounds(base))
 	called := lostOf(c, cycleUs)
@@ -75,8 +80,9 @@ func searchCauses(c *result.Comparison, base, change *result.Result, beside []pr
 	return nil
 }
 
-// candidatesOf returns what could be a cause. What takes less in both sides together than a cause takes more cannot be one; that says
-// nothing of the difference, so that leaving it out does not distort the intervals of the others.
+// candidatesOf returns the possible causes. A function or lock that takes less in both sides
+// together than a cause adds cannot be a cause. This filter does not depend on the difference
+// between the sides, so it does not bias the intervals of the others.
 func candidatesOf(beside []profile.Beside, called lost, cycleUs float64) (candidates []profile.Beside) {
 	for _, b := range beside {
 		kind := causeCPU
@@ -90,8 +96,9 @@ func candidatesOf(beside []profile.Beside, called lost, cycleUs float64) (candid
 	return candidates
 }
 
-// moreOf returns by how much each candidate takes more or less in the change, with intervals that hold together with so many
-// comparisons in all. The candidates of one kind and node share what is known of their noise.
+// moreOf returns the difference of each candidate between the sides, with intervals that hold
+// together over the given number of comparisons. The candidates of one kind and node share their
+// noise estimate.
 func moreOf(candidates []profile.Beside, comparisons int) (deltas []result.ProfileDelta, err error) {
 	for from := 0; from < len(candidates); {
 		to := from

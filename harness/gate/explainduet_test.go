@@ -18,18 +18,19 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// The profiles of a simulated side: a generation of 10 s gives a server that keeps 0.6 of a CPU busy in its own slices some 3 s, which are
-// 300 samples. Its functions take shares like those of a real server, from 12 % to below a thousandth. Their cost differs from process
-// to process by a tenth.
+// Parameters of the profiles of a simulated side. In a generation of 10 s, a server that uses 0.6
+// of a CPU in its own slices takes about 3 s, which are 300 samples. Its functions take shares like
+// those of a real server, from 12 % to below a thousandth. Their cost differs between processes by
+// a tenth.
 const (
 	simulatedFunctions = 60
 	simulatedCycles    = 100_000
 	sampleNs           = 10_000_000
-	simulatedUs        = 30 // of CPU a cycle
+	simulatedUs        = 30 // of CPU per cycle
 	simulatedSpread    = 0.1
 )
 
-// shareOf is the share of function i of all CPU time.
+// shareOf returns the share of function i in all CPU time.
 func shareOf(i int) float64 {
 	const falling = 0.88
 	return math.Pow(falling, float64(i)) * (1 - falling) / (1 - math.Pow(falling, simulatedFunctions))
@@ -37,7 +38,8 @@ func shareOf(i int) float64 {
 
 func functionOf(i int) string { return fmt.Sprintf("%sx.f%02d", own, i) }
 
-// simulatedProfile is the CPU profile of one side in one generation, where function i takes so many microseconds a cycle more.
+// simulatedProfile returns the CPU profile of one side in one generation, where function i takes
+// more(i) microseconds per cycle more.
 func simulatedProfile(random *rand.Rand, more func(i int) float64) profile.PerRound {
 	p := &pprof.Profile{
 		SampleType: []*pprof.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
@@ -58,14 +60,14 @@ func simulatedProfile(random *rand.Rand, more func(i int) float64) profile.PerRo
 	return profile.PerRound{Cycles: simulatedCycles, Profiles: map[string]*pprof.Profile{"cpu": p}}
 }
 
-// called is a comparison that called a loss of the servers' CPU time, as a part of 1.
+// called returns a comparison that called a loss of the servers' CPU time, as a fraction.
 func called(part float64) *result.Comparison {
 	return &result.Comparison{Verdict: result.Regressed, Search: &result.CauseSearch{}, Metrics: []result.MetricDelta{{
 		Metric: result.ServerCPUUsPerCycle, Outcome: result.Worsened, Base: result.Metric{Median: simulatedUs}, Loss: &result.Loss{Estimate: part},
 	}}}
 }
 
-// timed are the timed generations of a side: 15, with stages that vary by a twentieth.
+// timed returns the 15 timed generations of a side, with stages that vary by a twentieth.
 func timed(seed uint64) *result.Result {
 	random := rand.New(rand.NewPCG(seed, 1))
 	r := &result.Result{}
@@ -79,7 +81,7 @@ func timed(seed uint64) *result.Result {
 	return r
 }
 
-// explained returns the causes that are named for a called loss, after so many profiled generations.
+// explained returns the causes of a called loss from the given number of profiled generations.
 func explained(t *testing.T, random *rand.Rand, generations int, part float64, more func(i int) float64) *result.Comparison {
 	t.Helper()
 	var sides [2][]profile.PerRound
@@ -97,12 +99,13 @@ func explained(t *testing.T, random *rand.Rand, generations int, part float64, m
 	return c
 }
 
-// A function that takes 5 % of the servers' CPU time more is named in at least nine of ten trials. A function that takes no more is named in
-// fewer than one of twenty trials. Three cases are simulated for the latter: one other function causes the loss, all functions share the loss,
-// and both sides are equal.
+// A function that takes 5 % more of the servers' CPU time is named in at least nine of ten trials.
+// An unchanged function is named in fewer than one of twenty trials. The latter is simulated for
+// three cases: one other function causes the loss, all functions share the loss, and both sides are
+// equal.
 func TestCausesOfASmallLoss(t *testing.T) {
 	t.Parallel()
-	const trials, part, culprit = 300, 0.05, 7 // takes 5 % before
+	const trials, part, culprit = 300, 0.05, 7 // takes 5 % before the change
 	require.InDelta(t, part, shareOf(culprit), 0.005)
 	none := func(int) float64 { return 0 }
 	one := func(i int) float64 {
@@ -114,7 +117,7 @@ func TestCausesOfASmallLoss(t *testing.T) {
 	spread := func(i int) float64 { return part * simulatedUs * shareOf(i) }
 	for name, test := range map[string]struct {
 		more  func(int) float64
-		named int // least
+		named int // minimum
 	}{
 		"one function": {one, trials * 9 / 10}, "all functions": {spread, 0}, "no function": {none, 0},
 	} {
@@ -143,7 +146,8 @@ func TestCausesOfASmallLoss(t *testing.T) {
 	}
 }
 
-// A cause says how much of the loss it explains, and the search what was looked at.
+// A cause reports the share of the loss that it explains, and the search reports its number of
+// candidates.
 func TestCauseSaysWhatItExplains(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(21, 22))
@@ -166,10 +170,11 @@ func TestCauseSaysWhatItExplains(t *testing.T) {
 			candidates++
 		}
 	}
-	assert.InDelta(t, candidates+6, c.Search.LookedAt, 3, "what is too small in both sides is not looked at")
+	assert.InDelta(t, candidates+6, c.Search.LookedAt, 3, "functions that are too small in both sides are not candidates")
 }
 
-// What both sides together take less of than a cause takes more is no candidate, and neither is the scheduler, which follows from whatever waits.
+// A function that takes less in both sides together than a cause adds is not a candidate. The
+// scheduler is not one either, because it follows from the waits.
 func TestCandidatesOfACause(t *testing.T) {
 	t.Parallel()
 	of := func(node, kind, name string, ns float64) profile.Beside {
@@ -187,7 +192,7 @@ func TestCandidatesOfACause(t *testing.T) {
 	assert.Equal(t, []string{"large", "T.mu"}, names)
 }
 
-// What could be a cause depends on the loss that was called.
+// The candidates for causes depend on the called loss.
 func TestLossesThatCausesExplain(t *testing.T) {
 	t.Parallel()
 	delta := func(metric string, base, estimate float64) result.MetricDelta {
@@ -200,7 +205,7 @@ func TestLossesThatCausesExplain(t *testing.T) {
 	const never = maxUs
 	for name, test := range map[string]struct {
 		metrics                          []result.MetricDelta
-		server, client, waits, inClients float64 // the least of a cause
+		server, client, waits, inClients float64 // the least increase of a cause
 	}{
 		"nothing of time":      {[]result.MetricDelta{latency, same}, 1, 1, 1, 1},
 		"the servers' CPU":     {[]result.MetricDelta{server, latency}, 1, never, 1, never},
@@ -226,7 +231,7 @@ func TestLossesThatCausesExplain(t *testing.T) {
 	}
 }
 
-// A loss without a cause is not given one, and nothing is looked for in a change that passes.
+// A loss may have no cause, and nothing is searched if the change passes.
 func TestNothingIsLookedForWithoutALoss(t *testing.T) {
 	t.Parallel()
 	arm := result.Arm{Result: timed(1)}
@@ -240,7 +245,7 @@ func TestNothingIsLookedForWithoutALoss(t *testing.T) {
 	assert.Empty(t, c.Causes)
 }
 
-// The profiles of the sides' folders are read, and a loss is explained by them.
+// A loss is explained by the profiles in the folders of the sides.
 func TestProfilesOfAStoredDuetAreSearched(t *testing.T) {
 	t.Parallel()
 	const hot = 4
@@ -279,7 +284,7 @@ func TestProfilesOfAStoredDuetAreSearched(t *testing.T) {
 	passes := called(0.2)
 	passes.Verdict, passes.Search = result.Pass, nil
 	require.NoError(t, ExplainDuet(passes, &result.Duet{ProfiledS: 66}, arms[0], arms[1]))
-	assert.NotEmpty(t, passes.Profiles, "differences are shown of a change that passes too")
+	assert.NotEmpty(t, passes.Profiles, "differences are also shown for a change that passes")
 	assert.Nil(t, passes.Search)
 	assert.Empty(t, passes.Causes)
 }

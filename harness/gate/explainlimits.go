@@ -11,50 +11,55 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// ExplainedLimits are the limits of one scenario in words: those of its baseline, those that its file carries, and the implied ones.
+// ExplainedLimits describes the limits of one scenario: those of its baseline, those in its file,
+// and the implied ones.
 type ExplainedLimits struct {
 	Scenario string `json:"scenario"`
 	Baseline string `json:"baseline,omitempty"` // the file; "" without a baseline
-	// Configuration is the configuration hash in the baseline, or "". Present is the hash of the scenario in its file now, or "" without a file.
-	Configuration string           `json:"configuration,omitempty"`
-	Present       string           `json:"configuration_present,omitempty"`
-	File          string           `json:"file,omitempty"` // of the scenario; "" if it was not found
-	Matches       bool             `json:"matches"`        // whether a run of the file as it is would be judged by the baseline
-	Limits        []ExplainedLimit `json:"limits"`
-	Problems      []string         `json:"problems,omitempty"` // limits that can't be judged
+	// Configuration is the configuration hash in the baseline, or "". Present is the hash of the
+	// scenario's current file, or "" without a file.
+	Configuration string `json:"configuration,omitempty"`
+	Present       string `json:"configuration_present,omitempty"`
+	File          string `json:"file,omitempty"` // of the scenario; "" if not found
+	// Matches reports whether the baseline fits the current file.
+	Matches  bool             `json:"matches"`
+	Limits   []ExplainedLimit `json:"limits"`
+	Problems []string         `json:"problems,omitempty"` // limits that cannot be judged
 }
 
-// ExplainedLimit is one limit with what a reader needs to judge it.
+// ExplainedLimit is one limit with the context that a reader needs.
 type ExplainedLimit struct {
-	Metric     string        `json:"metric"`
-	Kind       Kind          `json:"kind"`
-	Point      string        `json:"point,omitempty"`
-	Workload   string        `json:"workload,omitempty"`
-	Limit      float64       `json:"limit"` // in Unit, or if Relative a multiple
-	Unit       string        `json:"unit"`
-	Better     result.Better `json:"better"`
-	Meaning    string        `json:"meaning"`
-	Relative   bool          `json:"relative"`
-	Of         string        `json:"of,omitempty"`          // what a relative limit is a multiple of
-	OfBaseline bool          `json:"of_baseline,omitempty"` // it is a multiple of the baseline build's figure
-	Observed   *float64      `json:"observed,omitempty"`
-	On         string        `json:"on,omitempty"`
-	// Unobserved says why there is no observed figure, if the file says why.
+	Metric   string        `json:"metric"`
+	Kind     Kind          `json:"kind"`
+	Point    string        `json:"point,omitempty"`
+	Workload string        `json:"workload,omitempty"`
+	Limit    float64       `json:"limit"` // in Unit, or a multiple if Relative
+	Unit     string        `json:"unit"`
+	Better   result.Better `json:"better"`
+	Meaning  string        `json:"meaning"`
+	Relative bool          `json:"relative"`
+	Of       string        `json:"of,omitempty"` // the reference of a relative limit
+	// OfBaseline reports whether the reference is the baseline build's figure.
+	OfBaseline bool     `json:"of_baseline,omitempty"`
+	Observed   *float64 `json:"observed,omitempty"`
+	On         string   `json:"on,omitempty"`
+	// Unobserved is the file's reason for a missing observed figure, or "".
 	Unobserved string `json:"unobserved,omitempty"`
-	// MarginPercent is by how much of the observed figure it must get worse to reach the limit; nil without one, and if that is 0.
+	// MarginPercent is the change for the worse, in percent of the observed figure, that reaches
+	// the limit; nil if no figure above 0 was observed.
 	MarginPercent *float64 `json:"margin_percent,omitempty"`
 	Because       string   `json:"because"`
-	Where         string   `json:"where,omitempty"` // path:line:column of its block; "" if it is implied
-	Implied       bool     `json:"implied"`         // holds for every scenario without being written
+	Where         string   `json:"where,omitempty"` // path:line:column of its block; "" if implied
+	Implied       bool     `json:"implied"`         // applies to every scenario without a block
 }
 
-// All returns the baselines in the order of their scenarios' names.
+// All returns the baselines sorted by scenario name.
 func (b *Baselines) All() []Baseline {
 	return slices.SortedFunc(maps.Values(b.scenarios), func(x, y Baseline) int { return cmp.Compare(x.Scenario, y.Scenario) })
 }
 
-// ExplainLimits says what the limits of a scenario mean. b is its baseline, or the zero value without one, and s its file's scenario, or nil if
-// there is none.
+// ExplainLimits describes the limits of a scenario. b is its baseline, or the zero value without
+// one. s is the scenario from its file, or nil without a file.
 func ExplainLimits(b Baseline, s *scenario.Scenario) ExplainedLimits {
 	e := ExplainedLimits{Scenario: b.Scenario, Baseline: b.File, Configuration: b.Configuration, Limits: []ExplainedLimit{}}
 	var own []carriedLimit
@@ -90,7 +95,7 @@ func explainLimit(l Limit) ExplainedLimit {
 		Meaning: spec.Meaning(), Because: l.Because, On: l.On, Unobserved: l.Unobserved,
 	}
 	if l.OfBaseline {
-		x.Relative, x.OfBaseline, x.Of = true, true, "the figure of the baseline build, which prony guard measures beside this one"
+		x.Relative, x.OfBaseline, x.Of = true, true, "the figure of the baseline build, which prony guard measures in the same run"
 	}
 	if l.RelativeToPoint != "" {
 		x.Relative, x.Of = true, "the figure at the point "+l.RelativeToPoint+" of the same run"
@@ -109,7 +114,7 @@ func explainLimit(l Limit) ExplainedLimit {
 	return x
 }
 
-// Name names what is limited as judgements do.
+// Name names the limited metric as judgements do.
 func (x ExplainedLimit) Name() string {
 	name := at(x.Point) + at(x.Workload) + x.Metric
 	if x.OfBaseline {
@@ -118,13 +123,13 @@ func (x ExplainedLimit) Name() string {
 	return name
 }
 
-// Bound says what the limit asks for, in one sentence.
+// Bound describes the limit's requirement as a phrase.
 func (x ExplainedLimit) Bound() string {
 	side := map[Kind]string{Floor: "at least", Ceiling: "at most"}[x.Kind]
 	figure := render.Digits(x.Limit, 4)
 	switch spec, _ := result.Lookup(x.Metric); {
 	case x.Relative:
-		return fmt.Sprintf("%s %s times %s: relative, so it does not depend on the host's speed", side, figure, x.Of)
+		return fmt.Sprintf("%s %s times %s: relative, so independent of the host's speed", side, figure, x.Of)
 	case spec.OfLedger():
 		return fmt.Sprintf("%s %s: a sum over all rounds", side, figure)
 	default:
@@ -132,7 +137,8 @@ func (x ExplainedLimit) Bound() string {
 	}
 }
 
-// Margin says how much worse than observed the figure must be to break the limit; "" if nothing was observed.
+// Margin describes the change of the observed figure that breaks the limit, or returns "" if
+// nothing was observed.
 func (x ExplainedLimit) Margin() string {
 	if x.Observed == nil {
 		return ""
@@ -141,7 +147,7 @@ func (x ExplainedLimit) Margin() string {
 		return "0 was observed: every figure above the limit breaks it"
 	}
 	if x.Kind == Floor {
-		return fmt.Sprintf("a fall by more than %s %% of what was observed breaks it", render.Digits(*x.MarginPercent, 3))
+		return fmt.Sprintf("a decrease of more than %s %% from the observed figure breaks it", render.Digits(*x.MarginPercent, 3))
 	}
-	return fmt.Sprintf("a rise by more than %s %% of what was observed breaks it", render.Digits(*x.MarginPercent, 3))
+	return fmt.Sprintf("an increase of more than %s %% from the observed figure breaks it", render.Digits(*x.MarginPercent, 3))
 }

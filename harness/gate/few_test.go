@@ -13,10 +13,10 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// atMost2 draws a number of samples: none, one or two.
+// atMost2 draws a number of samples from 0 to 2.
 func atMost2(t *rapid.T, of string) int { return rapid.IntRange(0, 2).Draw(t, of) }
 
-// fewCycles are rounds with so few samples that many of their figures would be a part of nothing.
+// fewCycles draws rounds with so few samples that many of their figures would be a fraction of 0.
 func fewCycles(t *rapid.T) (rounds []result.Round, hists []result.RoundHistograms) {
 	for number := range atMost2(t, "rounds") + 1 {
 		r := result.Round{
@@ -24,7 +24,7 @@ func fewCycles(t *rapid.T) (rounds []result.Round, hists []result.RoundHistogram
 			WindowSeconds: float64(atMost2(t, "seconds")), Cycles: uint64(atMost2(t, "cycles")), Enqueues: uint64(atMost2(t, "enqueues")),
 			Metrics: map[string]float64{}, Ledger: result.Ledger{Reads: uint64(atMost2(t, "reads"))},
 		}
-		if rapid.Bool().Draw(t, "stages have a time of their own") {
+		if rapid.Bool().Draw(t, "stages have separate cover") {
 			r.StagesOf = &result.Covering{Cycles: uint64(atMost2(t, "cycles of stages")), Seconds: float64(atMost2(t, "seconds of stages"))}
 		}
 		for _, name := range []string{result.StageReceive, result.StageDecide, result.StageApply, result.StageCommit, result.StageReplicate} {
@@ -46,7 +46,7 @@ func fewCycles(t *rapid.T) (rounds []result.Round, hists []result.RoundHistogram
 	return rounds, hists
 }
 
-// However little was measured, the result can be stored with all explanations of it.
+// A result of very few samples can be stored with all its explanations.
 func TestAResultOfFewSamplesIsStored(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -58,7 +58,8 @@ func TestAResultOfFewSamplesIsStored(t *testing.T) {
 			Version: result.Version, Run: result.NewID(started, "few"), Scenario: "few", Started: started, Finished: started,
 			Verdict: result.Invalid, Rounds: rounds,
 		}
-		r.Metrics, _ = result.Summarise(rounds, hists, result.OfLoad) // the error names the metrics that there are not
+		// The error names the missing metrics.
+		r.Metrics, _ = result.Summarise(rounds, hists, result.OfLoad)
 		for _, kind := range []string{"cpu", "allocs"} {
 			for range atMost2(rt, kind) {
 				r.Profiles = append(r.Profiles, result.Profile{
@@ -75,7 +76,7 @@ func TestAResultOfFewSamplesIsStored(t *testing.T) {
 		f, err := result.Create(dir, r.Run)
 		require.NoError(rt, err)
 		require.NoError(rt, f.Store(r, hists))
-		assert.Empty(rt, r.Warnings, "no explanation had to be left out")
+		assert.Empty(rt, r.Warnings, "no explanation may be left out")
 		other := *r
 		causes, _, err := Explain([]result.Arm{{Name: "base", Result: r}}, result.Arm{Name: "change", Result: &other})
 		require.NoError(rt, err)
@@ -84,7 +85,7 @@ func TestAResultOfFewSamplesIsStored(t *testing.T) {
 	})
 }
 
-// So can a duet whose generations completed little or nothing, and its comparison.
+// A duet whose generations completed few or no cycles can be stored, and so can its comparison.
 func TestADuetOfFewSamplesIsStored(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -106,7 +107,7 @@ func TestADuetOfFewSamplesIsStored(t *testing.T) {
 		policy := DefaultDuetPolicy()
 		c := JudgeDuet(d, policy.Looks, policy)
 		require.NoError(rt, result.WriteComparison(dir, c))
-		assert.NotContains(rt, c.Warnings, "an explanation is left out")
+		assert.NotContains(rt, c.Warnings, "an explanation was dropped")
 		for side := range 2 {
 			_, err := json.Marshal(d.Result(side, "run"))
 			require.NoError(rt, err)

@@ -11,10 +11,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// work judges the counters from fixed work. Both sides did the same operations one after the other, so most counters are the same in each
-// run of a build: any difference is the change's. A counter has regressed if it rose by more than its tolerance, which is 0 for
-// most of them, and improved if it fell by as much. A difference that the change declares is expected, whatever its direction and size. A
-// declaration of a counter that does not differ is a warning.
+// work judges the counters from fixed work. Both sides did the same operations, one after the
+// other, so most counters are equal in each run of a build and any difference comes from the
+// change. A counter has regressed if it rose by more than its tolerance, which is 0 for most
+// counters, and improved if it fell by more. A difference that the change declares is expected,
+// whatever its direction and size. A declaration of a counter that does not differ is a warning.
 func (j *duetJudgement) work(w *result.FixedWork) {
 	if w == nil {
 		return
@@ -27,32 +28,31 @@ func (j *duetJudgement) work(w *result.FixedWork) {
 	for _, counter := range result.WorkCounters() {
 		values, counted := w.Counters[counter.Name]
 		if !counted {
-			continue // a warning of the fixed work says why
+			continue // a warning of the fixed work explains it
 		}
 		if !plausible(values[0]) || !plausible(values[1]) {
-			fail(j.c, result.Invalid, fmt.Sprintf("%s of the fixed work are %v and %v", counter.Name, values[0], values[1]))
+			fail(j.c, result.Invalid, fmt.Sprintf("fixed work: %s is %v on the base and %v on the change, which are not counts", counter.Name, values[0], values[1]))
 			continue
 		}
 		d := workDelta(counter, values, w.Cycles)
 		if reason, declared := w.Expected[counter.Name]; declared {
 			if d.Outcome == result.Same {
-				j.c.Warnings = append(j.c.Warnings, fmt.Sprintf("the change declares that %s differ (%s), and they do not: remove the declaration", counter.Name, reason))
+				j.c.Warnings = append(j.c.Warnings, fmt.Sprintf("the change declares a difference of %s (%s), but the counter does not differ: remove the declaration", counter.Name, reason))
 			} else {
 				d.Outcome = result.Expected
-				d.Because += ". The change declares that: " + reason
+				d.Because += ". The change declares this: " + reason
 			}
 		}
 		j.c.Metrics = append(j.c.Metrics, d)
 	}
 	if sets := w.Counters[result.WorkStorageSets]; sets[0] == 0 || sets[1] == 0 {
-		fail(j.c, result.Invalid, "the fixed work counted no keys set in the store: nothing was done, or the server does not count them")
+		fail(j.c, result.Invalid, "the fixed work counted no keys set in the store: either no work was done or the server does not count it")
 	}
 	j.showWork(w)
 }
 
 func plausible(v float64) bool { return finite(v) && v >= 0 }
 
-// workDelta judges one counter.
 func workDelta(counter result.WorkCounter, values [2]float64, cycles uint64) result.MetricDelta {
 	each := [2]float64{values[0] / float64(cycles), values[1] / float64(cycles)}
 	d := result.MetricDelta{
@@ -65,7 +65,7 @@ func workDelta(counter result.WorkCounter, values [2]float64, cycles uint64) res
 		d.Ratio = values[1] / values[0]
 		d.RatioLow, d.RatioHigh = d.Ratio, d.Ratio
 	case values[1] > 0:
-		d.Warnings = append(d.Warnings, "the base is 0: there is no ratio to it")
+		d.Warnings = append(d.Warnings, "the base is 0, so no ratio exists")
 	}
 	more := values[1] - values[0]
 	if more == 0 {
@@ -81,7 +81,7 @@ func workDelta(counter result.WorkCounter, values [2]float64, cycles uint64) res
 		base, counter.Unit, change, render.Count(uint64(math.Abs(more))), direction, render.Count(cycles))
 	switch {
 	case !counter.Differs(values):
-		d.Because += ", which two runs of one build may differ by"
+		d.Because += ", within the tolerance between two runs of one build"
 	case more > 0:
 		d.Outcome = result.Worsened
 	default:
@@ -90,7 +90,7 @@ func workDelta(counter result.WorkCounter, values [2]float64, cycles uint64) res
 	return d
 }
 
-// once is a metric that was measured once.
+// once returns a metric with a single measurement.
 func once(v float64, unit string) result.Metric {
 	return result.Metric{Median: v, Low: v, High: v, N: 1, Unit: unit}
 }

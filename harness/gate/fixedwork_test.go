@@ -14,7 +14,8 @@ import (
 
 const workCycles = 60_000
 
-// withWork is a duet of identical builds whose fixed work counted so many of each thing on both sides.
+// withWork returns a duet of identical builds whose fixed work has the given count in each counter
+// on both sides.
 func withWork(random *rand.Rand, count float64) *result.Duet {
 	d := simulated(random, 15, quietHost, losses{})
 	d.Work = &result.FixedWork{Seed: 1, Cycles: workCycles, Counters: map[string][2]float64{}}
@@ -33,7 +34,8 @@ func TestFixedWorkOfIdenticalBuildsPasses(t *testing.T) {
 	assert.InDelta(t, 80.0/60, d.Base.Median, 1e-9)
 }
 
-// One percent more of any counter is called, whatever the noise of the primaries and however small the counter. Equal counters never are.
+// An increase of 1 % in any counter is called, whatever the noise of the primaries and the size of
+// the counter. Equal counters are never called.
 func TestOnePercentMoreOfACounterIsCalled(t *testing.T) {
 	for _, counter := range result.WorkCounters() {
 		t.Run(counter.Name, func(t *testing.T) {
@@ -67,7 +69,7 @@ func TestOnePercentMoreOfACounterIsCalled(t *testing.T) {
 	})
 }
 
-// One operation more or less is a difference of the build where the counter has no tolerance.
+// A difference of one operation is called if the counter has no tolerance.
 func TestOneOperationMoreIsCalled(t *testing.T) {
 	for _, c := range []struct {
 		counter string
@@ -78,7 +80,7 @@ func TestOneOperationMoreIsCalled(t *testing.T) {
 		{result.WorkStorageSets, 1, result.Worsened, "was 1.3333 keys and is 1.3334: 1 more in 60,000 cycles of the same work"},
 		{result.WorkStorageSets, -1, result.Improved, "was 1.33333 keys and is 1.33332: 1 fewer in 60,000 cycles of the same work"},
 		{result.WorkCommitFsyncs, 1, result.Worsened, ""},
-		{result.WorkAllocs, 400, result.Same, "was 1.333 objects and is 1.34: 400 more in 60,000 cycles of the same work, which two runs of one build may differ by"},
+		{result.WorkAllocs, 400, result.Same, "was 1.333 objects and is 1.34: 400 more in 60,000 cycles of the same work, within the tolerance between two runs of one build"},
 		{result.WorkAllocs, 401, result.Worsened, ""},
 		{result.WorkAllocs, -401, result.Improved, ""},
 	} {
@@ -95,7 +97,7 @@ func TestOneOperationMoreIsCalled(t *testing.T) {
 	d.Work.Counters[result.WorkStorageGets] = [2]float64{0, 1}
 	found := metricOf(t, judged(d, 1), "storage_gets_per_cycle")
 	assert.Equal(t, result.Worsened, found.Outcome)
-	assert.NotEmpty(t, found.Warnings, "there is no ratio to 0")
+	assert.NotEmpty(t, found.Warnings, "no ratio exists for a base of 0")
 }
 
 func TestDeclaredDifferencesAreExpected(t *testing.T) {
@@ -106,9 +108,9 @@ func TestDeclaredDifferencesAreExpected(t *testing.T) {
 	assert.Equal(t, result.Pass, c.Verdict, c.Reasons)
 	found := metricOf(t, c, "storage_sets_per_cycle")
 	assert.Equal(t, result.Expected, found.Outcome)
-	assert.Contains(t, found.Because, "The change declares that: each task has a second record")
+	assert.Contains(t, found.Because, "The change declares this: each task has a second record")
 	assert.Equal(t, result.Same, metricOf(t, c, "storage_gets_per_cycle").Outcome)
-	assert.Contains(t, c.Warnings, "the change declares that storage_gets differ (left over), and they do not: remove the declaration")
+	assert.Contains(t, c.Warnings, "the change declares a difference of storage_gets (left over), but the counter does not differ: remove the declaration")
 
 	d.Work.Counters[result.WorkStorageDeletes] = [2]float64{80_000, 80_001}
 	assert.Equal(t, result.Regressed, judged(d, 1).Verdict, "another counter is not declared")

@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// implied are the limits of every scenario, with a baseline or without. A baseline may name them, and may not loosen them.
+// implied are the limits of every scenario, with or without a baseline. A baseline may repeat them
+// but cannot loosen them.
 var implied = []Limit{
 	{Metric: result.Lost, Kind: Ceiling, Because: "an acknowledged task is never lost"},
 	{Metric: result.Duplicated, Kind: Ceiling, Because: "a task is completed once"},
@@ -18,7 +19,8 @@ var implied = []Limit{
 // impliedOfReads is the limit of every scenario whose load reads tasks.
 var impliedOfReads = Limit{Metric: result.ReadMismatches, Kind: Ceiling, Because: "a tenant reads its own tasks as they were enqueued, and no others"}
 
-// reads reports whether the rounds of r should have read tasks: its scenario says so, at any of its points, or r has counted reads.
+// reads reports whether the rounds of r should have read tasks: its scenario reads at some point,
+// or r counted reads.
 func reads(r *result.Result) bool {
 	_, has := r.Metrics[result.ReadMismatches]
 	return has || scenarioReads(&r.Manifest.Scenario) ||
@@ -31,13 +33,14 @@ func scenarioReads(s *scenario.Scenario) bool {
 		slices.ContainsFunc(s.Sweeps, func(sweep scenario.Sweep) bool { return sweepsReads(sweep.Path) })
 }
 
-// sweepsReads reports whether a sweep's path is, or has among several, that of the reads of a workload.
+// sweepsReads reports whether a sweep's path is, or includes, that of the reads of a workload.
 func sweepsReads(path string) bool {
 	return strings.HasSuffix(path, ".reads") || strings.Contains(path, ".reads,")
 }
 
-// hasLedger reports whether r should have counts of lost, duplicated and corrupted tasks. A result with rounds has them, and so does one
-// that names any of them. A run that failed before its first round has neither, so the implied limits do not apply to it.
+// hasLedger reports whether r should have counts of lost, duplicated and corrupted tasks. A result
+// with rounds has them, and so does one that contains any of these metrics. A run that failed
+// before its first round has none, so the implied limits do not apply to it.
 func hasLedger(r *result.Result) bool {
 	return len(r.Rounds) > 0 || slices.ContainsFunc(implied, func(l Limit) bool {
 		_, has := r.Metrics[l.Metric]
@@ -45,7 +48,7 @@ func hasLedger(r *result.Result) bool {
 	})
 }
 
-// limitsOf returns the limits to judge r by: those given, and the implied ones.
+// limitsOf returns the limits for judging r: those given and the implied ones.
 func limitsOf(limits []Limit, r *result.Result) []Limit {
 	if !hasLedger(r) {
 		return limits
@@ -53,7 +56,8 @@ func limitsOf(limits []Limit, r *result.Result) []Limit {
 	return withImplied(limits, reads(r))
 }
 
-// withImplied returns limits, and after them the implied ones that they do not name; that of reads only where the load reads.
+// withImplied appends to limits the implied ones that they do not name. The limit on reads applies
+// only if the load reads.
 func withImplied(limits []Limit, reads bool) []Limit {
 	all, holding := slices.Clone(limits), slices.Clone(implied)
 	if reads {

@@ -16,7 +16,7 @@ baseline "smoke" {
 }
 `
 
-// Each ceiling that all scenarios have is judged where the baseline does not name it, and where there is no baseline.
+// Implied ceilings are judged if the baseline does not name them, and without a baseline.
 func TestImpliedCeilings(t *testing.T) {
 	named, err := baselines(t, rateOnly)
 	require.NoError(t, err)
@@ -36,12 +36,12 @@ func TestImpliedCeilings(t *testing.T) {
 			delete(r.Metrics, metric)
 			report = Check(named, r)
 			assert.Equal(t, result.Regressed, report.Verdict, "%s in %s", metric, scenario)
-			assert.Equal(t, []string{metric + " is missing from the result, where a ceiling of 0 is set: " + because}, report.Reasons)
+			assert.Equal(t, []string{metric + " is missing from the result (the limit is a ceiling of 0): " + because}, report.Reasons)
 		}
 	}
 }
 
-// What a baseline says of an implied ceiling stands in its place: no metric is judged twice.
+// A baseline's own limit replaces an implied ceiling, so no metric is judged twice.
 func TestAnImpliedCeilingIsJudgedOnce(t *testing.T) {
 	metrics := func(r Report) (all []string) {
 		for _, f := range r.Findings {
@@ -64,12 +64,12 @@ func TestAnImpliedCeilingIsJudgedOnce(t *testing.T) {
 func TestABaselineCannotLoosenAnImpliedCeiling(t *testing.T) {
 	for _, metric := range []string{result.Lost, result.Duplicated, result.Corrupted} {
 		_, err := baselines(t, "baseline \"smoke\" {\n  ceiling \""+metric+"\" {\n    max     = 1\n    because = \"x\"\n  }\n}\n")
-		require.ErrorContains(t, err, "max is 1, and nothing may loosen the ceiling on "+metric+", which is 0 for every scenario")
+		require.ErrorContains(t, err, "max is 1, but the ceiling on "+metric+" is 0 for every scenario and cannot be raised")
 		require.ErrorContains(t, err, "line 3")
 	}
 }
 
-// A run whose load reads has a ceiling of 0 on reads that were answered wrongly; one that does not read has none.
+// A run whose load reads has a ceiling of 0 on wrongly answered reads; other runs do not.
 func TestTheImpliedCeilingOfReads(t *testing.T) {
 	const because = "a tenant reads its own tasks as they were enqueued, and no others"
 	reading := map[string]func(*result.Result){
@@ -92,11 +92,11 @@ func TestTheImpliedCeilingOfReads(t *testing.T) {
 		} else {
 			report := Check(nil, r)
 			assert.Equal(t, result.Regressed, report.Verdict, name)
-			assert.Equal(t, []string{"read_mismatches is missing from the result, where a ceiling of 0 is set: " + because}, report.Reasons, name)
+			assert.Equal(t, []string{"read_mismatches is missing from the result (the limit is a ceiling of 0): " + because}, report.Reasons, name)
 		}
 		r.Metrics[result.ReadMismatches] = result.Metric{N: 3, Unit: "reads"}
 		assert.Equal(t, result.Pass, Check(nil, r).Verdict, name)
-		r.Rounds[2].Ledger.Misread = 1 // whatever the summary says
+		r.Rounds[2].Ledger.Misread = 1 // whatever the summary contains
 		report := Check(nil, r)
 		assert.Equal(t, result.Incorrect, report.Verdict, name)
 		assert.Equal(t, []string{"read_mismatches 1 is above the ceiling 0: " + because}, report.Reasons, name)
@@ -105,5 +105,5 @@ func TestTheImpliedCeilingOfReads(t *testing.T) {
 		assert.NotEqual(t, result.ReadMismatches, f.Metric)
 	}
 	_, err := baselines(t, "baseline \"smoke\" {\n  ceiling \"read_mismatches\" {\n    max     = 1\n    because = \"x\"\n  }\n}\n")
-	require.ErrorContains(t, err, "max is 1, and nothing may loosen the ceiling on read_mismatches")
+	require.ErrorContains(t, err, "max is 1, but the ceiling on read_mismatches is 0")
 }

@@ -19,8 +19,8 @@ var (
 	}
 )
 
-// readLimit reads floor "METRIC" { min point workload observed on because } or ceiling "METRIC" { max ... }.
-// ok is false where the metric is not known, or a limit of that kind cannot be set on it.
+// readLimit reads floor "METRIC" { min point workload observed on because } or ceiling "METRIC" {
+// max ... }. ok is false if the metric is unknown or does not allow a limit of that kind.
 func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	spec, ok := readMetric(b, kind)
 	l = Limit{Metric: spec.Name, Kind: kind}
@@ -38,38 +38,39 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		Required: true, Example: example, AllowZero: l.Kind == Ceiling && spec.Zero,
 	})
 	if spec.OfLedger() && kind == Ceiling && given && value > 0 {
-		b.AttrProblem(bound, fmt.Sprintf("%s is %v, and nothing may loosen the ceiling on %s, which is 0 for every scenario", bound, value, l.Metric),
-			"remove the "+b.Type()+", which is judged without being written")
+		b.AttrProblem(bound, fmt.Sprintf("%s is %v, but the ceiling on %s is 0 for every scenario and cannot be raised", bound, value, l.Metric),
+			"remove the "+b.Type()+", which is implied")
 	}
 	l.Value, l.Because = value, readBecause(b)
 	l.Observed, l.On = readObserved(b, l, given, spec.Zero || spec.Bounded)
 	l.Unobserved = b.Text("unobserved", hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"})
 	if l.Unobserved != "" && l.On != "" {
-		b.AttrProblem("unobserved", "unobserved says that nothing was observed, and observed says what", "remove one of them")
+		b.AttrProblem("unobserved", "unobserved and observed exclude each other", "remove one of them")
 	}
 	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
 	l.RelativeToPoint = b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"})
 	switch {
 	case l.RelativeToPoint != "" && l.Point == "":
-		b.AttrProblem("relative_to_point", "relative_to_point compares two points, and point names no other one", `add point = "shards=4"`)
+		b.AttrProblem("relative_to_point", "relative_to_point needs a point to compare", `add point = "shards=4"`)
 	case l.RelativeToPoint != "" && l.RelativeToPoint == l.Point:
-		b.AttrProblem("relative_to_point", "relative_to_point is the point itself, whose figure is always its own", "name another point")
+		b.AttrProblem("relative_to_point", "relative_to_point equals point, so the ratio is always 1", "name another point")
 	}
 	if spec.Bounded && l.RelativeToPoint != "" {
 		b.AttrProblem("relative_to_point", l.Metric+" is judged by its bounds, and bounds of two points have no ratio", "remove relative_to_point")
 	}
 	if l.Point != "" && spec.OfLedger() {
-		b.AttrProblem("point", l.Metric+" is a sum over all rounds, whatever their points", "remove point")
+		b.AttrProblem("point", l.Metric+" is a sum over all rounds, not of one point", "remove point")
 	}
 	l.Workload = b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"})
 	if l.Workload != "" && !spec.OfWorkload() {
-		b.AttrProblem("workload", l.Metric+" is of all workloads together", "remove workload")
+		b.AttrProblem("workload", l.Metric+" covers all workloads together", "remove workload")
 	}
 	return l, ok
 }
 
-// name names what is limited: the metric, after the point and the workload. A ratio to the baseline build has a name of its own. No two limits of a
-// baseline and its scenario have the same. A metric that servers promise can have a floor besides its ceiling.
+// name returns the limited metric after its point and workload. It marks a ratio to the baseline
+// build and a floor on a metric that servers promise, which can have both a floor and a ceiling.
+// The name is unique among the limits of a baseline and its scenario.
 func (l Limit) name() string {
 	name := at(l.Point) + at(l.Workload) + l.Metric
 	if l.OfBaseline {
@@ -81,10 +82,11 @@ func (l Limit) name() string {
 	return name
 }
 
-// metricsRenamed are former names of metrics, with what they are called now.
+// metricsRenamed maps former names of metrics to the current ones.
 var metricsRenamed = map[string]string{"shed": result.Dropped}
 
-// readMetric returns the metric that a block limits, after noting what forbids a limit of that kind on it.
+// readMetric returns the metric that a block limits. It reports a metric that does not allow a
+// limit of that kind and returns ok false.
 func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
 	name := b.Label()
 	spec, known := result.Lookup(name)
@@ -96,21 +98,21 @@ func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
 		}
 		b.LabelProblem(fmt.Sprintf("unknown metric %q", name), remedy)
 	case spec.Family != "" && strings.HasSuffix(name, "_max"):
-		b.LabelProblem(fmt.Sprintf("%s is a single sample, which no limit can judge", name), "limit "+spec.Family+"_p99 or another percentile")
+		b.LabelProblem(fmt.Sprintf("%s is a single sample, which is too noisy for a limit", name), "limit "+spec.Family+"_p99 or another percentile")
 	case kind == Floor && spec.Better == result.Lower && !spec.Promised:
-		b.LabelProblem(fmt.Sprintf("%s is better when lower, so a floor on it keeps nothing", name), instead(b, Ceiling))
+		b.LabelProblem(fmt.Sprintf("%s is better when lower, so a floor on it protects nothing", name), instead(b, Ceiling))
 	case kind == Ceiling && spec.Better == result.Higher:
-		b.LabelProblem(fmt.Sprintf("%s is better when higher, so a ceiling on it keeps nothing", name), instead(b, Floor))
+		b.LabelProblem(fmt.Sprintf("%s is better when higher, so a ceiling on it protects nothing", name), instead(b, Floor))
 	default:
 		return spec, true
 	}
 	return spec, false
 }
 
-// instead says what to write for a limit of the other kind.
+// instead returns the remedy for a limit of the wrong kind.
 func instead(b *hclfile.Block, kind Kind) string {
 	if b.Type() == limitName {
-		return "write " + boundNames[kind] + " in place of " + boundNames[opposite[kind]]
+		return "write " + boundNames[kind] + " instead of " + boundNames[opposite[kind]]
 	}
 	return fmt.Sprintf("write %s %q", kind, b.Label())
 }
@@ -121,19 +123,20 @@ func readBecause(b *hclfile.Block) string {
 	})
 }
 
-// readObserved reads observed and on, which stand together. bounded says whether the limit's value is known.
+// readObserved reads observed and on, which require each other. bounded reports whether the limit's
+// value is known.
 func readObserved(b *hclfile.Block, l Limit, bounded, zero bool) (observed float64, on string) {
 	observed, given := b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: zero})
 	on = b.Text("on", hclfile.TextSpec{MaxBytes: 200, Example: "2 cores, shared"})
 	switch {
 	case b.Has("observed") && !b.Has("on"):
-		b.AttrProblem("observed", "observed has no on beside it", `say on which machine: on = "2 cores, shared"`)
+		b.AttrProblem("observed", "observed needs on", `name the machine: on = "2 cores, shared"`)
 	case b.Has("on") && !b.Has("observed"):
-		b.AttrProblem("on", "on has no observed beside it", "say what was measured there: observed = 180000")
+		b.AttrProblem("on", "on needs observed", "add the figure measured there: observed = 180000")
 	case given && bounded && l.Kind == Floor && observed < l.Value:
-		b.AttrProblem("observed", "observed is below the floor, so the floor never held", "lower min, or correct observed")
+		b.AttrProblem("observed", "observed is below the floor, so the floor was never met", "lower min, or correct observed")
 	case given && bounded && l.Kind == Ceiling && observed > l.Value:
-		b.AttrProblem("observed", "observed is above the ceiling, so the ceiling never held", "raise max, or correct observed")
+		b.AttrProblem("observed", "observed is above the ceiling, so the ceiling was never met", "raise max, or correct observed")
 	}
 	return observed, on
 }

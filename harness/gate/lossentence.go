@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// lossVerbs say what a build does with a metric, before the ratio and after it.
+// lossVerbs has the words before and after the ratio in a sentence about a build's metric.
 var lossVerbs = map[string][2]string{
 	result.CyclesPerS:                {"completes", "of the cycles of"},
 	result.DrainCyclesPerS:           {"drains", "of the tasks per second of"},
@@ -22,8 +22,9 @@ var lossVerbs = map[string][2]string{
 	result.EnqueueLatencyMs + "_p50": {"has", "times the median latency of an enqueue of"},
 }
 
-// LossSentence says in one sentence how far the broken ratios of a report are from the baseline build's, and where most of the loss is, as far as the
-// comparison of both builds tells. It returns "" if no ratio is broken. compared may be nil.
+// LossSentence describes in one sentence the broken ratios of a report to the baseline build and,
+// if the comparison of both builds shows it, where most of the loss is. It returns "" if no ratio
+// is broken. compared may be nil.
 func LossSentence(r Report, compared *result.Comparison) string {
 	var broken []Finding
 	for _, f := range r.Findings {
@@ -51,7 +52,8 @@ func LossSentence(r Report, compared *result.Comparison) string {
 	return text
 }
 
-// lossIn names the function that takes most of what the servers' CPU time per cycle rose by, or else the first cause that was found.
+// lossIn names the function with the largest part of the increase of the servers' CPU time per
+// cycle, or else the first cause.
 func lossIn(c *result.Comparison) string {
 	if c == nil {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A baseline can limit the window of loss. Of sync the limit may be 0, and a window of loss that is missing breaks its limit.
+// A baseline can limit the window of loss. With sync the limit may be 0. A missing window of loss
+// breaks its limit.
 func TestTheWindowOfLossHasLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		max     string

@@ -7,20 +7,21 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// causeShare is the least share of a called loss that a cause explains.
+// causeShare is the least share of a detected loss that a cause explains.
 const causeShare = 1.0 / 3
 
-// loss is what a change loses of one primary, in microseconds per cycle.
+// loss is a change's loss in one primary, in microseconds per cycle.
 type loss struct {
-	of string // for a person; "" if no loss was called that a cause of this kind could explain
+	of string // display name; "" if no loss was detected that a cause of this kind could explain
 	us float64
 }
 
-// lost are the losses that were called. The zero value says that none was.
+// lost holds the detected losses. The zero value has none.
 type lost struct{ server, client, rate loss }
 
-// lostOf returns the losses of CPU time and of the rate that a duet called. cycleUs is the base's time per cycle. A loss of latency is not
-// among them: it is measured under open load, and profiles are taken under closed load.
+// lostOf returns the losses of CPU time and of the rate that a duet detected. cycleUs is the base's
+// time per cycle. It excludes losses of latency, which is measured under open load, because
+// profiles are taken under closed load.
 func lostOf(c *result.Comparison, cycleUs float64) (l lost) {
 	for _, m := range c.Metrics {
 		if m.Outcome != result.Worsened || m.Loss == nil {
@@ -38,7 +39,7 @@ func lostOf(c *result.Comparison, cycleUs float64) (l lost) {
 	return l
 }
 
-// called returns those that were called.
+// called returns the losses that were detected.
 func (l lost) called() (all []loss) {
 	for _, of := range []loss{l.server, l.client, l.rate} {
 		if of.of != "" {
@@ -48,8 +49,8 @@ func (l lost) called() (all []loss) {
 	return all
 }
 
-// of returns the loss that a cause would explain: CPU time of the side that the cause is on, or else the time per cycle. What the
-// servers wait for explains the time per cycle, or else the servers' CPU time.
+// of returns the loss that a cause would explain: CPU time of the cause's side, or else the time
+// per cycle. A wait in the servers explains the time per cycle, or else the servers' CPU time.
 func (l lost) of(kind string, generator bool) loss {
 	own, other := l.rate, l.server
 	switch {
@@ -69,11 +70,11 @@ func (l lost) of(kind string, generator bool) loss {
 	return other
 }
 
-// looked reports whether a cause of this loss is looked for.
+// looked reports whether causes of this loss are searched.
 func (l loss) looked() bool { return l.us >= 0 }
 
-// least returns the least time per cycle, in microseconds, that a cause takes more: a share of the loss, or of the base's time per cycle if no
-// loss of time was called.
+// least returns the least increase, in microseconds per cycle, that makes a cause: a share of the
+// loss, or of the base's time per cycle if no loss of time was detected.
 func (l loss) least(cycleUs float64) float64 {
 	switch {
 	case !l.looked():
@@ -84,10 +85,10 @@ func (l loss) least(cycleUs float64) float64 {
 	return causeShare * l.us
 }
 
-// maxUs is more than any cause takes.
+// maxUs exceeds any cause.
 const maxUs = 1e18
 
-// share says which part of the loss a cause explains, at the end of a sentence.
+// share formats the share of the loss that a cause explains, as the end of a sentence.
 func (l loss) share(us float64) string {
 	if l.of == "" {
 		return ""

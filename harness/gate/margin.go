@@ -6,7 +6,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// margin returns the relative distance of a value from its limit, negative if the limit is violated; nil for a limit of 0.
+// margin returns the relative distance of a value from its limit, negative if violated. It is nil
+// for a limit of 0 and if the distance is not finite.
 func margin(l Limit, value float64) *float64 {
 	if l.Value == 0 || math.IsInf(l.Value, 0) {
 		return nil
@@ -21,7 +22,7 @@ func margin(l Limit, value float64) *float64 {
 	return &m
 }
 
-// Limits returns the limits of the report as a document of runs has them.
+// Limits returns the report's limits in the form of result documents.
 func (r *Report) Limits() []result.JudgedLimit {
 	var all []result.JudgedLimit
 	for _, f := range r.Findings {

@@ -6,8 +6,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// notJudged returns the figures of two arms that cannot be judged: of all timed rounds that have histograms, also of one alone
-// and of invalid ones. A metric that some of these rounds lack has no figure.
+// notJudged returns the figures of two arms that cannot be judged, from all timed rounds that have
+// histograms, including invalid rounds and a single one. A metric that some of these rounds lack
+// has no figure.
 func notJudged(arms []result.Arm, policy Policy) []result.MetricDelta {
 	deltas := []result.MetricDelta{}
 	sides := make([]side, 0, len(arms))

@@ -9,10 +9,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ofBaselineName is the attribute of a limit that is a ratio to the baseline build's figure.
+// ofBaselineName is the attribute of a limit on the ratio to the baseline build's figure.
 const ofBaselineName = "of_baseline"
 
-// kindOf returns which kind of limit keeps a metric from getting worse.
+// kindOf returns the kind of limit that protects a metric from getting worse.
 func kindOf(spec result.Spec) Kind {
 	if spec.Better == result.Higher {
 		return Floor
@@ -25,7 +25,7 @@ func readOfBaseline(b *hclfile.Block, l Limit, spec result.Spec) Limit {
 	l.OfBaseline = true
 	value, given := b.Number(ofBaselineName, hclfile.NumberSpec{Example: "0.92"})
 	l.Value, l.Because = value, readBecause(b)
-	if !given || spec.Name == "" { // either has its own problem
+	if !given || spec.Name == "" { // both are reported elsewhere
 		return l
 	}
 	if why := unfitRatio(l, spec); why != "" {
@@ -33,30 +33,30 @@ func readOfBaseline(b *hclfile.Block, l Limit, spec result.Spec) Limit {
 	}
 	for _, bound := range []string{"min", "max"} {
 		if b.Has(bound) {
-			b.AttrProblem(bound, "of_baseline has "+bound+" beside it", "write two blocks, one for each bound")
+			b.AttrProblem(bound, "of_baseline and "+bound+" exclude each other", "write two blocks, one for each bound")
 		}
 	}
 	for _, other := range []string{"point", "relative_to_point", "workload", "observed", "on", "unobserved"} {
 		if b.Has(other) {
-			b.AttrProblem(other, "a ratio to the baseline build is of the whole scenario, and each run measures it anew", "remove "+other)
+			b.AttrProblem(other, "a ratio to the baseline build covers the whole scenario, and each run measures it again", "remove "+other)
 		}
 	}
 	return l
 }
 
-// unfitRatio says why a limit cannot be a ratio to the baseline build; "" if it can.
+// unfitRatio returns why a limit cannot be a ratio to the baseline build, or "" if it can.
 func unfitRatio(l Limit, spec result.Spec) string {
 	switch {
 	case spec.OfLedger():
-		return "a task at fault is one too many, whatever the baseline build does"
+		return "no task may be at fault, whatever the baseline build does"
 	case spec.Bounded:
 		return "the metric is judged by its bounds, and bounds of two builds have no ratio"
 	case !finite(l.Value) || l.Value <= 0:
-		return "a ratio is above 0"
+		return "a ratio must be above 0"
 	case l.Kind == Floor && l.Value > 1:
-		return "a floor above 1 is broken by the baseline build itself"
+		return "the baseline build would break a floor above 1"
 	case l.Kind == Ceiling && l.Value < 1:
-		return "a ceiling below 1 is broken by the baseline build itself"
+		return "the baseline build would break a ceiling below 1"
 	}
 	return ""
 }

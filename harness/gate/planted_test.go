@@ -20,8 +20,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// faults are those of the engine's package internal/planted, with the kind of cause that names each and the end of its name. A lock
-// that few wait for shows as CPU time of its holder, and so do allocations and scans.
+// faults are the faults of the engine's package internal/planted, with the kind of the cause that
+// reveals each and the suffix of its name. A lock with few waiters shows as CPU time of its holder,
+// and so do allocations and scans.
 var faults = []struct{ name, kind, cause, does string }{
 	{"lock", "cpu", "/planted.burn", "a lock is held for 20 µs after each commit"},
 	{"channel", "lock", "planted.passage.one", "each command passes a channel of capacity one between two stages, 64 times"},
@@ -33,14 +34,15 @@ var faults = []struct{ name, kind, cause, does string }{
 	{"scan", "cpu", "/storage.scanSteps", "each claim scans its queue from 2,000 deleted tasks before"},
 }
 
-// tableFile is the cause that named each fault, or the first cause, when the table was last published.
+// tableFile is the published table with the cause that named each fault, or else the first cause.
 const tableFile = "testdata/planted.md"
 
-// foundMin is how many of the faults must be named.
+// foundMin is the least number of faults that must be named.
 const foundMin = 7
 
-// Each fault is measured beside the release build, in turn, and the causes must name it. The release
-// build beside itself is accused of nothing. PRONY_PLANTED_OUT keeps what it measured, and PRONY_PLANTED_TABLE=write publishes what was said.
+// Each fault is measured in alternation with the release build, and its causes must name it. A
+// second run of the release build must have no cause. PRONY_PLANTED_OUT names a folder for the
+// measurements, and PRONY_PLANTED_TABLE=write publishes the table.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	longtest.Only(t)
 	release, err := buildtest.Program("queued", "engine/cmd/queued")
@@ -97,7 +99,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	assert.GreaterOrEqual(t, found, foundMin, "of %d faults are named:\n%s", len(faults), &said)
 }
 
-// The published table has each fault, and at least as many as must be found are named.
+// The published table has each fault and names at least foundMin of them.
 func TestTableOfPlantedFaultsIsWhole(t *testing.T) {
 	text, err := os.ReadFile(tableFile)
 	require.NoError(t, err)

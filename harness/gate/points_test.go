@@ -29,7 +29,7 @@ baseline "scaling" {
 }
 `
 
-// scaling is a run of three points that keeps every limit of pointsBaseline.
+// scaling returns a run of three points that meets every limit of pointsBaseline.
 func scaling() *result.Result {
 	r := &result.Result{
 		Version: result.Version, Run: "x", Scenario: "scaling", Verdict: result.Pass,
@@ -86,8 +86,8 @@ func TestLimitsOfPoints(t *testing.T) {
 		{set(0, "cycles_per_s", 90), result.Regressed, "shards=1: cycles_per_s 90 is below the floor 100: of each point"},
 		{set(2, "cycles_per_s", 190), result.Regressed, "shards=4: cycles_per_s 190 is below the floor 200: it should scale"},
 		{set(1, "dropped", 1), result.Regressed, "shards=2: dropped 1 is above the ceiling 0 (observed 0 on 2 cores): nothing is dropped"},
-		{func(r *result.Result) { delete(r.Points[1].Metrics, "dropped") }, result.Regressed, "shards=2: dropped is missing from the result, where a ceiling of 0 is set"},
-		{func(r *result.Result) { r.Points = r.Points[:2] }, result.Regressed, "shards=4: cycles_per_s is missing from the result, where a floor of 200 is set"},
+		{func(r *result.Result) { delete(r.Points[1].Metrics, "dropped") }, result.Regressed, "shards=2: dropped is missing from the result (the limit is a ceiling of 0)"},
+		{func(r *result.Result) { r.Points = r.Points[:2] }, result.Regressed, "shards=4: cycles_per_s is missing from the result (the limit is a floor of 200)"},
 		{func(r *result.Result) { r.Points = nil }, result.Regressed, "shards=4: cycles_per_s is missing from the result"},
 		{func(r *result.Result) { r.Rounds[2].Ledger.Lost = 1 }, result.Incorrect, "lost 1 is above the ceiling 0"},
 	} {
@@ -99,7 +99,7 @@ func TestLimitsOfPoints(t *testing.T) {
 	}
 }
 
-// A floor of a point leaves the ceiling of all points as it is, and a ceiling of its own takes its place there.
+// A floor on one point does not replace the ceiling on all points, but a ceiling on the point does.
 func TestBothKindsOfLimitOfAPoint(t *testing.T) {
 	b, err := baselines(t, `
 baseline "scaling" {
@@ -120,7 +120,7 @@ baseline "scaling" {
 	assert.Contains(t, report.Reasons[1], "shards=2: storage_fsyncs_per_cycle 5 is above the ceiling 0.006")
 }
 
-// Where to look is said of the points at fault alone.
+// Where reports only the points with broken limits.
 func TestWhereOfPoints(t *testing.T) {
 	b, err := baselines(t, pointsBaseline)
 	require.NoError(t, err)
@@ -146,18 +146,18 @@ baseline "scaling" {
 `)
 	require.ErrorContains(t, err, `the name is now "dropped"`)
 	require.ErrorContains(t, err, "shards=1: cycles_per_s has two limits")
-	require.ErrorContains(t, err, "lost is a sum over all rounds, whatever their points")
+	require.ErrorContains(t, err, "lost is a sum over all rounds, not of one point")
 	require.ErrorContains(t, err, "max is 0; it must be above 0")
 }
 
-// Zero is a measurement of some metrics only.
+// Zero is a valid measurement for some metrics only.
 func TestZeroOfAMetric(t *testing.T) {
 	r := good()
 	set("cycles_per_s", 0)(r)
 	assert.Contains(t, Check(loaded(t), r).Reasons[0], "cycles_per_s is 0, which is not a measurement")
 }
 
-// What an earlier version stored is judged as ever.
+// Results of version 1 are still judged.
 func TestCheckJudgesVersion1(t *testing.T) {
 	r := good()
 	r.Version = 1

@@ -8,45 +8,48 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Policy is what Compare judges by.
+// Policy holds the parameters of Compare.
 type Policy struct {
-	// Alpha is the probability with which a comparison of identical builds may call any of its timings different, before the
-	// other conditions; greater than 0 and less than 1.
+	// Alpha bounds the probability that a comparison of identical builds finds any of its timings
+	// different, before the other conditions; greater than 0 and less than 1.
 	Alpha float64
-	// Metrics are those judged, in the order of the table that a person reads.
+	// Metrics are the judged metrics, in the order of the displayed table.
 	Metrics []Judged
-	// Resamples of each bootstrap; 0 means stat.Resamples.
+	// Resamples is the number of resamples of each bootstrap; 0 means stat.Resamples.
 	Resamples int
 }
 
 // Judged is a metric that a comparison judges.
 type Judged struct {
 	Metric string
-	// Effect is the least change of the ratio from 1 that matters, as a part of 1; greater than 0.
+	// Effect is the least relevant change of the ratio from 1, as a fraction; greater than 0.
 	Effect float64
-	// Least is the least difference that matters, in the metric's unit. A thousandth of an fsync for each cycle may double and still
-	// not matter.
+	// Least is the least relevant difference, in the metric's unit. A thousandth of an fsync per
+	// cycle may double without mattering.
 	Least float64
-	// Counter says that the metric counts what was done, whatever the host's speed. Counters have a rule of their own.
+	// Counter reports that the metric counts work, independent of the host's speed. Counters have a
+	// separate rule.
 	Counter bool
-	// Required says that a comparison in which the metric is inconclusive is inconclusive.
+	// Required makes a comparison inconclusive if this metric is.
 	Required bool
 }
 
-// The least effects of DefaultPolicy, as parts of 1.
+// Least effects of DefaultPolicy, as fractions.
 const (
 	EffectRate = 0.03
 	EffectP50  = 0.05
 	EffectP99  = 0.10
-	// EffectPerCounter is below the 1 % that the gate must call, because an effect of just the least size is called half of the time.
+	// EffectPerCounter is below the 1 % that the gate must detect, because an effect of exactly the
+	// least size is detected only half of the time.
 	EffectPerCounter = 0.005
-	// LeastPerCycle is the least difference of a counter, in its unit.
+	// LeastPerCycle is the least relevant difference of a counter, in its unit.
 	LeastPerCycle = 0.005
 )
 
-// DefaultPolicy judges the rate and the CPU time of a cycle, the cycle's latency, and the counters of what the server did
-// for each cycle. With the other conditions, an Alpha of 5 % yields a far lower false-alarm rate: half of the alarms are in the other
-// direction, and most others are too small to matter or no larger than the control's difference. `prony gate selftest` measures it.
+// DefaultPolicy judges the rate and the CPU time of a cycle, the cycle's latency, and the server's
+// counters per cycle. Because of the other conditions, an Alpha of 5 % yields a far lower
+// false-alarm rate: half of the alarms are in the other direction, and most others are too small to
+// matter or no larger than the control's difference. `prony gate selftest` measures it.
 func DefaultPolicy() Policy {
 	p := Policy{Alpha: 0.05, Metrics: []Judged{
 		{Metric: result.CyclesPerS, Effect: EffectRate, Required: true},
@@ -64,7 +67,7 @@ func DefaultPolicy() Policy {
 	return p
 }
 
-// WithEffect is the policy with another least effect of the rate and of CPU time.
+// WithEffect returns the policy with another least effect for the rate and for CPU time.
 func (p Policy) WithEffect(effect float64) Policy {
 	p.Metrics = slices.Clone(p.Metrics)
 	for i := range p.Metrics {
@@ -75,8 +78,9 @@ func (p Policy) WithEffect(effect float64) Policy {
 	return p
 }
 
-// counterAlpha is the level of the counters as a part of Alpha, in addition to the timings' own. Counters are corrected for their own
-// number, so that they cost the timings no power.
+// counterAlpha is the level of the counters as a fraction of Alpha, in addition to the timings'
+// level. Counters have a separate correction for multiple testing, so they cost the timings no
+// power.
 const counterAlpha = 0.2
 
 // alpha returns the level of all counters together, or of all timings.
@@ -87,7 +91,7 @@ func (p Policy) alpha(counter bool) float64 {
 	return p.Alpha
 }
 
-// level returns the level that the most significant one of the counters, or of the timings, must reach.
+// level returns the level that the most significant counter, or timing, must reach.
 func (p Policy) level(counter bool) float64 {
 	n := 0
 	for _, m := range p.Metrics {
@@ -98,7 +102,7 @@ func (p Policy) level(counter bool) float64 {
 	return p.alpha(counter) / float64(max(1, n))
 }
 
-// least is the least difference of a metric that matters.
+// least returns the least relevant difference of a metric.
 func (p Policy) least(metric string) float64 {
 	for _, m := range p.Metrics {
 		if m.Metric == metric {
@@ -117,7 +121,7 @@ func (p Policy) check() error {
 		return fmt.Errorf("policy: alpha %v is outside 0 to 1", p.Alpha)
 	}
 	if len(p.Metrics) == 0 {
-		return fmt.Errorf("policy: it judges no metric")
+		return fmt.Errorf("policy: no metric to judge")
 	}
 	for _, m := range p.Metrics {
 		if math.IsNaN(m.Effect) || m.Effect <= 0 || m.Effect >= 1 {

@@ -16,21 +16,25 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Change is a difference between what a limit says was observed and what a run observed.
+// Change is a difference between the observation that a limit states and that of a run.
 type Change struct {
-	Limit string // "ceiling cycle_latency_ms_p99", with its point, its workload and the reference that it is relative to
-	From  string // what the file says; "" if it says nothing
-	To    string // what the run says
-	// Evidence is what To stands on: the rounds and their range; "" if the run has no figure, and of a configuration.
+	// Like "ceiling cycle_latency_ms_p99", with its point, its workload and its reference point.
+	Limit string
+	From  string // the file's observation; "" without one
+	To    string // the run's observation
+	// Evidence is the basis of To: the number of rounds and their range. It is "" for a
+	// configuration and if the run has no figure.
 	Evidence string
-	// Where is the place of a block that a person writes the figure into; "" if Propose or ProposeOwn writes it.
+	// Where is the place of a block that a person must edit; "" if Propose or ProposeOwn edits it.
 	Where string
 }
 
-// Propose returns the text of a file of baselines in which each limit of the scenario of r says what r observed, and what has changed in it. A limit
-// that r has no figure for, or that r breaks, says that instead (unobserved). The limits themselves and all reasons stay. A limit of 0 says nothing,
-// because 0 is all that can be observed under it, and neither does a ratio to the baseline build. Propose fails if src is no valid file, writes
-// several attributes on one line, or has no baseline for the scenario.
+// Propose returns the text of a file of baselines in which each limit of the scenario of r states
+// what r observed, and the changes to the text. If r has no figure for a limit or breaks it, the
+// limit states that (unobserved). Propose preserves the limits and all reasons. It skips limits of
+// 0, because 0 is the only value that they allow, and ratios to the baseline build. Propose fails
+// if src is not a valid file, writes several attributes on one line, or has no baseline for the
+// scenario.
 func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte, changes []Change, err error) {
 	parsed, problems := hclwrite.ParseConfig(src, file, hcl.InitialPos)
 	if problems.HasErrors() {
@@ -45,11 +49,11 @@ func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte
 		blocks[Kind(block.Type())] = append(blocks[Kind(block.Type())], block)
 	}
 	next := map[Kind]int{}
-	for _, l := range b.Limits { // the floors, then the ceilings, each in the order of the file
+	for _, l := range b.Limits { // floors before ceilings, each in file order
 		i := next[l.Kind]
 		next[l.Kind]++
 		if i >= len(blocks[l.Kind]) {
-			return nil, nil, fmt.Errorf("%s has fewer limits than were read from it: it has changed meanwhile", file)
+			return nil, nil, fmt.Errorf("%s has fewer limits than when it was first read: the file has changed", file)
 		}
 		if l.Value == 0 || l.OfBaseline {
 			continue
@@ -64,7 +68,8 @@ func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte
 	return hclwrite.Format(parsed.Bytes()), changes, nil
 }
 
-// proposal returns what a limit says and what a run observed of it, which is value unless err says why there is none.
+// proposal returns the change of a limit's observation and the value that the run observed. err is
+// the reason if the run has no valid value.
 func proposal(l Limit, limits []Limit, r *result.Result) (change Change, value float64, err error) {
 	value, evidence, err := observed(l, limits, r)
 	change = Change{Limit: fmt.Sprintf("%s %s", l.Kind, l.name()), Evidence: evidence}
@@ -86,7 +91,7 @@ func proposal(l Limit, limits []Limit, r *result.Result) (change Change, value f
 	return change, value, err
 }
 
-// observe makes the block of a limit say what a run observed.
+// observe updates the block of a limit with a run's observation.
 func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (change Change, changed bool) {
 	change, value, err := proposal(l, limits, r)
 	if change.From == change.To {
@@ -106,8 +111,9 @@ func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (c
 	return change, true
 }
 
-// observed returns the figure that a run has for a limit: of several points that the limit holds for the one nearest to breaking it. A figure
-// relative to another point is a multiple of the figure at that point. evidence says in words how many rounds had the figure, and its range.
+// observed returns a run's figure for a limit. If the limit applies to several points, it returns
+// the figure closest to breaking the limit. For a limit relative to another point, the figure is a
+// multiple of the figure there. evidence states the number of rounds with the figure and its range.
 func observed(l Limit, limits []Limit, r *result.Result) (value float64, evidence string, err error) {
 	var found []observation
 	add := func(metrics map[string]result.Metric, workloads []result.Workload) {
@@ -151,23 +157,24 @@ func observed(l Limit, limits []Limit, r *result.Result) (value float64, evidenc
 	return roundTo(value), evidence, nil
 }
 
-// observation is a metric, and the value of it that a limit is about.
+// observation is a metric with the value that a limit judges.
 type observation struct {
 	value float64
 	of    result.Metric
 }
 
-// evidence says what the figure stands on, where it is the nearest to a limit of those at so many points.
+// evidence describes the basis of a figure that was selected as the nearest to the limit from the
+// given number of points.
 func (f observation) evidence(points int) string {
 	words := fmt.Sprintf("%s in %s, %s to %s", digits(roundTo(f.of.Median)), render.Plural(f.of.N, "round"),
 		digits(roundTo(f.of.Low)), digits(roundTo(f.of.High)))
 	if points > 1 {
-		words += fmt.Sprintf("; of %d points the nearest to the limit", points)
+		words += fmt.Sprintf("; the nearest to the limit of %d points", points)
 	}
 	return words
 }
 
-// roundTo rounds to four digits, which is more than a measurement has.
+// roundTo rounds to four significant digits, more than the precision of a measurement.
 func roundTo(v float64) float64 {
 	if v == 0 {
 		return 0
@@ -178,7 +185,6 @@ func roundTo(v float64) float64 {
 
 func digits(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// machineOf names the machine of a run.
 func machineOf(r *result.Result) string {
 	h := r.Manifest.Host
 	return h.CPUModel + ", " + render.Plural(h.CPUs, "CPU")

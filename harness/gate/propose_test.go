@@ -89,17 +89,18 @@ func TestPropose(t *testing.T) {
 	}
 	assert.Equal(t, 3, strings.Count(string(text), "observed = "+"")-strings.Count(string(text), "unobserved = "))
 	again, err := baselines(t, string(text))
-	require.NoError(t, err, "what is proposed is a baseline")
+	require.NoError(t, err, "the proposed text is a valid baseline")
 	smoke, _ = again.For("smoke")
 	assert.Equal(t, 20000.0, smoke.Limits[0].Value)
 	assert.Equal(t, 180_500.0, smoke.Limits[0].Observed)
 	same, changes, err := Propose(text, "one.hcl", smoke, r)
 	require.NoError(t, err)
 	assert.Empty(t, changes)
-	assert.Equal(t, string(text), string(same), "nothing is left to propose")
+	assert.Equal(t, string(text), string(same), "a second proposal must be empty")
 }
 
-// Of a limit for several points the one nearest to breaking it is observed, of a relative limit the multiple.
+// For a limit on several points, the figure closest to breaking it is observed; for a relative
+// limit, the multiple.
 func TestProposeOfPoints(t *testing.T) {
 	src := relativeBaseline[:strings.LastIndex(relativeBaseline, "}")] + "  floor \"cycles_per_s\" {\n    min     = 1\n    because = \"x\"\n  }\n}\n"
 	b, err := baselines(t, src)
@@ -130,8 +131,9 @@ func TestProposeRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, `no baseline "smoke"`)
 }
 
-// What baselines say was observed is what the published runs observed. Soaks and serial budgets have no baseline, nor have the servers of
-// targets: they are other products, which no commit changes, and a limit of all points would be that of the slowest product.
+// The observations in the baselines are those of the published runs. Soaks and serial budgets have
+// no baseline. Nor have target servers: they are other products, which no commit changes, and a
+// limit of all points would apply to the slowest product.
 func TestBaselinesObserveThePublishedRuns(t *testing.T) {
 	root := filepath.Join("..", "..")
 	b, err := LoadBaselines(filepath.Join(root, "baselines"))
@@ -143,12 +145,12 @@ func TestBaselinesObserveThePublishedRuns(t *testing.T) {
 		soaked, err := result.IsSoak(folder)
 		require.NoError(t, err)
 		if soaked {
-			continue // judged by the drift of its figures, not by a baseline
+			continue // judged by drift, not by a baseline
 		}
 		budget, err := result.IsSerial(folder)
 		require.NoError(t, err)
 		if budget {
-			continue // nothing of it is judged
+			continue // not judged
 		}
 		r, _, err := result.Read(folder)
 		require.NoError(t, err)
@@ -157,7 +159,7 @@ func TestBaselinesObserveThePublishedRuns(t *testing.T) {
 			if r.Manifest.Scenario.Topology.Kind == scenario.ByProgram {
 				continue
 			}
-			assert.NotEmpty(t, r.Manifest.Scenario.Limits, "%s is published and has neither a baseline nor limits of its own", r.Scenario)
+			assert.NotEmpty(t, r.Manifest.Scenario.Limits, "%s is published but has neither a baseline nor limits in its file", r.Scenario)
 			continue
 		}
 		src, err := os.ReadFile(baseline.File)
@@ -168,7 +170,8 @@ func TestBaselinesObserveThePublishedRuns(t *testing.T) {
 	}
 }
 
-// The evidence of a change is the rounds that had the figure and their range, and of several points that of the nearest to the limit.
+// The evidence of a change is the number of rounds with the figure and their range. With several
+// points, it is that of the point nearest to the limit.
 func TestProposeShowsItsEvidence(t *testing.T) {
 	b, err := baselines(t, proposable)
 	require.NoError(t, err)
@@ -182,17 +185,18 @@ func TestProposeShowsItsEvidence(t *testing.T) {
 	r = relatives(2.4)
 	_, evidence, err := observed(Limit{Metric: "cycles_per_s", Kind: Floor, Value: 1}, nil, r)
 	require.NoError(t, err)
-	assert.Contains(t, evidence, "points the nearest to the limit")
+	assert.Contains(t, evidence, "the nearest to the limit of ")
 }
 
-// The values for limit blocks outside of the scenario's file are printed with the places of the blocks, and not written.
+// The observations for limit blocks outside of the scenario's file are returned with the places of
+// the blocks and not written.
 func TestProposeCarried(t *testing.T) {
 	r := carrying(floorAt(1, "s.hcl:3:3"), scenario.Limit{Metric: "dropped", Max: new(0.0), Where: "s.hcl:7:3"})
 	r.Started = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	r.Manifest.Host.CPUModel, r.Manifest.Host.CPUs = "Some CPU", 2
 	set("cycles_per_s", 180_456.7)(r)
 	changes := ProposeCarried(r)
-	require.Len(t, changes, 1, "a limit of 0 says nothing")
+	require.Len(t, changes, 1, "a limit of 0 needs no observation")
 	assert.Equal(t, "floor cycles_per_s", changes[0].Limit)
 	assert.Equal(t, "180500 on Some CPU, 2 CPUs, 2026-01-02", changes[0].To)
 	assert.Equal(t, "s.hcl:3:3", changes[0].Where)

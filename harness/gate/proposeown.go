@@ -14,8 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ProposeCarried returns what a run observed of the limits that its scenario carried, each with the place that its block had then: of a
-// scenario whose file is elsewhere, or does not have it any more.
+// ProposeCarried returns a run's observations for the limits that its scenario carried, each with
+// the place that its block had at that time. It is for scenarios whose file is elsewhere or no
+// longer defines them.
 func ProposeCarried(r *result.Result) (changes []Change) {
 	own, _ := carried(r)
 	var limits []Limit
@@ -31,16 +32,18 @@ func ProposeCarried(r *result.Result) (changes []Change) {
 	return changes
 }
 
-// ProposeOwn returns the text of the file of scenario s in which each limit block of s says what r, a run of s, observed, and what has
-// changed in it: as Propose does for a baseline. s was read from src, or from a text that ProposeOwn made src of. A limit that stands in
-// another file, which s includes, is in the changes with its place, and that file stays as it is: other scenarios may include it too.
+// ProposeOwn returns the text of the file of scenario s in which each limit block states what r, a
+// run of s, observed, and the changes to the text, as Propose does for a baseline. s was read from
+// src or from a text that ProposeOwn derived from src. For a limit in a file that s includes, it
+// returns the change with its place and does not edit the file, because other scenarios may include
+// it too.
 func ProposeOwn(src []byte, s *scenario.Scenario, r *result.Result) (text []byte, changes []Change, err error) {
 	limits := make([]Limit, len(s.Limits))
 	for i, l := range s.Limits {
-		limits[i], _ = limitOf(l) // one that can't be judged was reported as the file was read
+		limits[i], _ = limitOf(l) // errors were reported when the file was read
 	}
 	text = src
-	next := 0 // of the limit blocks in the file of s itself
+	next := 0 // index of the next limit block in the file of s
 	for i, l := range limits {
 		change, value, unobserved := proposal(l, limits, r)
 		nth := -1
@@ -64,7 +67,7 @@ func ProposeOwn(src []byte, s *scenario.Scenario, r *result.Result) (text []byte
 	return text, changes, nil
 }
 
-// limitBlock returns a limit block of a scenario, counted from 0, or nil.
+// limitBlock returns the nth limit block of a scenario, counted from 0, or nil.
 func limitBlock(body *hclsyntax.Body, name string, nth int) *hclsyntax.Block {
 	for _, s := range body.Blocks {
 		if s.Type != "scenario" || !slices.Equal(s.Labels, []string{name}) {
@@ -82,7 +85,8 @@ func limitBlock(body *hclsyntax.Body, name string, nth int) *hclsyntax.Block {
 	return nil
 }
 
-// observedSettings are the attributes of a limit that say what a run observed, or why it has no figure.
+// observedSettings returns the attributes of a limit that state a run's observation, or why it has
+// no figure.
 func observedSettings(change Change, value float64, unobserved error, r *result.Result) []hclfile.Setting {
 	quoted := func(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
 	if unobserved != nil {

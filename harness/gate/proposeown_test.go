@@ -61,7 +61,8 @@ scenario "smoke" {
 }
 `
 
-// What a run observed of the limits in a scenario's file is written there, and all else stays as a person wrote it.
+// A run's observations are written into the limits of the scenario's file. All other text is
+// preserved.
 func TestProposeOwn(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "two.hcl")
@@ -134,15 +135,15 @@ scenario "smoke" {
 	for _, c := range changes {
 		places = append(places, c.Where)
 	}
-	assert.Equal(t, []string{shared + ":3:1", "", "", "", "", ""}, places, "a file that others include too stays as it is")
+	assert.Equal(t, []string{shared + ":3:1", "", "", "", "", ""}, places, "a shared file must not be edited")
 
 	again, changes, err := ProposeOwn(text, load(text), r)
 	require.NoError(t, err)
-	assert.Len(t, changes, 1, "nothing is left to write")
+	assert.Len(t, changes, 1, "only the shared limit remains")
 	assert.Equal(t, string(text), string(again))
 }
 
-// A file whose attributes were aligned is aligned afterwards.
+// A file with aligned attributes is still aligned after the edit.
 func TestProposeOwnAligns(t *testing.T) {
 	const src = `scenario "smoke" {
   topology "single" { durability = "none" }

@@ -11,20 +11,24 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// JudgeRatchet decides whether the change of a duet over a sweep is kept. It is called once, when the duet is over: there is no look
-// before, which would need a correction.
+// JudgeRatchet decides whether to keep the change of a duet over a sweep. Call it once, after the
+// duet: there is no earlier look that would need a correction.
 //
-// A generation has one score: the weighted mean of the logarithms of the ratios of change to base, over the metrics of the score and
-// over the points. A metric that is better when higher counts inverted, so that a score below 1 is always a gain. Fresh processes make
-// the generations independent. Their mean has an interval of 95 % by Student's t; if the score has a latency, a fifth of the
-// generations is trimmed at each end, as JudgeDuet does. The change is kept if the whole interval is below 1. It is rejected
-// otherwise: as worse if the whole interval is above 1, and as a tie if the interval has 1 in it.
+// A generation has one score: the weighted mean of the logarithms of the ratios of change to base,
+// over the score's metrics and over the points. A metric that is better when higher counts
+// inverted, so a score below 1 is always a gain. Fresh processes make the generations independent.
+// Their mean has a 95 % interval by Student's t; if the score has a latency, a fifth of the
+// generations is trimmed at each end, as in JudgeDuet. The change is kept if the whole interval is
+// below 1. Otherwise it is rejected: as worse if the whole interval is above 1, and as a tie if the
+// interval contains 1.
 //
-// A ledger of the change that does not balance disqualifies it, as do more generations that failed for reasons of the change alone than
-// chance explains. Generations that do not count are left out; fewer than policy.GenerationsMin of the others decide nothing.
+// An unbalanced ledger of the change disqualifies it. So do more generations that failed because of
+// the change alone than chance explains. Generations that do not count are ignored; if fewer than
+// policy.GenerationsMin count, nothing is decided.
 //
-// Each further figure is judged too, over all points and at each point: Worse has those of which it is certain that the change is
-// worse, by one-sided tests at 5 % that Holm's procedure corrects for the number of figures, and the counters from fixed work that rose.
+// Each further figure is judged too, over all points and at each point. Worse lists the figures
+// that are certainly worse, by one-sided tests at 5 % that Holm's procedure corrects for the number
+// of figures, and the counters of fixed work that rose.
 func JudgeRatchet(d *result.Duet, score scenario.Score, policy DuetPolicy) *result.Ratchet {
 	r := &result.Ratchet{Version: result.Version, Verdict: result.Misconfigured}
 	if err := checkDuet(d, 1, policy); err != nil {
@@ -45,7 +49,7 @@ func JudgeRatchet(d *result.Duet, score scenario.Score, policy DuetPolicy) *resu
 	case c.Verdict == result.Incorrect:
 		r.Reasons = c.Reasons
 		if !changeIncorrect(d) {
-			return undecided(r, result.Incorrect, "the base is incorrect, so that nothing can be compared with it")
+			return undecided(r, result.Incorrect, "the base is incorrect, so nothing can be compared with it")
 		}
 		return Disqualify(r, result.Incorrect, "the change is incorrect: "+strings.Join(c.Reasons, "; "))
 	case c.Verdict == result.Misconfigured:
@@ -54,24 +58,24 @@ func JudgeRatchet(d *result.Duet, score scenario.Score, policy DuetPolicy) *resu
 		r.Reasons = c.Reasons
 		return Disqualify(r, result.Regressed, strings.Join(c.Reasons, "; "))
 	case len(j.generations) < policy.GenerationsMin:
-		return undecided(r, result.Invalid, fmt.Sprintf("%d of %d generations count, and a decision needs %d: measure for longer", len(j.generations), len(d.Generations), policy.GenerationsMin))
+		return undecided(r, result.Invalid, fmt.Sprintf("%d of %d generations count, but a decision needs %d: measure longer", len(j.generations), len(d.Generations), policy.GenerationsMin))
 	}
 	return (&ratcheting{r: r, generations: j.generations, score: score}).judge(d.Work)
 }
 
-// undecided ends a ratchet that decides nothing.
+// undecided ends a ratchet without a decision.
 func undecided(r *result.Ratchet, v result.Verdict, because string) *result.Ratchet {
 	r.Verdict, r.Kept, r.Decided, r.Because = v, false, false, because
 	return r
 }
 
-// Disqualify rejects a change whatever its score is.
+// Disqualify rejects a change regardless of its score.
 func Disqualify(r *result.Ratchet, v result.Verdict, because string) *result.Ratchet {
 	r.Verdict, r.Kept, r.Decided, r.Because = v, false, true, "disqualified: "+because
 	return r
 }
 
-// changeIncorrect reports whether the change's side is one of those that are incorrect.
+// changeIncorrect reports whether the change's side is incorrect.
 func changeIncorrect(d *result.Duet) bool {
 	for _, g := range d.Generations {
 		if l := g.Sides[1].Ledger; l.Lost+l.Duplicated+l.Corrupted+l.Misrouted+l.Reordered > 0 {
@@ -92,7 +96,7 @@ func changeIncorrect(d *result.Duet) bool {
 // ratcheting is the state of JudgeRatchet.
 type ratcheting struct {
 	r           *result.Ratchet
-	generations []result.Generation // those that count, GenerationsMin or more
+	generations []result.Generation // the generations that count, at least GenerationsMin
 	score       scenario.Score
 }
 
@@ -104,7 +108,7 @@ func (t *ratcheting) judge(work *result.FixedWork) *result.Ratchet {
 	}
 	for _, g := range t.generations {
 		if len(g.Points) != r.Points {
-			return undecided(r, result.Invalid, fmt.Sprintf("generation %d has %d points, and the first has %d", g.Number, len(g.Points), r.Points))
+			return undecided(r, result.Invalid, fmt.Sprintf("generation %d has %d points, but the first has %d", g.Number, len(g.Points), r.Points))
 		}
 	}
 	figure, err := t.scored()
@@ -127,12 +131,11 @@ func (t *ratcheting) judge(work *result.FixedWork) *result.Ratchet {
 	return r
 }
 
-// RatioText writes a ratio with its interval.
+// RatioText formats a ratio with its interval.
 func RatioText(ratio, low, high float64) string {
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", ratio, low, high)
 }
 
-// scored returns the score.
 func (t *ratcheting) scored() (f result.RatchetFigure, err error) {
 	logs := make([]float64, len(t.generations))
 	trim, weights := 0.0, 0.0
@@ -165,7 +168,7 @@ func (t *ratcheting) scored() (f result.RatchetFigure, err error) {
 	return f, nil
 }
 
-// trimOf is the share of the generations that is left out at each end where a metric is judged.
+// trimOf returns the share of the generations that is trimmed at each end for a metric.
 func trimOf(metric string) float64 {
 	if spec, _ := result.Lookup(metric); spec.Family != "" {
 		return trimLatency

@@ -16,10 +16,11 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// factors are what a planted change multiplies figures of its side by; 0 stands for 1.
+// factors multiply the figures of a planted change's side; 0 means 1.
 type factors struct{ enqueue, cycle, rate, server, rss float64 }
 
-// sweptDuet is a duet over three points on a host that is not there: the logarithms of the ratios have a standard deviation of noise.
+// sweptDuet simulates a duet over three points. The logarithms of the ratios have the standard
+// deviation noise.
 func sweptDuet(random *rand.Rand, generations int, noise float64, f factors) *result.Duet {
 	d := simulated(random, generations, quietHost, losses{})
 	or1 := func(v float64) float64 { return map[bool]float64{true: 1, false: v}[v == 0] }
@@ -75,7 +76,7 @@ func TestRatchetKeepsAnImprovement(t *testing.T) {
 		assert.LessOrEqual(t, f.Ratio, f.High, f.Metric)
 		assert.InEpsilon(t, f.Change/f.Base, f.Ratio, 0.06, f.Metric)
 	}
-	assert.Len(t, r.Figures, 12, "all but fsyncs, which were not counted")
+	assert.Len(t, r.Figures, 12, "all except fsyncs, which were not counted")
 }
 
 func TestRatchetRejectsATie(t *testing.T) {
@@ -107,7 +108,8 @@ func worseNames(r *result.Ratchet) (names []string) {
 	return names
 }
 
-// What gets worse while the score improves is shown, by its direction: a rate that falls, memory that grows.
+// Figures that get worse while the score improves are listed, by their direction: a lower rate,
+// more memory.
 func TestRatchetShowsWhatGetsWorse(t *testing.T) {
 	d := sweptDuet(seeded(104), 12, 0.02, factors{enqueue: 0.7, cycle: 0.7, rate: 0.9, rss: 1.5})
 	for i := range d.Generations {
@@ -130,13 +132,13 @@ func TestRatchetShowsWhatGetsWorse(t *testing.T) {
 	}
 	for _, f := range r.Worse {
 		if f.Metric == result.CyclesPerS && f.Point == "" {
-			assert.InEpsilon(t, 0.9, f.Ratio, 0.02, "the ratio is that of change to base")
+			assert.InEpsilon(t, 0.9, f.Ratio, 0.02, "the ratio of change to base")
 			assert.Less(t, f.High, 1.0)
 		}
 	}
 }
 
-// A stall of the host in one generation does not decide, in either direction.
+// A stall of the host in one generation does not decide the ratchet in either direction.
 func TestOneStallDoesNotDecideARatchet(t *testing.T) {
 	for side := range 2 {
 		d := sweptDuet(seeded(112), 12, 0.02, factors{enqueue: 0.9, cycle: 0.9})
@@ -151,7 +153,8 @@ func TestOneStallDoesNotDecideARatchet(t *testing.T) {
 	}
 }
 
-// Any metrics make a score. One that is better when higher counts inverted, and weights shift the mean.
+// Any metrics can form a score. A metric that is better when higher counts inverted, and weights
+// shift the mean.
 func TestRatchetScoresAnyMetrics(t *testing.T) {
 	d := sweptDuet(seeded(105), 12, 0.001, factors{rate: 1.25, server: 0.5})
 	of := func(metrics ...scenario.ScoreMetric) *result.Ratchet {
@@ -173,7 +176,7 @@ func TestRatchetScoresAnyMetrics(t *testing.T) {
 	}
 }
 
-// All metrics that a score may have are those that a duet measures and that results know.
+// Duets measure every metric that a score may have, and results know it.
 func TestScoreMetricsAreMeasured(t *testing.T) {
 	d := sweptDuet(seeded(106), 6, 0.01, factors{})
 	for _, metric := range scenario.ScoreMetrics() {
@@ -191,7 +194,8 @@ func TestScoreMetricsAreMeasured(t *testing.T) {
 	}
 }
 
-// A ledger of the change disqualifies it however good its score is; one of the base decides nothing.
+// An unbalanced ledger of the change disqualifies it regardless of its score. One of the base
+// decides nothing.
 func TestRatchetAndTheLedger(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil   func(*result.Generation)
@@ -219,7 +223,8 @@ func TestRatchetAndTheLedger(t *testing.T) {
 	}
 }
 
-// Generations that fail for reasons of the change alone disqualify it. Too few that count decide nothing.
+// Generations that fail because of the change alone disqualify it. Too few counted generations
+// decide nothing.
 func TestRatchetAndGenerationsThatDoNotCount(t *testing.T) {
 	d := sweptDuet(seeded(108), 20, 0.01, factors{enqueue: 0.5, cycle: 0.5})
 	for i := range 9 {
@@ -246,7 +251,7 @@ func TestRatchetAndGenerationsThatDoNotCount(t *testing.T) {
 	assert.Equal(t, result.Invalid, r.Verdict)
 	assert.Equal(t, 3, r.Verdict.ExitCode())
 	assert.False(t, r.Decided)
-	assert.Contains(t, r.Because, "5 of 10 generations count, and a decision needs 6")
+	assert.Contains(t, r.Because, "5 of 10 generations count, but a decision needs 6")
 }
 
 func TestRatchetOfADuetWithoutPoints(t *testing.T) {
@@ -265,8 +270,8 @@ func TestDisqualifyOverrulesTheScore(t *testing.T) {
 	assert.Equal(t, "disqualified: the tests failed", r.Because)
 }
 
-// The score does not depend on which side is called base: swapped, it is the inverse. It does not depend on the order of generations, nor
-// on the units of a point.
+// The score does not depend on which side is the base: swapped, it is the inverse. Nor does it
+// depend on the order of generations or the units of a point.
 func TestPropertiesOfTheScore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := seeded(rapid.Uint64().Draw(t, "seed"))
@@ -291,14 +296,14 @@ func TestPropertiesOfTheScore(t *testing.T) {
 	})
 }
 
-// Of changes that do nothing one in forty is kept; of those that gain a tenth nearly all.
+// One in forty changes without an effect is kept, and nearly all changes that gain a tenth.
 func TestRatesOfTheRatchet(t *testing.T) {
 	random := seeded(111)
 	trials := 400
 	if testing.Short() {
 		trials = 100
 	}
-	called := 0 // trials with a figure that is called worse
+	called := 0 // trials with a figure that is worse
 	kept := func(f factors) (n int) {
 		for range trials {
 			r := ratchet(sweptDuet(random, 12, 0.15, f))
@@ -312,10 +317,10 @@ func TestRatesOfTheRatchet(t *testing.T) {
 		return n
 	}
 	if n := kept(factors{}); assert.Greater(t, stat.AtLeast(n, trials, 0.025), unlikely, "%d of %d", n, trials) {
-		t.Logf("kept %d of %d that do nothing", n, trials)
+		t.Logf("kept %d of %d changes without an effect", n, trials)
 	}
 	assert.Greater(t, stat.AtLeast(called, trials, 0.1), unlikely, "5 % for the figures over all points and 5 % for those at each: %d of %d", called, trials)
 	n := kept(factors{enqueue: 0.9, cycle: 0.9})
 	assert.Greater(t, stat.AtLeast(trials-n, trials, 0.1), unlikely, "%d of %d", n, trials)
-	t.Logf("kept %d of %d that gain a tenth", n, trials)
+	t.Logf("kept %d of %d changes that gain a tenth", n, trials)
 }

@@ -9,17 +9,19 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// worseAlpha is the level at which a figure is called worse.
+// worseAlpha is the level of the test whether a figure is worse.
 const worseAlpha = 0.05
 
-// sidesRatio is a figure of both sides at one point of one generation.
+// sidesRatio holds a figure of both sides at one point of one generation.
 type sidesRatio struct {
 	base, change float64
-	// log is the logarithm of the ratio of change to base, or of its inverse where more is better: above 0 the change is worse.
+	// log is the logarithm of the ratio of change to base, or of its inverse if higher is better.
+	// Above 0 the change is worse.
 	log float64
 }
 
-// pointRatio returns a figure of the point k of a generation. It is an error if a side does not have it, or has one that is not above 0.
+// pointRatio returns a figure at point k of a generation. It fails if a side lacks the figure or
+// has one that is not above 0.
 func pointRatio(g result.Generation, k int, metric string) (r sidesRatio, err error) {
 	p := g.Points[k]
 	var values [2]float64
@@ -42,8 +44,8 @@ func pointRatio(g result.Generation, k int, metric string) (r sidesRatio, err er
 	return r, nil
 }
 
-// figures judges each metric over all points and at each point. A metric that a generation does not have is left out: a server may not
-// count it, and without fsyncs there are none to compare.
+// figures judges each metric over all points and at each point. It skips a metric that any
+// generation lacks: a server may not count it, and a run may have no fsyncs.
 func (t *ratcheting) figures() {
 	var overall, each []result.RatchetFigure
 	for _, metric := range scenario.ScoreMetrics() {
@@ -71,7 +73,7 @@ func (t *ratcheting) figures() {
 	}
 }
 
-// correct corrects the P of figures for their number.
+// correct corrects the P of figures for multiple testing.
 func correct(all []result.RatchetFigure) {
 	ps := make([]float64, len(all))
 	for i, f := range all {
@@ -82,7 +84,7 @@ func correct(all []result.RatchetFigure) {
 	}
 }
 
-// figure is a metric at a point, or with -1 over all points.
+// figure returns a metric at a point, or over all points if point is -1.
 func (t *ratcheting) figure(metric string, point int) (f result.RatchetFigure, ok bool) {
 	spec, known := result.Lookup(metric)
 	if !known {
@@ -120,14 +122,15 @@ func (t *ratcheting) figure(metric string, point int) (f result.RatchetFigure, o
 	return f, true
 }
 
-// counters adds the counters from fixed work that rose. They are the same in each run of a build: what rose is certain.
+// counters adds the counters from fixed work that rose. They are equal in each run of a build, so
+// any rise is certain.
 func (t *ratcheting) counters(w *result.FixedWork) {
 	if w == nil {
 		return
 	}
 	t.r.Warnings = append(t.r.Warnings, w.Warnings...)
 	if w.Cycles == 0 {
-		return // a warning says why
+		return // a warning explains it
 	}
 	for _, counter := range result.WorkCounters() {
 		values, counted := w.Counters[counter.Name]

@@ -21,7 +21,8 @@ baseline "scaling" {
 }
 `
 
-// relatives returns a run in which the quiet workload's p99 is 1.5 ms at one shard and at4 ms at four shards.
+// relatives returns a run in which the quiet workload's p99 is 1.5 ms at one shard and at4 ms at
+// four shards.
 func relatives(at4 float64) *result.Result {
 	r := scaling()
 	for i, p99 := range map[int]float64{0: 1.5, 2: at4} {
@@ -41,7 +42,7 @@ func TestALimitIsAMultipleOfAnotherPointsFigure(t *testing.T) {
 	assert.Contains(t, report.Findings[0].Sentence, "above the ceiling")
 }
 
-// A relative limit without its reference figure counts as broken, not as one that holds.
+// A relative limit without its reference figure is broken.
 func TestALimitWithoutItsReferenceIsBroken(t *testing.T) {
 	b, err := baselines(t, relativeBaseline)
 	require.NoError(t, err)
@@ -62,8 +63,8 @@ func TestALimitWithoutItsReferenceIsBroken(t *testing.T) {
 
 func TestALimitIsRelativeToAnotherPoint(t *testing.T) {
 	for want, point := range map[string]string{
-		"point names no other one": "",
-		"is the point itself":      `point = "shards=1"`,
+		"relative_to_point needs a point to compare": "",
+		"relative_to_point equals point":             `point = "shards=1"`,
 	} {
 		_, err := baselines(t, "baseline \"a\" {\n  ceiling \"cycle_latency_ms_p99\" {\n    max = 2\n    relative_to_point = \"shards=1\"\n"+point+"\n    because = \"x\"\n  }\n}\n")
 		assert.ErrorContains(t, err, want)

@@ -10,43 +10,45 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// CheckDuet judges the change of a duet by the limits, beside its base, which is the baseline build. last says that no further
-// generation will be measured.
+// CheckDuet judges the change of a duet against the limits, with the duet's base as the baseline
+// build. last reports that no further generation will be measured.
 func CheckDuet(b *Baselines, d *result.Duet, last bool) Report {
 	beside := &Beside{Commit: d.Sides[0].Commit, Pairs: PairsOf(d), Work: d.Work, Last: last}
 	return CheckBeside(b, d.Result(1, ""), beside)
 }
 
-// ResamplePlan says how sets of duets are drawn.
+// ResamplePlan holds the parameters of drawn sets of duets.
 type ResamplePlan struct {
-	Sets    int // how many sets of scenarios
-	PerLook int // generations until the first judgement, and between two
-	Looks   int // judgements of a duet at most
+	Sets    int // number of drawn sets of scenarios
+	PerLook int // generations per look
+	Looks   int // maximum number of judgements of a duet
 	Seed    uint64
 }
 
 // Resampled counts verdicts on sets of duets drawn from measured generations.
 type Resampled struct {
 	Sets int `json:"sets"`
-	// NotPassed counts sets of which at least one scenario did not pass.
+	// NotPassed counts sets with at least one scenario that did not pass.
 	NotPassed int                 `json:"not_passed"`
 	Scenarios []ResampledScenario `json:"scenarios"` // by name
 }
 
 // ResampledScenario counts verdicts on the drawn duets of one scenario.
 type ResampledScenario struct {
-	Scenario    string                 `json:"scenario"`
-	Generations int                    `json:"generations"` // measured ones that were drawn from
-	Drawn       int                    `json:"drawn"`       // generations of all sets
+	Scenario string `json:"scenario"`
+	// Generations is the number of measured generations available for drawing.
+	Generations int                    `json:"generations"`
+	Drawn       int                    `json:"drawn"` // total over all sets
 	Verdicts    map[result.Verdict]int `json:"verdicts"`
-	// Reason is that of the first drawn duet that did not pass.
+	// Reason is the reason of the first drawn duet that did not pass.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Resample estimates how often a set of scenarios does not pass, from far fewer measured sets: a bootstrap. Each set has a duet of every
-// scenario that the duets measured. Its generations are drawn with replacement from all of that scenario, and its fixed work is that of one
-// duet. The limits judge it after each look until they are decided. A duet without two generations that count is an error, since nothing can be drawn
-// from it.
+// Resample is a bootstrap: it estimates from a few measured sets how often a set of scenarios does
+// not pass. Each drawn set has one duet of every scenario in duets. Its generations are drawn with
+// replacement from all of that scenario, and its fixed work comes from one duet. The limits judge
+// it after each look until they are decided. A scenario with fewer generations than one look needs
+// is an error, since no duet can be drawn from it.
 func Resample(b *Baselines, duets []*result.Duet, plan ResamplePlan) (Resampled, error) {
 	out := Resampled{Sets: plan.Sets}
 	by := map[string][]*result.Duet{}
@@ -60,7 +62,7 @@ func Resample(b *Baselines, duets []*result.Duet, plan ResamplePlan) (Resampled,
 		source := newDrawing(by[name])
 		of.Generations = len(source.generations)
 		if of.Generations < plan.PerLook {
-			return Resampled{}, fmt.Errorf("draw from %s: %d generations count, and one look needs %d: measure it again", name, of.Generations, plan.PerLook)
+			return Resampled{}, fmt.Errorf("draw from %s: %d generations count, but one look needs %d: measure it again", name, of.Generations, plan.PerLook)
 		}
 		for i := range failed {
 			d, report := source.judged(b, plan, random)
@@ -83,11 +85,11 @@ func Resample(b *Baselines, duets []*result.Duet, plan ResamplePlan) (Resampled,
 	return out, nil
 }
 
-// drawing is what duets of one scenario are drawn from.
+// drawing is the source of drawn duets of one scenario.
 type drawing struct {
-	duet        *result.Duet // whose manifest and sides a drawn duet has
+	duet        *result.Duet // supplies the manifest and sides of drawn duets
 	generations []result.Generation
-	works       []*result.FixedWork // none: another scenario of the topology has it
+	works       []*result.FixedWork // empty if another scenario of the topology has it
 }
 
 func newDrawing(duets []*result.Duet) drawing {
@@ -101,7 +103,7 @@ func newDrawing(duets []*result.Duet) drawing {
 	return s
 }
 
-// judged draws a duet and judges it, look after look.
+// judged draws a duet and judges it after each look.
 func (s *drawing) judged(b *Baselines, plan ResamplePlan, random *rand.Rand) (*result.Duet, Report) {
 	d := *s.duet
 	d.Generations, d.Work = nil, nil

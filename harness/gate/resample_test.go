@@ -30,7 +30,7 @@ baseline "duet" {
 	return b
 }
 
-// measuredDuets are several short duets of builds whose rate differs by a loss.
+// measuredDuets simulates n short duets of builds whose rate differs by loss.
 func measuredDuets(n int, loss float64) (duets []*result.Duet) {
 	random := seeded(46)
 	for range n {
@@ -63,7 +63,7 @@ func TestResampleCountsSetsThatDoNotPass(t *testing.T) {
 	assert.Equal(t, slower, again, "the same seed draws the same sets")
 }
 
-// A set fails once, however many of its scenarios do.
+// A set counts as failed once, even if several of its scenarios fail.
 func TestResampleCountsASetOnce(t *testing.T) {
 	slow := measuredDuets(3, 0.2)
 	broken := measuredDuets(3, 0)
@@ -81,5 +81,5 @@ func TestResampleCountsASetOnce(t *testing.T) {
 
 func TestResampleNeedsGenerations(t *testing.T) {
 	_, err := gate.Resample(duetLimits(t), []*result.Duet{simulated(seeded(1), 1, quietHost, losses{})}, guardPlan)
-	require.ErrorContains(t, err, "draw from duet: 1 generations count, and one look needs 2: measure it again")
+	require.ErrorContains(t, err, "draw from duet: 1 generations count, but one look needs 2: measure it again")
 }

@@ -5,16 +5,18 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// fewSamples: a percentile of fewer than so many times the samples that it takes at least has few in its tail, which is said.
+// fewSamples is the multiple of a percentile's least number of samples below which the tail is
+// sparse and caution mentions the count.
 const fewSamples = 10
 
-// samples are those that a percentile was found from. The zero value says that they are not known, or that the figure is no percentile.
+// samples counts the samples of a percentile. The zero value means that they are unknown or that
+// the figure is not a percentile.
 type samples struct {
 	known       bool
 	least, made int
 }
 
-// samplesOf returns the samples of a percentile: each latency family counts its own.
+// samplesOf returns the samples of a percentile from the count of its latency family.
 func samplesOf(spec result.Spec, metrics map[string]result.Metric) samples {
 	least := spec.SamplesLeast()
 	count, has := metrics[spec.Family+"_n"]
@@ -24,15 +26,16 @@ func samplesOf(spec result.Spec, metrics map[string]result.Metric) samples {
 	return samples{known: true, least: least, made: int(count.Median)}
 }
 
-// tooFew reports whether the percentile is no more than the largest sample.
+// tooFew reports whether there are too few samples to estimate the percentile: it would be the
+// largest sample.
 func (s samples) tooFew() bool { return s.known && s.made < s.least }
 
 func (s samples) text() string { return render.Plural(s.made, "sample") }
 
-// caution follows the sentence of a limit whose figure has few samples.
+// caution returns a suffix for the sentence of a limit whose figure has few samples, or "".
 func (s samples) caution() string {
 	if !s.known || s.made >= fewSamples*s.least {
 		return ""
 	}
-	return ", of " + s.text()
+	return ", from " + s.text()
 }

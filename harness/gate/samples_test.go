@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A percentile needs samples beyond it. One of fewer samples is the largest of them, and keeps no limit.
+// A percentile needs samples beyond it. With too few samples it is the largest one and breaks its
+// limit.
 func TestALimitSaysHowFewSamplesItJudges(t *testing.T) {
 	const name = result.CycleLatencyMs + "_p99"
 	l := Limit{Metric: name, Kind: Ceiling, Value: 100, Because: "it must be quick"}
@@ -16,9 +17,9 @@ func TestALimitSaysHowFewSamplesItJudges(t *testing.T) {
 		return judge(l, "", map[string]result.Metric{name: {Median: 4, N: 1}, result.CycleLatencyMs + "_n": {Median: n, N: 1}}, &result.Result{})
 	}
 	for n, want := range map[float64]string{
-		1:    name + " rests on 1 sample, and that percentile takes 100 at least, where a ceiling of 100 is set: it must be quick",
-		99:   name + " rests on 99 samples, and that percentile takes 100 at least, where a ceiling of 100 is set: it must be quick",
-		100:  name + " 4 is not above the ceiling 100, of 100 samples",
+		1:    name + " rests on 1 sample, but the percentile needs at least 100 (the limit is a ceiling of 100): it must be quick",
+		99:   name + " rests on 99 samples, but the percentile needs at least 100 (the limit is a ceiling of 100): it must be quick",
+		100:  name + " 4 is not above the ceiling 100, from 100 samples",
 		1000: name + " 4 is not above the ceiling 100",
 	} {
 		f := judged(n)
@@ -29,7 +30,7 @@ func TestALimitSaysHowFewSamplesItJudges(t *testing.T) {
 	assert.Equal(t, name+" 4 is not above the ceiling 100", unknown.Sentence, "results of earlier versions may lack the number")
 }
 
-// What is written beside a limit that it breaks is not what the limit is written as.
+// A ratio that breaks its limit is displayed with enough digits to differ from it.
 func TestARatioIsToldFromItsLimit(t *testing.T) {
 	var pairs []Pair
 	for range 8 {

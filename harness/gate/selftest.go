@@ -13,11 +13,11 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// SelfTestVersion is that of SelfTest's schema.
+// SelfTestVersion is the version of SelfTest's schema.
 const SelfTestVersion = 2
 
-// SelfTest is the false-alarm rate and the power of the gate, measured by duets whose answer is known. It is stored as selftest.json,
-// which the page is made from.
+// SelfTest holds the false-alarm rate and the power of the gate, measured by duets with a known
+// answer. It is stored as selftest.json, the source of the page.
 type SelfTest struct {
 	Version    int         `json:"version"`
 	Command    []string    `json:"command"` // of the newest piece
@@ -34,7 +34,8 @@ type SelfTest struct {
 	Together bool              `json:"together,omitempty"`
 	CPUs     []result.SideCPUs `json:"cpus,omitempty"`
 	Alpha    float64           `json:"alpha"` // of all looks together
-	// Commits are those that the pieces with generations or runs were built from, in the order of their first piece.
+	// Commits lists the commits that pieces with generations or runs were built from, in the order
+	// of their first piece.
 	Commits      []SelfTestCommit      `json:"commits"`
 	Kinds        []SelfTestOf          `json:"kinds"`
 	Counters     []SelfTestCounter     `json:"counters,omitempty"`
@@ -42,28 +43,31 @@ type SelfTest struct {
 	Calibrations []SelfTestCalibration `json:"calibrations,omitempty"`
 }
 
-// SelfTestCommit is a commit that pieces were measured of on one host.
+// SelfTestCommit is a commit whose pieces were measured on one host.
 type SelfTestCommit struct {
 	Commit string    `json:"commit"`
 	Dirty  bool      `json:"dirty,omitempty"`
-	Host   string    `json:"host"` // its model of CPU, and how many it has
+	Host   string    `json:"host"` // CPU model and number of CPUs
 	First  time.Time `json:"first"`
 	Last   time.Time `json:"last"`
 	Pieces int       `json:"pieces"`
 }
 
-// SelfTestOf is what the gate said of one kind of change.
+// SelfTestOf holds the gate's verdicts on one kind of change.
 type SelfTestOf struct {
 	SelfTestKind
 
-	Pieces      int      `json:"pieces"`
-	Generations int      `json:"generations"`       // that count
-	Planted     []string `json:"planted,omitempty"` // what the change's processes had in their environment: the least and the most
+	Pieces      int `json:"pieces"`
+	Generations int `json:"generations"` // that count
+	// Planted is the environment of the change's processes: with the least and with the most
+	// planted.
+	Planted []string `json:"planted,omitempty"`
 	// Figures are the measured differences over all generations of the bank.
 	Figures []SelfTestFigure `json:"figures"`
 	Trials  []Trial          `json:"trials"`
-	// Checked are disjoint trials of those pieces alone whose generations all say how the kernel maps the program code of both sides, so that one
-	// with a difference does not count. Only of builds of the same source.
+	// Checked holds disjoint trials of those pieces whose generations all report how the kernel
+	// maps the program code of both sides, so that a generation with a difference does not count.
+	// It is only set for builds of the same source.
 	Checked []Trial `json:"checked,omitempty"`
 }
 
@@ -76,12 +80,14 @@ func (o SelfTestOf) Figure(metric string) (f SelfTestFigure, ok bool) {
 	return o.Figures[i], true
 }
 
-// Trial returns the trials that end within so many looks; ok is false if there are no such trials.
+// Trial returns the trials that end within the given number of looks; ok is false without such
+// trials.
 func (o SelfTestOf) Trial(looks int, disjoint bool) (t Trial, ok bool) {
 	return trialOf(o.Trials, looks, disjoint)
 }
 
-// CheckedTrial returns the trials of Checked that end within so many looks; ok is false if there are no such trials.
+// CheckedTrial returns the trials of Checked that end within the given number of looks; ok is false
+// without such trials.
 func (o SelfTestOf) CheckedTrial(looks int) (t Trial, ok bool) {
 	return trialOf(o.Checked, looks, true)
 }
@@ -94,8 +100,8 @@ func trialOf(all []Trial, looks int, disjoint bool) (t Trial, ok bool) {
 	return all[i], true
 }
 
-// SelfTestFigure is the loss of one metric with its 95 % confidence interval, as a part of 1, and the standard deviation of the
-// ratio of the two sides in one generation.
+// SelfTestFigure is the loss of one metric with its 95 % confidence interval, as fractions, and the
+// standard deviation of the ratio of the two sides over generations.
 type SelfTestFigure struct {
 	Metric string  `json:"metric"`
 	Loss   float64 `json:"loss"`
@@ -104,52 +110,55 @@ type SelfTestFigure struct {
 	StdDev float64 `json:"std_dev"`
 }
 
-// SelfTestCalibration is how much a fault costs: measured with a large amount, from which the amounts of the kinds follow in
-// proportion.
+// SelfTestCalibration is the cost of a fault, measured with a large amount. The amounts for the
+// kinds are derived from it in proportion.
 type SelfTestCalibration struct {
-	Fault   string    `json:"fault"`
-	Metric  string    `json:"metric"`
-	Load    string    `json:"load,omitempty"` // identifies the load and the conditions of the duet that it is from
+	Fault  string `json:"fault"`
+	Metric string `json:"metric"`
+	// Load identifies the load and the conditions of the calibrating duet.
+	Load    string    `json:"load,omitempty"`
 	Time    time.Time `json:"time"`
 	Commit  string    `json:"commit"`
 	Planted string    `json:"planted"`
-	// Amount is what was planted for each task, in the fault's unit.
+	// Amount is the amount planted for each task, in the fault's unit.
 	Amount float64 `json:"amount"`
-	// Excess is what the amount adds to the CPU time of a cycle, or to the time between cycles, as a part of the base's, with its
-	// 95 % confidence interval.
+	// Excess is the increase in CPU time per cycle, or in the time between cycles, that Amount
+	// causes, as a fraction of the base's, with its 95 % confidence interval.
 	Excess      float64 `json:"excess"`
 	Low         float64 `json:"low"`
 	High        float64 `json:"high"`
 	Generations int     `json:"generations"`
 }
 
-// SelfTestPiece is one look's worth of generations of a base beside one kind of change, or the fixed work of some pairs of the same binary.
+// SelfTestPiece is one look's worth of generations of a base and one kind of change, or the fixed
+// work of several pairs of the same binary.
 type SelfTestPiece struct {
 	Folder string // for errors
 	Kind   string
-	// Amount is what was planted for each task, in the fault's unit; 0 if both sides are builds of the same source.
+	// Amount is the amount planted for each task, in the fault's unit; 0 if both sides are builds
+	// of the same source.
 	Amount float64
-	Duet   *result.Duet        // nil of CountersKind
-	Works  []*result.FixedWork // of CountersKind
+	Duet   *result.Duet        // nil for CountersKind
+	Works  []*result.FixedWork // only for CountersKind
 }
 
-// SelfTestBank is everything that was measured for a self-test.
+// SelfTestBank holds all measurements of a self-test.
 type SelfTestBank struct {
-	Pieces       []SelfTestPiece // in the order in which they were measured
+	Pieces       []SelfTestPiece // in the order of measurement
 	Checks       []CheckPiece
 	Calibrations []SelfTestCalibration
 }
 
-// SelfTestPlan says how a bank is judged.
+// SelfTestPlan holds the parameters for judging a bank.
 type SelfTestPlan struct {
-	Within float64 // the seconds of one look, which all pieces have
-	Drawn  int     // trials of each kind from generations drawn at random
+	Within float64 // seconds of one look, common to all pieces
+	Drawn  int     // number of trials per kind from randomly drawn generations
 	Policy DuetPolicy
-	// Baselines are those that Checks are judged by.
+	// Baselines judge Checks.
 	Baselines *Baselines
 }
 
-// RunSelfTest judges what a bank has.
+// RunSelfTest judges all pieces of a bank.
 func RunSelfTest(bank SelfTestBank, plan SelfTestPlan) (*SelfTest, error) {
 	if len(bank.Pieces)+len(bank.Checks) == 0 {
 		return nil, errors.New("the bank has no piece: measure some with --for")
@@ -192,7 +201,7 @@ func ofKind(pieces []SelfTestPiece, kind string) (of []SelfTestPiece) {
 	return of
 }
 
-// provenance sets what the pieces were measured with and when.
+// provenance records the build, host and period of the measurements.
 func (t *SelfTest) provenance(bank SelfTestBank) {
 	note := func(m result.Manifest, commit string, dirty bool, started, finished time.Time) {
 		if t.Started.IsZero() || started.Before(t.Started) {
@@ -231,12 +240,13 @@ func (t *SelfTest) provenance(bank SelfTestBank) {
 	slices.SortStableFunc(t.Commits, func(a, b SelfTestCommit) int { return a.First.Compare(b.First) })
 }
 
-// judgeKind judges all trials of one kind. seed makes the draws of the kinds differ.
+// judgeKind judges all trials of one kind. seed must differ between kinds.
 func judgeKind(kind SelfTestKind, pieces []SelfTestPiece, plan SelfTestPlan, seed uint64) (SelfTestOf, error) {
 	of := SelfTestOf{SelfTestKind: kind, Pieces: len(pieces)}
 	of.Planted = planted(pieces)
 	whole := join(pieces...)
-	whole.Generations = slices.DeleteFunc(whole.Generations, func(g result.Generation) bool { return g.Verdict == result.Incorrect }) // else there are no figures
+	// An incorrect generation would prevent all figures.
+	whole.Generations = slices.DeleteFunc(whole.Generations, func(g result.Generation) bool { return g.Verdict == result.Incorrect })
 	all := JudgeDuet(whole, 1, plan.Policy)
 	if all.Verdict == result.Misconfigured {
 		return of, fmt.Errorf("the pieces of %s, the first in %s: %s", kind.Name, pieces[0].Folder, strings.Join(all.Reasons, "; "))
@@ -254,7 +264,8 @@ func judgeKind(kind SelfTestKind, pieces []SelfTestPiece, plan SelfTestPlan, see
 	return of, nil
 }
 
-// planted returns what the pieces with the least and the most amount planted; one text if that is the same.
+// planted returns the environment of the pieces with the least and the most planted, or one text if
+// they are equal.
 func planted(pieces []SelfTestPiece) (texts []string) {
 	order := func(a, b SelfTestPiece) int { return cmp.Compare(a.Amount, b.Amount) }
 	for _, p := range []SelfTestPiece{slices.MinFunc(pieces, order), slices.MaxFunc(pieces, order)} {
@@ -265,7 +276,7 @@ func planted(pieces []SelfTestPiece) (texts []string) {
 	return texts
 }
 
-// figure is what a primary lost, over all generations of a kind.
+// figure returns the loss of a primary over all generations of a kind.
 func figure(d result.MetricDelta) SelfTestFigure {
 	low, high := d.RatioLow-1, d.RatioHigh-1
 	if d.Better == result.Higher {
@@ -278,7 +289,8 @@ func figure(d result.MetricDelta) SelfTestFigure {
 	return f
 }
 
-// join makes one duet of pieces: the generations of all of them, and the fixed work of the first that has it.
+// join combines pieces into one duet with the generations of all of them and the first fixed work
+// among them.
 func join(pieces ...SelfTestPiece) *result.Duet {
 	joined := *pieces[0].Duet
 	joined.Generations = nil

@@ -63,15 +63,15 @@ func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 	assert.Equal(t, 13, same.Pieces)
 	assert.Equal(t, 13*14, same.Generations)
 	one := trialOf(t, same, 1, true)
-	assert.Equal(t, 13, one.Trials, "each piece is a trial")
+	assert.Equal(t, 13, one.Trials, "each piece is one trial")
 	assert.Zero(t, one.Red())
-	assert.Greater(t, one.High, 0.2, "13 trials prove little, and the interval says so")
+	assert.Greater(t, one.High, 0.2, "the interval of 13 trials must be wide")
 	three := trialOf(t, same, 3, true)
 	assert.Equal(t, 4, three.Trials, "13 pieces have four disjoint sets of three")
-	assert.GreaterOrEqual(t, three.Verdicts[result.Pass]*one.Trials, one.Verdicts[result.Pass]*three.Trials, "more looks do not pass less often")
+	assert.GreaterOrEqual(t, three.Verdicts[result.Pass]*one.Trials, one.Verdicts[result.Pass]*three.Trials, "more looks must not lower the pass rate")
 	drawn := trialOf(t, same, 3, false)
 	assert.Equal(t, 20, drawn.Trials)
-	assert.Zero(t, drawn.High, "no interval: they share generations")
+	assert.Zero(t, drawn.High, "no interval, because the trials share generations")
 
 	slow := kindOf(t, test, "cpu-10")
 	assert.Equal(t, []string{"PRONY_PLANTED=work:500"}, slow.Planted)
@@ -99,12 +99,12 @@ func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 
 	again, err := gate.RunSelfTest(bank, selfTestPlan())
 	require.NoError(t, err)
-	assert.Equal(t, test, again, "the same bank has the same self-test")
-	assert.Len(t, bank.Pieces[0].Duet.Generations, 14, "the bank is left as it was")
+	assert.Equal(t, test, again, "the self-test of a bank must be deterministic")
+	assert.Len(t, bank.Pieces[0].Duet.Generations, 14, "the bank must not be modified")
 }
 
-// Each host has a row of its commits, from the first of their pieces to the last, whatever their kind.
-// Trials of pieces that know how program code was mapped are counted apart too, of builds of the same source.
+// Trials of pieces that record how the program code was mapped are also counted separately, for
+// builds of the same source.
 func TestSelfTestCountsCheckedPieces(t *testing.T) {
 	bank := gate.SelfTestBank{Pieces: append(pieces("identical", 6, losses{}), pieces("cpu-10", 2, losses{server: 0.10, rate: 0.06})...)}
 	know := func(piece int) {
@@ -129,11 +129,11 @@ func TestSelfTestCountsCheckedPieces(t *testing.T) {
 	require.Len(t, same.Checked, 2)
 	one, ok := same.CheckedTrial(1)
 	require.True(t, ok)
-	assert.Equal(t, 3, one.Trials, "the first piece knows nothing, the fifth one not of all generations, and of the last none counts")
+	assert.Equal(t, 3, one.Trials, "the first piece records no mapping, the fifth lacks one generation, and no generation of the last counts")
 	three, ok := same.CheckedTrial(3)
 	require.True(t, ok)
 	assert.Equal(t, 1, three.Trials)
-	assert.Equal(t, 6, trialOf(t, same, 1, true).Trials, "all pieces count where they did")
+	assert.Equal(t, 6, trialOf(t, same, 1, true).Trials, "the other trials still count all pieces")
 	assert.Empty(t, kindOf(t, test, "cpu-10").Checked)
 }
 
@@ -156,7 +156,7 @@ func TestSelfTestNamesCommitsAndHosts(t *testing.T) {
 	}, test.Commits)
 }
 
-// Fixed work is that of one piece of the bank, and a drawn trial has that of one piece drawn at random.
+// A drawn trial has the fixed work of one randomly drawn piece.
 func TestDrawnTrialsDrawTheirFixedWork(t *testing.T) {
 	bank := gate.SelfTestBank{Pieces: pieces("identical", 8, losses{})}
 	for i := range bank.Pieces {
@@ -172,7 +172,8 @@ func TestDrawnTrialsDrawTheirFixedWork(t *testing.T) {
 	assert.Less(t, drawn.Red(), drawn.Trials/2)
 }
 
-// A side that is incorrect in one generation is a red trial, and takes the figures from no other.
+// A generation with an incorrect side makes its trial red and does not affect the figures of the
+// others.
 func TestSelfTestWithAnIncorrectGeneration(t *testing.T) {
 	bank := gate.SelfTestBank{Pieces: pieces("cpu-10", 6, losses{server: 0.10, rate: 0.06})}
 	bank.Pieces[0].Duet.Generations[3].Verdict = result.Incorrect
@@ -192,7 +193,7 @@ func TestSelfTestOfFewPieces(t *testing.T) {
 	require.ErrorContains(t, err, "the bank has no piece")
 	test, err := gate.RunSelfTest(gate.SelfTestBank{Pieces: pieces("layout", 1, losses{})}, selfTestPlan())
 	require.NoError(t, err)
-	require.Len(t, test.Kinds[0].Trials, 1, "too few for three looks, and too few to draw from")
+	require.Len(t, test.Kinds[0].Trials, 1, "too few for three looks and for drawing")
 	_, err = gate.RunSelfTest(gate.SelfTestBank{Pieces: pieces("cpu-4", 1, losses{})}, selfTestPlan())
 	require.ErrorContains(t, err, `its kind "cpu-4" is unknown`)
 }
@@ -210,15 +211,17 @@ func TestSelfTestKinds(t *testing.T) {
 	assert.Zero(t, gate.CheckLosses[0], "the first server of a check is not slowed")
 }
 
-// An amount follows from its calibration in proportion to what it adds: to the CPU time of a cycle, or to the time between cycles.
+// An amount is proportional to its calibrated effect on the CPU time of a cycle or on the time
+// between cycles.
 func TestCalibrationYieldsAmounts(t *testing.T) {
 	cpu := gate.SelfTestCalibration{Metric: result.ServerCPUUsPerCycle, Amount: 1000, Excess: 0.2}
 	assert.InDelta(t, 250, cpu.For(0.05, nil), 1e-9)
 	rate := gate.SelfTestCalibration{Metric: result.CyclesPerS, Amount: 1000, Excess: 0.25}
-	assert.InDelta(t, 1000, rate.For(0.2, nil), 1e-9, "a fifth of the rate is lost where the time between cycles is a quarter longer")
+	assert.InDelta(t, 1000, rate.For(0.2, nil), 1e-9, "a quarter more time between cycles loses a fifth of the rate")
 }
 
-// Where a small amount costs less than in proportion, what pieces have measured leads to the amount that loses what is wanted.
+// If a small amount costs less than in proportion, measured pieces correct the amount until it
+// causes the intended loss.
 func TestPiecesCorrectTheCalibration(t *testing.T) {
 	random := seeded(23)
 	piece := func(amount, loss float64) gate.SelfTestPiece {
@@ -234,7 +237,8 @@ func TestPiecesCorrectTheCalibration(t *testing.T) {
 		var measured []gate.SelfTestPiece
 		for range 40 {
 			amount := c.For(0.05, measured)
-			measured = append(measured, piece(amount, 0.6*0.2*amount/1000)) // 0.6 of what the calibration says
+			// 0.6 of the calibrated effect.
+			measured = append(measured, piece(amount, 0.6*0.2*amount/1000))
 		}
 		assert.InEpsilon(t, wanted/(0.6*0.2)*1000, c.For(0.05, measured), 0.03, metric)
 		assert.InEpsilon(t, wanted/(0.6*0.2)*1000, measured[3].Amount, 0.25, "%s: most of the way after three pieces", metric)
@@ -246,7 +250,7 @@ func TestPiecesCorrectTheCalibration(t *testing.T) {
 	}
 }
 
-// ran is the run of a server at a rate.
+// ran returns the run of a server at the given rate.
 func ran(loss, rate float64) gate.CheckRun {
 	return gate.CheckRun{Loss: loss, Planted: "PRONY_PLANTED=work:9", Result: &result.Result{
 		Version: result.Version, Scenario: "smoke", Verdict: result.Pass,
@@ -257,7 +261,7 @@ func ran(loss, rate float64) gate.CheckRun {
 	}}
 }
 
-// smokeBaseline has a floor of 60,000 cycles a second.
+// smokeBaseline returns a baseline with a floor of 60,000 cycles a second.
 func smokeBaseline(t *testing.T) *gate.Baselines {
 	t.Helper()
 	dir := t.TempDir()
@@ -269,7 +273,7 @@ baseline "smoke" {
   }
   ceiling "server_cpu_us_per_cycle" {
     of_baseline = 1
-    because     = "it is not judged here, so that nothing breaks it"
+    because     = "it is not judged here, so nothing breaks it"
   }
 }`), 0o600))
 	baselines, err := gate.LoadBaselines(dir)
@@ -291,7 +295,7 @@ func TestSelfTestSaysWhatCheckMisses(t *testing.T) {
 	assert.Equal(t, []string{result.CyclesPerS}, test.Checks[0].Broken)
 	assert.Equal(t, 1, test.Checks[2].Called)
 	assert.Equal(t, 2, test.Checks[3].Called)
-	assert.InDelta(t, 0.84, test.Checks[3].Measured, 1e-9, "beside the server of the same piece that is not slowed")
+	assert.InDelta(t, 0.84, test.Checks[3].Measured, 1e-9, "relative to the server of the same piece that is not slowed")
 	from, ok := gate.CheckCallsFrom(test.Checks)
 	assert.True(t, ok)
 	assert.InDelta(t, 0.84, from, 0)
@@ -300,7 +304,7 @@ func TestSelfTestSaysWhatCheckMisses(t *testing.T) {
 
 	bank.Checks[0].Runs = bank.Checks[0].Runs[1:]
 	_, err = gate.RunSelfTest(bank, plan)
-	require.ErrorContains(t, err, "not of a server that is not slowed")
+	require.ErrorContains(t, err, "its first run must be of a server without a planted loss")
 	bank.Checks[0] = gate.CheckPiece{Runs: []gate.CheckRun{ran(0, 1)}}
 	bank.Checks[0].Runs[0].Result.Scenario = "other"
 	_, err = gate.RunSelfTest(bank, plan)
@@ -320,14 +324,15 @@ func TestCalibrate(t *testing.T) {
 		assert.Equal(t, 6, c.Generations)
 	}
 	_, err := gate.Calibrate(d, "work", result.ClientCPUUsPerCycle, 1000)
-	require.ErrorContains(t, err, "was it built with the tag planted?")
+	require.ErrorContains(t, err, "check that it was built with the tag planted")
 	_, err = gate.Calibrate(d, "work", result.Lost, 1000)
 	require.ErrorContains(t, err, "has no figure lost")
 	assert.Equal(t, []string{result.ServerCPUUsPerCycle, result.CyclesPerS}, gate.CalibrationMetrics("work"))
 	assert.Equal(t, []string{result.CyclesPerS}, gate.CalibrationMetrics("wait"))
 }
 
-// Each counter is judged in all pairs whose planted fault does not change it, as it is and raised by one percent.
+// Each counter is judged in all pairs whose planted fault does not change it, once as measured and
+// once raised by 1 %.
 func TestSelfTestOfCounters(t *testing.T) {
 	same, slow := pieces("identical", 2, losses{}), pieces("alloc-5", 2, losses{})
 	alone := gate.SelfTestPiece{Kind: gate.CountersKind, Works: []*result.FixedWork{withWork(seeded(1), 80_000).Work, {Warnings: []string{"it failed"}}}}
@@ -347,7 +352,8 @@ func TestSelfTestOfCounters(t *testing.T) {
 		switch c.Metric {
 		case result.WorkRaftEntries + "_per_cycle": // two pairs counted none
 			want.Pairs, want.Since, want.Called = 3, 3, 3
-		case result.WorkAllocs + "_per_cycle", result.WorkAllocBytes + "_per_cycle": // the fault of two pairs changes them
+		// The fault of two pairs changes them.
+		case result.WorkAllocs + "_per_cycle", result.WorkAllocBytes + "_per_cycle":
 			want.Pairs, want.Since, want.Called = 3, 3, 3
 		case result.WorkCalls + "_per_cycle":
 			want.False, want.Since = 1, 3
@@ -360,6 +366,6 @@ func TestSelfTestOfCounters(t *testing.T) {
 	}
 	alloc := trialOf(t, kindOf(t, test, "alloc-5"), 1, true)
 	assert.Equal(t, 2, alloc.Red())
-	assert.Zero(t, alloc.Timings, "the counter alone is called")
+	assert.Zero(t, alloc.Timings, "only the counter is called")
 	assert.Equal(t, 2, alloc.ByMetric["server_allocs_per_cycle"])
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// CalibrationMetrics returns the figures that a fault is calibrated by, for all kinds of change and checks that plant it.
+// CalibrationMetrics returns the figures that calibrate a fault, for all kinds of change and checks
+// that plant it.
 func CalibrationMetrics(fault string) (metrics []string) {
 	for _, k := range SelfTestKinds() {
 		if k.Fault == fault && !slices.Contains(metrics, k.Metric) {
@@ -20,8 +21,8 @@ func CalibrationMetrics(fault string) (metrics []string) {
 	return metrics
 }
 
-// Calibrate returns what an amount of a fault adds to a figure, from a duet whose change has the fault. It fails if the duet does not show
-// that the amount adds anything: the slope would be noise.
+// Calibrate returns the effect of an amount of a fault on a figure, from a duet whose change has
+// the fault. It fails if the duet does not show an increase, because the slope would be noise.
 func Calibrate(d *result.Duet, fault, metric string, amount float64) (SelfTestCalibration, error) {
 	c := SelfTestCalibration{Fault: fault, Metric: metric, Time: d.Started, Commit: d.Sides[1].Commit, Amount: amount}
 	m, generations, err := figureOfDuet(d, metric)
@@ -34,13 +35,14 @@ func Calibrate(d *result.Duet, fault, metric string, amount float64) (SelfTestCa
 		c.Planted = d.Sides[1].Env[0]
 	}
 	if c.Low <= 0 {
-		return c, fmt.Errorf("%s of a change with %s is not worse for sure (%+.1f %%, %+.1f to %+.1f %%): was it built with the tag planted?",
+		return c, fmt.Errorf("%s of a change with %s is not significantly worse (%+.1f %%, %+.1f to %+.1f %%): check that it was built with the tag planted",
 			metric, c.Planted, 100*c.Excess, 100*c.Low, 100*c.High)
 	}
 	return c, nil
 }
 
-// figureOfDuet returns what the gate says of one figure of a duet, and how many generations count.
+// figureOfDuet returns the gate's judgement of one figure of a duet, and the number of generations
+// that count.
 func figureOfDuet(d *result.Duet, metric string) (result.MetricDelta, int, error) {
 	policy := DefaultDuetPolicy()
 	policy.GenerationsMin = 2
@@ -52,8 +54,8 @@ func figureOfDuet(d *result.Duet, metric string) (result.MetricDelta, int, error
 	return judged.Metrics[at], judged.Blocks, nil
 }
 
-// excess is how much more CPU time a cycle of the change takes, or how much more time passes between cycles, as a part of the base's, with its
-// 95 % confidence interval.
+// excess returns the increase in CPU time per cycle, or in the time between cycles, as a fraction
+// of the base's, with its 95 % confidence interval.
 func excess(m result.MetricDelta) (more, low, high float64) {
 	if m.Metric == result.CyclesPerS {
 		return 1/m.Ratio - 1, 1/m.RatioHigh - 1, 1/m.RatioLow - 1
@@ -61,13 +63,13 @@ func excess(m result.MetricDelta) (more, low, high float64) {
 	return m.Ratio - 1, m.RatioLow - 1, m.RatioHigh - 1
 }
 
-// calibrationWeighs is how many pieces of a kind a calibration counts as much as.
+// calibrationWeighs is the weight of a calibration in pieces of a kind.
 const calibrationWeighs = 2
 
-// For returns the amount for which the metric has a loss. measured are pieces with the fault, and with about that loss: they correct the
-// calibration, since the amount of a small loss does not follow in proportion from what a large amount costs. Pieces count also where
-// they show no loss; a piece with fewer than two generations that count is left out. The amount is within a factor of four of the
-// calibration's.
+// For returns the amount that causes a loss in the metric. measured are pieces with the fault and
+// about that loss. They correct the calibration, because the amount for a small loss is not
+// proportional to the cost of a large amount. A piece counts even if it shows no loss, unless fewer
+// than two of its generations count. The amount is within a factor of four of the calibration's.
 func (c SelfTestCalibration) For(loss float64, measured []SelfTestPiece) float64 {
 	wanted := loss
 	if c.Metric == result.CyclesPerS {

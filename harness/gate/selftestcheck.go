@@ -8,38 +8,40 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// CheckPiece is runs of slowed servers beside each other, to be judged by baselines.
+// CheckPiece is a group of runs of slowed servers that were measured together and are judged by
+// baselines.
 type CheckPiece struct {
 	Folder string     `json:"-"` // for errors
 	Runs   []CheckRun `json:"runs"`
 }
 
-// CheckRun is the run of one server. The first of a piece is not slowed.
+// CheckRun is the run of one server. The first run of a piece is of a server that is not slowed.
 type CheckRun struct {
-	Loss    float64        `json:"loss"` // of the rate, that was wanted, as a part of 1
+	Loss    float64        `json:"loss"` // intended loss of the rate, as a fraction
 	Planted string         `json:"planted,omitempty"`
 	Result  *result.Result `json:"result"`
 }
 
-// SelfTestCheck is what Check said of servers that lose a part of the rate.
+// SelfTestCheck holds Check's verdicts on servers with one intended loss of the rate.
 type SelfTestCheck struct {
-	Scenario string   `json:"scenario"`
-	Loss     float64  `json:"loss"`     // wanted
-	Measured float64  `json:"measured"` // the median over the runs, beside the server that is not slowed
+	Scenario string  `json:"scenario"`
+	Loss     float64 `json:"loss"` // intended
+	// Measured is the median over the runs, relative to the server that is not slowed.
+	Measured float64  `json:"measured"`
 	Planted  []string `json:"planted,omitempty"`
 	Runs     int      `json:"runs"`
-	Called   int      `json:"called"` // the verdict was not pass
-	// Broken are the metrics whose limits were broken in any of the runs.
+	Called   int      `json:"called"` // runs whose verdict was not pass
+	// Broken lists the metrics with a broken limit in any of the runs.
 	Broken []string `json:"broken,omitempty"`
 }
 
-// judgeChecks judges the runs of all pieces by today's baselines.
+// judgeChecks judges the runs of all pieces by the current baselines.
 func judgeChecks(pieces []CheckPiece, baselines *Baselines) ([]SelfTestCheck, error) {
 	var all []SelfTestCheck
 	measured := map[float64][]float64{}
 	for _, p := range pieces {
 		if len(p.Runs) == 0 || p.Runs[0].Loss != 0 {
-			return nil, fmt.Errorf("%s: its first run is not of a server that is not slowed: move it out of the bank", p.Folder)
+			return nil, fmt.Errorf("%s: its first run must be of a server without a planted loss: move it out of the bank", p.Folder)
 		}
 		base := p.Runs[0].Result.Metrics[result.CyclesPerS].Median
 		for _, run := range p.Runs {
@@ -55,7 +57,7 @@ func judgeChecks(pieces []CheckPiece, baselines *Baselines) ([]SelfTestCheck, er
 				c.Planted = append(c.Planted, run.Planted)
 			}
 			if _, found := baselines.For(run.Result.Scenario); !found && len(run.Result.Manifest.Scenario.Limits) == 0 {
-				return nil, fmt.Errorf("%s: scenario %q has neither a baseline%s nor limits of its own to be judged by: add one", p.Folder, run.Result.Scenario, baselines.place())
+				return nil, fmt.Errorf("%s: scenario %q has neither a baseline%s nor limits in its file: add one", p.Folder, run.Result.Scenario, baselines.place())
 			}
 			judged := Check(baselines, run.Result)
 			if judged.Verdict == result.Misconfigured {
@@ -91,7 +93,8 @@ func judgeChecks(pieces []CheckPiece, baselines *Baselines) ([]SelfTestCheck, er
 	return all, nil
 }
 
-// CheckCallsFrom returns the least loss from which on all runs of all losses were called; ok is false if not even the largest was.
+// CheckCallsFrom returns the least loss from which on every run was called; ok is false if not even
+// all runs of the largest loss were.
 func CheckCallsFrom(checks []SelfTestCheck) (loss float64, ok bool) {
 	for _, c := range slices.Backward(checks) {
 		if c.Called < c.Runs {

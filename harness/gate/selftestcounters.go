@@ -8,28 +8,32 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// CounterShift is what is added to a counter of identical builds, to see whether the gate calls it.
+// CounterShift is the increase, as a fraction, of a counter of identical builds that tests whether
+// the gate detects it.
 const CounterShift = 0.01
 
-// SelfTestCounter is what the gate said of one counter from fixed work, in all pairs whose change has no planted fault that changes the
-// counter: as the pairs are, and with the change's figure larger by CounterShift.
+// SelfTestCounter holds the gate's verdicts on one counter of fixed work, over all pairs without a
+// planted fault that changes the counter: once with the measured figures, and once with the
+// change's figure raised by CounterShift.
 type SelfTestCounter struct {
 	Metric string `json:"metric"` // of a WorkCounter
 	Pairs  int    `json:"pairs"`
-	False  int    `json:"false"`   // of the pairs, called as they are
-	Since  int    `json:"since"`   // pairs measured after the last one that was called as it is; all of them if none was
-	Called int    `json:"shifted"` // of the pairs, called with the figure shifted
-	// FalseMost is the upper bound of the false-alarm rate, and CalledLeast the lower bound of the share that is called, each of 95 %
-	// confidence.
+	False  int    `json:"false"` // false alarms: pairs called with the measured figures
+	// Since is the number of pairs measured since the last false alarm; all pairs if there was
+	// none.
+	Since  int `json:"since"`
+	Called int `json:"shifted"` // pairs called with the shifted figure
+	// FalseMost is the upper 95 % bound of the false-alarm rate. CalledLeast is the lower 95 %
+	// bound of the share that is called.
 	FalseMost   float64 `json:"false_most"`
 	CalledLeast float64 `json:"called_least"`
 }
 
-// boundAlpha is the probability with which a one-sided bound of a share is wrong.
+// boundAlpha is the probability that a one-sided bound of a share is wrong.
 const boundAlpha = 0.05
 
-// judgeCounters judges the counters from the fixed work of pieces, which are in the order in which they were measured. For each counter it
-// leaves out the pieces whose planted fault changes that counter.
+// judgeCounters judges the counters from the fixed work of pieces, which must be in the order of
+// measurement. For each counter it skips the pieces whose planted fault changes that counter.
 func judgeCounters(pieces []SelfTestPiece) (all []SelfTestCounter) {
 	changes := map[string][]string{}
 	for _, k := range SelfTestKinds() {
@@ -53,7 +57,7 @@ func judgeCounters(pieces []SelfTestPiece) (all []SelfTestCounter) {
 	return all
 }
 
-// fixedWorks returns the fixed work of all pairs of a piece. Some may have failed.
+// fixedWorks returns the fixed work of all pairs of a piece, including failed ones.
 func (p SelfTestPiece) fixedWorks() []*result.FixedWork {
 	if p.Duet == nil {
 		return p.Works
@@ -61,8 +65,8 @@ func (p SelfTestPiece) fixedWorks() []*result.FixedWork {
 	return []*result.FixedWork{p.Duet.Work}
 }
 
-// add judges the counter in one more pair. It leaves out a pair in which the counter was not measured or is 0 on both sides, because a zero
-// cannot be raised by CounterShift.
+// add judges the counter in one more pair. It skips a pair in which the counter was not measured or
+// is 0 on both sides, because CounterShift cannot raise a zero.
 func (c *SelfTestCounter) add(work *result.FixedWork, counter string) {
 	if work == nil || work.Cycles == 0 || work.Counters[counter] == [2]float64{} {
 		return
@@ -85,7 +89,7 @@ func worsened(work *result.FixedWork, metric string) bool {
 	return slices.ContainsFunc(j.c.Metrics, func(d result.MetricDelta) bool { return d.Metric == metric && d.Outcome == result.Worsened })
 }
 
-// shifted is fixed work whose change counted more of one counter.
+// shifted returns a copy of fixed work with the change's counter raised by CounterShift.
 func shifted(work *result.FixedWork, counter string) *result.FixedWork {
 	other := *work
 	other.Counters = maps.Clone(work.Counters)

@@ -6,54 +6,61 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// SelfTestKind is a kind of change that the gate's self-test measures beside its base, and whose answer is known.
+// SelfTestKind is a kind of change with a known answer that the gate's self-test measures against
+// its base.
 type SelfTestKind struct {
 	Name string `json:"name"`
-	Does string `json:"does"` // for a person
-	// Fault is the fault of a build with planted faults that the change has, or "" if both sides are builds of the same source.
+	Does string `json:"does"` // description
+	// Fault is the planted fault of the change's build, or "" if both sides are builds of the same
+	// source.
 	Fault  string `json:"fault,omitempty"`
-	Client bool   `json:"client,omitempty"` // the fault is the client's: the generator has it
-	// Changes names the counters of fixed work that the fault changes. A call of another counter is a false alarm.
+	Client bool   `json:"client,omitempty"` // the fault is in the client, so in the generator
+	// Changes names the counters of fixed work that the fault changes. Calling any other counter is
+	// a false alarm.
 	Changes []string `json:"changes,omitempty"`
-	// Layout says that the change is linked in other layouts than the base. Without it both sides are the same binaries.
+	// Layout reports that the change is linked in other layouts than the base. Without Layout and
+	// Fault both sides are the same binaries.
 	Layout bool `json:"layout,omitempty"`
-	// Metric is the figure that the fault is calibrated by, and Loss what the change is to lose of it, as a part of 1.
+	// Metric is the figure that calibrates the fault, and Loss the change's intended loss of it, as
+	// a fraction.
 	Metric string  `json:"metric,omitempty"`
 	Loss   float64 `json:"loss,omitempty"`
-	Wanted int     `json:"wanted"` // pieces that the bank is to have at last
+	Wanted int     `json:"wanted"` // target number of pieces in the bank
 }
 
-// Same reports whether both sides are builds of the same source, so that each alarm is a false one.
+// Same reports whether both sides are builds of the same source, so that every alarm is false.
 func (k SelfTestKind) Same() bool { return k.Fault == "" }
 
-// How many pieces of a kind the bank is to have at last, and of the kind CheckKind.
+// Target numbers of pieces in the bank by kind, and for CheckKind.
 const (
 	wantedSame   = 200
 	wantedEffect = 100
 	wantedCheck  = 10
 )
 
-// CountersKind is the name of the pieces that have fixed work alone, of CounterPairs pairs of the same binary, and CountersWanted how many
-// of these pieces the bank is to have at last.
+// CountersKind is the kind of pieces with only fixed work. Each has CounterPairs pairs of the same
+// binary. CountersWanted is their target number in the bank.
 const (
 	CountersKind   = "counters"
 	CounterPairs   = 10
 	CountersWanted = 30
 )
 
-// CheckKind is the name of the pieces in which slowed servers are judged by baselines.
+// CheckKind is the kind of pieces whose slowed servers are judged by baselines.
 const CheckKind = "check"
 
-// CheckLosses are the losses of the rate that the servers of a piece of CheckKind have, as parts of 1.
+// CheckLosses are the intended losses of the rate of the servers in a piece of CheckKind, as
+// fractions.
 var CheckLosses = []float64{0, 0.05, 0.10, 0.20, 0.50, 0.84}
 
-// CheckFault is the fault that slows these servers, and CheckWanted how many pieces of CheckKind the bank is to have at last.
+// CheckFault is the fault that slows these servers, and CheckWanted the target number of pieces of
+// CheckKind.
 const (
 	CheckFault  = "work"
 	CheckWanted = wantedCheck
 )
 
-// SelfTestKinds are all kinds of change of the self-test, in the order of the page.
+// SelfTestKinds returns all kinds of change of the self-test, in the order of the page.
 func SelfTestKinds() []SelfTestKind {
 	kinds := []SelfTestKind{
 		{Name: "identical", Does: "both sides are the same binaries", Wanted: wantedSame},
@@ -67,11 +74,11 @@ func SelfTestKinds() []SelfTestKind {
 	}
 	return append(kinds,
 		SelfTestKind{
-			Name: "lock-wait-5", Does: "a lock that publishing needs is held, asleep", Fault: "wait",
+			Name: "lock-wait-5", Does: "the server sleeps while it holds a lock that publishing needs", Fault: "wait",
 			Metric: result.CyclesPerS, Loss: 0.05, Wanted: wantedEffect,
 		},
 		SelfTestKind{
-			Name: "fsync-5", Does: "an fsync for one in so many tasks", Fault: "fsync",
+			Name: "fsync-5", Does: "an additional fsync for every nth task", Fault: "fsync",
 			Metric: result.CyclesPerS, Loss: 0.05, Wanted: wantedEffect,
 		},
 		SelfTestKind{
@@ -83,7 +90,7 @@ func SelfTestKinds() []SelfTestKind {
 			Metric: result.ClientCPUUsPerCycle, Loss: 0.05, Wanted: wantedEffect,
 		},
 		SelfTestKind{
-			Name: "background-5", Does: "a goroutine beside the others computes for each task", Fault: "background",
+			Name: "background-5", Does: "an additional goroutine computes for each task", Fault: "background",
 			Metric: result.ServerCPUUsPerCycle, Loss: 0.05, Wanted: wantedEffect,
 		},
 	)

@@ -8,31 +8,32 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Trial is what the gate said of several duets of one kind. Each trial is a whole duet as `prony compare` measures it: it is judged
-// after each look, and ends when the gate has decided, or after Looks of them.
+// Trial holds the gate's verdicts on duets of one kind. Each trial is a whole duet as `prony
+// compare` measures it: it is judged after each look, and ends when the gate has decided, or after
+// Looks looks.
 type Trial struct {
-	Looks int `json:"looks"` // at most
-	// Disjoint trials share no generation with each other. Others draw their generations from all of the kind, so that they
-	// are not independent.
+	Looks int `json:"looks"` // maximum
+	// Disjoint trials share no generation. The others draw their generations from all of the kind,
+	// so they are not independent.
 	Disjoint bool                   `json:"disjoint"`
 	Trials   int                    `json:"trials"`
 	Verdicts map[result.Verdict]int `json:"verdicts"`
-	// Timings counts the trials in which a primary was regressed, whatever the counters from fixed work say.
+	// Timings counts the trials with a regressed primary, whatever the counters of fixed work show.
 	Timings int `json:"timings"`
-	// ByMetric counts the trials in which each metric was regressed.
+	// ByMetric counts the trials with a regression by metric.
 	ByMetric map[string]int `json:"by_metric"`
-	// Low and High are the 95 % confidence interval (Wilson) of the share that was regressed, PassLow and PassHigh that of the share
-	// that passed. They are 0 of trials that are not disjoint.
+	// Low and High are the 95 % confidence interval (Wilson) of the regressed share, PassLow and
+	// PassHigh that of the passed share. They are 0 for trials that are not disjoint.
 	Low      float64 `json:"low,omitempty"`
 	High     float64 `json:"high,omitempty"`
 	PassLow  float64 `json:"pass_low,omitempty"`
 	PassHigh float64 `json:"pass_high,omitempty"`
 }
 
-// Red is the number of trials in which the change was accused: a regression, or an incorrect side.
+// Red returns the number of trials that accused the change: a regression, or an incorrect side.
 func (t Trial) Red() int { return t.Verdicts[result.Regressed] + t.Verdicts[result.Incorrect] }
 
-// trials judges the trials of one look and of all looks that pieces of one kind make.
+// trials judges the trials of one look and of all looks that can be formed from pieces of one kind.
 func trials(pieces []SelfTestPiece, plan SelfTestPlan, seed uint64) (all []Trial) {
 	for _, looks := range slices.Compact([]int{1, plan.Policy.Looks}) {
 		disjoint := Trial{Looks: looks, Disjoint: true}
@@ -53,7 +54,8 @@ func trials(pieces []SelfTestPiece, plan SelfTestPlan, seed uint64) (all []Trial
 	return all
 }
 
-// withCode returns the pieces of which each generation that counts says how the kernel maps the program code of both sides.
+// withCode returns the pieces whose counted generations all report how the kernel maps the program
+// code of both sides.
 func withCode(pieces []SelfTestPiece) (with []SelfTestPiece) {
 	for _, p := range pieces {
 		count, say := 0, 0
@@ -82,11 +84,12 @@ func decide(looks []SelfTestPiece, policy DuetPolicy) (c *result.Comparison) {
 	return c
 }
 
-// drawnTwice is how much larger a bank must be than a trial, so that drawn trials differ from each other.
+// drawnTwice is the least ratio of a bank's size to a trial's, so that drawn trials differ from
+// each other.
 const drawnTwice = 2
 
-// draw judges trials whose generations are drawn at random from those of all pieces, each at most once in a trial, and whose fixed work is
-// that of one piece. There are no trials if the pieces are too few.
+// draw judges trials of generations that are drawn at random from all pieces, each at most once per
+// trial, with the fixed work of one piece. It returns no trials if there are too few generations.
 func draw(pieces []SelfTestPiece, looks int, plan SelfTestPlan, seed uint64) Trial {
 	t := Trial{Looks: looks}
 	whole := join(pieces...)
@@ -102,7 +105,7 @@ func draw(pieces []SelfTestPiece, looks int, plan SelfTestPlan, seed uint64) Tri
 	}
 	random := rand.New(rand.NewPCG(seed, uint64(looks)))
 	for range plan.Drawn {
-		var work *result.FixedWork // of the whole trial, as a duet has it
+		var work *result.FixedWork // of the whole trial, as in a duet
 		if len(works) > 0 {
 			work = works[random.IntN(len(works))]
 		}
@@ -122,7 +125,6 @@ func draw(pieces []SelfTestPiece, looks int, plan SelfTestPlan, seed uint64) Tri
 	return t
 }
 
-// add counts one more trial.
 func (t *Trial) add(c *result.Comparison) {
 	if t.Verdicts == nil {
 		t.Verdicts, t.ByMetric = map[result.Verdict]int{}, map[string]int{}

@@ -15,36 +15,39 @@ import (
 )
 
 const (
-	// soakAlpha is how often the lower bounds of all figures of a soak together may be above the true change. The bootstrap makes the bounds too
-	// narrow for noise that lasts for many windows. But a figure is called worse only if its lower bound is above the limit, so that noise
-	// around no change at all is called far more seldom.
+	// soakAlpha is the probability that the lower bound of any figure of a soak exceeds the true
+	// change. The bootstrap makes the bounds too narrow for noise that lasts for many windows. But
+	// a figure is worse only if its lower bound exceeds the limit, so noise without any change
+	// raises far fewer alarms.
 	soakAlpha = 0.05
 	// soakDigits is the least number of significant digits of a change or a limit in a sentence.
 	soakDigits = 3
-	// soakValidShare is the least part of the windows without faults that must be valid: otherwise the host was not fit for the soak.
+	// soakValidShare is the least share of the windows without faults that must be valid. With
+	// fewer, the host was not fit for the soak.
 	soakValidShare = 0.5
-	// soakDecayedShare is the largest part of the windows with faults in which the rate may not come back: a stall of the host after the last
-	// fault of a window looks the same.
+	// soakDecayedShare is the largest share of the windows with faults where the rate may fail
+	// to recover. A stall of the host after the last fault of a window looks the same.
 	soakDecayedShare = 0.1
 )
 
 // SoakSeries is one figure of a soak over its judged windows.
 type SoakSeries struct {
 	Figure, Unit string
-	FallIsWorse  bool // else a rise is
+	FallIsWorse  bool // otherwise a rise is worse
 	Values       []float64
-	// First and Last are the figure at the begin and at the end, each over Span.
+	// First and Last are the figure at the start and at the end, each over Span.
 	First, Last  float64
 	Span         time.Duration
 	LimitPercent float64
 }
 
-// JudgeSoak judges the drift of each figure and fills in the drifts, the verdict and its reasons. every is the measured time from one value of
-// a series to the next.
+// JudgeSoak judges the drift of each figure and fills in the drifts, the verdict and its reasons.
+// every is the measured time between two values of a series.
 //
-// A figure passes if the upper bound of its change for the worse, at 95 % for each figure, is below its limit; a soak passes only if all
-// figures do, which needs no correction. A figure is worse if the lower bound, at 95 % over all figures together (Bonferroni), is above its
-// limit. All other figures are inconclusive. The sentences state the same bounds that decide.
+// A figure passes if the upper bound of its change for the worse, at 95 % for each figure, is below
+// its limit. A soak passes only if all figures do, which needs no correction. A figure is worse if
+// the lower bound, at 95 % over all figures together (Bonferroni), is above its limit. All other
+// figures are inconclusive. The sentences state the bounds that decide.
 func JudgeSoak(s *result.Soak, series []SoakSeries, every time.Duration) {
 	s.Drifts, s.Reasons = nil, nil
 	found := make([]*stat.Drift, len(series))
@@ -64,7 +67,7 @@ func JudgeSoak(s *result.Soak, series []SoakSeries, every time.Duration) {
 		switch {
 		case len(of.Values) < stat.DriftMinN:
 			left := time.Duration(stat.DriftMinN-len(of.Values)) * every
-			d.Sentence = fmt.Sprintf("%s has %s; a slope takes %d: measure for %s more, and longer where windows are invalid or have faults",
+			d.Sentence = fmt.Sprintf("%s has %s, but a slope needs %d: measure for %s more, plus the time of windows that are invalid or have faults",
 				of.Figure, render.Plural(len(of.Values), "judged value"), stat.DriftMinN, left.Round(time.Second))
 			d.NeedsS = s.MeasuredS + left.Seconds()
 		case err != nil:
@@ -86,7 +89,7 @@ func JudgeSoak(s *result.Soak, series []SoakSeries, every time.Duration) {
 	soakVerdict(s)
 }
 
-// judgeDrift judges one of several figures whose change for the worse is known. p is corrected for their number.
+// judgeDrift judges the drift of one of several figures. p is already corrected for their number.
 func judgeDrift(d *result.SoakDrift, drift *stat.Drift, p float64, of int, fallIsWorse bool, measuredS float64) {
 	change := func(percent float64) float64 { return changeForTheWorse(percent, fallIsWorse) }
 	center, low, high := change(drift.Center), change(drift.Lower(soakAlpha/float64(of))), change(drift.Upper(1-stat.Level))
@@ -110,26 +113,26 @@ func judgeDrift(d *result.SoakDrift, drift *stat.Drift, p float64, of int, fallI
 	}
 	switch {
 	case high < d.LimitPercent:
-		d.Verdict, d.Sentence = result.Pass, says(high)+": it is excluded"
+		d.Verdict, d.Sentence = result.Pass, says(high)+": the limit is not reached"
 	case low > d.LimitPercent:
-		d.Verdict, d.Sentence = result.Regressed, says(low)+": the change is beyond it"
+		d.Verdict, d.Sentence = result.Regressed, says(low)+": the change exceeds the limit"
 	default:
-		d.Sentence = says(center) + ": neither more nor less is excluded"
+		d.Sentence = says(center) + ": a change above the limit is neither excluded nor certain"
 		// The error of the change over a whole soak falls with the square root of its length.
 		reach, room := high-center, d.LimitPercent-max(0, center)
 		if center > d.LimitPercent {
 			reach, room = center-low, center-d.LimitPercent
 		}
 		if room <= 0 {
-			return // the change is the limit: no soak tells
+			return // the change equals the limit, so no length of soak decides
 		}
 		d.NeedsS = measuredS * reach / room * reach / room
-		d.Sentence += fmt.Sprintf("; with such noise it takes %s of measured time to tell", soakTime(d.NeedsS))
+		d.Sentence += fmt.Sprintf("; at this noise level a decision needs %s of measured time", soakTime(d.NeedsS))
 	}
 }
 
-// changeForTheWorse converts a drift for the worse, in percent of the mean, to the relative change from start to end. A figure that
-// should rise cannot fall by more than 100 %.
+// changeForTheWorse converts a drift for the worse, in percent of the mean, to the relative change
+// from start to end. A figure that should rise cannot fall by more than 100 %.
 func changeForTheWorse(percent float64, fallIsWorse bool) float64 {
 	if fallIsWorse {
 		return 0 - stat.EndToStart(-percent)
@@ -137,7 +140,7 @@ func changeForTheWorse(percent float64, fallIsWorse bool) float64 {
 	return stat.EndToStart(percent)
 }
 
-// soakVerdict takes the worst of what the soak found. The drifts and the totals are known.
+// soakVerdict sets the verdict to the worst finding. It needs the drifts and the totals.
 func soakVerdict(s *result.Soak) {
 	verdict := result.Pass
 	say := func(v result.Verdict, format string, args ...any) {
@@ -154,14 +157,14 @@ func soakVerdict(s *result.Soak) {
 			cmp.Or(strings.Join(t.IncorrectReasons, "; "), "the ledger does not balance"))
 	}
 	if without := t.Windows - t.WithFaults - t.Cut; without > 0 && float64(t.Judged) < soakValidShare*float64(without) {
-		say(result.Invalid, "%d of %s without faults are valid, and at least half of them must be: the host was not fit", t.Judged, render.Plural(without, "window"))
+		say(result.Invalid, "%d of %s without faults are valid, but at least half must be: the host was not fit for the soak", t.Judged, render.Plural(without, "window"))
 	}
 	if r := t.Recovery; r != nil && float64(r.Decayed) > soakDecayedShare*float64(r.Windows) {
-		say(result.Regressed, "the rate did not come back in %d of %s with faults, and the limit is one of ten; the first: %s",
+		say(result.Regressed, "the rate did not recover in %d of %s with faults, but may fail to recover in at most one of ten; the first: %s",
 			r.Decayed, render.Plural(r.Windows, "window"), r.DecayedReason)
 	}
 	if t.ServerEnds > 0 {
-		say(result.Regressed, "a server ended by itself %s, and was started again", render.Plural(t.ServerEnds, "time"))
+		say(result.Regressed, "a server exited unexpectedly %s and was restarted", render.Plural(t.ServerEnds, "time"))
 	}
 	for _, d := range s.Drifts {
 		if d.Verdict != result.Pass {
@@ -174,7 +177,7 @@ func soakVerdict(s *result.Soak) {
 	s.Verdict = verdict
 }
 
-// soakTime writes a length of time that may be far beyond that of any soak.
+// soakTime formats a duration that may be far longer than any soak.
 func soakTime(seconds float64) string {
 	const day = 24 * 3600
 	switch {

@@ -14,8 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// simulatedSoak is a soak's figures of so many windows. Each has noise of sd percent, autocorrelated by phi from one window to the next, and the
-// one called by leak changes for the worse by a part of its mean from begin to end.
+// simulatedSoak simulates a soak's figures over the given number of windows. Each has noise of sd
+// percent, autocorrelated by phi between windows. The figure leak changes for the worse by part, a
+// fraction of its mean, from start to end.
 func simulatedSoak(random *rand.Rand, windows int, sd, phi float64, leak string, part float64) []gate.SoakSeries {
 	var all []gate.SoakSeries
 	for i, name := range scenario.SoakFigures {
@@ -44,8 +45,8 @@ func judgedSoak(series []gate.SoakSeries) *result.Soak {
 	return s
 }
 
-// Twenty minutes in windows of ten seconds: figures that hold pass, and do so as well with noise that lasts for several windows. A false alarm
-// of any of the eight is rarer than one in twenty.
+// Twenty minutes in windows of ten seconds: stable figures pass, also with noise that lasts for
+// several windows. Any of the eight figures raises a false alarm in at most one of twenty soaks.
 func TestASoakThatHoldsPasses(t *testing.T) {
 	const trials = 200
 	for _, c := range []struct {
@@ -67,7 +68,7 @@ func TestASoakThatHoldsPasses(t *testing.T) {
 	}
 }
 
-// A leak and a decay of 5 % are called by their figure, and never pass.
+// A leak and a decay of 5 % are called for their figure and never pass.
 func TestASoakThatDriftsIsCalled(t *testing.T) {
 	const trials = 20
 	for _, leak := range []string{scenario.SoakRate, scenario.SoakRSS} {
@@ -87,7 +88,8 @@ func TestASoakThatDriftsIsCalled(t *testing.T) {
 	}
 }
 
-// A change of half the limit is no regression, however surely it is one: a soak that is long enough passes it.
+// A change of half the limit is not a regression, however certain it is: a sufficiently long soak
+// passes.
 func TestASoakThatDriftsBelowTheLimit(t *testing.T) {
 	random := rand.New(rand.NewPCG(41, 1))
 	for range 10 {
@@ -98,7 +100,7 @@ func TestASoakThatDriftsBelowTheLimit(t *testing.T) {
 	}
 }
 
-// A soak that does not tell says how long one would have to be, and one of that length tells.
+// An inconclusive soak states the length that a decision needs, and a soak of that length decides.
 func TestASoakThatDoesNotTellSaysWhatItTakes(t *testing.T) {
 	random := rand.New(rand.NewPCG(51, 1))
 	s := judgedSoak(simulatedSoak(random, 60, 4, 0, "", 0))
@@ -107,7 +109,7 @@ func TestASoakThatDoesNotTellSaysWhatItTakes(t *testing.T) {
 	for _, d := range s.Drifts {
 		if d.Verdict == result.Inconclusive {
 			assert.Greater(t, d.NeedsS, s.MeasuredS, d.Sentence)
-			assert.Contains(t, d.Sentence, "with such noise it takes ")
+			assert.Contains(t, d.Sentence, "at this noise level a decision needs ")
 			needs = max(needs, d.NeedsS)
 		}
 	}
@@ -121,7 +123,7 @@ func TestASoakThatDoesNotTellSaysWhatItTakes(t *testing.T) {
 	assert.GreaterOrEqual(t, told, len(longer.Drifts)-1)
 }
 
-// A soak is regressed if the rate does not come back in more than one of ten windows with faults.
+// A soak is regressed if the rate does not recover in more than one of ten windows with faults.
 func TestASoakWhoseRateDoesNotComeBack(t *testing.T) {
 	for decayed, want := range map[int]result.Verdict{0: result.Pass, 1: result.Pass, 2: result.Regressed} {
 		series := simulatedSoak(rand.New(rand.NewPCG(71, 1)), 60, 0, 0, "", 0)
@@ -133,7 +135,7 @@ func TestASoakWhoseRateDoesNotComeBack(t *testing.T) {
 		assert.Equal(t, want, s.Verdict, "%d windows", decayed)
 		if want == result.Regressed {
 			assert.Equal(t, []string{
-				"the rate did not come back in 2 of 10 windows with faults, and the limit is one of ten; the first: window 7: the rate did not come back",
+				"the rate did not recover in 2 of 10 windows with faults, but may fail to recover in at most one of ten; the first: window 7: the rate did not come back",
 			}, s.Reasons)
 		}
 	}
@@ -144,25 +146,25 @@ func TestSentencesOfASoak(t *testing.T) {
 	flat[1] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakLatency, 0.05)[1]
 	flat[0] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakRate, 0.01)[0]
 	s := judgedSoak(flat)
-	assert.Equal(t, "cycles_per_s fell by 0.995 % over the soak; the change for the worse is at least 0.995 % (95 % bound over all 8 figures) and at most 0.995 % (95 % bound), and the limit is 2 %: it is excluded",
+	assert.Equal(t, "cycles_per_s fell by 0.995 % over the soak; the change for the worse is at least 0.995 % (95 % bound over all 8 figures) and at most 0.995 % (95 % bound), and the limit is 2 %: the limit is not reached",
 		s.Drifts[0].Sentence)
 	assert.Equal(t, []string{
-		"cycle_latency_ms_p99 rose by 5.13 % over the soak; the change for the worse is at least 5.13 % (95 % bound over all 8 figures) and at most 5.13 % (95 % bound), and the limit is 2 %: the change is beyond it",
+		"cycle_latency_ms_p99 rose by 5.13 % over the soak; the change for the worse is at least 5.13 % (95 % bound over all 8 figures) and at most 5.13 % (95 % bound), and the limit is 2 %: the change exceeds the limit",
 	}, s.Reasons)
 	assert.Equal(t, "server_cpu_us_per_cycle did not change; the limit is 2 %", s.Drifts[2].Sentence)
 	flat[2].Values = flat[2].Values[:59]
 	s = judgedSoak(flat)
 	assert.Equal(t, result.Inconclusive, s.Drifts[2].Verdict)
-	assert.Equal(t, "server_cpu_us_per_cycle has 59 judged values; a slope takes 60: measure for 10s more, and longer where windows are invalid or have faults", s.Drifts[2].Sentence)
+	assert.Equal(t, "server_cpu_us_per_cycle has 59 judged values, but a slope needs 60: measure for 10s more, plus the time of windows that are invalid or have faults", s.Drifts[2].Sentence)
 	flat[2].Values = make([]float64, 60)
 	flat[2].Values[3] = math.NaN()
 	unknown := judgedSoak(flat).Drifts[2]
-	assert.Equal(t, result.Inconclusive, unknown.Verdict, "NaN is no pass")
+	assert.Equal(t, result.Inconclusive, unknown.Verdict, "NaN must not pass")
 	assert.Zero(t, unknown.Mean, "NaN could not be stored")
 }
 
-// A figure passes only if its bound is below the limit, and is called worse only if its change is at least the limit: between the two, also a
-// change that is certain is inconclusive.
+// A figure passes only if its upper bound is below the limit, and is worse only if its lower bound
+// is above it. Between the two, even a certain change is inconclusive.
 func TestASoakBetweenPassAndRegressed(t *testing.T) {
 	random := rand.New(rand.NewPCG(71, 1))
 	certain, open := 0, 0
@@ -184,7 +186,7 @@ func TestASoakBetweenPassAndRegressed(t *testing.T) {
 	assert.Greater(t, open, certain)
 }
 
-// The bounds that a sentence states decide: one that excludes the limit is a regression, whatever the noise.
+// The stated bounds decide: a lower bound above the limit is a regression, whatever the noise.
 func TestTheVerdictOfASoakFollowsItsBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(81, 1))
 	regressed := 0
@@ -206,7 +208,7 @@ func TestTheVerdictOfASoakFollowsItsBounds(t *testing.T) {
 	assert.Positive(t, regressed)
 }
 
-// A rate cannot fall by more than all of it.
+// A rate cannot fall by more than 100 %.
 func TestARateFallsByAtMostAll(t *testing.T) {
 	series := simulatedSoak(rand.New(rand.NewPCG(91, 1)), 60, 0, 0, "", 0)
 	for k := range series[0].Values {

@@ -18,7 +18,8 @@ var percentileOf = map[string]float64{
 	result.CycleLatencyMs + "_p99": 99, result.CycleLatencyMs + "_p999": 99.9,
 }
 
-// timing compares a metric that depends on the host's speed. It leaves the outcome to correct.
+// timing compares a metric that depends on the host's speed. The method correct sets the outcome
+// later.
 func (j *judgement) timing(d *result.MetricDelta, values [][]float64) error {
 	bases, histograms := [][]float64{values[0]}, [][]*hdrhistogram.Histogram{j.sides[0].cycles}
 	if len(values) > 2 && j.paired {
@@ -46,9 +47,10 @@ func (j *judgement) timing(d *result.MetricDelta, values [][]float64) error {
 	return nil
 }
 
-// contrast compares the changed side with the base sides at the level alpha. It returns the test, the standard deviation of the
-// differences of logarithms, and the ratio. If the metric is a percentile, the test compares the percentiles of the single rounds
-// by rank, and the ratio is computed from the merged histograms of all rounds.
+// contrast compares the changed side with the base sides at the level alpha. It returns the test,
+// the standard deviation of the differences of logarithms, and the ratio. For a percentile, the
+// test ranks the percentiles of single rounds, and the ratio comes from the merged histograms of
+// all rounds.
 func (j *judgement) contrast(
 	metric string, alpha float64, change []float64, changed []*hdrhistogram.Histogram, bases [][]float64, based [][]*hdrhistogram.Histogram,
 ) (test stat.Comparison, sd float64, ratio stat.Summary, err error) {
@@ -85,7 +87,7 @@ func unpairedContrast(change, base []float64, alpha float64, resamples int) (tes
 	if ratio, err = stat.UnpairedRatio(base, change, resamples); err != nil {
 		return test, sd, ratio, err
 	}
-	variance := 0.0 // of the difference of the logarithms of a round of each side
+	variance := 0.0 // of the difference between the logarithms of one round of each side
 	for _, side := range [][]float64{base, change} {
 		logs := make([]float64, len(side))
 		for i, v := range side {
@@ -100,8 +102,8 @@ func unpairedContrast(change, base []float64, alpha float64, resamples int) (tes
 	return test, math.Sqrt(variance), ratio, nil
 }
 
-// correct corrects the tests for their number, the timings and the counters each among themselves, and sets the outcomes that are not
-// set yet.
+// correct corrects the tests for multiple testing, separately for timings and counters, and sets
+// the outcomes that are still empty.
 func (j *judgement) correct(deltas []result.MetricDelta) {
 	for _, counter := range []bool{false, true} {
 		var ps []float64
@@ -118,7 +120,8 @@ func (j *judgement) correct(deltas []result.MetricDelta) {
 	}
 }
 
-// conclude sets the outcome of a metric at the level alpha. A difference of less than leastUnits does not matter, whatever the ratio.
+// conclude sets the outcome of a metric at the level alpha. A difference below leastUnits does not
+// matter, whatever the ratio.
 func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	if math.Abs(d.Change.Median-d.Base.Median) < leastUnits {
 		negligible(d, leastUnits)
@@ -129,7 +132,8 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	if d.Ratio < 1 {
 		least = -math.Log1p(-d.Effect)
 	}
-	// near is the end of the interval that is nearer to 1; noise is how far the control's ratio is from 1.
+	// near is the distance from 1 to the nearer end of the interval; noise is the distance of the
+	// control's ratio.
 	near, noise := 0.0, 0.0
 	if (d.RatioLow > 1) == (d.RatioHigh > 1) {
 		near = min(math.Abs(math.Log(d.RatioLow)), math.Abs(math.Log(d.RatioHigh)))
@@ -147,7 +151,7 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 		}
 		return
 	}
-	// reach is how far the interval reaches in the worse direction.
+	// reach is the end of the interval in the worse direction.
 	reach := d.RatioHigh
 	if d.Better == result.Higher {
 		reach = 1 / d.RatioLow
@@ -164,31 +168,30 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	case math.Expm1(noise) >= d.Effect:
 		why = append(why, "the control, which is the same build, differs by "+render.Change(d.ControlRatio))
 	case !matters && reach >= 1+d.Effect:
-		why = append(why, "its interval holds what would matter")
+		why = append(why, "its interval includes a relevant change")
 	case matters && near == 0:
 		why = append(why, "its interval reaches 1")
 	case matters && !beyond:
-		why = append(why, "its interval reaches as far as the control differs, "+render.Change(d.ControlRatio))
+		why = append(why, "its interval is no further from 1 than the control's ratio, "+render.Change(d.ControlRatio))
 	}
 	if matters && !significant {
 		why = append(why, fmt.Sprintf("%s after correction", pText(d.PAdjusted)))
 	}
 	switch {
 	case d.Detectable == 0:
-		why = append(why, "so few rounds can tell nothing")
+		why = append(why, "there are too few rounds to detect any change")
 	case d.Detectable > d.Effect:
-		why = append(why, fmt.Sprintf("these rounds could tell %s, and %s matters", render.Percent(d.Detectable), render.Percent(d.Effect)))
+		why = append(why, fmt.Sprintf("these rounds can detect a change of %s, but %s matters", render.Percent(d.Detectable), render.Percent(d.Effect)))
 	}
 	d.Because = differs + ": " + strings.Join(why, "; ")
 }
 
-// negligible is the outcome of a difference that does not matter in itself.
+// negligible sets the outcome for a difference below the least relevant one.
 func negligible(d *result.MetricDelta, leastUnits float64) {
 	d.Outcome = result.Same
 	d.Because = fmt.Sprintf("differs by less than %s %s", render.Digits(leastUnits, 4), d.Unit)
 }
 
-// worse returns whether a ratio is an improvement or a regression.
 func worse(d *result.MetricDelta, ratio float64) result.Outcomes {
 	if (ratio > 1) == (d.Better == result.Higher) {
 		return result.Improved

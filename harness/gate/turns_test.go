@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A ceiling holds the turns of a point, and none above 2 ms is a measurement.
+// A ceiling limits the turns of a point, and 0 turns above 2 ms is a measurement.
 func TestTurnsHaveCeilings(t *testing.T) {
 	b, err := baselines(t, `
 baseline "scaling" {

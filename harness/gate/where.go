@@ -10,29 +10,29 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// module is the path that the functions of this project's own code begin with.
+// module is the prefix of the names of functions of this project.
 const module = "github.com/pronybench/prony/"
 
 // shareMin is the share of a profile below which a function explains nothing.
 const shareMin = 0.01
 
-// namedProfile is a profile with the point that it is of, if any, as it stands in front of a line.
+// namedProfile is a profile with the prefix that names its point, if any.
 type namedProfile struct {
 	of string
 	result.Profile
 }
 
-// namedLock is a lock with the point that it is of, if any.
+// namedLock is a lock with the prefix that names its point, if any.
 type namedLock struct {
 	of string
 	result.Lock
 }
 
-// locksNamed is how many locks are named of each node.
+// locksNamed is the number of locks reported for each node.
 const locksNamed = 2
 
-// where points at the locks that were waited for most, and at the functions that the CPU profiles charge most to: the first
-// outside the runtime, and the first of our own code if that is another one.
+// where reports the most contended locks and, for each CPU profile, the function with the largest
+// charge outside the runtime and the largest of this project if it differs.
 func where(profiles []namedProfile, locks []namedLock) []string {
 	lines := whereLocks(locks)
 	for _, p := range profiles {
@@ -51,7 +51,7 @@ func where(profiles []namedProfile, locks []namedLock) []string {
 	return lines
 }
 
-// whereLocks names the first locks of each node, which come in the order of how long they were waited for.
+// whereLocks reports the first locks of each node. locks must be sorted by wait time.
 func whereLocks(locks []namedLock) []string {
 	var lines []string
 	type node struct {
@@ -73,8 +73,8 @@ func whereLocks(locks []namedLock) []string {
 	return lines
 }
 
-// pick returns at most two entries: the largest by flat value outside the runtime, or if all are inside it the
-// largest, and then the largest of our own code.
+// pick returns at most two entries: the largest by flat value outside the runtime (or the largest
+// of all if none is outside), and the largest of this project if it differs.
 func pick(top []result.ProfileEntry) []result.ProfileEntry {
 	sorted := slices.DeleteFunc(slices.Clone(top), func(e result.ProfileEntry) bool { return e.Share < shareMin })
 	slices.SortStableFunc(sorted, func(a, b result.ProfileEntry) int {
@@ -98,7 +98,8 @@ func pick(top []result.ProfileEntry) []result.ProfileEntry {
 	return picked
 }
 
-// ofRuntime says whether a function is one that all programs run or wait in on behalf of their own.
+// ofRuntime reports whether a function belongs to the Go runtime or to packages that every program
+// uses.
 func ofRuntime(function string) bool {
 	for _, prefix := range []string{"runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall."} {
 		if strings.HasPrefix(function, prefix) {

@@ -8,8 +8,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Locks are named that goroutines wait for at least five percent of the time per cycle, which is 100 µs here: not one that a single wait of
-// a library makes 100 % of all waiting, and not one inside the runtime. Profiles of idle loops name nothing.
+// Only locks that goroutines wait for during at least 5 % of the time per cycle, 100 µs here, are
+// named. Neither a lock with a single wait in a library that makes up 100 % of all waiting, nor a
+// lock inside the runtime is named. Profiles of idle loops name nothing.
 func TestWhereNamesLocks(t *testing.T) {
 	t.Parallel()
 	r := good()

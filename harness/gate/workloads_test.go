@@ -59,10 +59,11 @@ baseline "mixed" {
   }
 }
 `)
-	require.ErrorContains(t, err, "server_rss_mb_max is of all workloads together")
+	require.ErrorContains(t, err, "server_rss_mb_max covers all workloads together")
 }
 
-// A quiet workload beside a loud one is held to a multiple of its own figure without it, at any percentile, and to its reads.
+// The limits of a quiet workload next to a noisy one are multiples of its own figure without the
+// noisy one, at any percentile, and also apply to its reads.
 func TestLimitsOfAWorkloadRelativeToAPoint(t *testing.T) {
 	b, err := baselines(t, `
 baseline "mixed" {

@@ -11,19 +11,21 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Commit has the date and the tag of the commit that was measured. Both are zero if the repository does not have the commit.
+// Commit has the date and the tag of a measured commit. Both are zero if the repository does not
+// have the commit.
 type Commit struct {
 	Committed time.Time
-	Tag       string // the newest one that the commit has or descends from
+	Tag       string // the newest tag on the commit or its ancestors
 }
 
-// DroppedError says why a result has no record.
+// DroppedError is the reason why a result has no record.
 type DroppedError struct{ Reason string }
 
 func (e *DroppedError) Error() string { return "no record: " + e.Reason }
 
-// FromResult returns the records of a result: one record, or for a sweep the records of its first and last point. left says which headline figures were
-// left out, and why. The package comment has the rules. The error is a *DroppedError if the result has no record by those rules.
+// FromResult returns the records of a result: one record, or for a sweep the records of its first
+// and last point. left describes headline figures that were left out, with the reason. The package
+// comment has the rules. The error is a *DroppedError if the result has no record by those rules.
 func FromResult(r *result.Result, of Commit) (records []Record, left string, err error) {
 	if err := recordable(r); err != nil {
 		return nil, "", err
@@ -68,25 +70,26 @@ func recordable(r *result.Result) error {
 	reasons := r.Manifest.Unpublishable()
 	switch {
 	case r.Verdict == result.Invalid || r.Verdict == result.Misconfigured:
-		return &DroppedError{fmt.Sprintf("its verdict is %s, so that its figures are no measure", r.Verdict)}
+		return &DroppedError{fmt.Sprintf("its verdict is %s, so its figures are not valid", r.Verdict)}
 	case len(reasons) > 0:
 		return &DroppedError{strings.Join(reasons, "; ")}
 	case top.Kind == "":
-		return &DroppedError{"its scenario was not recorded, so that nothing says what can be compared with it"}
+		return &DroppedError{"its scenario was not recorded, so it cannot be compared"}
 	case top.Kind == scenario.Remote:
-		return &DroppedError{"its servers were on other hosts than the generator, whose class alone is known"}
+		return &DroppedError{"its servers were not on the generator's host, whose class is the only one known"}
 	case top.Kind == scenario.ByProgram:
 		return &DroppedError{"its servers are other products, which no commit changes"}
 	}
 	return nil
 }
 
-// coversWindow reports whether the CPU time and the counters of all timed rounds are those of the window.
+// coversWindow reports whether the CPU time and the counters of all timed rounds cover the window.
 func coversWindow(r *result.Result) bool {
 	return !slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Timed() && len(round.Covered) == 0 })
 }
 
-// headlinePoints returns the points of a result that have records: of a sweep the first and the last, and otherwise one without a name.
+// headlinePoints returns the points of a result that have records: the first and the last of a
+// sweep, or one without a name.
 func headlinePoints(r *result.Result) []result.Point {
 	switch n := len(r.Points); n {
 	case 0:
@@ -98,7 +101,8 @@ func headlinePoints(r *result.Result) []result.Point {
 	}
 }
 
-// headlines returns the headline figures among metrics, those per cycle if they are sound.
+// headlines returns the headline figures among metrics, including those per cycle if they are
+// valid.
 func headlines(all map[string]result.Metric, perCycle bool) map[string]Figure {
 	found := map[string]Figure{}
 	for _, name := range metrics {
@@ -110,7 +114,8 @@ func headlines(all map[string]result.Metric, perCycle bool) map[string]Figure {
 	return found
 }
 
-// referencesOf returns the references of a point: the bare data path is one only where its conditions are those of the point.
+// referencesOf returns the references of a point. It includes the bare data path only if its
+// conditions match those of the point.
 func referencesOf(r *result.Result, point result.Point) map[string]Reference {
 	var all map[string]Reference
 	bare := r.Bare(point)
@@ -134,7 +139,7 @@ func optional(m *result.Metric) *Figure {
 	return new(figureOf(*m))
 }
 
-// conditions returns the durability and the hash of the settings that a point was measured with.
+// conditions returns the durability and the hash of the settings at a point.
 func conditions(r *result.Result, point result.Point) (durability, settings string) {
 	s := &r.Manifest.Scenario
 	if len(point.Values) == 0 {

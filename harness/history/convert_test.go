@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// measured is a result of two timed rounds and a profiled one.
+// measured returns a result of two timed rounds and a profiled one.
 func measured() *result.Result {
 	covered := []result.Covered{{Of: result.CoveredCPU, ToS: 10}}
 	return &result.Result{
@@ -50,11 +50,11 @@ func TestTheRecordOfAResult(t *testing.T) {
 		References: map[string]history.Reference{
 			"echo": {PerS: history.Figure{Median: 5000, Low: 4000, High: 6000}, CPUUs: history.Figure{Median: 20, Low: 10, High: 30}},
 		},
-	}}, records, "a figure of 0 is one, a metric of no round is none, and only headline figures are kept")
+	}}, records, "a figure of 0 is kept, a metric without rounds and other figures are not")
 	require.NoError(t, history.Append(t.TempDir(), records...))
 }
 
-// A record has the bare data path if that has the conditions of its point.
+// A record has the bare data path if its conditions match those of the record's point.
 func TestARecordHasTheBareDataPathOfItsConditions(t *testing.T) {
 	r := measured()
 	metric := func(v float64) result.Metric { return result.Metric{Median: v, Low: v, High: v, N: 8} }
@@ -79,7 +79,7 @@ func TestARecordHasTheBareDataPathOfItsConditions(t *testing.T) {
 	assert.Contains(t, records[0].References, "echo")
 }
 
-// Figures per cycle of results that do not say which time they cover are too small.
+// Figures per cycle are too small in results that do not record the covered time.
 func TestFiguresThatDoNotCoverTheWindowAreLeftOut(t *testing.T) {
 	r := measured()
 	r.Rounds[1].Covered = nil
@@ -92,7 +92,8 @@ func TestFiguresThatDoNotCoverTheWindowAreLeftOut(t *testing.T) {
 	assert.True(t, records[0].Committed.IsZero())
 }
 
-// Of a sweep the first and the last point have records, each with its own settings, durability and rounds.
+// For a sweep, the first and the last point have records, each with its own settings, durability
+// and rounds.
 func TestTheRecordsOfASweep(t *testing.T) {
 	r := measured()
 	r.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "topology.durability", Values: []string{"sync", "interval", "none"}}}
@@ -121,13 +122,13 @@ func TestResultsWithoutARecord(t *testing.T) {
 		change func(*result.Result)
 		reason string
 	}{
-		"misconfigured":  {func(r *result.Result) { r.Verdict = result.Misconfigured }, "its verdict is misconfigured, so that its figures are no measure"},
-		"invalid":        {func(r *result.Result) { r.Verdict = result.Invalid }, "its verdict is invalid, so that its figures are no measure"},
+		"misconfigured":  {func(r *result.Result) { r.Verdict = result.Misconfigured }, "its verdict is misconfigured, so its figures are not valid"},
+		"invalid":        {func(r *result.Result) { r.Verdict = result.Invalid }, "its verdict is invalid, so its figures are not valid"},
 		"a dirty tree":   {func(r *result.Result) { r.Manifest.Build.Dirty = true }, "measured from a tree with uncommitted changes"},
 		"fewer rounds":   {func(r *result.Result) { r.Manifest.Scenario.FileRounds = 9 }, "0 rounds instead of the 9 of the scenario's file"},
 		"no commit":      {func(r *result.Result) { r.Manifest.Build.Commit = "" }, `commit is "": it must be 7 to 64 hexadecimal digits`},
-		"no scenario":    {func(r *result.Result) { r.Manifest.Scenario = scenario.Scenario{} }, "its scenario was not recorded, so that nothing says what can be compared with it"},
-		"other hosts":    {func(r *result.Result) { r.Manifest.Scenario.Topology.Kind = scenario.Remote }, "its servers were on other hosts than the generator, whose class alone is known"},
+		"no scenario":    {func(r *result.Result) { r.Manifest.Scenario = scenario.Scenario{} }, "its scenario was not recorded, so it cannot be compared"},
+		"other hosts":    {func(r *result.Result) { r.Manifest.Scenario.Topology.Kind = scenario.Remote }, "its servers were not on the generator's host, whose class is the only one known"},
 		"other products": {func(r *result.Result) { r.Manifest.Scenario.Topology.Kind = scenario.ByProgram }, "its servers are other products, which no commit changes"},
 		"no headline":    {func(r *result.Result) { r.Metrics = nil }, "it has no headline figure"},
 	} {
@@ -143,7 +144,8 @@ func TestResultsWithoutARecord(t *testing.T) {
 	assert.Empty(t, history.Dropped(nil))
 }
 
-// A run is recorded with its verdict, whatever it is; an incorrect one without figures, which mean nothing.
+// A run is recorded with any valid verdict; an incorrect one without figures, because they mean
+// nothing.
 func TestRecordsOfRunsThatDoNotPass(t *testing.T) {
 	for _, v := range []result.Verdict{result.Regressed, result.Inconclusive, result.Incorrect} {
 		r := measured()

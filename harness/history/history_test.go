@@ -19,7 +19,7 @@ import (
 
 var begin = time.Date(2026, 11, 21, 17, 15, 0, 0, time.UTC)
 
-// record is the n-th record of a series with this rate.
+// record returns the nth record of a series with the given rate.
 func record(n int, rate float64) history.Record {
 	return history.Record{
 		Version: history.Version, Scenario: "full-cycle", Run: fmt.Sprintf("run-%d", n), Measured: begin.Add(time.Duration(n) * time.Hour),
@@ -50,7 +50,7 @@ func TestARecordIsOneLine(t *testing.T) {
 	assert.Equal(t, []history.Record{want}, read)
 }
 
-// In whatever order records come, their lines are in the order of time, and a line keeps its bytes.
+// Lines are sorted by time for any order of appends, and a line keeps its bytes.
 func TestAppendKeepsTheOrder(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
@@ -107,13 +107,13 @@ func TestReadRefuses(t *testing.T) {
 	}
 	later := strings.NewReplacer("run-0", "run-1", "2026-11-21T17:15:00Z", "2026-11-21T17:16:00Z").Replace(sound)
 	for name, c := range map[string]struct{ text, says string }{
-		"another version":      {with(`"version":1`, `"version":2`), "full-cycle.jsonl line 1: version is 2 and this program reads 1: use the prony that wrote it"},
+		"another version":      {with(`"version":1`, `"version":2`), "full-cycle.jsonl line 1: version is 2, but this program reads 1: use the prony that wrote it"},
 		"no version":           {with(`"version":1,`, ``), "line 1: version is missing"},
-		"no object":            {later + "\nhello", "line 2: it is no JSON object"},
-		"an empty line":        {sound + "\n\n", "line 2: it is no JSON object"},
+		"no object":            {later + "\nhello", "line 2: it is not a JSON object"},
+		"an empty line":        {sound + "\n\n", "line 2: it is not a JSON object"},
 		"an unknown field":     {with(`"rounds"`, `"round"`), `line 1: json: unknown field "round": restore the line from git`},
 		"two in a line":        {sound + sound, "line 1: "},
-		"an unknown metric":    {with(`"cycles_per_s"`, `"cycles"`), `metrics is "cycles": it must be headline figures alone`},
+		"an unknown metric":    {with(`"cycles_per_s"`, `"cycles"`), `metrics is "cycles": it must be only headline figures`},
 		"an unknown reference": {with(`"echo"`, `"noise"`), `references is "noise"`},
 		"half a figure":        {with(`[4,3,5]`, `[4,3]`), `[4,3] is not a figure: write [MEDIAN, LOW, HIGH]`},
 		"a wrong commit":       {with(`"commit":"0`, `"commit":"x`), `commit is "x000000000000000000000000000000000000001": it must be 7 to 64 hexadecimal digits`},
@@ -125,8 +125,8 @@ func TestReadRefuses(t *testing.T) {
 		"no rounds":            {with(`"rounds":7`, `"rounds":0`), `rounds is "0"`},
 		"no time":              {with(`"2026-11-21T17:15:00Z"`, `"0001-01-01T00:00:00Z"`), "measured is"},
 		"a record twice":       {sound + "\n" + sound, `line 2: run is "run-0": the run is in the history already: remove one of the records`},
-		"out of order":         {later + "\n" + sound, "line 2: measured is 2026-11-21 17:15:00, before that of the line above: put the lines in the order of time"},
-		"a long line":          {with(`"AMD EPYC"`, `"`+strings.Repeat("x", history.LineMax)+`"`), "more than 2048: it is no record"},
+		"out of order":         {later + "\n" + sound, "line 2: measured is 2026-11-21 17:15:00, before the line above: sort the lines by time"},
+		"a long line":          {with(`"AMD EPYC"`, `"`+strings.Repeat("x", history.LineMax)+`"`), "more than 2048: it is not a record"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -136,7 +136,7 @@ func TestReadRefuses(t *testing.T) {
 			require.ErrorContains(t, err, c.says)
 			require.ErrorContains(t, err, path)
 			assert.Nil(t, all)
-			require.Error(t, history.Append(dir, record(9, 1)), "nothing is added to what cannot be read")
+			require.Error(t, history.Append(dir, record(9, 1)), "an unreadable file must not be extended")
 		})
 	}
 	_, err := history.ReadAll(filepath.Join(t.TempDir(), "none"))
@@ -145,8 +145,8 @@ func TestReadRefuses(t *testing.T) {
 
 func TestGroupJoinsWhatDiffersInTheCommitAlone(t *testing.T) {
 	records := []history.Record{record(2, 3), record(0, 1), record(1, 2)}
-	records[2].Committed = time.Time{} // stands where it was measured
-	late := record(5, 0)               // the oldest commit, which was measured last
+	records[2].Committed = time.Time{} // placed by the time of its measurement
+	late := record(5, 0)               // the oldest commit, measured last
 	late.Committed = begin.Add(-time.Hour)
 	records = append(records, late)
 	for i, change := range []func(*history.Record){
@@ -167,14 +167,14 @@ func TestGroupJoinsWhatDiffersInTheCommitAlone(t *testing.T) {
 	for _, r := range all[0].Records {
 		rates = append(rates, r.Metrics[result.CyclesPerS].Median)
 	}
-	assert.Equal(t, []float64{0, 1, 2, 3}, rates, "in the order of the commits")
+	assert.Equal(t, []float64{0, 1, 2, 3}, rates, "sorted by commit")
 	for i, j := 0, len(records)-1; i < j; i, j = i+1, j-1 {
 		records[i], records[j] = records[j], records[i]
 	}
-	assert.Equal(t, all, history.Group(records), "whatever the order of the records")
+	assert.Equal(t, all, history.Group(records), "the order of the records must not matter")
 }
 
-// series is one of records with these rates.
+// series returns a series of records with the given rates.
 func series(t *testing.T, rates ...float64) history.Series {
 	t.Helper()
 	var records []history.Record
@@ -214,8 +214,8 @@ func TestTrackFindsTheCommitsOfAChange(t *testing.T) {
 	assert.Nil(t, none.Drift)
 }
 
-// A series lists its records that do not pass. Tracks include regressed runs; incorrect runs have no
-// figures.
+// A series lists its records that do not pass. Tracks include regressed runs; incorrect runs have
+// no figures.
 func TestASeriesSaysWhatDoesNotPass(t *testing.T) {
 	worse, wrong := record(1, 50), record(2, 0)
 	worse.Verdict = result.Regressed
@@ -248,7 +248,7 @@ func TestATrackIsBounded(t *testing.T) {
 	assert.Equal(t, "run-3", track.Samples[0].Run)
 }
 
-// A host that is a fifth slower in the whole makes no change of the ratio to its reference.
+// A host that is a fifth slower overall does not change the ratio to its reference.
 func TestATrackAsARatioToTheReference(t *testing.T) {
 	s := series(t, 1000, 800)
 	of := s.Records[1].References["echo"]
@@ -262,7 +262,7 @@ func TestATrackAsARatioToTheReference(t *testing.T) {
 	for _, track := range tracked[0].Tracks {
 		names = append(names, track.Metric+" "+track.RelativeTo)
 	}
-	assert.Equal(t, []string{"cycles_per_s ", "cycles_per_s echo", "server_cpu_us_per_cycle "}, names, "no record has the computing that CPU time is compared with")
+	assert.Equal(t, []string{"cycles_per_s ", "cycles_per_s echo", "server_cpu_us_per_cycle "}, names, "no record has the reference for CPU time")
 	ratio := tracked[0].Tracks[1]
 	assert.InDelta(t, 0.02, ratio.Samples[0].Median, 1e-12)
 	assert.InDelta(t, 900.0/60_000, ratio.Samples[0].Low, 1e-12)
@@ -276,7 +276,8 @@ func TestATrackAsARatioToTheReference(t *testing.T) {
 	assert.Len(t, one.Samples, 1, "a record without the reference has no ratio")
 }
 
-// The bare data path comes before other references, for cycles and the CPU time of the same side alone.
+// The bare data path takes precedence over other references, but only for cycles and the CPU time
+// of the same side.
 func TestTheBareDataPathIsTheReferenceOfASeries(t *testing.T) {
 	s := series(t, 1000, 800)
 	figure := func(v float64) history.Figure { return history.Figure{Median: v, Low: v, High: v} }
@@ -288,7 +289,7 @@ func TestTheBareDataPathIsTheReferenceOfASeries(t *testing.T) {
 	for _, track := range tracked[0].Tracks {
 		if track.RelativeTo != "" {
 			got[track.Metric+" "+track.RelativeTo] = track.Samples[len(track.Samples)-1].Median
-			assert.Len(t, track.Samples, 1, "the other record has none")
+			assert.Len(t, track.Samples, 1, "the other record lacks the reference")
 		}
 	}
 	cpu := s.Records[1].Metrics[result.ServerCPUUsPerCycle].Median
@@ -314,10 +315,10 @@ func TestDriftIsSinceTheLastTag(t *testing.T) {
 	assert.Equal(t, "v1", d.Tag)
 	assert.InDelta(t, 1100, d.From.Median, 0)
 	d = drift("", "v1", "v1", "v2")
-	assert.Equal(t, "v1", d.Tag, "v2 has the newest sample alone")
+	assert.Equal(t, "v1", d.Tag, "v2 has only the newest sample")
 	d = drift("", "v1", "v2", "v2")
 	assert.Equal(t, "v2", d.Tag)
 	assert.InDelta(t, 1.25, *d.Ratio, 1e-9)
 	s.Records[2].Metrics[result.CyclesPerS] = history.Figure{}
-	assert.Nil(t, drift("", "v1", "v2", "v2").Ratio, "nothing has a ratio to 0")
+	assert.Nil(t, drift("", "v1", "v2", "v2").Ratio, "there is no ratio to 0")
 }

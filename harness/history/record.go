@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// Version is that of the schema of a record. Records of other versions are refused.
+	// Version is the version of the schema of a record. Records of other versions are refused.
 	Version = 1
 	// LineMax bounds the line of a record, in bytes.
 	LineMax = 2048
-	// digits are the significant ones of a stored figure.
+	// digits is the number of significant digits of a stored figure.
 	digits = 5
 )
 
-// metrics are the headline figures, in the order in which pages show them.
+// metrics are the headline figures in display order.
 var metrics = []string{
 	result.CyclesPerS, result.EnqueuesPerS, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle,
 	result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.ServerRSSMBMax,
@@ -35,30 +35,34 @@ var metrics = []string{
 	result.ServerAllocsPerCycle, result.ServerAllocBytesPerCycle, result.RaftEntriesPerCycle, result.RaftLogBytesPerCycle,
 }
 
-// Metrics returns the names of the headline figures that a record may have, in the order in which pages show them. The slice is the caller's.
+// Metrics returns the names of the headline figures that a record may have, in display order. The
+// caller owns the slice.
 func Metrics() []string { return slices.Clone(metrics) }
 
-// Record is what is kept of a published run, or of a point of one with a sweep.
+// Record is the stored summary of a published run, or of a point of a run with a sweep.
 type Record struct {
 	Version  int       `json:"version"`
 	Scenario string    `json:"scenario"`
 	Point    string    `json:"point,omitempty"` // "shards=4"; "" without a sweep
 	Run      string    `json:"run"`             // the run's id
-	Measured time.Time `json:"measured"`        // when the run began
-	Commit   string    `json:"commit"`          // that was measured
-	// Committed is the date of the commit; zero if the repository did not have the commit when the record was made.
+	Measured time.Time `json:"measured"`        // start of the run
+	Commit   string    `json:"commit"`          // the measured commit
+	// Committed is the date of the commit; zero if the repository did not have the commit when the
+	// record was made.
 	Committed time.Time `json:"committed,omitzero"`
-	// Tag is the newest tag of the repository that the commit has, or that is one of its ancestors; "" if there was none.
-	Tag        string         `json:"tag,omitempty"`
-	HostClass  string         `json:"host_class,omitempty"` // "" if a part of it was not recorded
-	CPUModel   string         `json:"cpu_model,omitempty"`
-	Durability string         `json:"durability"`
-	Settings   string         `json:"settings"` // scenario.Configuration, of a point scenario.ConfigurationAt
-	Rounds     int            `json:"rounds"`   // timed ones
-	Verdict    result.Verdict `json:"verdict"`
-	// Metrics are the headline figures that the run has, by name; none if it is incorrect.
+	// Tag is the newest tag on the commit or one of its ancestors; "" without one.
+	Tag        string `json:"tag,omitempty"`
+	HostClass  string `json:"host_class,omitempty"` // "" if a part of it was not recorded
+	CPUModel   string `json:"cpu_model,omitempty"`
+	Durability string `json:"durability"`
+	// Scenario.Configuration, or scenario.ConfigurationAt for a point.
+	Settings string         `json:"settings"`
+	Rounds   int            `json:"rounds"` // number of timed rounds
+	Verdict  result.Verdict `json:"verdict"`
+	// Metrics are the headline figures of the run by name; empty if it is incorrect.
 	Metrics map[string]Figure `json:"metrics"`
-	// References are what the host was worth in the minutes of the run, by name; empty if the scenario asked for none.
+	// References measure the host's capacity during the run, by name; empty if the scenario
+	// requested none.
 	References map[string]Reference `json:"references,omitempty"`
 }
 
@@ -66,17 +70,19 @@ type Record struct {
 type Reference struct {
 	PerS  Figure `json:"per_s"`
 	CPUUs Figure `json:"cpu_us"`
-	// Of the bare data path alone.
+	// Only for the bare data path.
 	ServerCPUUs *Figure `json:"server_cpu_us,omitempty"`
 	ClientCPUUs *Figure `json:"client_cpu_us,omitempty"`
 }
 
-// Figure is a figure with its interval or range, as result.Metric has it: stored as [median, low, high].
+// Figure is a figure with its interval or range, as in result.Metric. It is stored as [median, low,
+// high].
 type Figure struct{ Median, Low, High float64 }
 
 func figureOf(m result.Metric) Figure { return Figure{m.Median, m.Low, m.High} }
 
-// MarshalJSON writes the figure with five significant digits. It fails if a number is NaN or infinite.
+// MarshalJSON writes the figure with five significant digits. It fails if a number is NaN or
+// infinite.
 func (f Figure) MarshalJSON() ([]byte, error) {
 	text := []byte{'['}
 	for i, v := range []float64{f.Median, f.Low, f.High} {
@@ -101,7 +107,7 @@ func (f *Figure) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// encode returns the line of a record, with its end.
+// encode returns the line of a record, including the newline.
 func encode(r Record) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -116,22 +122,22 @@ func encode(r Record) ([]byte, error) {
 	return line, nil
 }
 
-// decode reads a line. The errors say what is wrong with the record, and not where it is.
+// decode parses a line. Its errors describe the problem of the record but not its position.
 func decode(line []byte) (Record, error) {
 	if len(line) > LineMax {
-		return Record{}, fmt.Errorf("the line has %d bytes, more than %d: it is no record", len(line), LineMax)
+		return Record{}, fmt.Errorf("the line has %d bytes, more than %d: it is not a record", len(line), LineMax)
 	}
 	var head struct {
 		Version *int `json:"version"`
 	}
 	if err := json.Unmarshal(line, &head); err != nil {
-		return Record{}, fmt.Errorf("it is no JSON object: %w: restore the line from git", err)
+		return Record{}, fmt.Errorf("it is not a JSON object: %w: restore the line from git", err)
 	}
 	switch {
 	case head.Version == nil:
 		return Record{}, errors.New("version is missing: restore the line from git")
 	case *head.Version != Version:
-		return Record{}, fmt.Errorf("version is %d and this program reads %d: use the prony that wrote it, or make the records again with prony history import", *head.Version, Version)
+		return Record{}, fmt.Errorf("version is %d, but this program reads %d: use the prony that wrote it, or make the records again with prony history import", *head.Version, Version)
 	}
 	var r Record
 	decoder := json.NewDecoder(bytes.NewReader(line))
@@ -140,7 +146,7 @@ func decode(line []byte) (Record, error) {
 		return Record{}, fmt.Errorf("%w: restore the line from git", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Record{}, errors.New("the line has more than one record: write each on a line of its own")
+		return Record{}, errors.New("the line has more than one record: write each on a separate line")
 	}
 	return r, r.check()
 }
@@ -150,7 +156,7 @@ var (
 	settingsForm = regexp.MustCompile("^[0-9a-f]{12}$")
 )
 
-// check returns an error that names the first field of the record that is wrong.
+// check returns an error that names the first invalid field of the record.
 func (r Record) check() error {
 	wrong := func(field string, value any, must string) error {
 		return fmt.Errorf("%s is %q: it must be %s", field, fmt.Sprint(value), must)
@@ -181,12 +187,12 @@ func (r Record) check() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
 		if !slices.Contains(metrics, name) {
-			return wrong("metrics", name, "headline figures alone")
+			return wrong("metrics", name, "only headline figures")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.References)) {
 		if !slices.Contains(scenario.ReferenceNames(), name) {
-			return wrong("references", name, "references of a scenario alone")
+			return wrong("references", name, "only references of a scenario")
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Key is what the records of a series have in common.
+// Key has the common properties of the records of a series.
 type Key struct {
 	Scenario   string `json:"scenario"`
 	Point      string `json:"point,omitempty"`
@@ -16,26 +16,25 @@ type Key struct {
 	Settings   string `json:"settings"`
 }
 
-// Key returns what the record has in common with those of its series.
+// Key returns the properties that the record shares with its series.
 func (r Record) Key() Key {
 	return Key{r.Scenario, r.Point, r.Durability, r.HostClass, r.CPUModel, r.Settings}
 }
 
-// compare orders keys by their fields.
 func (k Key) compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Scenario, other.Scenario), cmp.Compare(k.Point, other.Point), cmp.Compare(k.Durability, other.Durability),
 		cmp.Compare(k.HostClass, other.HostClass), cmp.Compare(k.CPUModel, other.CPUModel), cmp.Compare(k.Settings, other.Settings))
 }
 
-// Series are the records that differ in the commit and the time alone.
+// Series are records that differ only in the commit and the time.
 type Series struct {
 	Key
-	// Records are in the order of the dates of their commits. Those of one commit are in the order in which they were measured, and a commit
-	// without a date stands where it was measured.
+	// Records are sorted by the dates of their commits. Those of one commit are in the order of
+	// measurement, and a commit without a date is placed by the time of its measurement.
 	Records []Record
 }
 
-// order is the time by which a record stands in its series.
+// order returns the time that a record is sorted by.
 func (r Record) order() time.Time {
 	if r.Committed.IsZero() {
 		return r.Measured
@@ -43,7 +42,8 @@ func (r Record) order() time.Time {
 	return r.Committed
 }
 
-// Group returns the series of records: by scenario and point, and of one point those first whose first record is the earliest.
+// Group returns the series of records, by scenario and point. The series of one point are sorted by
+// their earliest record.
 func Group(records []Record) []Series {
 	byKey := map[Key][]Record{}
 	for _, r := range records {

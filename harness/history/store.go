@@ -13,13 +13,12 @@ import (
 )
 
 const (
-	// fileSuffix is that of a file of records.
 	fileSuffix = ".jsonl"
 	// recordsMax bounds the records of a scenario.
 	recordsMax = 10_000
 )
 
-// ErrRecorded says that there is a record of the run already.
+// ErrRecorded means that the run already has a record.
 var ErrRecorded = errors.New("the run is in the history already")
 
 // File returns the path of the file with a scenario's records.
@@ -27,8 +26,8 @@ func File(dir, scenario string) string {
 	return filepath.Join(dir, result.Slug(scenario)+fileSuffix)
 }
 
-// ReadAll returns the records of all scenarios in the folder dir, by scenario and then by time. It is an error that is fs.ErrNotExist if the folder
-// does not exist.
+// ReadAll returns the records of all scenarios in the folder dir, by scenario and then by time. If
+// the folder does not exist, the error matches fs.ErrNotExist.
 func ReadAll(dir string) ([]Record, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -48,14 +47,15 @@ func ReadAll(dir string) ([]Record, error) {
 	return all, nil
 }
 
-// Read returns the records in the file at path, by time. The error names the line, what is wrong with it and what to do: an unknown version or field,
-// a record of another scenario, a second record of one run, or a record out of the order of time.
+// Read returns the records in the file at path by time. The error names the line, the problem and
+// the remedy: an unknown version or field, a record of another scenario, a second record of one
+// run, or a record out of time order.
 func Read(path string) ([]Record, error) {
 	_, records, err := readLines(path)
 	return records, err
 }
 
-// readLines returns the lines of a file, without their ends, and their records.
+// readLines returns the lines of a file without newlines, and their records.
 func readLines(path string) (lines [][]byte, records []Record, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +81,7 @@ func readLines(path string) (lines [][]byte, records []Record, err error) {
 	return lines, records, nil
 }
 
-// follows returns why r cannot stand behind the records of a file.
+// follows returns an error if r cannot follow the records of a file.
 func follows(path string, before []Record, r Record) error {
 	switch {
 	case File(filepath.Dir(path), r.Scenario) != path:
@@ -89,20 +89,21 @@ func follows(path string, before []Record, r Record) error {
 	case slices.ContainsFunc(before, r.same):
 		return fmt.Errorf("run is %q: %w: remove one of the records", r.Run, ErrRecorded)
 	case len(before) > 0 && r.Measured.Before(before[len(before)-1].Measured):
-		return fmt.Errorf("measured is %s, before that of the line above: put the lines in the order of time", r.Measured.Format(timeForm))
+		return fmt.Errorf("measured is %s, before the line above: sort the lines by time", r.Measured.Format(timeForm))
 	}
 	return nil
 }
 
 const timeForm = "2006-01-02 15:04:05"
 
-// same reports whether two records are of one point of one run.
+// same reports whether two records are of the same point of the same run.
 func (r Record) same(other Record) bool { return r.Run == other.Run && r.Point == other.Point }
 
-// Append adds the records of one run of a scenario to its file in the folder dir, and makes both if need be. The lines that are there keep their
-// bytes, and new ones stand where their time is. The file is replaced atomically. Append fails and changes nothing if a record of the run is there
-// already, with ErrRecorded, if the file cannot be read, and if a record is not valid. Two processes must not append at once: the records of one may
-// be lost.
+// Append adds the records of one run of a scenario to its file in the folder dir, and creates both
+// if necessary. It preserves the bytes of the existing lines, inserts new lines by time, and
+// replaces the file atomically. Append fails without changes if the run already has a record
+// (ErrRecorded), if the file cannot be read, and if a record is invalid. Two processes must not
+// append simultaneously, because records may be lost.
 func Append(dir string, added ...Record) error {
 	if len(added) == 0 {
 		return nil

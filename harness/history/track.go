@@ -10,24 +10,27 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// changeSeed begins the shuffles of FindChangePoints, so that the same records have the same change points everywhere.
+// changeSeed seeds the shuffles of FindChangePoints, so that equal records have equal change points
+// on every machine.
 const changeSeed = 0x70726f6e79
 
 // Track is a figure over the records of a series that have it.
 type Track struct {
 	Metric string `json:"metric"`
 	Unit   string `json:"unit"`
-	// RelativeTo is the reference that the figures are a ratio to; "" for the figures themselves.
+	// RelativeTo is the reference that the figures are divided by; "" for absolute figures.
 	RelativeTo string   `json:"relative_to,omitempty"`
-	Samples    []Sample `json:"samples"`         // in the order of the series
-	Older      int      `json:"older,omitempty"` // earlier ones, beyond the stat.ChangeMaxN newest, which are left out
-	Changes    []Change `json:"changes"`
-	// TooFew says that there are fewer samples than change points can be found in; Changes is empty then.
+	Samples    []Sample `json:"samples"` // in the order of the series
+	// Number of earlier samples left out, beyond the newest stat.ChangeMaxN.
+	Older   int      `json:"older,omitempty"`
+	Changes []Change `json:"changes"`
+	// TooFew reports that the samples are too few for change points; Changes is then empty.
 	TooFew bool   `json:"too_few"`
-	Drift  *Drift `json:"drift,omitempty"` // nil of one sample
+	Drift  *Drift `json:"drift,omitempty"` // nil for a single sample
 }
 
-// Sample is the figure of one record. Low and High are its interval or range; of a ratio they are what the intervals of both sides allow.
+// Sample is the figure of one record. Low and High are its interval or range; for a ratio they are
+// the widest bounds that both intervals allow.
 type Sample struct {
 	Commit   string    `json:"commit"`
 	Measured time.Time `json:"measured"`
@@ -38,21 +41,23 @@ type Sample struct {
 	tag      string
 }
 
-// Change is a change point between the commits of two samples that follow each other.
+// Change is a change point between the commits of two consecutive samples.
 type Change struct {
 	At    int    `json:"at"`    // index of the first sample after the change
 	After string `json:"after"` // the last commit before the change
 	Until string `json:"until"` // the first commit with the change
-	// Ratio is that of the level after the change to the level before; nil if the level before is 0.
+	// Ratio is the ratio of the level after the change to the level before; nil if the level before
+	// is 0.
 	Ratio  *float64 `json:"ratio"`
 	Before Level    `json:"level_before"`
 	Now    Level    `json:"level_after"`
 	P      float64  `json:"p"`
-	// SpreadAlone says that the spread changed, and not the level: see stat.ChangePoint.
+	// SpreadAlone reports that the spread changed and not the level: see stat.ChangePoint.
 	SpreadAlone bool `json:"spread_alone"`
 }
 
-// Level is the median of the samples between two change points, with its 95 % interval from six samples on and the range below.
+// Level is the median of the samples between two change points, with its 95 % interval for at least
+// six samples and the range otherwise.
 type Level struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
@@ -60,13 +65,14 @@ type Level struct {
 	N      int     `json:"n"`
 }
 
-// Drift compares the newest sample with the first one of the last tag that has an earlier sample, or without a tag with the first of all.
+// Drift compares the newest sample with the first one of the last tag that has an earlier sample,
+// or without a tag with the very first.
 type Drift struct {
 	Tag   string   `json:"tag,omitempty"` // "" if From has none
 	From  Sample   `json:"from"`
 	To    Sample   `json:"to"`
-	Ratio *float64 `json:"ratio"` // of To to From; nil if From is 0
-	// Apart says that the intervals of the two do not overlap.
+	Ratio *float64 `json:"ratio"` // ratio of To to From; nil if From is 0
+	// Apart reports that the two intervals do not overlap.
 	Apart bool `json:"apart"`
 }
 
@@ -87,7 +93,6 @@ type Judged struct {
 	Verdict  result.Verdict `json:"verdict"`
 }
 
-// notPass returns the verdicts of the records that do not pass.
 func (s Series) notPass() []Judged {
 	all := []Judged{}
 	for _, r := range s.Records {
@@ -98,7 +103,8 @@ func (s Series) notPass() []Judged {
 	return all
 }
 
-// TrackAll follows the headline figures of each series, and those that a reference compares with as a ratio to it too.
+// TrackAll tracks the headline figures of each series. Figures that a reference is comparable with
+// are also tracked as a ratio to it.
 func TrackAll(all []Series) ([]Tracked, error) {
 	tracked := []Tracked{}
 	for _, s := range all {
@@ -122,8 +128,9 @@ func TrackAll(all []Series) ([]Tracked, error) {
 	return tracked, nil
 }
 
-// reference returns the reference that a metric of the series is compared with, or "" if it has none: of CPU time the bare data path or the
-// computing on one core, and of rates the first of scenario.ReferenceNames that a record has and that compares with the metric.
+// reference returns the reference for a metric of the series, or "" without one. For CPU time it is
+// the bare data path or the computation on one core; for rates it is the first of
+// scenario.ReferenceNames that a record has and that is comparable with the metric.
 func (s Series) reference(metric string) string {
 	names := scenario.ReferenceNames()
 	if spec, _ := result.Lookup(metric); spec.Unit != "1/s" {
@@ -138,8 +145,8 @@ func (s Series) reference(metric string) string {
 	return ""
 }
 
-// Track follows a metric over the records that have it, as a ratio to a reference unless that is "". It fails if the statistics do, which names the
-// series.
+// Track tracks a metric over the records that have it, as a ratio to a reference unless reference
+// is "". If the statistics fail, the error names the series.
 func (s Series) Track(metric, reference string) (Track, error) {
 	spec, _ := result.Lookup(metric)
 	t := Track{Metric: metric, Unit: spec.Unit, RelativeTo: reference, Samples: []Sample{}, Changes: []Change{}}
@@ -177,7 +184,8 @@ func (s Series) Track(metric, reference string) (Track, error) {
 
 func levelOf(s stat.Summary) Level { return Level{s.Center, s.Low, s.High, s.N} }
 
-// figure returns the figure of a metric, as a ratio to a reference unless that is "". Both must have been measured.
+// figure returns the figure of a metric, as a ratio to a reference unless reference is "". Both
+// must have been measured.
 func (r Record) figure(metric, reference string) (Figure, bool) {
 	f, has := r.Metrics[metric]
 	if !has || reference == "" {
@@ -195,7 +203,7 @@ func (r Record) figure(metric, reference string) (Figure, bool) {
 	return Figure{f.Median / to.Median, f.Low / to.High, f.High / to.Low}, true
 }
 
-// reference converts back what referencesOf converted.
+// reference reverses the conversion of referencesOf.
 func (r Reference) reference(name string) *result.Reference {
 	of := &result.Reference{Name: name, PerS: r.PerS.metric(), CPUUs: r.CPUUs.metric()}
 	if r.ServerCPUUs != nil && r.ClientCPUUs != nil {
@@ -208,7 +216,8 @@ func (f Figure) metric() result.Metric {
 	return result.Metric{Median: f.Median, Low: f.Low, High: f.High}
 }
 
-// drift compares the newest of samples with the first of its tag, or if the newest is that one, with the first of the tag before.
+// drift compares the newest of samples with the first one of its tag, or, if the newest is that
+// one, with the first one of the previous tag.
 func drift(samples []Sample) *Drift {
 	if len(samples) < 2 {
 		return nil

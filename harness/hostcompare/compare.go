@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// metrics are those that are compared, with the percentile of those that a histogram has.
+// metrics are the compared metrics, with their percentile if they come from a histogram.
 var metrics = []struct {
 	name       string
 	percentile float64
@@ -27,7 +27,7 @@ var metrics = []struct {
 	{result.ServerCPUUsPerCycle, 0},
 }
 
-// Compare puts two hosts side by side.
+// Compare compares two hosts.
 func Compare(a, b Set) *Comparison {
 	c := &Comparison{
 		A: Side{a.Folder, len(a.all)}, B: Side{b.Folder, len(b.all)},
@@ -42,7 +42,6 @@ func Compare(a, b Set) *Comparison {
 	return c
 }
 
-// names returns the scenarios of both sides, sorted.
 func names(sets ...Set) (all []string) {
 	for _, s := range sets {
 		for _, r := range s.all {
@@ -53,7 +52,7 @@ func names(sets ...Set) (all []string) {
 	return slices.Compact(all)
 }
 
-// of returns the runs of a scenario, the newest first.
+// of returns the runs of a scenario, newest first.
 func (s Set) of(name string) (runs []stored) {
 	for _, r := range slices.Backward(s.all) {
 		if r.Scenario == name {
@@ -63,7 +62,8 @@ func (s Set) of(name string) (runs []stored) {
 	return runs
 }
 
-// usable returns the newest run whose figures may be shown, with a configuration or with any.
+// usable returns the newest run whose figures may be shown and that has the given configuration, or
+// any if configuration is "".
 func usable(runs []stored, configuration string) (stored, bool) {
 	i := slices.IndexFunc(runs, func(r stored) bool {
 		shown := r.Verdict == result.Pass || r.Verdict == result.Regressed || r.Verdict == result.Inconclusive
@@ -75,7 +75,8 @@ func usable(runs []stored, configuration string) (stored, bool) {
 	return runs[i], true
 }
 
-// pair compares the newest runs of a scenario that have the same configuration, or returns why there are none.
+// pair compares the newest runs of a scenario with equal configurations, or returns why there are
+// none.
 func (c *Comparison) pair(a, b []stored) (why string) {
 	switch {
 	case len(b) == 0:
@@ -103,7 +104,7 @@ func (c *Comparison) pair(a, b []stored) (why string) {
 	return fmt.Sprintf("the configurations differ (%s and %s): %s", newA.configuration, newB.configuration, differences(newA, newB))
 }
 
-// differencesMax is how many differing settings are named.
+// differencesMax is the number of differing settings that are named.
 const differencesMax = 3
 
 func differences(a, b stored) string {
@@ -121,7 +122,7 @@ func differences(a, b stored) string {
 	return strings.Join(texts, "; ")
 }
 
-// add adds all points of two runs, or returns why nothing of them can be compared.
+// add compares all points of two runs, or returns why they have nothing in common.
 func (c *Comparison) add(a, b stored) (why string) {
 	before := len(c.Scenarios)
 	if len(a.Points) == 0 {
@@ -192,7 +193,7 @@ func runOf(r stored, point int) Run {
 	return Run{ID: r.Run, Commit: r.Manifest.Build.Revision(), Rounds: len(timed(r, point))}
 }
 
-// timed returns the timed rounds of a point; 0 stands for a run without a sweep.
+// timed returns the timed rounds of a point, or of a run without a sweep if point is 0.
 func timed(r stored, point int) (rounds []result.Round) {
 	for _, round := range r.Rounds {
 		if round.Timed() && round.Point == point {
@@ -211,7 +212,6 @@ func values(r stored, point int, metric string) (values []float64) {
 	return values
 }
 
-// cycles returns the histograms of cycles of a point's timed rounds.
 func cycles(r stored, point int) (all []*hdrhistogram.Histogram) {
 	for _, round := range timed(r, point) {
 		for _, h := range r.histograms {
@@ -223,7 +223,7 @@ func cycles(r stored, point int) (all []*hdrhistogram.Histogram) {
 	return all
 }
 
-// manifests returns the properties of the hosts, those of all runs of each side.
+// manifests returns the properties of the hosts, from all runs of each side.
 func manifests(a, b Set) []Row {
 	var rows []Row
 	for _, property := range []struct {
@@ -249,7 +249,8 @@ func manifests(a, b Set) []Row {
 	return append(rows, serverHosts(a, b)...)
 }
 
-// serverHosts returns the properties of the hosts of servers that do not run on the generator's, if any run had such servers.
+// serverHosts returns the properties of server hosts other than the generator's, if any run had
+// such servers.
 func serverHosts(a, b Set) (rows []Row) {
 	for _, property := range []struct {
 		name string
@@ -271,8 +272,8 @@ func serverHosts(a, b Set) (rows []Row) {
 	return rows
 }
 
-// ofServers returns the values that a property has of the servers' hosts in the runs of a side, each once; none if all servers ran on the
-// generator's host.
+// ofServers returns the distinct values of a property of the servers' hosts in the runs of a side,
+// or nil if all servers ran on the generator's host.
 func ofServers(s Set, of func(result.ServerHost) string) (values []string) {
 	for _, r := range s.all {
 		for _, h := range r.Manifest.Hosts {
@@ -293,7 +294,8 @@ func number(v float64) string {
 	return render.Count(int64(math.Round(v)))
 }
 
-// distinct returns the values that a property has in the runs of a side, each once, in the order of the runs.
+// distinct returns the distinct values of a property in the runs of a side, in the order of the
+// runs.
 func distinct(s Set, of func(result.Host) string) (values []string) {
 	for _, r := range s.all {
 		if v := cmp.Or(of(r.Manifest.Host), unknown); !slices.Contains(values, v) {

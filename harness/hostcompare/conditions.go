@@ -6,8 +6,8 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// conditions returns what was measured of the hosts before each run, which has another value each time. A figure that no run of either side
-// has is left out, but for the median of fsync.
+// conditions returns the measurements of the hosts before each run, which differ between runs. A
+// figure that no run of either side has is left out, except the median of fsync.
 func conditions(a, b Set) (rows []Row) {
 	for _, of := range []struct {
 		name   string
@@ -34,12 +34,12 @@ func conditions(a, b Set) (rows []Row) {
 	return rows
 }
 
-// positive makes values of 0 unknown.
+// positive treats values of 0 as unknown.
 func positive(of func(result.Host) float64) func(result.Host) (float64, bool) {
 	return func(h result.Host) (float64, bool) { return of(h), of(h) > 0 }
 }
 
-// median is that of the values that the runs of a side have.
+// median returns the median of the known values over the runs of a side.
 func median(s Set, of func(result.Host) (float64, bool)) (text string, known bool) {
 	var values []float64
 	for _, r := range s.all {

@@ -1,8 +1,9 @@
-// Package hostcompare puts what two hosts measured of the same scenarios side by side.
+// Package hostcompare compares the measurements of the same scenarios on two hosts.
 //
-// Read finds the results in a folder of results, such as reports/data or runs. Compare returns a Comparison: for each scenario that both
-// have with the same configuration the figures of both and their ratio, the two hosts, and what could not be compared. It judges nothing: two
-// hosts are not two builds.
+// Read finds the results in a folder of results, such as reports/data or runs. Compare returns a
+// Comparison: the figures of both hosts and their ratio for each scenario that both have with the
+// same configuration, the properties of the two hosts, and the scenarios that could not be
+// compared. It judges nothing, because two hosts are not two builds.
 package hostcompare
 
 import (
@@ -17,29 +18,30 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Comparison is two hosts side by side.
+// Comparison is a comparison of two hosts.
 type Comparison struct {
 	A         Side       `json:"a"`
 	B         Side       `json:"b"`
-	Manifest  []Row      `json:"manifest"`  // of the hosts, one property after the other
-	Scenarios []Scenario `json:"scenarios"` // that both have, by name
+	Manifest  []Row      `json:"manifest"`  // properties of the hosts
+	Scenarios []Scenario `json:"scenarios"` // common to both, by name
 	Left      []Left     `json:"left_out"`  // by name
 }
 
 // Side is one of the hosts.
 type Side struct {
 	Folder string `json:"folder"`
-	Runs   int    `json:"runs"` // results that were found
+	Runs   int    `json:"runs"` // number of results
 }
 
-// Row is a property of both hosts. Runs of one folder that had several values have all of them.
+// Row is a property of both hosts. It has all values that occur in the runs of a folder.
 type Row struct {
 	Name string   `json:"name"`
 	A    []string `json:"a"`
 	B    []string `json:"b"`
 }
 
-// Scenario is a scenario that both hosts measured with the same configuration, or a point of one with a sweep.
+// Scenario is a scenario that both hosts measured with the same configuration, or a point of such a
+// scenario with a sweep.
 type Scenario struct {
 	Name          string   `json:"scenario"`
 	Point         string   `json:"point,omitempty"`
@@ -50,28 +52,30 @@ type Scenario struct {
 	Metrics       []Metric `json:"metrics"`
 }
 
-// Run says which run of a side is compared: the newest that may be.
+// Run is the compared run of a side: the newest usable one.
 type Run struct {
 	ID     string `json:"run"`
 	Commit string `json:"commit"`
-	Rounds int    `json:"rounds"` // timed ones of the point
+	Rounds int    `json:"rounds"` // number of timed rounds of the point
 }
 
-// Metric is a figure of both hosts. Each has its interval as its own page does: of 95 % from six rounds on, and below the range of the rounds.
+// Metric is a figure of both hosts. Its intervals are those of its page: 95 % for at least six
+// rounds, otherwise the range of the rounds.
 type Metric struct {
 	Name string        `json:"name"`
 	Unit string        `json:"unit"`
 	A    result.Metric `json:"a"`
 	B    result.Metric `json:"b"`
-	// OfBareA and OfBareB are the figures as ratios to the bare data path of their runs; null if a run has none, or if the figure is not
-	// compared with it.
+	// OfBareA and OfBareB are the figures as ratios to the bare data path of their runs; null if a
+	// run has none, or if the figure is not comparable with it.
 	OfBareA *result.Metric `json:"a_of_bare,omitempty"`
 	OfBareB *result.Metric `json:"b_of_bare,omitempty"`
-	Ratio   *Ratio         `json:"ratio"` // null if a side has too little for one
+	Ratio   *Ratio         `json:"ratio"` // null if a side has too few rounds
 	Why     string         `json:"why,omitempty"`
 }
 
-// Ratio is B's figure to A's, with its 95 % interval by a bootstrap over the rounds of each side.
+// Ratio is the ratio of B's figure to A's, with its 95 % interval by a bootstrap over the rounds of
+// each side.
 type Ratio struct {
 	Center float64 `json:"center"`
 	Low    float64 `json:"low"`
@@ -91,16 +95,18 @@ type stored struct {
 	configuration string
 }
 
-// Set is the results of one host.
+// Set holds the results of one host.
 type Set struct {
 	Folder string
 	all    []stored
 }
 
-// depthMax is how far below a folder results are looked for: a folder of each page's data, or of each run.
+// depthMax is the number of folder levels below a folder that are searched for results: a folder
+// for each page's data, or for each run.
 const depthMax = 2
 
-// Read finds the results in a folder and in the folders below it. It fails if there is none, or if one can't be read.
+// Read finds the results in a folder and in the folders below it. It fails if there is none, or if
+// one cannot be read.
 func Read(folder string) (Set, error) {
 	s := Set{Folder: folder}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
@@ -120,13 +126,14 @@ func Read(folder string) (Set, error) {
 		pattern = filepath.Join(pattern, "*")
 	}
 	if len(s.all) == 0 {
-		return s, fmt.Errorf("there is no %s in %s nor in the folders below it: measure something with prony run --out %s", result.ResultFile, folder, folder)
+		return s, fmt.Errorf("no %s found in %s or the folders below it: create one with prony run --out %s", result.ResultFile, folder, folder)
 	}
 	slices.SortFunc(s.all, func(a, b stored) int { return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Run, b.Run)) })
 	return s, nil
 }
 
-// add reads the result of a folder, unless the folder is a link to that of another.
+// add reads the result of a folder. It skips a folder that is a symbolic link, unless it is
+// s.Folder.
 func (s *Set) add(dir string) error {
 	if info, err := os.Lstat(dir); err != nil || info.Mode()&fs.ModeSymlink != 0 && dir != filepath.Clean(s.Folder) {
 		return err

@@ -2,7 +2,7 @@ package render
 
 import "math"
 
-// step is a multiple of a unit that has a symbol of its own.
+// step is a multiple of a unit that has its own symbol.
 type step struct {
 	from   float64
 	symbol string
@@ -15,17 +15,18 @@ var steps = map[string][]step{
 	"count":       {{1, ""}},
 }
 
-// Nanoseconds writes a time in the unit that fits: 18.2 µs.
+// Nanoseconds formats a time in the unit that fits: 18.2 µs.
 func Nanoseconds(ns float64) string { return Amount(ns, "nanoseconds") }
 
-// Amount writes a value of a profile, or a part of one, in the multiple of its unit that fits, like Number: 18.2 µs, 4.10 kB, 12.0.
+// Amount formats a value of a profile, or a part of one, in the multiple of its unit that fits, as
+// Number does: 18.2 µs, 4.10 kB, 12.0.
 func Amount(v float64, unit string) string {
 	multiples, known := steps[unit]
 	if !known {
 		return Number(v) + " " + unit
 	}
 	for _, s := range multiples {
-		if math.Abs(v) >= s.from*0.9995 { // 999.6 of a unit is written as 1.00 of the next
+		if math.Abs(v) >= s.from*0.9995 { // 999.6 of a unit is formatted as 1.00 of the next
 			return Number(v/s.from) + s.symbol
 		}
 	}

@@ -1,9 +1,9 @@
 package render
 
-// commitDigits are enough to tell the commits of a repository apart.
+// commitDigits are enough to distinguish the commits of a repository.
 const commitDigits = 12
 
-// Commit writes the begin of a commit's hash, and "unknown" for none.
+// Commit returns the beginning of a commit's hash, or "unknown" for "".
 func Commit(hash string) string {
 	if hash == "" {
 		return "unknown"

@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// diffContext is how many equal lines stand around a difference.
+// diffContext is the number of equal lines around a difference.
 const diffContext = 3
 
-// diffLinesMax bounds the lines that Diff compares, after equal ones at both ends are taken off: its time and memory grow with their square.
+// diffLinesMax bounds the lines that Diff compares, after removing equal ones at both ends: its
+// time and memory grow with their square.
 const diffLinesMax = 4000
 
-// Diff returns the difference of two texts of the file named as a unified diff, which patch -p0 and git apply -p0 take, or "" if they are
-// equal. Texts that differ in more than 4,000 lines are replaced as a whole.
+// Diff returns the difference of two texts of the named file as a unified diff, as patch -p0 and
+// git apply -p0 accept it, or "" if they are equal. Texts that differ in more than 4,000 lines are
+// replaced as a whole.
 func Diff(name, from, to string) string {
 	if from == to {
 		return ""
@@ -40,7 +42,7 @@ func Diff(name, from, to string) string {
 	return b.String()
 }
 
-// edit is one line of a diff: ' ' of both texts, '-' of the first or '+' of the second.
+// edit is one line of a diff: ' ' for a line of both texts, '-' of the first, '+' of the second.
 type edit struct {
 	mark byte
 	line string
@@ -60,7 +62,7 @@ func writeHunk(b *strings.Builder, edits []edit, first, end int) {
 			count[1]++
 		}
 	}
-	begin := func(side int) int { // an empty range begins behind the line before it
+	begin := func(side int) int { // an empty range starts after the line before it
 		if in[side] == 0 {
 			return before[side]
 		}
@@ -75,7 +77,7 @@ func writeHunk(b *strings.Builder, edits []edit, first, end int) {
 	}
 }
 
-// lines splits a text behind its line ends.
+// lines splits a text after its line ends.
 func lines(text string) []string {
 	all := strings.SplitAfter(text, "\n")
 	if all[len(all)-1] == "" {
@@ -84,7 +86,7 @@ func lines(text string) []string {
 	return all
 }
 
-// edited returns the shortest list of edits that makes b of a.
+// edited returns a shortest list of edits that changes a into b.
 func edited(a, b []string) []edit {
 	var head, tail []edit
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
@@ -102,9 +104,10 @@ func edited(a, b []string) []edit {
 	return edits
 }
 
-// between is edited by the longest common subsequence.
+// between returns the edits by the longest common subsequence, or a full replacement if a text
+// exceeds diffLinesMax.
 func between(a, b []string) (edits []edit) {
-	var longest [][]int // longest[i][j] is of a[i:] and b[j:]
+	var longest [][]int // longest[i][j] is the length for a[i:] and b[j:]
 	if len(a) <= diffLinesMax && len(b) <= diffLinesMax {
 		longest = make([][]int, len(a)+1)
 		for i := len(a); i >= 0; i-- {

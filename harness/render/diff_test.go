@@ -38,7 +38,7 @@ func TestDiff(t *testing.T) {
 	assert.Equal(t, diffLinesMax+1, strings.Count(Diff("a", large, "b\n"), "\n-a"))
 }
 
-// Differences whose context touches are of one hunk: no line is in two.
+// Differences whose contexts overlap are in one hunk: no line is in two.
 func TestDiffJoinsHunks(t *testing.T) {
 	for equal, hunks := range map[int]int{2: 1, 6: 1, 7: 2} {
 		between := strings.Repeat("same\n", equal)
@@ -46,14 +46,14 @@ func TestDiffJoinsHunks(t *testing.T) {
 	}
 }
 
-// Beyond the bound no line is looked for in the other text.
+// Above the bound, no line is matched with the other text.
 func TestDiffIsBounded(t *testing.T) {
 	half := strings.Repeat("a\n", diffLinesMax/2)
 	assert.Contains(t, Diff("a", half+"same\n"+half, "b\nsame\nb\n"), "\n+same\n")
 	assert.Contains(t, Diff("a", "1\nsame\n2\n", "b\nsame\nb\n"), "\n same\n")
 }
 
-// What a diff says is taken away and added is what makes one text of the other.
+// The removed and added lines of a diff transform one text into the other.
 func TestDiffHasBothTexts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"a\n", "b\n", "c\n"}), 0, 30), func(l []string) string { return strings.Join(l, "") })

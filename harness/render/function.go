@@ -2,12 +2,12 @@ package render
 
 import "strings"
 
-// Function writes the full name of a Go function with the last part of its package's path only: shard.(*inbox).put. A major version
-// keeps the part before it: pebble/v2.Open.
+// Function shortens the full name of a Go function to the last part of its package's path:
+// shard.(*inbox).put. A major version is kept with the part before it: pebble/v2.Open.
 func Function(name string) string {
 	path := name
 	if receiver := strings.IndexAny(path, "(["); receiver >= 0 {
-		path = path[:receiver] // receivers and type arguments may have paths of their own
+		path = path[:receiver] // receivers and type arguments may contain paths
 	}
 	slash := strings.LastIndexByte(path, '/') + 1
 	if last := path[slash:]; slash > 0 && len(last) > 1 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9' {

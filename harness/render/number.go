@@ -7,35 +7,36 @@ import (
 	"strings"
 )
 
-// notANumber is what NaN and the infinities are written as.
+// notANumber is the text for NaN and the infinities.
 const notANumber = "not a number"
 
-// Values below smallest, or from large on, are written as powers of ten.
+// Values below smallest, or at least large, are formatted as powers of ten.
 const (
 	smallest = 1e-3
 	large    = 1e15
 )
 
-// Number writes a measured value: three significant digits, zeros at the end included, and thousands set off by commas: 182,000, 12.3, 1.00.
+// Number formats a measured value with three significant digits, including trailing zeros, and
+// commas between thousands: 182,000, 12.3, 1.00.
 func Number(v float64) string {
 	if text, done := special(v, 'e', 2); done {
 		return text
 	}
-	rounded := Rounded(v, 3) // first, so that 999.6 does not become 1000 with a digit too many
+	rounded := Rounded(v, 3) // first, so that 999.6 does not become 1000 with an additional digit
 	return thousands(strconv.FormatFloat(rounded, 'f', decimals(rounded, 3), 64))
 }
 
-// Rounded returns v with n significant digits. NaN and the infinities stay as they are.
+// Rounded returns v with n significant digits. It does not change NaN and the infinities.
 func Rounded(v float64, n int) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', n-1, 64), 64)
-	if err != nil { // the largest finite numbers, rounded up
+	if err != nil { // the largest finite numbers overflow when rounded up
 		return v
 	}
 	return rounded
 }
 
-// Digits writes v with n significant digits, and more where the whole part has more; zeros at the end of the fraction are left out. With
-// n = 4 it writes 5,912, 181,234, 12.35 and 0.15.
+// Digits formats v with n significant digits, or more if the whole part has more, without trailing
+// zeros of the fraction. With n = 4 it returns 5,912, 181,234, 12.35 and 0.15.
 func Digits(v float64, n int) string {
 	if text, done := special(v, 'g', n); done {
 		return text
@@ -47,7 +48,8 @@ func Digits(v float64, n int) string {
 	return thousands(text)
 }
 
-// Distinct writes two numbers with as many digits as it takes to tell them apart, and at least n.
+// Distinct formats two numbers with at least n digits, and with as many as are needed to
+// distinguish them.
 func Distinct(a, b float64, n int) (string, string) {
 	for ; n < 17; n++ {
 		if x, y := Digits(a, n), Digits(b, n); x != y || a == b {
@@ -57,7 +59,7 @@ func Distinct(a, b float64, n int) (string, string) {
 	return Digits(a, n), Digits(b, n)
 }
 
-// special writes the values that a fixed number of decimals is wrong for.
+// special formats values that a fixed number of decimals does not suit.
 func special(v float64, format byte, precision int) (text string, done bool) {
 	switch magnitude := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -70,15 +72,16 @@ func special(v float64, format byte, precision int) (text string, done bool) {
 	return "", false
 }
 
-// decimals is how many decimals show n significant digits of v.
+// decimals returns the number of decimals that show n significant digits of v.
 func decimals(v float64, n int) int {
 	return max(0, n-1-int(math.Floor(math.Log10(math.Abs(v)))))
 }
 
-// Count writes a whole number exactly, thousands set off by commas.
+// Count formats a whole number exactly, with commas between thousands.
 func Count[T ~int | ~int64 | ~uint64](n T) string { return thousands(fmt.Sprint(n)) }
 
-// Whole writes a value that counts something: exactly where it is a whole number, like Number where it is a mean.
+// Whole formats a value that counts something: exactly if it is a whole number, as Number does if
+// it is a mean.
 func Whole(v float64) string {
 	if v >= 0 && v < 1<<53 && v == math.Trunc(v) {
 		return Count(uint64(v))
@@ -86,7 +89,7 @@ func Whole(v float64) string {
 	return Number(v)
 }
 
-// Plural writes a number of things: 1 round, 1,024 rounds.
+// Plural formats a number of items: 1 round, 1,024 rounds.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -94,18 +97,18 @@ func Plural(n int, noun string) string {
 	return Count(n) + " " + noun + "s"
 }
 
-// Percent writes a part of 1 in percent with one decimal: 0.1234 is 12.3 %.
+// Percent formats a fraction in percent with one decimal: 0.1234 is 12.3 %.
 func Percent(part float64) string { return PercentTo(part, 1) }
 
-// PercentTo writes a part of 1 in percent with so many decimals.
+// PercentTo formats a fraction in percent with the given number of decimals.
 func PercentTo(part float64, decimals int) string {
 	return strconv.FormatFloat(100*part, 'f', decimals, 64) + " %"
 }
 
-// Change writes a ratio as a difference from 1 in percent, with its sign: 1.031 is +3.1 %.
+// Change formats a ratio as a difference from 1 in percent, with its sign: 1.031 is +3.1 %.
 func Change(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
 
-// thousands sets off the thousands of a number's whole part by commas.
+// thousands inserts commas between the thousands of a number's whole part.
 func thousands(number string) string {
 	whole, fraction, _ := strings.Cut(number, ".")
 	sign := ""

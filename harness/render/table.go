@@ -5,13 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a header and rows of as many cells. A name in the header that begins with ">" is of a column of numbers, which is set to the right.
+// Table is a header and rows of the same number of cells. A header that begins with ">" marks a
+// column of numbers, which is right-aligned.
 type Table struct {
 	Header []string
 	Rows   [][]string
 }
 
-// columns are the names of the header, and which columns are set to the right.
+// columns returns the names of the header and which columns are right-aligned.
 func (t Table) columns() (names []string, right []bool) {
 	names, right = make([]string, len(t.Header)), make([]bool, len(t.Header))
 	for i, name := range t.Header {
@@ -20,7 +21,8 @@ func (t Table) columns() (names []string, right []bool) {
 	return names, right
 }
 
-// Text writes the table in columns of even width with two spaces between them, every line after indent. Names that are all empty make no line.
+// Text formats the table in aligned columns with two spaces between them, with each line after
+// indent. A header whose names are all empty is left out.
 func (t Table) Text(indent string) string {
 	names, right := t.columns()
 	lines := t.Rows
@@ -52,7 +54,8 @@ func (t Table) Text(indent string) string {
 	return b.String()
 }
 
-// Markdown writes the table for a page. Cells are Markdown of one line; pipes in them, also inside code, are escaped here and nowhere else.
+// Markdown formats the table for a page. Cells are Markdown of one line; only this function escapes
+// pipes in them, including those inside code.
 func (t Table) Markdown() string {
 	var b strings.Builder
 	names, right := t.columns()

@@ -131,7 +131,7 @@ func TestTheLatestCompleteRunIsPublished(t *testing.T) {
 		}, refused: "its verdict is invalid, which says nothing about the build: the host slept"},
 		"limits of another configuration": {
 			limits:  floorOf(t, "  configuration = \"0123456789ab\"\n\n"),
-			refused: "its verdict is misconfigured, which says nothing about the build: the limits of \"fixture\" are for the configuration 0123456789ab",
+			refused: "its verdict is misconfigured, which says nothing about the build: the limits of \"fixture\" are for configuration 0123456789ab",
 		},
 		"earlier": {
 			change:  func(r *result.Result) { r.Started = r.Started.Add(-time.Hour) },

@@ -39,7 +39,7 @@ func soakFixture(t *testing.T) *result.Soak {
 			},
 			Recovery: &result.SoakRecovery{
 				Windows: 12, Faults: 24, NotRecovered: 1, Decayed: 1, RecoveredShare: 0.8, RecoveryMsMedian: 850, RecoveryMsMax: 2400,
-				DecayedReason: "window 50: the rate did not come back: after the last fault it was 5000 cycles/s, 50 % of the 10000 before the first fault; the least is 70 %",
+				DecayedReason: "window 50: the rate did not recover: after the last fault it was 5000 cycles/s, 50 % of the 10000 before the first fault; at least 70 % is required",
 			},
 		},
 		Events: []result.SoakEvent{{At: at.Add(time.Minute), Window: 7, Text: "the server ended by itself: signal: killed"}},

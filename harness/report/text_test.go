@@ -33,7 +33,7 @@ func TestCheckTextIsReadAtAGlance(t *testing.T) {
 			{Judged: true, Sentence: "cycles_per_s 5,912 is below the floor 20,000: a tenth of what shared cores do"},
 			{Judged: true, OK: true, Sentence: "lost 0 is not above the ceiling 0"},
 			{Judged: true, OK: true, Margin: new(0.126), Sentence: "cycle_latency_ms_p99 8.74 is not above the ceiling 10"},
-			{Sentence: "cycle_latency_ms_p99 is not judged: the ledger does not balance, so it means nothing"},
+			{Sentence: "cycle_latency_ms_p99 is not judged: the ledger does not balance, so the figure is meaningless"},
 		},
 		Where: []string{"block: 71 % of 12.3 s waited in engine/shard.(*committer).run"},
 	}))
@@ -43,7 +43,7 @@ func TestCheckTextIsReadAtAGlance(t *testing.T) {
 
 func TestComparisonTextIsReadAtAGlance(t *testing.T) {
 	equalGolden(t, "comparison.txt", report.ComparisonText(comparisonFixture()))
-	stored := &result.Comparison{Verdict: result.Misconfigured, Reasons: []string{"there is no result of the change to compare"}}
-	assert.Equal(t, "unknown scenario: misconfigured: base unknown, change unknown; 0 and 0 rounds\n  there is no result of the change to compare\n",
+	stored := &result.Comparison{Verdict: result.Misconfigured, Reasons: []string{"the change has no result to compare"}}
+	assert.Equal(t, "unknown scenario: misconfigured: base unknown, change unknown; 0 and 0 rounds\n  the change has no result to compare\n",
 		report.ComparisonText(stored))
 }

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 )
 
-// withoutNulls returns a document without the members that are null, and without the metrics whose median is null: decoded, they would be 0,
-// and what was not measured must stay absent. No version of this program writes null for a number. Text that is no JSON is returned as it is.
+// withoutNulls removes null members from a document, and metrics whose median is null. Decoding
+// would turn them into 0, but figures that were not measured must stay absent. No version of this
+// program writes null for a number. withoutNulls returns text that is not JSON unchanged.
 func withoutNulls(data []byte) []byte {
 	if !bytes.Contains(data, []byte("null")) {
 		return data
@@ -24,7 +25,8 @@ func withoutNulls(data []byte) []byte {
 	return kept
 }
 
-// keepKnown removes null members from all objects in a value, and returns nil for a metric without a median.
+// keepKnown removes null members from all objects in a value, and returns nil for a metric without
+// a median.
 func keepKnown(value any) any {
 	switch v := value.(type) {
 	case []any:

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A figure that a stored result has as null was not measured: it is neither 0 nor there.
+// A null figure in a stored result was not measured. It must be absent, not 0.
 func TestNullIsAbsent(t *testing.T) {
 	r, hists := sampleResult(t)
 	r.Metrics = map[string]result.Metric{result.CyclesPerS: {Median: 123454321, N: 7}, result.Lost: {N: 7}}

@@ -10,11 +10,12 @@ const (
 	StepEnqueue = "enqueue"
 	StepClaim   = "claim"
 	StepSettle  = "settle"
-	StepCommit  = "commit" // what the commands of a commit share
-	StepOther   = "other"  // what is no step of a cycle
+	StepCommit  = "commit" // shared by the commands of a commit
+	StepOther   = "other"  // not a step of a cycle
 )
 
-// The areas of a server's code, in the order in which a page shows them. Scheduler, GC and memory are the runtime's.
+// The areas of a server's code, in the order of the page. Scheduler, GC and memory belong to the
+// runtime.
 const (
 	AreaRPC         = "rpc"
 	AreaCodec       = "codec"
@@ -31,21 +32,24 @@ const (
 	AreaOther       = "other"
 )
 
-// StorageSteps are the operations of the servers on their stores in a round's window, by the step of a task's cycle that caused them.
+// StorageSteps counts the operations of the servers on their stores in a round's window, by the
+// step of a task's cycle that caused them.
 type StorageSteps struct {
-	Cycles float64       `json:"cycles"` // completed meanwhile
+	Cycles float64       `json:"cycles"` // completed in the window
 	Steps  []StorageStep `json:"steps"`
 }
 
-// StorageStep is what one step did with the stores, over all nodes and shards.
+// StorageStep counts the operations of one step on the stores, over all nodes and shards.
 type StorageStep struct {
-	Name         string  `json:"name"` // one of the constants
-	Gets         float64 `json:"gets"`
-	ScannedKeys  float64 `json:"scanned_keys"` // that scans stepped over, deleted ones included
-	Sets         float64 `json:"sets"`
-	SetBytes     float64 `json:"set_bytes"` // of keys and values
-	Deletes      float64 `json:"deletes"`
-	Encodes      float64 `json:"encodes"` // records; one that is in the log only is encoded and not set
+	Name string  `json:"name"` // one of the constants
+	Gets float64 `json:"gets"`
+	// ScannedKeys counts the keys that scans stepped over, including deleted ones.
+	ScannedKeys float64 `json:"scanned_keys"`
+	Sets        float64 `json:"sets"`
+	SetBytes    float64 `json:"set_bytes"` // of keys and values
+	Deletes     float64 `json:"deletes"`
+	// Encodes counts encoded records. A record that is only in the log is encoded but not set.
+	Encodes      float64 `json:"encodes"`
 	EncodedBytes float64 `json:"encoded_bytes"`
 	Decodes      float64 `json:"decodes"`
 }
@@ -58,7 +62,7 @@ func (s StorageStep) Plus(o StorageStep) StorageStep {
 	}
 }
 
-// MergeStorageSteps adds up the operations of the timed rounds among these that have them.
+// MergeStorageSteps adds up the storage operations of the timed rounds that have them.
 func MergeStorageSteps(rounds []Round) (sum StorageSteps) {
 	for i := range rounds {
 		of := rounds[i].StorageSteps
@@ -78,43 +82,53 @@ func MergeStorageSteps(rounds []Round) (sum StorageSteps) {
 	return sum
 }
 
-// UnattributedPercentMax is how much of the mean time of a cycle its parts may leave out, or exceed: more says that a part is missing or
-// measured wrongly.
+// UnattributedPercentMax is the largest tolerated difference between the mean time of a cycle and
+// the sum of its parts, in percent. A larger difference means that a part is missing or measured
+// incorrectly.
 const UnattributedPercentMax = 5
 
-// CycleTime has the mean times of a cycle's parts. Each part is measured by itself, and means add up where percentiles do not. The parts may
-// leave some of the cycle's mean time unattributed.
+// CycleTime has the mean times of a cycle's parts. Each part is measured separately, and means add
+// up where percentiles do not. The parts may leave some of the cycle's mean time unattributed.
 //
-// A task goes to the server as an enqueue, and its acknowledgement is not on the way of the cycle. It waits until a turn leases it, goes to
-// its worker, and comes back to the server as a settlement, whose acknowledgement ends the cycle. The ways between the processes are known
-// as round trips only: of enqueue and of settle, without the time in the server and in the worker. Each way counts as half of its
-// round trip. With the time in the server, this makes
+// A task goes to the server as an enqueue. The acknowledgement of the enqueue is not part of the
+// cycle. The task waits until a turn leases it, goes to its worker, and returns to the server as a
+// settlement, whose acknowledgement ends the cycle. Only the round trips between the processes are
+// known: those of enqueue and settle, without the time in the server and in the worker. Each
+// one-way trip counts as half of its round trip. Adding the time in the server gives
 //
 //	cycle = enqueue / 2 + ready + (settle - work) / 2 + settle + not attributed
 //
-// Of tasks that are delayed or retried, the time until their last lease is not attributed.
+// For delayed or retried tasks, the time until their last lease is unattributed.
 type CycleTime struct {
-	Cycles    uint64  `json:"cycles"`
-	CycleMs   float64 `json:"cycle_ms"`   // from the enqueue to the acknowledged completion, by the client
-	EnqueueMs float64 `json:"enqueue_ms"` // from the enqueue to its acknowledgement, by the client
-	ReadyMs   float64 `json:"ready_ms"`   // from the turn of the shard that enqueued the task until the turn that leased it, by the server
-	SettleMs  float64 `json:"settle_ms"`  // from the arrival of the leased task until its completion was acknowledged, by the client
-	// WorkMs is how long the workers take for a task, according to the scenario.
+	Cycles uint64 `json:"cycles"`
+	// CycleMs is the time from the enqueue to the acknowledged completion, measured by the client.
+	CycleMs float64 `json:"cycle_ms"`
+	// EnqueueMs is the time from the enqueue to its acknowledgement, measured by the client.
+	EnqueueMs float64 `json:"enqueue_ms"`
+	// ReadyMs is the time from the shard's turn that enqueued the task to the turn that leased it,
+	// measured by the server.
+	ReadyMs float64 `json:"ready_ms"`
+	// SettleMs is the time from the arrival of the leased task to the acknowledgement of its
+	// completion, measured by the client.
+	SettleMs float64 `json:"settle_ms"`
+	// WorkMs is the time that the workers take for a task, from the scenario.
 	WorkMs float64 `json:"work_ms,omitempty"`
 }
 
-// UnattributedMs is what the parts leave of the cycle; below 0 where they exceed it.
+// UnattributedMs returns the cycle's time minus that of its parts. It is negative if they exceed
+// the cycle.
 func (c CycleTime) UnattributedMs() float64 {
 	return c.CycleMs - c.EnqueueMs/2 - c.ReadyMs - (c.SettleMs-c.WorkMs)/2 - c.SettleMs
 }
 
-// UnattributedPercent is the amount of UnattributedMs in percent of the cycle.
+// UnattributedPercent returns the absolute value of UnattributedMs in percent of the cycle.
 func (c CycleTime) UnattributedPercent() float64 {
 	return 100 * math.Abs(c.UnattributedMs()) / c.CycleMs
 }
 
-// deriveCycleTime computes the parts of the mean cycle. Before the call, CycleTime has WorkMs only. CycleTime is nil after the call if the servers do
-// not time the wait of ready tasks, or if the client has no enqueue, settle or cycle latency.
+// deriveCycleTime computes the parts of the mean cycle. Before the call, CycleTime has only WorkMs.
+// After the call it is nil if the servers do not time the wait of ready tasks, or if the client has
+// no enqueue, settle or cycle latency.
 func (r *Round) deriveCycleTime(h Histograms) {
 	if r.CycleTime == nil {
 		return
@@ -137,7 +151,8 @@ func (r *Round) deriveCycleTime(h Histograms) {
 	r.Metrics[CycleUnattributedPercent] = r.CycleTime.UnattributedPercent()
 }
 
-// MergeCycleTimes returns the means over the cycles of the timed rounds among these that have them; Cycles is 0 if none has.
+// MergeCycleTimes returns the means over the cycles of the timed rounds that have cycle times.
+// Cycles is 0 if none has.
 func MergeCycleTimes(rounds []Round) (sum CycleTime) {
 	for i := range rounds {
 		if rounds[i].CycleTime != nil && rounds[i].Timed() {

@@ -19,7 +19,8 @@ func recorded(t *testing.T, ms ...float64) *hdrhistogram.Histogram {
 	return h
 }
 
-// The parts of a mean cycle are the client's means and the server's wait of ready tasks; what they leave is a metric.
+// The parts of a mean cycle are the client's means and the server's wait of ready tasks. The
+// unattributed rest is a metric.
 func TestCycleTimeIsDerived(t *testing.T) {
 	h := Histograms{Enqueue: recorded(t, 1, 3), Settle: recorded(t, 4, 6), Cycle: recorded(t, 9, 11)}
 	r := Round{CycleTime: &CycleTime{WorkMs: 1}, Stages: []Stage{StageOf(StageInbox, 8, []uint64{4}), StageOf(StageReady, 8, []uint64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4})}}
@@ -57,10 +58,10 @@ func TestCycleTimeIsDerived(t *testing.T) {
 	}
 	of := Round{Stages: r.Stages}
 	of.Derive(h)
-	assert.Nil(t, of.CycleTime, "the workloads differ in how long their workers take")
+	assert.Nil(t, of.CycleTime, "the work time per task differs between the workloads")
 }
 
-// The parts add up to the cycle whatever the rounds are, and each round counts by its cycles.
+// The parts add up to the cycle for any rounds, and each round is weighted by its cycles.
 func TestMergedCycleTimesAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var rounds []Round

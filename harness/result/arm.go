@@ -6,19 +6,20 @@ import (
 	"path/filepath"
 )
 
-// ComparisonFile is where a comparison's folder keeps it, beside one run folder for each arm.
+// ComparisonFile is the file of a comparison in its folder, next to one run folder for each arm.
 const ComparisonFile = "comparison.json"
 
-// Arm is one side of a comparison with all that it measured.
+// Arm is one side of a comparison with all its measurements.
 type Arm struct {
 	Name string // "base", "change" or "control"
 	Path string // of its run folder
-	// Result has no rounds of blocks that were dropped. The rounds of one block have the same number in all arms.
+	// Result excludes rounds of dropped blocks. The rounds of one block have the same number in all
+	// arms.
 	Result     *Result
 	Histograms []RoundHistograms
 }
 
-// Side says which arm it is.
+// Side returns the description of the arm.
 func (a Arm) Side() Side {
 	s := Side{Name: a.Name, Run: a.Path}
 	if a.Result == nil {
@@ -43,8 +44,8 @@ func ReadArm(name, path string) (Arm, error) {
 	return Arm{Name: name, Path: path, Result: r, Histograms: histograms}, nil
 }
 
-// WriteComparison stores c in dir. It fails, and writes nothing, if a figure is NaN or infinite. An explanation with such a number is left out,
-// with a warning.
+// WriteComparison stores c in dir. It fails, and writes nothing, if a figure is NaN or infinite. It
+// drops an explanation with such a number and adds a warning.
 func WriteComparison(dir string, c *Comparison) error {
 	path := filepath.Join(dir, ComparisonFile)
 	c.Causes = finiteOnly("causes", c.Causes, &c.Warnings)
@@ -68,5 +69,6 @@ func ReadComparison(dir string) (*Comparison, error) {
 	return &c, nil
 }
 
-// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write. It writes nothing if a number is NaN or infinite.
+// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write. It writes
+// nothing if a number is NaN or infinite.
 func (c *Comparison) WriteJSON(w io.Writer) error { return writeJSON(w, "the comparison", c) }

@@ -7,8 +7,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes data to path so that a reader sees the old content, the new content, or no file, and never a
-// part: it writes a temporary file beside path, syncs it, and renames it. It leaves nothing behind on failure.
+// WriteFile writes data to path atomically: a reader sees the old content, the new content, or no
+// file, never a partial one. It writes a temporary file next to path, syncs it, and renames it. On
+// failure it removes the temporary file.
 func WriteFile(path string, data []byte) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
 	if err != nil {
@@ -35,9 +36,10 @@ func WriteFile(path string, data []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// replaceLink makes path a symbolic link to target, atomically.
+// replaceLink atomically makes path a symbolic link to target.
 func replaceLink(target, path string) (err error) {
-	// A folder of a random name is ours alone, so the link in it needs no name that nobody else takes.
+	// A folder with a random name belongs to this process alone, so the link in it needs no unique
+	// name.
 	dir, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
 	if err != nil {
 		return fmt.Errorf("link %s: %w", path, err)

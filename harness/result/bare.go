@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// bareFigure is ReferenceFigure of the bare data path.
+// bareFigure implements ReferenceFigure for the bare data path.
 func (r *Reference) bareFigure(metric string) (figure Metric, ok bool) {
 	switch metric {
 	case CyclesPerS:
@@ -21,8 +21,9 @@ func (r *Reference) bareFigure(metric string) (figure Metric, ok bool) {
 	return Metric{}, false
 }
 
-// Bare returns the bare data path that was measured beside a run, if the figures of a point may be compared with it: it was measured with
-// calls of one task if the point has such, and with the point's durability. It returns nil otherwise. The zero point is that of a run
+// Bare returns the bare data path that was measured with a run, if the figures of a point can be
+// compared with it. It must have been measured with calls of one task if the point has such calls,
+// and with the point's durability. Otherwise Bare returns nil. The zero point is that of a run
 // without a sweep.
 func (r *Result) Bare(point Point) *Reference {
 	for i := range r.References {
@@ -47,15 +48,15 @@ func (r *Reference) suits(of *Result, point Point) bool {
 }
 
 const (
-	// BareBatch is how many tasks a call of the bare data path has, unless it has one.
+	// BareBatch is the number of tasks in a call of the bare data path with batches.
 	BareBatch = 64
 
 	bareSync    = "sync"
 	bareNotSync = "none"
 )
 
-// BareConditions returns the batch and the durability of the bare data path that figures are compared with, of a load with so many tasks
-// a call on servers that acknowledge after fsync or not.
+// BareConditions returns the batch and the durability of the bare data path for comparison with a
+// load of batch tasks per call, on servers that acknowledge after fsync if sync is true.
 func BareConditions(batch int, sync bool) (bareBatch int, durability string) {
 	bareBatch, durability = 1, bareNotSync
 	if batch > 1 {
@@ -67,8 +68,8 @@ func BareConditions(batch int, sync bool) (bareBatch int, durability string) {
 	return bareBatch, durability
 }
 
-// Share returns a metric as a ratio to the figure of a reference, with the bounds that both intervals allow. ok is false if the
-// reference has no figure that the metric can be compared with.
+// Share returns a metric as a ratio to the figure of a reference, with the widest bounds that both
+// intervals allow. ok is false if the reference has no figure that is comparable with the metric.
 func (r *Reference) Share(metric string, m Metric) (share Metric, ok bool) {
 	of, comparable := r.ReferenceFigure(metric)
 	if !comparable || !(of.Low > 0) || m.N == 0 {

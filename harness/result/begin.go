@@ -11,16 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DataDir is where the servers of a run or of an arm keep their data. It exists only while they are measured.
+// DataDir is the folder of the servers' data of a run or of an arm. It exists only during
+// measurement.
 const DataDir = "data"
 
-// measuringFile is in a folder while a process measures into it. The process holds a lock on the file, which the kernel
-// releases when the process ends, whatever ends it.
+// measuringFile marks a folder that a process measures into. The process holds a lock on the file,
+// which the kernel releases when the process ends for any reason.
 const measuringFile = ".measuring"
 
-// Begin creates the folder of a run as Create does, and marks it as being measured until release is called or this process
-// ends. It also removes the servers' data that killed processes left in out, and writes a line for each to progress, which
-// may be nil.
+// Begin creates the folder of a run as Create does, and marks it as being measured until release is
+// called or this process ends. It also removes servers' data that killed processes left in out, and
+// writes a line for each to progress, which may be nil.
 func Begin(out, id string, progress io.Writer) (f *Folder, release func() error, err error) {
 	if f, err = Create(out, id); err != nil {
 		return nil, nil, err
@@ -28,7 +29,8 @@ func Begin(out, id string, progress io.Writer) (f *Folder, release func() error,
 	abandoned, err := removeAbandoned(out)
 	if progress != nil {
 		for _, folder := range abandoned {
-			_, _ = fmt.Fprintf(progress, "removed the servers' data in %s: the process that measured there was killed\n", folder) // progress is for people alone
+			// Progress is informational, so errors do not matter.
+			_, _ = fmt.Fprintf(progress, "removed the servers' data in %s: the process that measured there was killed\n", folder)
 		}
 	}
 	if err != nil {
@@ -40,8 +42,8 @@ func Begin(out, id string, progress io.Writer) (f *Folder, release func() error,
 	return f, release, nil
 }
 
-// hold creates the folder's measuringFile and locks it. It renames the file only after it has the lock, so that another
-// process never finds the file unlocked.
+// hold creates the folder's measuringFile and locks it. It renames the file to its final name only
+// after it has the lock, so another process never finds the file unlocked.
 func (f *Folder) hold() (release func() error, err error) {
 	file, err := os.CreateTemp(f.Path(), measuringFile+".tmp-*")
 	if err != nil {
@@ -57,7 +59,8 @@ func (f *Folder) hold() (release func() error, err error) {
 	return func() error { return errors.Join(os.Remove(path), file.Close()) }, nil
 }
 
-// removeAbandoned removes the data from the folders in out that have an unlocked measuringFile, and returns these folders.
+// removeAbandoned removes the servers' data from folders in out that have an unlocked
+// measuringFile, and returns these folders.
 func removeAbandoned(out string) (folders []string, err error) {
 	entries, err := os.ReadDir(out)
 	if err != nil {
@@ -97,8 +100,8 @@ func removeIfAbandoned(folder string) (removed bool, err error) {
 	return true, os.Remove(filepath.Join(folder, measuringFile))
 }
 
-// measuring opens the measuringFile of a folder; file is nil if there is none. If the process that measured there has died,
-// dead is true and the caller holds the lock until it closes the file.
+// measuring opens the measuringFile of a folder; file is nil without one. If the process that
+// measured there has died, dead is true and the caller holds the lock until it closes the file.
 func measuring(folder string) (file *os.File, dead bool) {
 	file, err := os.Open(filepath.Join(folder, measuringFile))
 	if err != nil {
@@ -107,12 +110,12 @@ func measuring(folder string) (file *os.File, dead bool) {
 	return file, unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
-// beingMeasured reports whether a process that is alive measures into a folder.
+// beingMeasured reports whether a live process measures into a folder.
 func beingMeasured(folder string) bool {
 	file, dead := measuring(folder)
 	if file == nil {
 		return false
 	}
-	_ = file.Close() // it was read only
+	_ = file.Close() // opened for reading only
 	return !dead
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// dataIn puts servers' data into a run folder, and into an arm's in it.
+// dataIn creates servers' data in a run folder and in the folder of an arm.
 func dataIn(t *testing.T, folder string) []string {
 	t.Helper()
 	var all []string
@@ -25,7 +25,8 @@ func dataIn(t *testing.T, folder string) []string {
 	return all
 }
 
-// A process that was killed leaves its mark without a lock: the next one that measures removes what the servers stored.
+// A killed process leaves its mark without a lock. The next measuring process removes the servers'
+// data.
 func TestBeginRemovesTheDataOfKilledProcesses(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "runs")
 	var told strings.Builder
@@ -37,7 +38,8 @@ func TestBeginRemovesTheDataOfKilledProcesses(t *testing.T) {
 	gone := dataIn(t, killed)
 	require.NoError(t, os.WriteFile(filepath.Join(killed, ".measuring"), nil, 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(killed, result.RoundsFile), nil, 0o600))
-	kept = append(kept, dataIn(t, filepath.Join(out, "3-soak"))...) // without a mark it is nobody's to remove
+	// Data without a mark must not be removed.
+	kept = append(kept, dataIn(t, filepath.Join(out, "3-soak"))...)
 	assert.Empty(t, told.String())
 
 	_, again, err := result.Begin(out, "4-next", &told)
@@ -46,7 +48,7 @@ func TestBeginRemovesTheDataOfKilledProcesses(t *testing.T) {
 	for _, dir := range gone {
 		assert.NoDirExists(t, dir)
 	}
-	assert.FileExists(t, filepath.Join(killed, result.RoundsFile), "what was measured stays")
+	assert.FileExists(t, filepath.Join(killed, result.RoundsFile), "measurements are kept")
 	for _, dir := range kept {
 		assert.FileExists(t, filepath.Join(dir, "store"))
 	}
@@ -59,6 +61,6 @@ func TestBeginRemovesTheDataOfKilledProcesses(t *testing.T) {
 	require.NoError(t, last())
 	assert.Equal(t, 1, strings.Count(told.String(), "\n"), "once")
 	for _, dir := range kept {
-		assert.FileExists(t, filepath.Join(dir, "store"), "Begin leaves folders without a mark alone")
+		assert.FileExists(t, filepath.Join(dir, "store"), "Begin must not change folders without a mark")
 	}
 }

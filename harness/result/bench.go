@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// benchUnits are the metrics of a line of bench.txt and their units there: what one cycle or second has of
-// something, as benchstat shows it. benchstat reads MB as 10^6 bytes.
+// benchUnits maps the metrics in a line of bench.txt to their units, per cycle or second, in the
+// notation of benchstat. benchstat reads MB as 10^6 bytes.
 var benchUnits = []struct{ metric, unit string }{
 	{CyclesPerS, "cycles/s"},
 	{EnqueuesPerS, "enqueues/s"},
@@ -49,12 +49,13 @@ var benchUnits = []struct{ metric, unit string }{
 	{SlipMs + "_p99", "slip-p99-ms"},
 }
 
-// WriteBench writes r in the Go benchmark format: one line for each timed round with a sound measurement, so
-// that benchstat sees rounds as repetitions. Each point of a sweep is a benchmark of its own. Of a run whose ledger
-// does not balance it writes no figure.
+// WriteBench writes r in the Go benchmark format: one line for each valid timed round, so that
+// benchstat sees rounds as repetitions. Each point of a sweep is a separate benchmark. WriteBench
+// writes no figure of a run whose ledger does not balance.
 //
-// What two runs should differ in, such as the commit, stands in comments: benchstat puts results whose
-// configuration differs in separate tables and would compare nothing.
+// Properties that may differ between two compared runs, such as the commit, are in comments:
+// benchstat puts results with different configurations into separate tables and would compare
+// nothing.
 func WriteBench(w io.Writer, r *Result) error {
 	if _, err := fmt.Fprintf(w, "# run: %s\n# commit: %s\n# go: %s\n# kernel: %s\n# verdict: %s\n",
 		oneLine(r.Run), oneLine(r.Manifest.Build.Revision()), oneLine(r.Manifest.Build.GoVersion),
@@ -79,7 +80,8 @@ func WriteBench(w io.Writer, r *Result) error {
 	}
 	config := benchConfig(r)
 	nothing := func(w scenario.Workload) bool { return w.Arrivals.Kind == scenario.None }
-	idle := scenario.Any(r.Manifest.Scenario.Workloads, nothing) // such a server has no operations, but it has a window
+	// An idle server has a window but no operations.
+	idle := scenario.Any(r.Manifest.Scenario.Workloads, nothing)
 	made := func(r Round) bool { return r.Cycles > 0 || r.Enqueues > 0 || idle }
 	for _, round := range r.Rounds {
 		sound := round.Verdict != Incorrect && round.Verdict != Invalid && round.Verdict != Misconfigured
@@ -105,7 +107,8 @@ func WriteBench(w io.Writer, r *Result) error {
 	return nil
 }
 
-// benchName names a point of a run: "FullCycle/durability=none", "ShardScaling/durability=none/shards=4".
+// benchName returns the benchmark name of a point of a run: "FullCycle/durability=none",
+// "ShardScaling/durability=none/shards=4".
 func benchName(r *Result, point int) string {
 	var values []Value
 	for _, p := range r.Points {
@@ -143,7 +146,7 @@ func benchConfig(r *Result) []benchfmt.Config {
 	return config
 }
 
-// camel turns a scenario's name into a benchmark's: "full-cycle" into "FullCycle".
+// camel converts a scenario's name to a benchmark's: "full-cycle" to "FullCycle".
 func camel(name string) string {
 	var b strings.Builder
 	for part := range strings.FieldsFuncSeq(Slug(name), func(c rune) bool { return c == '-' || c == '_' }) {

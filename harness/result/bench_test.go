@@ -41,7 +41,7 @@ func TestBenchIsReadBack(t *testing.T) {
 	r, _ := sampleResult(t)
 	r.Manifest.Host.CPUModel = "Sample  CPU\n2.0 GHz"
 	lines, units := bench(t, r)
-	require.Len(t, lines, 7, "a line for each timed round, none for the profiled")
+	require.Len(t, lines, 7, "one line for each timed round, none for the profiled one")
 	first := lines[0]
 	assert.Equal(t, "FullCycle/durability=none", first.Name.String())
 	assert.Equal(t, int(r.Rounds[0].Cycles), first.Iters)
@@ -61,7 +61,7 @@ func TestBenchIsReadBack(t *testing.T) {
 	assert.Equal(t, "lower", units.Get("server-rss-MB", "better").Value)
 }
 
-// Two commits on one host land in one table of benchstat, which groups by configuration as here.
+// Two commits on one host are in the same table of benchstat, which groups by configuration.
 func TestBenchOfTwoCommitsIsComparable(t *testing.T) {
 	var parser benchproc.ProjectionParser
 	table, err := parser.Parse(".config", nil)
@@ -74,7 +74,7 @@ func TestBenchOfTwoCommitsIsComparable(t *testing.T) {
 
 	var out bytes.Buffer
 	require.NoError(t, result.WriteBench(&out, r))
-	assert.Contains(t, out.String(), "# commit: 89abcdef (dirty)\n", "it is there for people")
+	assert.Contains(t, out.String(), "# commit: 89abcdef (dirty)\n", "the comment shows the commit")
 }
 
 func TestBenchHasNoFigureThatIsNotSound(t *testing.T) {

@@ -1,19 +1,19 @@
 package result
 
-// What limits the rate of a result.
+// The resources that may limit the rate of a result.
 const (
 	BoundServerCPU = "server CPU"
 	BoundClientCPU = "client CPU"
-	BoundHostCPU   = "host CPU" // that servers and load generator share
+	BoundHostCPU   = "host CPU" // shared by servers and load generator
 	BoundGoroutine = "one goroutine"
 	BoundDisk      = "disk"
 	BoundNetwork   = "network"
 	BoundLock      = "lock"
-	BoundWaiting   = "waiting" // for answers, or for the load's own schedule
+	BoundWaiting   = "waiting" // for answers or for the load's schedule
 )
 
-// Bound says what limits the rate of a result.
+// Bound is the resource that limits the rate of a result.
 type Bound struct {
 	By       string `json:"by"`       // a constant above
-	Sentence string `json:"sentence"` // with the evidence, for a person
+	Sentence string `json:"sentence"` // the explanation with its evidence
 }

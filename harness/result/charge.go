@@ -1,16 +1,18 @@
 package result
 
-// Charge is what a profile charges to one function of the server's own code: the innermost one in each stack. What is in no
-// such stack is charged to the garbage collection, the scheduling, or the package that it is in.
+// Charge is the amount that a profile charges to one function of the server's own code: the
+// innermost such function in each stack. A stack without such a function is charged to the garbage
+// collection, the scheduling, or its package.
 type Charge struct {
 	Function string `json:"function"`
-	// Callers are the own functions that called it in the heaviest of its stacks, innermost first, a few.
+	// Callers are a few own functions that called it in the heaviest of its stacks, innermost
+	// first.
 	Callers []string `json:"callers,omitempty"`
 	Value   float64  `json:"value"`   // in the profile's unit
-	Samples uint64   `json:"samples"` // how often the profile saw it
+	Samples uint64   `json:"samples"` // number of the profile's samples
 }
 
-// What is charged to no function.
+// Charges to the runtime instead of a function.
 const (
 	ChargeGC         = "runtime: garbage collection"
 	ChargeScheduling = "runtime: scheduling"

@@ -8,8 +8,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Polling says which side's connections polled before their thread slept: "busy polling by server and generator", or "" if neither did.
-// A rate with busy polling does not hold without, so that the text stands beside headline figures.
+// Polling returns which sides' connections polled before their thread slept: "busy polling by
+// server and generator", or "" if neither did. A rate with busy polling does not hold without it,
+// so headline figures must show this text.
 func (m Manifest) Polling() string {
 	var sides []string
 	s := &m.Scenario
@@ -27,8 +28,9 @@ func (m Manifest) Polling() string {
 	return "busy polling by " + strings.Join(sides, " and ")
 }
 
-// Unpublishable says why a run must not be published, or nothing if it may be: it has fewer rounds than its scenario's file wants, or
-// was measured from a tree with changes that no commit has.
+// Unpublishable returns the reasons why a run must not be published, or nil if it may be: it has
+// fewer rounds than its scenario's file requires, or was measured from a tree with uncommitted
+// changes.
 func (m Manifest) Unpublishable() (reasons []string) {
 	if fewer := m.FewerRounds(); fewer != "" {
 		reasons = append(reasons, fewer)
@@ -39,8 +41,9 @@ func (m Manifest) Unpublishable() (reasons []string) {
 	return reasons
 }
 
-// FewerRounds says by how much a run has fewer timed rounds than its scenario's file wants, or "" if the run has as many. A run that
-// did not record the file's number, and whose command gave another, has an unknown number.
+// FewerRounds describes how a run has fewer timed rounds than its scenario's file requires, or
+// returns "" if it has enough. A run that did not record the file's number and whose command gave
+// another has an unknown number.
 func (m Manifest) FewerRounds() string {
 	s := &m.Scenario
 	switch {

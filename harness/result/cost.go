@@ -5,12 +5,14 @@ import (
 	"fmt"
 )
 
-// RateCosts returns RateCost of the points of a run with a sweep, by number: of each turn the cycles per second of the
-// point that it is compared with divided by its own, and of these the median and its interval or range. against holds the
-// number of that point for each point, from the first, whose number is 1. The rounds of a turn ran one after the other, so
-// that what slows the host for a while is in both. Of points that have different numbers of timed rounds, as after a run
-// that broke off, the turns that both have count; a point without one, or with a round without a rate, is an error and
-// left out. A point compared with itself has the cost 1.
+// RateCosts returns RateCost of the points of a run with a sweep, by number. against holds, for
+// each point starting with point 1, the number of the point that it is compared with, or 0 for
+// none. For each turn, RateCosts divides the rate of that other point by the point's own rate, and
+// it returns the median of these ratios with its interval or range. The rounds of a turn ran one
+// after the other, so a temporary slowdown of the host affects both. If points have different
+// numbers of timed rounds, as in a run that broke off, only the turns that both have count. A point
+// without a turn, or with a round without a rate, is left out and reported as an error. A point
+// compared with itself has the cost 1.
 func RateCosts(rounds []Round, against []int) (map[int]Metric, error) {
 	rates := byPoint(rounds, CyclesPerS)
 	costs := make(map[int]Metric)
@@ -29,9 +31,10 @@ func RateCosts(rounds []Round, against []int) (map[int]Metric, error) {
 	return costs, errors.Join(problems...)
 }
 
-// TurnRatio returns the ratio of a metric at one point of a sweep, over, to the metric at another, under: of each turn of the points the
-// first's value divided by the second's, and of these the median and its interval or range, as RateCosts does for rates. It is an error if a
-// point has no timed round, or a round in which the metric is missing or not above 0.
+// TurnRatio returns the ratio of a metric at the point over of a sweep to the metric at the point
+// under. As in RateCosts, it divides the values in each turn and returns the median of these ratios
+// with its interval or range. It fails if a point has no timed round, or if the metric is missing
+// or not above 0 in a round.
 func TurnRatio(rounds []Round, metric string, over, under int) (Metric, error) {
 	values := byPoint(rounds, metric)
 	m, err := ratioOfTurns(values[over], values[under])
@@ -41,7 +44,8 @@ func TurnRatio(rounds []Round, metric string, over, under int) (Metric, error) {
 	return m, nil
 }
 
-// byPoint returns a metric of the timed rounds, by the number of their point. A round that lacks the metric has 0.
+// byPoint returns a metric of the timed rounds by the number of their point. A round without the
+// metric yields 0.
 func byPoint(rounds []Round, metric string) map[int][]float64 {
 	values := make(map[int][]float64)
 	for _, r := range rounds {
@@ -52,7 +56,7 @@ func byPoint(rounds []Round, metric string) map[int][]float64 {
 	return values
 }
 
-// ratioOfTurns is the ratio of two points' values, turn by turn.
+// ratioOfTurns returns the ratio of two points' values, computed turn by turn.
 func ratioOfTurns(other, own []float64) (Metric, error) {
 	var ratios []float64
 	for turn := range min(len(other), len(own)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// turns are rounds of two points in turn, with a profiled one at the end, at these rates.
+// turns returns alternating rounds of two points at the given rates, followed by a profiled one.
 func turns(first, second []float64) []result.Round {
 	var rounds []result.Round
 	add := func(point int, rate float64) {
@@ -27,7 +27,7 @@ func turns(first, second []float64) []result.Round {
 	return rounds
 }
 
-// What slows the host down for a turn is in both of its rounds, and not in their ratio.
+// A slow host in one turn affects both rounds of the turn, but not their ratio.
 func TestRateCostsAreOfEachTurn(t *testing.T) {
 	costs, err := result.RateCosts(turns([]float64{300, 30, 300}, []float64{100, 10, 50}), []int{1, 1})
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestRateCostsAreOfEachTurn(t *testing.T) {
 
 	costs, err = result.RateCosts(turns([]float64{300, 30, 300}, []float64{100}), []int{1, 1})
 	require.NoError(t, err)
-	assert.Equal(t, 1, costs[2].N, "a run that broke off has the turns that it has")
+	assert.Equal(t, 1, costs[2].N, "a run that broke off has only its complete turns")
 }
 
 func TestRateCostsThatThereAreNot(t *testing.T) {
@@ -50,7 +50,8 @@ func TestRateCostsThatThereAreNot(t *testing.T) {
 	assert.Len(t, costs, 1)
 }
 
-// A point that has a constant part of the first one's rate costs its inverse, however both vary.
+// A point with a constant fraction of the first one's rate has its inverse as cost, however both
+// vary.
 func TestRateCostsProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.SliceOfN(rapid.Float64Range(1, 1e6), 1, 20).Draw(t, "first")
@@ -67,7 +68,7 @@ func TestRateCostsProperty(t *testing.T) {
 	})
 }
 
-// Any metric of two points has a ratio, and a metric that a round lacks has none.
+// Any metric of two points has a ratio, unless a round lacks the metric.
 func TestTurnRatio(t *testing.T) {
 	rounds := turns([]float64{300, 30, 300}, []float64{100, 10, 50})
 	m, err := result.TurnRatio(rounds, result.CyclesPerS, 2, 1)

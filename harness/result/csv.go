@@ -9,12 +9,14 @@ import (
 	"strconv"
 )
 
-// csvHeader names the columns of WriteCSV. A metric's unit stands beside its value, because rows are of different metrics.
+// csvHeader names the columns of WriteCSV. Each value has its unit in the same row, because rows
+// are of different metrics.
 var csvHeader = []string{"run", "scenario", "point", "round", "kind", "verdict", "window_s", "metric", "unit", "value"}
 
-// WriteCSV writes the metrics of the rounds of r for a spreadsheet: a header, and a row for each metric of each round, in the order of
-// the rounds and then of the names. Of a run whose ledger does not balance it writes the counts of tasks at fault only: no other
-// figure means anything then. The kind of a round is timed, profiled or calibration.
+// WriteCSV writes the metrics of the rounds of r for a spreadsheet: a header, and a row for each
+// metric of each round, in the order of the rounds and then of the names. For a run whose ledger
+// does not balance it writes only the counts of tasks at fault, because no other figure means
+// anything. The kind of a round is timed, profiled, "timed, profiled" or calibration.
 func WriteCSV(w io.Writer, r *Result) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{csvHeader}
@@ -49,5 +51,5 @@ func WriteCSV(w io.Writer, r *Result) error {
 	return nil
 }
 
-// decimal is the shortest decimal that is read back as v.
+// decimal returns the shortest decimal that parses back to v.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -7,8 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Decay returns the loss of the rate over the windows of the timed rounds, in percent of the mean rate, with its one-sided 95 % bounds: see
-// stat.FindDecay. It fails without a round that has a series, and if the series of one does not tell.
+// Decay returns the loss of the rate over the windows of the timed rounds, in percent of the mean
+// rate, with its one-sided 95 % bounds: see stat.FindDecay. It fails if no timed round has a
+// series, or if stat.FindDecay fails.
 func Decay(rounds []Round) (Metric, error) {
 	var series [][]float64
 	for i := range rounds {
@@ -26,7 +27,7 @@ func Decay(rounds []Round) (Metric, error) {
 	}
 	d, err := stat.FindDecay(series...)
 	if err != nil {
-		return Metric{}, fmt.Errorf("the rates over the window do not tell: %w", err)
+		return Metric{}, fmt.Errorf("the rates over the window show no trend: %w", err)
 	}
 	spec, _ := Lookup(DecayPercent)
 	return Metric{Median: d.Percent, Low: d.Low, High: d.High, N: len(series), Unit: spec.Unit}, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// falling is a round whose rate falls evenly from first to last cycles a second.
+// falling returns a round whose rate falls linearly from first to last cycles a second.
 func falling(number, samples int, first, last float64) Round {
 	r := Round{Number: number, WindowSeconds: float64(samples), Cycles: 1}
 	for i := range samples {
@@ -23,7 +23,7 @@ func TestDecayOfRounds(t *testing.T) {
 	profiled.Profiled = true
 	d, err := Decay([]Round{falling(1, 100, 1050, 950), falling(2, 100, 1000, 1000), profiled})
 	require.NoError(t, err)
-	assert.InDelta(t, 5, d.Median, 1e-6, "the mean of 10 % and of none; the profiled round does not count")
+	assert.InDelta(t, 5, d.Median, 1e-6, "the mean of 10 % and 0 %; the profiled round does not count")
 	assert.LessOrEqual(t, d.Low, d.Median)
 	assert.GreaterOrEqual(t, d.High, d.Median)
 	assert.Equal(t, 2, d.N)
@@ -41,7 +41,7 @@ func TestDecayIsAMetricOfASeries(t *testing.T) {
 	assert.NotZero(t, found[DecayPercent].High)
 }
 
-// A series that does not tell has no metric, so that a limit on it is broken; the reason is said.
+// A series without a computable decay has no metric, so a limit on it is broken with a reason.
 func TestDecayThatIsUnknown(t *testing.T) {
 	t.Parallel()
 	stopped, broken := falling(1, 100, 0, 0), falling(1, 100, 10, 10)

@@ -1,4 +1,5 @@
-// Package result is what a run measured: its types, how a run folder stores them, and their export in the Go benchmark format.
+// Package result defines the measurements of a run: their types, their storage in a run folder, and
+// their export in the Go benchmark format.
 //
 // # A run folder
 //
@@ -8,23 +9,27 @@
 //	  histograms.json   the latencies of each round, likewise: HdrHistogram V2, compressed, in base64
 //	  bench.txt         one line for each timed round, for benchstat
 //	  result.json       Result: everything but the histograms; written last
-//	  profiles/         of the profiled rounds; logs of servers and traces lie beside it
+//	  profiles/         of the profiled rounds; logs of servers and traces are in the run folder
 //	runs/latest         a symbolic link to the run that was stored last
 //
-// The folder of a serial budget has serial.json. A soak's folder has soak.json; package soak says what else.
+// The folder of a serial budget has serial.json. A soak's folder has soak.json; package soak
+// documents its other files.
 //
-// A comparison's folder has a run folder for each arm (base, change, control) and comparison.json. Every file is replaced in one step
-// (see WriteFile), so that a reader never sees a part of one. A folder with result.json is complete. Of one that a
-// run left without it ReadStored returns the rounds so far. The file .measuring is in a folder while it is measured into: Begin makes it.
+// A comparison's folder has a run folder for each arm (base, change, control) and comparison.json.
+// Every file is replaced atomically (see WriteFile), so a reader never sees a partial file. A
+// folder with result.json is complete. For a folder without it, ReadStored returns the rounds so
+// far. Begin creates the file .measuring, which exists while a process measures into the folder.
 //
-// Package cmd/schema writes the JSON schemas under schema/ from these types and their comments. Every document names the Version of
-// its schema; Read reads the versions from 2 up to its own, and ParseResult those from 1. Both refuse newer ones.
+// Command cmd/schema writes the JSON schemas under schema/ from these types and their comments.
+// Every document names the Version of its schema. Read accepts the versions from 2 to the current
+// one, and ParseResult those from 1. Both refuse newer ones.
 //
 // # From rounds to metrics
 //
-// The table Specs names every metric with its unit and direction. Round.Derive computes the metrics of a round from its fields and
-// histograms. Summarise reduces the timed rounds to one Metric each: a median with its confidence interval (package stat), a percentile
-// of merged histograms, or for tasks at fault a sum. A metric that was not measured is missing, never zero.
+// The table Specs names every metric with its unit and direction. Round.Derive computes the metrics
+// of a round from its fields and histograms. Summarise reduces the timed rounds to one Metric each:
+// a median with its confidence interval (package stat), a percentile of merged histograms, or a sum
+// for tasks at fault. A metric that was not measured is missing, never zero.
 //
 // Functions on values are pure. A Folder is not safe for concurrent use.
 package result

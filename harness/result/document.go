@@ -9,18 +9,21 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Document is what `prony run --json` and `prony check --json` print: the outcome of all scenarios. `prony report --json`
-// prints one of pages, and any command that fails before it has a document of its own prints one with the error.
+// Document is the output of `prony run --json` and `prony check --json`: the outcome of all
+// scenarios. `prony report --json` prints a document of pages. A command that fails before it has a
+// document prints one with the error.
 type Document struct {
-	Verdict   Verdict   `json:"verdict"` // the worst of the scenarios'; misconfigured where there is an error
+	// The worst of the scenarios'; misconfigured if there is an error.
+	Verdict   Verdict   `json:"verdict"`
 	Scenarios []Outcome `json:"scenarios"`
 	Pages     []Page    `json:"pages,omitempty"`
-	Error     string    `json:"error,omitempty"` // what kept the command from its end
+	Error     string    `json:"error,omitempty"` // why the command failed
 }
 
 // Page is a page that was written.
 type Page struct {
-	Of    string   `json:"of"` // the folder of the run or the comparison, or the file of the experiments
+	// The folder of the run or the comparison, or the file of the experiments.
+	Of    string   `json:"of"`
 	Page  string   `json:"page"`
 	Files []string `json:"files"` // its plots
 }
@@ -29,63 +32,71 @@ type Page struct {
 type Outcome struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	// Run is the path of the run folder, or "" where there is none.
+	// Run is the path of the run folder, or "" without one.
 	Run string `json:"run,omitempty"`
-	// Page is the path of the run's page, where one was written.
+	// Page is the path of the run's page, or "" if none was written.
 	Page       string `json:"page,omitempty"`
 	Durability string `json:"durability,omitempty"`
-	// Settings are those of the scenario that differ from their defaults or have none.
+	// Settings are the scenario's settings that differ from their defaults or have none.
 	Settings []scenario.Setting `json:"settings,omitempty"`
-	// Servers is what the servers said that they run with, and Host is the host of the harness, with its virtualisation and container; nil if there
-	// is no run. Hosts are those of servers on other hosts.
+	// Servers has the settings that the servers reported. Host is the host of the harness, with its
+	// virtualisation and container; nil without a run. Hosts are the servers' hosts if they differ
+	// from it.
 	Servers []ServerSettings `json:"servers,omitempty"`
 	Host    *Host            `json:"host,omitempty"`
 	Hosts   []ServerHost     `json:"hosts,omitempty"`
-	// Polling says which side's connections polled before their thread slept; "" if neither did.
+	// Polling names the sides whose connections polled before their thread slept; "" if neither
+	// did.
 	Polling string `json:"polling,omitempty"`
-	// FewerRounds says by how much the run has fewer rounds than its scenario's file wants; "" if it has as many.
+	// FewerRounds describes how the run has fewer rounds than its scenario's file requires; "" if
+	// it has enough.
 	FewerRounds string `json:"fewer_rounds,omitempty"`
-	// TimedRoundsProfiled are the numbers of the timed rounds in whose windows the servers were profiled: their figures are no measure of a
-	// server that is not.
+	// TimedRoundsProfiled are the numbers of the timed rounds in whose windows the servers were
+	// profiled. Their figures do not describe a server without profiling.
 	TimedRoundsProfiled []int             `json:"timed_rounds_profiled,omitempty"`
 	Reasons             []string          `json:"reasons,omitempty"`
 	Warnings            []string          `json:"warnings,omitempty"`
 	Metrics             map[string]Metric `json:"metrics"`
-	References          []Reference       `json:"references,omitempty"` // what the host was worth in the run
-	// Limits are those that the run was judged by; empty where it was not.
+	// References measure the host's capacity during the run.
+	References []Reference `json:"references,omitempty"`
+	// Limits are the limits that the run was judged by; empty if it was not judged.
 	Limits []JudgedLimit `json:"limits,omitempty"`
-	// Points are those of a sweep.
+	// Points are the points of a sweep.
 	Points []Point `json:"points,omitempty"`
-	// Workloads are those of a scenario with several.
+	// Workloads are the workloads of a scenario with several.
 	Workloads []Workload `json:"workloads,omitempty"`
 }
 
-// JudgedLimit is a floor or a ceiling and what a run measured there.
+// JudgedLimit is a floor or a ceiling with the value that a run measured.
 type JudgedLimit struct {
-	Metric     string         `json:"metric"`
-	Point      string         `json:"point,omitempty"`
-	Workload   string         `json:"workload,omitempty"`
-	Kind       string         `json:"kind"`                  // "floor" or "ceiling"
-	Limit      float64        `json:"limit"`                 // in the metric's unit, or a ratio if OfBaseline is there
-	OfBaseline *BaselineRatio `json:"of_baseline,omitempty"` // what the ratio is, of a limit on one
-	Value      *float64       `json:"value"`                 // null if the run has none
-	Margin     *float64       `json:"margin,omitempty"`      // relative distance from the limit; negative if it is violated
-	Judged     bool           `json:"judged"`                // false where the ledger does not balance, and of a ratio without a baseline build
-	OK         bool           `json:"ok"`                    // false if it was not judged
+	Metric   string `json:"metric"`
+	Point    string `json:"point,omitempty"`
+	Workload string `json:"workload,omitempty"`
+	Kind     string `json:"kind"` // "floor" or "ceiling"
+	// Limit is in the metric's unit, or a ratio if OfBaseline is set.
+	Limit      float64        `json:"limit"`
+	OfBaseline *BaselineRatio `json:"of_baseline,omitempty"` // the ratio, if the limit is on one
+	Value      *float64       `json:"value"`                 // null if the run has no value
+	// Margin is the relative distance from the limit; negative if violated.
+	Margin *float64 `json:"margin,omitempty"`
+	// Judged is false if the ledger does not balance, or for a ratio without a baseline build.
+	Judged bool `json:"judged"`
+	OK     bool `json:"ok"` // false if not judged
 }
 
-// BaselineRatio is a figure of the build under test as a share of the baseline build's, which was measured beside it in pairs.
+// BaselineRatio is the ratio of a figure of the build under test to the baseline build's, from
+// pairs of measurements.
 type BaselineRatio struct {
 	Commit string  `json:"commit"` // of the baseline build
-	Base   float64 `json:"base"`   // the baseline build's figure: the median over pairs
+	Base   float64 `json:"base"`   // the baseline build's figure, as the median over pairs
 	Ratio  float64 `json:"ratio"`  // the geometric mean of the pairs' ratios
 	Low    float64 `json:"low"`    // Low and High are its 95 % interval
 	High   float64 `json:"high"`
 	Pairs  int     `json:"pairs"`
 }
 
-// NewOutcome returns the outcome of r, whose folder is at path run. Where the verdict is incorrect it publishes
-// only the counts of tasks at fault: no other figure means anything then.
+// NewOutcome returns the outcome of r, whose folder is at path run. If the verdict is incorrect, it
+// includes only the counts of tasks at fault, because no other figure means anything.
 func NewOutcome(r *Result, run string) Outcome {
 	return Outcome{
 		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
@@ -96,11 +107,11 @@ func NewOutcome(r *Result, run string) Outcome {
 	}
 }
 
-// Published returns the metrics of r that may be shown: all of them, or where the verdict is incorrect only
-// the counts of tasks at fault.
+// Published returns the metrics of r that may be shown: all of them, or, if the verdict is
+// incorrect, only the counts of tasks at fault.
 func Published(r *Result) map[string]Metric { return published(r.Verdict == Incorrect, r.Metrics) }
 
-// PublishedPoints returns the points of r with the metrics that may be shown, likewise.
+// PublishedPoints returns the points of r with the metrics that may be shown, as Published does.
 func PublishedPoints(r *Result) []Point {
 	points := slices.Clone(r.Points)
 	for i := range points {
@@ -111,13 +122,16 @@ func PublishedPoints(r *Result) []Point {
 	return points
 }
 
-// PublishedWorkloads returns the workloads of r with the metrics that may be shown, likewise.
+// PublishedWorkloads returns the workloads of r with the metrics that may be shown, as Published
+// does.
 func PublishedWorkloads(r *Result) []Workload {
 	return publishedWorkloads(r.Verdict == Incorrect, r.Workloads)
 }
 
-// faultyPoint reports whether only counts of tasks at fault may be shown of a point. The points of one server's settings stand for each other: if one
-// is incorrect, none has a figure. The servers of different targets have nothing to do with each other.
+// faultyPoint reports whether only counts of tasks at fault may be shown for a point. If one point
+// of a server is incorrect, the figures of all its points are suspect, because the same server
+// produced them. Different targets have different servers, so only the incorrect points of a target
+// are faulty.
 func faultyPoint(r *Result, point int) bool {
 	if r.Verdict != Incorrect || r.Manifest.Scenario.Topology.Kind != scenario.ByProgram {
 		return r.Verdict == Incorrect
@@ -145,8 +159,8 @@ func published(faulty bool, all map[string]Metric) map[string]Metric {
 	return metrics
 }
 
-// NewDocument returns the document of these outcomes, in their order. Of none its verdict is misconfigured:
-// what measured nothing has passed nothing.
+// NewDocument returns the document of the given outcomes, in their order. Without outcomes its
+// verdict is misconfigured, because nothing was measured.
 func NewDocument(outcomes ...Outcome) *Document {
 	doc := &Document{Verdict: Misconfigured, Scenarios: make([]Outcome, 0, len(outcomes))}
 	verdicts := make([]Verdict, 0, len(outcomes))
@@ -163,7 +177,8 @@ func NewDocument(outcomes ...Outcome) *Document {
 	return doc
 }
 
-// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write. It writes nothing if a number is NaN or infinite.
+// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write. It writes
+// nothing if a number is NaN or infinite.
 func (d *Document) WriteJSON(w io.Writer) error { return writeJSON(w, "the document", d) }
 
 func writeJSON(w io.Writer, what string, value any) error {

@@ -50,7 +50,7 @@ func TestDocumentTakesTheWorstVerdict(t *testing.T) {
 
 	out.Reset()
 	require.NoError(t, result.NewDocument().WriteJSON(&out))
-	assert.JSONEq(t, `{"verdict":"misconfigured","scenarios":[]}`, out.String(), "nothing measured is not a pass")
+	assert.JSONEq(t, `{"verdict":"misconfigured","scenarios":[]}`, out.String(), "a document without measurements must not pass")
 }
 
 func TestNoFigureOfAnIncorrectRun(t *testing.T) {
@@ -61,7 +61,7 @@ func TestNoFigureOfAnIncorrectRun(t *testing.T) {
 	assert.Contains(t, metrics, "lost")
 	assert.Contains(t, metrics, "duplicated")
 	assert.Contains(t, metrics, "corrupted")
-	assert.Contains(t, r.Metrics, "cycles_per_s", "the result itself keeps what it has")
+	assert.Contains(t, r.Metrics, "cycles_per_s", "the result must not be modified")
 }
 
 func TestDocumentRefusesWhatIsNotFinite(t *testing.T) {

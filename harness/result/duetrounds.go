@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Rounds returns what a side did in the generations that count, as rounds of a run.
+// Rounds returns a side's counted generations as rounds of a run.
 func (d *Duet) Rounds(side int) (rounds []Round) {
 	for i := range d.Generations {
 		if g := &d.Generations[i]; g.Verdict == Pass {
@@ -16,8 +16,8 @@ func (d *Duet) Rounds(side int) (rounds []Round) {
 	return rounds
 }
 
-// Round returns what a side did in the generation, as a round of a run, whose window is the slices of the side. What a side without a cycle
-// took per cycle is left out.
+// Round returns a side's generation as a round of a run whose window is the slices of the side.
+// Without a cycle it has no figures per cycle.
 func (g *Generation) Round(side int) Round {
 	s := &g.Sides[side]
 	cycles := float64(s.Cycles)
@@ -43,8 +43,9 @@ func (g *Generation) Round(side int) Round {
 	return r
 }
 
-// Result returns what a side did as the result of a run whose rounds are the generations that count. The run is the duet's folder, by its id. A
-// generation in which a task was at fault, or that was misconfigured, decides the verdict; with fewer than two that count it is invalid.
+// Result returns a side as the result of a run whose rounds are the generations that count. run is
+// the id of the duet's folder. A generation with a task at fault, or a misconfigured one, decides
+// the verdict. With fewer than two generations that count, the verdict is invalid.
 func (d *Duet) Result(side int, run string) *Result {
 	r := &Result{
 		Version: Version, Run: run, Scenario: d.Scenario, Title: d.Manifest.Scenario.Title, Started: d.Started, Finished: d.Finished,
@@ -65,7 +66,7 @@ func (d *Duet) Result(side int, run string) *Result {
 		}
 	}
 	if r.Verdict == Pass && len(r.Rounds) < 2 {
-		r.Verdict, r.Reasons = Invalid, append(unfit, fmt.Sprintf("%d generations count, and a verdict needs two", len(r.Rounds)))
+		r.Verdict, r.Reasons = Invalid, append(unfit, fmt.Sprintf("%d generations count, but a verdict needs two", len(r.Rounds)))
 	}
 	maps.Copy(r.Metrics, SummariseLedger(r.Rounds))
 	for _, spec := range specs {

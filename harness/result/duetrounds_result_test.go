@@ -12,7 +12,8 @@ func generationOf(verdict Verdict, reasons ...string) Generation {
 	return Generation{Verdict: verdict, Reasons: reasons, Sides: [2]GenerationSide{side, side}}
 }
 
-// The result of a side has a round for each generation that counts. The verdict reports failures of the other generations.
+// The result of a side has a round for each generation that counts. The verdict reports failures of
+// the other generations.
 func TestADuetsSideAsAResult(t *testing.T) {
 	d := &Duet{Scenario: "s", Generations: []Generation{generationOf(Pass), generationOf(Pass), generationOf(Invalid, "the host slept")}}
 	r := d.Result(1, "folder")
@@ -24,12 +25,12 @@ func TestADuetsSideAsAResult(t *testing.T) {
 		assert.InDelta(t, want, r.Metrics[metric].Median, 1e-9, metric)
 		assert.Equal(t, 2, r.Metrics[metric].N)
 	}
-	assert.NotContains(t, r.Metrics, StorageFsyncsPerCycle, "no side counted it")
+	assert.NotContains(t, r.Metrics, StorageFsyncsPerCycle, "neither side counted it")
 
 	d.Generations = d.Generations[1:]
 	r = d.Result(1, "folder")
 	assert.Equal(t, Invalid, r.Verdict)
-	assert.Equal(t, "1 generations count, and a verdict needs two", r.Reasons[1])
+	assert.Equal(t, "1 generations count, but a verdict needs two", r.Reasons[1])
 
 	d.Generations = append(d.Generations, generationOf(Incorrect, "one is lost"))
 	d.Generations[2].Number = 3

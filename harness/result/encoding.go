@@ -8,7 +8,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// histogramsDocument is the content of histograms.json.
 type histogramsDocument struct {
 	Version int                `json:"version"`
 	Unit    string             `json:"unit"` // "ns"
@@ -22,7 +21,7 @@ type encodedHistogram struct {
 	Workloads  []encodedWorkload `json:"workloads,omitempty"`
 }
 
-// encodedWorkload holds those of one workload of several.
+// encodedWorkload holds the histograms of one of several workloads.
 type encodedWorkload struct {
 	Name       string            `json:"name"`
 	Histograms map[string]string `json:"histograms"`
@@ -64,7 +63,8 @@ func (h Histograms) Encode() (map[string]string, error) {
 	return texts, nil
 }
 
-// DecodeHistograms reads what Encode wrote. Those of any load must be there, and none that is not known.
+// DecodeHistograms decodes the output of Encode. The histograms of every load must be present, and
+// unknown names are an error.
 func DecodeHistograms(texts map[string]string) (Histograms, error) {
 	var decoded Histograms
 	for _, name := range slices.Sorted(maps.Keys(texts)) {

@@ -9,58 +9,69 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// Faults is what was done to a cluster in a round's window, and what the load made of it.
+// Faults describes the faults of a cluster in a round's window and their effect on the load.
 type Faults struct {
 	SlotS  float64   `json:"slot_s"`
-	Cycles []float64 `json:"cycles"` // acknowledged in each slot, from the window's start on
-	// BaselinePerS is the rate in cycles a second before the first fault, and BaselineDipPercent how far it fell below that
-	// in its own worst slot: a dip of a fault that is no deeper says nothing.
+	Cycles []float64 `json:"cycles"` // acknowledged in each slot, since the start of the window
+	// BaselinePerS is the rate in cycles a second before the first fault. BaselineDipPercent is the
+	// largest relative drop of a slot below it in that time: a fault's dip that is no deeper shows
+	// nothing.
 	BaselinePerS       float64 `json:"baseline_per_s"`
 	BaselineDipPercent float64 `json:"baseline_dip_percent"`
-	// RecoveredShare is the share of a fault's BeforePerS at which the load has recovered from the fault.
-	RecoveredShare     float64 `json:"recovered_share,omitempty"`
-	FailedCalls        uint64  `json:"failed_calls"` // of the load, warm-up and drain included
-	FirstFailure       string  `json:"first_failure,omitempty"`
-	RefusedCompletions uint64  `json:"refused_completions"` // of tasks whose lease had ended, say
+	// RecoveredShare is the fraction of a fault's BeforePerS that the load must reach to count as
+	// recovered from the fault.
+	RecoveredShare float64 `json:"recovered_share,omitempty"`
+	FailedCalls    uint64  `json:"failed_calls"` // of the load, including warm-up and drain
+	FirstFailure   string  `json:"first_failure,omitempty"`
+	// RefusedCompletions counts refused completions, for example of tasks whose lease had ended.
+	RefusedCompletions uint64  `json:"refused_completions"`
 	Events             []Fault `json:"events"`
 }
 
-// Fault is one time that a fault happened. Its times are in seconds from the window's start, those of its effects in
-// milliseconds from when it began.
+// Fault is one occurrence of a fault. Its times are in seconds since the start of the window, those
+// of its effects in milliseconds since the start of the fault.
 type Fault struct {
-	Kind       string   `json:"kind"`
-	Target     string   `json:"target"`
-	Nodes      []string `json:"nodes"`
-	Leader     string   `json:"leader,omitempty"` // of shard 0 when it began
-	BeganS     float64  `json:"began_s"`
-	DoneS      float64  `json:"done_s"`       // the nodes were gone, paused or removed, or the links ill
-	HealedS    float64  `json:"healed_s"`     // that was undone: a node that was started again listened
-	FirstAckMs float64  `json:"first_ack_ms"` // until the first cycle after the outage; 0: there was no outage
-	// Silent says that no cycle came before the next fault or the window's end. FirstAckMs is how long that was watched then: a lower bound.
+	Kind   string   `json:"kind"`
+	Target string   `json:"target"`
+	Nodes  []string `json:"nodes"`
+	Leader string   `json:"leader,omitempty"` // of shard 0 at the start of the fault
+	BeganS float64  `json:"began_s"`
+	// DoneS is the time when the nodes were stopped, paused or removed, or the links disturbed.
+	DoneS   float64 `json:"done_s"`
+	HealedS float64 `json:"healed_s"` // when that was undone: a restarted node listened
+	// FirstAckMs is the time to the first cycle after the outage; 0 without an outage.
+	FirstAckMs float64 `json:"first_ack_ms"`
+	// Silent reports that no cycle completed before the next fault or the end of the window.
+	// FirstAckMs is then the observed time, a lower bound.
 	Silent bool `json:"silent,omitempty"`
-	// BeforePerS is the rate in cycles a second before this fault, which the recovery is measured against.
+	// BeforePerS is the rate in cycles a second before this fault, the reference for its recovery.
 	BeforePerS float64 `json:"before_per_s,omitempty"`
-	// RecoveryMs is the time until the rate was back at RecoveredShare of BeforePerS. If the load did not recover, RecoveryMs is how
-	// long that was watched, until the next fault or the window's end: a lower bound, and no time of recovery.
+	// RecoveryMs is the time until the rate returned to RecoveredShare of BeforePerS. If the load
+	// did not recover, RecoveryMs is the time until the next fault or the end of the window: a
+	// lower bound, not a recovery time.
 	RecoveryMs float64 `json:"recovery_ms"`
 	Recovered  bool    `json:"recovered"`
-	// BackSoon says that the rate was back at 95 % of BeforePerS within a second, and stayed there for half a second; nil in results of earlier
-	// builds.
-	BackSoon   *bool   `json:"back_soon,omitempty"`
-	DipPercent float64 `json:"dip_percent"` // below BeforePerS, in the worst slot until it had recovered
-	FaultPerS  float64 `json:"fault_per_s"` // cycles a second while the fault lasted
-	AfterPerS  float64 `json:"after_per_s"` // from then to the next fault or the window's end
-	// LevelPerS is the rate that the load came back to: from when the fault was over and the load had recovered, or else had the
-	// first cycle, to the next fault or the window's end.
+	// BackSoon reports that the rate returned to 95 % of BeforePerS within a second and stayed
+	// there for half a second; nil in results of earlier builds.
+	BackSoon *bool `json:"back_soon,omitempty"`
+	// DipPercent is the drop below BeforePerS in the worst slot before the recovery.
+	DipPercent float64 `json:"dip_percent"`
+	FaultPerS  float64 `json:"fault_per_s"` // cycles a second during the fault
+	// AfterPerS is the rate in cycles a second from the end of the fault to the next fault or the
+	// end of the window.
+	AfterPerS float64 `json:"after_per_s"`
+	// LevelPerS is the rate that the load returned to: from the end of the fault and the recovery,
+	// or else the first cycle, to the next fault or the end of the window.
 	LevelPerS float64 `json:"level_per_s,omitempty"`
 }
 
-// LevelLeast is the share of the rate before the first fault that the load must come back to after the last faults. If the load comes
-// back to less, the round is regressed.
+// LevelLeast is the fraction of the rate before the first fault that the load must return to after
+// the last faults. Below it, the round is regressed.
 const LevelLeast = 0.7
 
-// Level returns the median of the rates that the load came back to after the last faults, as a share of the rate before the first
-// fault, and how many faults those are: the last third, at least one. The share is NaN without faults or without a rate before them.
+// Level returns the median rate that the load returned to after the last faults, as a fraction of
+// the rate before the first fault, and the number of these faults: the last third, at least one.
+// The fraction is NaN without faults or without a rate before them.
 func (f *Faults) Level() (share float64, faults int) {
 	faults = (len(f.Events) + 2) / 3
 	if faults == 0 || f.BaselinePerS <= 0 {
@@ -70,9 +81,9 @@ func (f *Faults) Level() (share float64, faults int) {
 	return middle(levels) / f.BaselinePerS, faults
 }
 
-// LastToFirst returns the rate that the load came back to after the last faults, as a part of that after the first ones: the ratio of the
-// medians over the last and the first tenth of the faults, at least one each. It is NaN with fewer than two faults, and without a rate after the
-// first ones.
+// LastToFirst returns the rate that the load returned to after the last faults divided by that
+// after the first ones: the ratio of the medians over the last and the first tenth of the faults,
+// at least one each. It is NaN with fewer than two faults, and without a rate after the first ones.
 func (f *Faults) LastToFirst() float64 {
 	n := len(f.Events)
 	tenth := max(1, n/10)
@@ -87,8 +98,8 @@ func (f *Faults) LastToFirst() float64 {
 	return middle(valuesOfFaults(f.Events[n-tenth:], level)) / first
 }
 
-// Decay says that the load did not come back to LevelLeast of the rate before the first fault. It returns "" if the load did, and
-// without faults.
+// Decay describes that the load did not return to LevelLeast of the rate before the first fault. It
+// returns "" if the load did, and without faults.
 func (f *Faults) Decay() string {
 	share, faults := f.Level()
 	if math.IsNaN(share) || share >= LevelLeast {
@@ -98,11 +109,12 @@ func (f *Faults) Decay() string {
 	if faults > 1 {
 		of = fmt.Sprintf("the last %d faults", faults)
 	}
-	return fmt.Sprintf("the rate did not come back: after %s it was %s cycles/s, %s of the %s before the first fault; the least is %s",
+	return fmt.Sprintf("the rate did not recover: after %s it was %s cycles/s, %s of the %s before the first fault; at least %s is required",
 		of, render.Number(share*f.BaselinePerS), render.PercentTo(share, 0), render.Number(f.BaselinePerS), render.PercentTo(LevelLeast, 0))
 }
 
-// NotRecovered returns how many faults the load did not recover from, and the shortest time that one of those was watched.
+// NotRecovered returns the number of faults without recovery, and the shortest observed time after
+// any of those.
 func (f *Faults) NotRecovered() (faults int, watchedMs float64) {
 	watchedMs = math.Inf(1)
 	for _, e := range f.Events {
@@ -117,7 +129,7 @@ func (f *Faults) NotRecovered() (faults int, watchedMs float64) {
 	return faults, watchedMs
 }
 
-// valuesOfFaults returns a figure of each fault, in ascending order.
+// valuesOfFaults returns a figure of each fault in ascending order.
 func valuesOfFaults(faults []Fault, value func(Fault) float64) []float64 {
 	values := make([]float64, 0, len(faults))
 	for _, e := range faults {
@@ -127,13 +139,12 @@ func valuesOfFaults(faults []Fault, value func(Fault) float64) []float64 {
 	return values
 }
 
-// middle is the median of sorted values.
+// middle returns the median of sorted values.
 func middle(sorted []float64) float64 {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// deriveFaults fills in the metrics of the faults of a round.
 func (r *Round) deriveFaults() {
 	if r.Faults == nil || len(r.Faults.Events) == 0 {
 		return
@@ -147,8 +158,9 @@ func (r *Round) deriveFaults() {
 	}
 }
 
-// metrics are those of all faults together: of a round, or of several. The times of recovery are those of the faults that the load
-// recovered from, and the times of the first cycle those of the faults that one came after; without such a fault they are missing.
+// metrics returns the metrics of all faults together, of one round or of several. Recovery times
+// include only the faults with a recovery, and times to the first cycle only those with a cycle;
+// without any such fault the metrics are missing.
 func (f *Faults) metrics() map[string]float64 {
 	if len(f.Events) == 0 {
 		return nil
@@ -175,7 +187,8 @@ func (f *Faults) metrics() map[string]float64 {
 	return metrics
 }
 
-// backSoon returns after how many faults the load was back soon. known is false if that was not looked at after each.
+// backSoon returns the number of faults after which the load was back soon. known is false if that
+// was not recorded for each fault.
 func (f *Faults) backSoon() (faults int, known bool) {
 	for _, e := range f.Events {
 		if e.BackSoon == nil {
@@ -188,7 +201,6 @@ func (f *Faults) backSoon() (faults int, known bool) {
 	return faults, true
 }
 
-// mergeFaults returns the faults of all rounds together.
 func mergeFaults(rounds []Round) *Faults {
 	var all Faults
 	for _, r := range rounds {

@@ -21,7 +21,7 @@ func TestMetricsOfFaults(t *testing.T) {
 	r.Derive(result.NewHistograms())
 	for name, want := range map[string]float64{
 		"fault_first_ack_ms_median": 950, "fault_first_ack_ms_max": 1200,
-		"fault_recovery_ms_median": 1000, "fault_recovery_ms_max": 2000, // of the three that it recovered from
+		"fault_recovery_ms_median": 1000, "fault_recovery_ms_max": 2000, // of the three recoveries
 		"fault_dip_percent": 50, "not_recovered": 1, "failed_calls": 3, "fault_level_ratio": 0.7,
 		"fault_last_to_first_ratio": 0.8, "back_at_95_percent_in_1s": 2,
 	} {
@@ -29,13 +29,13 @@ func TestMetricsOfFaults(t *testing.T) {
 		spec, known := result.Lookup(name)
 		require.True(t, known, name)
 		assert.Equal(t, result.OfFaults, spec.Part)
-		assert.True(t, spec.Zero, "%s: 0 is a measurement", name)
+		assert.True(t, spec.Zero, "%s: 0 is a valid value", name)
 		assert.Equal(t, strings.HasSuffix(name, "_ratio") || strings.HasPrefix(name, "back_"), spec.Better == result.Higher, name)
 	}
 	for _, none := range []*result.Faults{nil, {}} {
 		r := result.Round{Faults: none}
 		r.Derive(result.NewHistograms())
-		assert.NotContains(t, r.Metrics, "failed_calls", "a fault that did not happen has no figures")
+		assert.NotContains(t, r.Metrics, "failed_calls", "a round without faults has no figures of them")
 	}
 }
 
@@ -48,12 +48,12 @@ func TestLastToFirst(t *testing.T) {
 	f.Events[0].LevelPerS, f.Events[49].LevelPerS = 9999, 0 // one rate does not decide
 	assert.InDelta(t, 953.0/998, f.LastToFirst(), 1e-9)
 	f.Events = f.Events[:1]
-	assert.True(t, math.IsNaN(f.LastToFirst()), "there is no other fault")
+	assert.True(t, math.IsNaN(f.LastToFirst()), "there is only one fault")
 	f.Events = []result.Fault{{}, {LevelPerS: 1}}
 	assert.True(t, math.IsNaN(f.LastToFirst()), "no rate after the first fault")
 }
 
-// Results of earlier builds do not say after which faults the load was back soon.
+// Results of earlier builds lack BackSoon, so they have no faults_back_soon metric.
 func TestFaultsOfEarlierBuildsAreNotBackSoon(t *testing.T) {
 	r := result.Round{Faults: &result.Faults{BaselinePerS: 1, Events: []result.Fault{{BackSoon: new(true)}, {}}}}
 	r.Derive(result.NewHistograms())
@@ -70,7 +70,7 @@ func TestTimeOfARecoveryThatDidNotComeIsMissing(t *testing.T) {
 	assert.InDelta(t, 5970, watched, 0)
 }
 
-// An outage that did not end has no first cycle after it: only that of the faults that one came after counts.
+// An outage that did not end has no first cycle after it. Only faults with a first cycle count.
 func TestTimeOfAFirstCycleThatDidNotComeIsMissing(t *testing.T) {
 	r := result.Round{Faults: &result.Faults{Events: []result.Fault{{FirstAckMs: 5990, Silent: true, RecoveryMs: 5990}}}}
 	r.Derive(result.NewHistograms())
@@ -82,7 +82,8 @@ func TestTimeOfAFirstCycleThatDidNotComeIsMissing(t *testing.T) {
 	assert.InDelta(t, 1, r.Metrics["not_recovered"], 0)
 }
 
-// The faults of all rounds are judged together: no median of medians is taken, and one fault without recovery counts.
+// The faults of all rounds are judged together, without a median of medians, and one fault without
+// recovery counts.
 func TestFaultsOfRoundsAreMerged(t *testing.T) {
 	round := func(number int, events ...result.Fault) result.Round {
 		r := result.Round{Number: number, Faults: &result.Faults{BaselinePerS: 1, Events: events}}
@@ -96,7 +97,7 @@ func TestFaultsOfRoundsAreMerged(t *testing.T) {
 		round(1, back(100)), round(2, result.Fault{RecoveryMs: 5000, LevelPerS: 1}), round(3, back(200), back(300), back(400), back(500)),
 	}, nil, result.OfFaults)
 	recovery := metrics["fault_recovery_ms_median"]
-	assert.InDelta(t, 300, recovery.Median, 0, "of five recoveries; that of the rounds' medians would be 225")
+	assert.InDelta(t, 300, recovery.Median, 0, "the median of five recoveries; the median of the rounds' medians would be 225")
 	assert.InDelta(t, 100, recovery.Low, 0)
 	assert.InDelta(t, 350, recovery.High, 0)
 	assert.Equal(t, 2, recovery.N)
@@ -106,7 +107,7 @@ func TestFaultsOfRoundsAreMerged(t *testing.T) {
 
 	metrics, err := result.Summarise([]result.Round{round(1, result.Fault{RecoveryMs: 5000})}, nil, result.OfFaults)
 	assert.NotContains(t, metrics, "fault_recovery_ms_median")
-	assert.NotContains(t, err.Error(), "fault_recovery", "not_recovered says so")
+	assert.NotContains(t, err.Error(), "fault_recovery", "not_recovered reports it")
 }
 
 func TestLevelAfterFaults(t *testing.T) {

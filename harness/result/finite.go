@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// encode returns a value as an indented JSON document that ends with a newline. It fails if the value holds a number that is NaN or
-// infinite, which JSON cannot hold, and names the number by its path in the document: rounds[0].metrics.cycles_per_s.
+// encode returns a value as an indented JSON document that ends with a newline. It fails if the
+// value holds a NaN or an infinity, which JSON cannot represent, and names it by its path in the
+// document: rounds[0].metrics.cycles_per_s.
 func encode(value any) ([]byte, error) {
 	if err := checkFinite("", reflect.ValueOf(value)); err != nil {
 		return nil, err
@@ -22,13 +23,13 @@ func encode(value any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// finiteOnly returns those explanations of a result whose numbers are all finite, and warns of each other one: a figure that was measured
-// must not be lost because of a number that explains it.
+// finiteOnly returns the explanations whose numbers are all finite and adds a warning for each
+// other one. A measured figure must not be lost because of a number that explains it.
 func finiteOnly[T any](name string, all []T, warnings *[]string) []T {
 	found := all[:0]
 	for i := range all {
 		if err := checkFinite(fmt.Sprintf("%s[%d]", name, i), reflect.ValueOf(all[i])); err != nil {
-			*warnings = append(*warnings, fmt.Sprintf("an explanation is left out: %v", err))
+			*warnings = append(*warnings, fmt.Sprintf("an explanation was dropped: %v", err))
 			continue
 		}
 		found = append(found, all[i])
@@ -40,7 +41,7 @@ var marshaler = reflect.TypeFor[json.Marshaler]()
 
 func checkFinite(path string, v reflect.Value) error {
 	if !v.IsValid() || v.Type().Implements(marshaler) {
-		return nil // a type that writes itself says what it writes for infinity
+		return nil // a type with its own marshaler handles infinity
 	}
 	switch v.Kind() {
 	case reflect.Float64:

@@ -7,40 +7,44 @@ import (
 	"strings"
 )
 
-// FixedWork is what the servers of both sides counted for the same seeded sequence of operations, with one request outstanding.
+// FixedWork has the counters of the servers of both sides for the same seeded sequence of
+// operations, with one outstanding request.
 type FixedWork struct {
 	Seed   uint64 `json:"seed"`
-	Cycles uint64 `json:"cycles"` // of each side
-	// Counters are the totals over all cycles of base and change, by the name of the WorkCounter. One that a side does not count is
-	// left out, with a warning.
+	Cycles uint64 `json:"cycles"` // per side
+	// Counters are the totals over all cycles of base and change, by the name of the WorkCounter. A
+	// counter that a side lacks is omitted, with a warning.
 	Counters map[string][2]float64 `json:"counters"`
-	// Shown are totals that are not judged: context switches, read and write calls, fsyncs of background work.
+	// Shown are totals that are not judged: context switches, read and write calls, fsyncs of
+	// background work.
 	Shown map[string][2]float64 `json:"shown,omitempty"`
 	// Expected are the counters that the change declares to differ, each with the reason.
 	Expected map[string]string `json:"expected,omitempty"`
 	Warnings []string          `json:"warnings,omitempty"`
 }
 
-// WorkCounter is a counter of fixed work that is judged.
+// WorkCounter is a judged counter of fixed work.
 type WorkCounter struct {
 	Name string
 	Unit string
-	// Tolerance is the difference, as a part of the base, that the counter has between two runs of one build. With 0 the
-	// counter is the same in each run.
+	// Tolerance is the relative difference that the counter may have between two runs of one build.
+	// With 0 the counter is equal in each run.
 	Tolerance float64
 }
 
-// Metric is the name of the counter's share of a cycle.
+// Metric returns the name of the counter per cycle.
 func (c WorkCounter) Metric() string { return c.Name + "_per_cycle" }
 
-// Differs reports whether the totals of base and change differ by more than those of two runs of one build.
+// Differs reports whether the totals of base and change differ by more than the tolerance between
+// two runs of one build.
 func (c WorkCounter) Differs(values [2]float64) bool {
 	return math.Abs(values[1]-values[0]) > c.Tolerance*values[0]
 }
 
-// The names of the counters of fixed work. All are counts that the work determines. Fsyncs of tables, manifests and folders are shown only:
-// flushes and compactions run beside the work, so that how many have ended when the work ends depends on the disk. There are a handful
-// in the whole work.
+// The names of the counters of fixed work. The work determines all of these counts. Fsyncs of
+// tables, manifests and folders are only shown: flushes and compactions run concurrently with the
+// work, so the number that has ended by its end depends on the disk. The whole work has only a few
+// of them.
 const (
 	WorkStorageSets         = "storage_sets"
 	WorkStorageSetBytes     = "storage_set_bytes"
@@ -50,17 +54,19 @@ const (
 	WorkStorageTaskBytes    = "storage_task_bytes"
 	WorkStoragePayloadBytes = "storage_payload_bytes"
 	WorkCommits             = "commits"
-	WorkCommitFsyncs        = "commit_fsyncs" // of the store's write-ahead log, or of the leader's Raft log
-	WorkRaftEntries         = "raft_entries"
-	WorkRaftEntryBytes      = "raft_entry_bytes"
-	WorkCalls               = "calls"         // unary calls, and streams
-	WorkStreamFrames        = "stream_frames" // that the server received
-	WorkAllocs              = "server_allocs"
-	WorkAllocBytes          = "server_alloc_bytes"
+	// WorkCommitFsyncs counts the fsyncs of the store's write-ahead log, or of the leader's Raft
+	// log.
+	WorkCommitFsyncs   = "commit_fsyncs"
+	WorkRaftEntries    = "raft_entries"
+	WorkRaftEntryBytes = "raft_entry_bytes"
+	WorkCalls          = "calls"         // unary calls and streams
+	WorkStreamFrames   = "stream_frames" // received by the server
+	WorkAllocs         = "server_allocs"
+	WorkAllocBytes     = "server_alloc_bytes"
 )
 
-// allocTolerance is how well the allocations of two runs of one build agree. sync.Pool, the buffers of connections and timers make the
-// difference.
+// allocTolerance is the relative difference between the allocations of two runs of one build. It is
+// caused by sync.Pool, the buffers of connections and timers.
 const allocTolerance = 0.005
 
 var workCounters = []WorkCounter{
@@ -81,16 +87,19 @@ var workCounters = []WorkCounter{
 	{Name: WorkAllocBytes, Unit: "bytes", Tolerance: allocTolerance},
 }
 
-// WorkCounters returns the counters of fixed work that are judged, in the order in which they are shown. The slice is the caller's.
+// WorkCounters returns the judged counters of fixed work in display order. The caller owns the
+// slice.
 func WorkCounters() []WorkCounter { return slices.Clone(workCounters) }
 
-// ExpectedTrailer is the trailer of a commit's message that declares a counter of fixed work to differ:
+// ExpectedTrailer is the trailer of a commit's message that declares a counter of fixed work to
+// differ:
 //
 //	Expected-Counter: storage_sets: each task has a second record
 const ExpectedTrailer = "Expected-Counter"
 
-// ParseExpected reads the values of ExpectedTrailer, one a line, and returns the reasons by counter. Where several lines name a counter,
-// their reasons are joined. A line that names no counter, or gives no reason, is an error.
+// ParseExpected parses the values of ExpectedTrailer, one per line, and returns the reasons by
+// counter. If several lines name a counter, it joins their reasons. A line without a known counter
+// or without a reason is an error.
 func ParseExpected(lines string) (map[string]string, error) {
 	out := map[string]string{}
 	for line := range strings.Lines(lines) {
@@ -104,7 +113,7 @@ func ParseExpected(lines string) (map[string]string, error) {
 			for _, c := range workCounters {
 				names = append(names, c.Name)
 			}
-			return nil, fmt.Errorf("%s: %q is no counter of fixed work: use one of %s", ExpectedTrailer, name, strings.Join(names, ", "))
+			return nil, fmt.Errorf("%s: %q is not a counter of fixed work: use one of %s", ExpectedTrailer, name, strings.Join(names, ", "))
 		}
 		if reason == "" {
 			return nil, fmt.Errorf("%s: %s has no reason: write %s: REASON", ExpectedTrailer, name, name)

@@ -12,7 +12,7 @@ func TestParseExpected(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{WorkStorageSets: "a second record; a third record", WorkCommits: "one: for each batch"}, got)
 	for text, problem := range map[string]string{
-		"storage_set: misspelt": `"storage_set" is no counter of fixed work: use one of storage_sets, `,
+		"storage_set: misspelt": `"storage_set" is not a counter of fixed work: use one of storage_sets, `,
 		"storage_sets":          "storage_sets has no reason: write storage_sets: REASON",
 		"storage_sets: ":        "storage_sets has no reason",
 	} {

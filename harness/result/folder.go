@@ -10,19 +10,21 @@ import (
 	"time"
 )
 
-// The files of a run folder that this package writes. Profiles and logs lie beside them.
+// Files of a run folder that this package writes. Profiles and logs are next to them.
 const (
-	ManifestFile   = "manifest.json"
-	RoundsFile     = "rounds.json"     // per-round samples, rewritten after each round
-	HistogramsFile = "histograms.json" // HdrHistogram V2, compressed, base64; rewritten likewise
-	BenchFile      = "bench.txt"       // Go benchmark format
-	ResultFile     = "result.json"     // written last: a folder that has it is complete
-	// LatestLink is the symbolic link beside the run folders to the one stored last.
+	ManifestFile = "manifest.json"
+	RoundsFile   = "rounds.json" // per-round samples, rewritten after each round
+	// HistogramsFile has HdrHistograms in V2 compressed base64. It is rewritten after each round.
+	HistogramsFile = "histograms.json"
+	BenchFile      = "bench.txt"   // Go benchmark format
+	ResultFile     = "result.json" // written last: its presence marks a complete folder
+	// LatestLink is the symbolic link in the folder of run folders to the run that was stored last.
 	LatestLink = "latest"
 )
 
-// Slug returns name as it stands in file names: lower case, with a hyphen for each run of characters other than
-// letters, digits, hyphens and underscores of ASCII. A name with nothing left becomes "unnamed".
+// Slug returns name in a form for file names: lower case, with a hyphen for each sequence of
+// characters other than ASCII letters, digits, hyphens and underscores. A name without any of these
+// becomes "unnamed".
 func Slug(name string) string {
 	var b strings.Builder
 	gap := false
@@ -44,22 +46,23 @@ func Slug(name string) string {
 	return b.String()
 }
 
-// NewID returns the id of a run of scenario that starts now, for example "20261121T171500.123Z-smoke". Ids sort
-// by time.
+// NewID returns the id of a run of scenario that starts now, for example
+// "20261121T171500.123Z-smoke". Ids sort by time.
 func NewID(now time.Time, scenario string) string {
 	return now.UTC().Format(idTime) + "-" + Slug(scenario)
 }
 
-// idTime is how the id of a run writes when it began.
+// idTime is the layout of the start time in the id of a run.
 const idTime = "20060102T150405.000Z"
 
-// Folder is where one run is stored while it goes on. Its methods are not safe for concurrent use.
+// Folder stores one run during its measurement. Its methods are not safe for concurrent use.
 type Folder struct {
 	out string
 	id  string
 }
 
-// Create makes the folder of run id in out, which it makes too if need be. It is an error if the folder exists.
+// Create makes the folder of run id in out, and out if it is missing. It fails if the folder
+// exists.
 func Create(out, id string) (*Folder, error) {
 	if id == "" || id == "." || id == ".." || id == LatestLink || strings.ContainsAny(id, `/\`) {
 		return nil, fmt.Errorf("create run folder: %q is not a run id", id)
@@ -74,7 +77,8 @@ func Create(out, id string) (*Folder, error) {
 	return f, nil
 }
 
-// Open returns the folder at path, which exists: for what is stored over several lives of a process.
+// Open returns the existing folder at path. It is for measurements that several processes store one
+// after the other.
 func Open(path string) (*Folder, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -86,23 +90,24 @@ func Open(path string) (*Folder, error) {
 // ID returns the run's id.
 func (f *Folder) ID() string { return f.id }
 
-// Path returns where the folder is.
+// Path returns the path of the folder.
 func (f *Folder) Path() string { return filepath.Join(f.out, f.id) }
 
-// File returns the path of the file of that name in the folder.
+// File returns the path of the named file in the folder.
 func (f *Folder) File(name string) string { return filepath.Join(f.Path(), name) }
 
-// WriteManifest stores the manifest. It is written before the first round, so that also a run that fails says
-// what it was.
+// WriteManifest stores the manifest. It must be called before the first round, so that a failed run
+// has one too.
 func (f *Folder) WriteManifest(m Manifest) error { return f.writeJSON(ManifestFile, m) }
 
-// WriteRounds stores the rounds so far, so that ReadStored finds what a run that ends early has measured. The version is set.
+// WriteRounds stores the rounds so far, so that ReadStored finds the measurements of a run that
+// ends early. It sets the version.
 func (f *Folder) WriteRounds(d RoundsDocument) error {
 	d.Version, d.Rounds = Version, append([]Round{}, d.Rounds...)
 	return f.writeJSON(RoundsFile, d)
 }
 
-// WriteHistograms stores the histograms so far. They must be written before their rounds are.
+// WriteHistograms stores the histograms so far. They must be written before their rounds.
 func (f *Folder) WriteHistograms(hists []RoundHistograms) error {
 	encoded, err := encodeHistograms(hists)
 	if err != nil {
@@ -115,22 +120,23 @@ func (f *Folder) WriteHistograms(hists []RoundHistograms) error {
 type RoundsDocument struct {
 	Version int     `json:"version"`
 	Rounds  []Round `json:"rounds"`
-	Planned int     `json:"planned,omitempty"` // rounds of the whole run; 0 if that is not known
+	Planned int     `json:"planned,omitempty"` // rounds of the whole run; 0 if unknown
 	Points  []Point `json:"points,omitempty"`  // of a sweep, without metrics
 }
 
-// CheckLatest returns an error if Store could not make the link "latest" in out. A run checks it before it measures for an
-// hour.
+// CheckLatest returns an error if Store could not make the link "latest" in out. A run calls it
+// before a long measurement.
 func CheckLatest(out string) error {
 	path := filepath.Join(out, LatestLink)
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink == 0 {
-		return fmt.Errorf("%s is not a symbolic link, and the link of that name leads to the newest run: move it away, or choose another folder with --out", path)
+		return fmt.Errorf("%s is not a symbolic link, but that name is needed for the link to the newest run: move it away, or choose another folder with --out", path)
 	}
 	return nil
 }
 
-// Store writes the whole result, result.json last, and points the link "latest" at the folder. hists holds the
-// histograms of each round that has any. It fails, and writes nothing, if a figure is NaN or infinite. An explanation with such a number is left out, with a warning.
+// Store writes the whole result, result.json last, and points the link "latest" at the folder.
+// hists holds the histograms of each round that has any. Store fails, and writes nothing, if a
+// figure is NaN or infinite. It drops an explanation with such a number and adds a warning.
 func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
 	if err := f.StoreArm(r, hists); err != nil {
 		return err
@@ -141,7 +147,7 @@ func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
 	return replaceLink(f.id, filepath.Join(f.out, LatestLink))
 }
 
-// StoreArm is Store without the link: an arm of a comparison is not a run that stands alone.
+// StoreArm is Store without the link, because an arm of a comparison is not an independent run.
 func (f *Folder) StoreArm(r *Result, hists []RoundHistograms) error {
 	if r.Run != f.id {
 		return fmt.Errorf("store %s: the result is of run %q", f.Path(), r.Run)
@@ -185,7 +191,8 @@ func (f *Folder) StoreArm(r *Result, hists []RoundHistograms) error {
 	return WriteFile(f.File(ResultFile), data)
 }
 
-// WriteResult writes r to a file at path. It fails, and writes nothing, if a number is NaN or infinite.
+// WriteResult writes r to a file at path. It fails, and writes nothing, if a number is NaN or
+// infinite.
 func WriteResult(path string, r *Result) error {
 	data, err := encode(r)
 	if err != nil {
@@ -194,7 +201,7 @@ func WriteResult(path string, r *Result) error {
 	return WriteFile(path, data)
 }
 
-// WriteCompact writes a result as WriteResult does, without indentation: a third smaller, for a repository that keeps it.
+// WriteCompact is WriteResult without indentation, which saves a third of the size in a repository.
 func WriteCompact(path string, r *Result) error {
 	data, err := encode(r)
 	if err != nil {
@@ -216,7 +223,8 @@ func (f *Folder) writeJSON(name string, value any) error {
 	return WriteFile(f.File(name), data)
 }
 
-// checkRounds refuses rounds that share a number, and histograms of a round that there is not or that has two.
+// checkRounds returns an error if two rounds share a number, if histograms have no round, or if a
+// round has two sets of histograms.
 func checkRounds(rounds []Round, hists []RoundHistograms) error {
 	left := make(map[int]bool, len(rounds))
 	for _, r := range rounds {

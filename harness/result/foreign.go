@@ -9,13 +9,14 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// ForeignProcess is what processes of one name that are not of the run used of the CPUs.
+// ForeignProcess is the CPU use of all processes of one name that do not belong to the run.
 type ForeignProcess struct {
-	Name       string  `json:"name"`        // as the kernel has it, without the command line
+	Name       string  `json:"name"`        // the kernel's name, without the command line
 	CPUPercent float64 `json:"cpu_percent"` // of all CPUs' time
 }
 
-// MeanForeign returns the foreign processes of several windows, the most first: of each name the mean over all windows.
+// MeanForeign returns the mean use of the foreign processes over several windows by name, in
+// descending order.
 func MeanForeign(windows []*Signals) (means []ForeignProcess) {
 	sums := map[string]float64{}
 	most := 0
@@ -35,7 +36,7 @@ func MeanForeign(windows []*Signals) (means []ForeignProcess) {
 	return means[:min(most, len(means))]
 }
 
-// ForeignText names foreign processes with their share of all CPUs' time: "go 41 %, chrome 7 %".
+// ForeignText formats foreign processes with their share of all CPUs' time: "go 41 %, chrome 7 %".
 func ForeignText(processes []ForeignProcess) string {
 	var all []string
 	for _, p := range processes {

@@ -64,7 +64,7 @@ func TestK6Summary(t *testing.T) {
 		"cycles_per_s": {"value": 100.25, "min": 90, "max": 110},
 		"lost":         {"value": 0, "min": 0, "max": 0},
 		"iterations":   {"count": 50, "rate": 100.25},
-	}, summary.Metrics, "what was measured in no round is left out, and only timed rounds are counted")
+	}, summary.Metrics, "metrics without rounds are left out, and only timed rounds are counted")
 	assert.Contains(t, summary.Root, "checks")
 
 	r.Verdict = result.Incorrect

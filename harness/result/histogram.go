@@ -9,7 +9,7 @@ import (
 )
 
 // The range of latencies. They are recorded to within 1 % or 0.5 µs of the true value, whichever is
-// more. At that a histogram takes 22 KB, little enough for every goroutine of a load to have its own.
+// larger. At this precision a histogram takes 22 KB, little enough for one per goroutine of a load.
 const (
 	LatencyLowest  = time.Microsecond
 	LatencyHighest = time.Minute
@@ -17,33 +17,37 @@ const (
 	latencyDigits = 2
 )
 
-// NewHistogram returns an empty latency histogram in nanoseconds. Those of several goroutines or rounds can be
-// merged. Recording more than LatencyHighest is an error of RecordValue: the recorder clamps or fails, but must not
-// drop.
+// NewHistogram returns an empty latency histogram in nanoseconds. Histograms of several goroutines
+// or rounds can be merged. RecordValue fails for more than LatencyHighest; the recorder must then
+// clamp or fail, never drop the value.
 func NewHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(LatencyLowest), int64(LatencyHighest), latencyDigits)
 }
 
-// Histograms are the latencies of one round's window, recorded in nanoseconds. In an open load those of the enqueue
-// and of the cycle count from when the task was due.
+// Histograms are the latencies of one round's window, in nanoseconds. In an open load, those of the
+// enqueue and of the cycle count from the due time of the task.
 type Histograms struct {
 	Enqueue *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
 	Settle  *hdrhistogram.Histogram // from the claim to the acknowledged settle
 	Cycle   *hdrhistogram.Histogram // from the call of enqueue to the acknowledged completion
 
-	// Of an open load only; nil of any other.
+	// Only for an open load; otherwise nil.
 	Service *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
-	Slip    *hdrhistogram.Histogram // how much later than it could the generator sent a task
+	// Delay of the generator's send after the earliest possible time.
+	Slip *hdrhistogram.Histogram
 
-	// The service time of each kind of reads, from the call to the answer; nil if the load has no reads of the kind.
+	// The service time of each kind of read, from the call to the answer; nil if the load has no
+	// reads of the kind.
 	Read  *hdrhistogram.Histogram // of one task
 	List  *hdrhistogram.Histogram // of the tasks of a queue
 	Stats *hdrhistogram.Histogram // of the figures of a queue
 	Await *hdrhistogram.Histogram // of the end of a task
 
-	// Late is the time from the end of a task's delay to the first claim of the task; nil if the load delays no tasks.
+	// Late is the time from the end of a task's delay to the first claim of the task; nil if the
+	// load delays no tasks.
 	Late *hdrhistogram.Histogram
-	// Extend is the time from the call that extends a lease to its acknowledgement; nil if the load extends no leases.
+	// Extend is the time from the call that extends a lease to its acknowledgement; nil if the load
+	// extends no leases.
 	Extend *hdrhistogram.Histogram
 }
 
@@ -52,23 +56,26 @@ func NewHistograms() Histograms {
 	return Histograms{Enqueue: NewHistogram(), Settle: NewHistogram(), Cycle: NewHistogram()}
 }
 
-// RoundHistograms are the histograms of the round of that number.
+// RoundHistograms are the histograms of one round.
 type RoundHistograms struct {
 	Round int
 	Histograms
-	// Workloads are those of each workload of a scenario with several, which Histograms are over all of.
+	// Workloads are the histograms of each workload of a scenario with several; Histograms covers
+	// all of them.
 	Workloads []WorkloadHistograms
 }
 
-// Kind is one of the histograms, named.
+// Kind is one of the histograms with its name.
 type Kind struct {
-	Name      string // "enqueue", "settle", "cycle", "service", "slip", "read", "list", "stats", "await", "late" or "extend"
+	// "enqueue", "settle", "cycle", "service", "slip", "read", "list", "stats", "await", "late" or
+	// "extend".
+	Name      string
 	Family    string // the latency family of its metrics
 	Histogram *hdrhistogram.Histogram
 }
 
-// Kinds returns the three histograms of any load by name, and of the others the ones that are not nil,
-// always in the same order.
+// Kinds returns the three histograms of any load, and those of the others that are not nil, always
+// in the same order.
 func (h Histograms) Kinds() []Kind {
 	kinds := []Kind{
 		{"enqueue", EnqueueLatencyMs, h.Enqueue},
@@ -92,7 +99,7 @@ func (h Histograms) Kinds() []Kind {
 	return kinds
 }
 
-// field returns where the histogram of that name is kept, and nil for a name that is not known.
+// field returns the address of the histogram of the given name, or nil for an unknown name.
 func (h *Histograms) field(name string) **hdrhistogram.Histogram {
 	switch name {
 	case "enqueue":
@@ -121,8 +128,9 @@ func (h *Histograms) field(name string) **hdrhistogram.Histogram {
 	return nil
 }
 
-// Merge adds up histograms of several rounds into new ones. All rounds must have the same histograms. Merge fails if a value does not
-// fit into the range of the first round's histogram, so that no sample is dropped.
+// Merge adds up histograms of several rounds into new ones. All rounds must have the same
+// histograms. Merge fails if a value does not fit into the range of the first round's histogram, so
+// it never drops a sample.
 func Merge(rounds ...Histograms) (Histograms, error) {
 	if len(rounds) == 0 {
 		return Histograms{}, errors.New("no histograms to merge")
@@ -139,8 +147,8 @@ func Merge(rounds ...Histograms) (Histograms, error) {
 	return merged, err
 }
 
-// Union adds up histograms, such as the histograms of workloads that ran at once, into new ones. The result has a histogram of
-// each kind that at least one argument has.
+// Union adds up histograms, such as those of concurrent workloads, into new ones. The result has a
+// histogram of each kind that at least one argument has.
 func Union(all ...Histograms) (Histograms, error) {
 	var sum Histograms
 	for _, h := range all {
@@ -161,8 +169,9 @@ func Union(all ...Histograms) (Histograms, error) {
 	return sum, nil
 }
 
-// LatencyMetrics returns the latency metrics of h in milliseconds, and the sample counts. A histogram without
-// samples has a count of 0 and no percentiles: a latency that was not measured is missing, not zero.
+// LatencyMetrics returns the latency metrics of h in milliseconds, and the sample counts. A
+// histogram without samples has a count of 0 and no percentiles: a latency that was not measured is
+// missing, not zero.
 func LatencyMetrics(h Histograms) map[string]float64 {
 	metrics := make(map[string]float64)
 	for _, kind := range h.Kinds() {

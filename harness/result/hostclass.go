@@ -2,11 +2,12 @@ package result
 
 import "fmt"
 
-// Class returns the name of the host class: hosts of one class share the limits that are figures. It names the CPUs that the process may use and
-// their architecture, whether the machine is virtual, and the file system of the data folder, as in "2-cpus-amd64-virtual-ext4"; a quota of the
-// control group that is less than all CPUs stands behind them. All of these stay the same from day to day on one host. The clock rate, the measured
-// latency of fsync and the model of the CPU are not in it: they differ between hosts that a cloud gives out as equal. Class returns "" if any part is
-// not known.
+// Class returns the name of the host class. Hosts of one class share absolute limits. The name has
+// the number of CPUs that the process may use, their architecture, whether the machine is virtual,
+// and the file system of the data folder, as in "2-cpus-amd64-virtual-ext4". A quota of the control
+// group below all CPUs follows their number. All of these stay the same on one host. The clock
+// rate, the measured latency of fsync and the model of the CPU are not part of the name, because
+// they differ between hosts that a cloud offers as equal. Class returns "" if any part is unknown.
 func (h Host) Class() string {
 	unknown := func(text string) bool { return text == "" || text == "unknown" }
 	quota, known := h.quota()
@@ -20,8 +21,9 @@ func (h Host) Class() string {
 	return fmt.Sprintf("%d-cpus%s-%s-%s-%s", h.CPUs, quota, h.Arch, machine, h.Filesystem)
 }
 
-// quota returns what the quota of the control group adds to the name of the class: "-150-percent" for one and a half CPUs, and "" for a
-// quota that leaves all of them. known is false if the quota was not read.
+// quota returns the part of the class name for the quota of the control group: "-150-percent" for
+// one and a half CPUs, and "" for a quota of at least all CPUs. known is false if the quota was not
+// read.
 func (h Host) quota() (name string, known bool) {
 	if h.CgroupCPUMax == "max" {
 		return "", true

@@ -14,8 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// ReadStored is Read, but it also reads a run that did not finish: its result has the rounds so far and their metrics. The
-// verdict is then invalid or worse, and the first reason says how many rounds there are.
+// ReadStored is Read, but it also reads a run that did not finish: the result has the rounds so far
+// and their metrics. Its verdict is then invalid or worse, and the first reason states the number
+// of rounds.
 func ReadStored(dir string) (*Result, []RoundHistograms, error) {
 	if Incomplete(dir) {
 		return readIncomplete(dir)
@@ -23,14 +24,15 @@ func ReadStored(dir string) (*Result, []RoundHistograms, error) {
 	return Read(dir)
 }
 
-// Incomplete reports whether a folder is that of a run that did not finish: it has rounds and no result.
+// Incomplete reports whether a folder is of a run that did not finish: it has rounds but no result.
 func Incomplete(dir string) bool {
 	exists := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	_, err := os.Stat(filepath.Join(dir, ResultFile))
 	return errors.Is(err, fs.ErrNotExist) && exists(ManifestFile) && exists(RoundsFile)
 }
 
-// NewestIncomplete returns the folder of the last run in out that did not finish and is not being measured now, or "".
+// NewestIncomplete returns the folder of the latest run in out that did not finish and is not being
+// measured now, or "".
 func NewestIncomplete(out string) (string, error) {
 	entries, err := os.ReadDir(out) // sorted by name, which begins with the time
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +77,8 @@ func readIncomplete(dir string) (*Result, []RoundHistograms, error) {
 	return r, hists, nil
 }
 
-// startOf returns when the run of an id began. The name of an arm says nothing: it has the time given.
+// startOf returns the start time that a run's id contains, or otherwise if it contains none, as the
+// name of an arm.
 func startOf(id string, otherwise time.Time) time.Time {
 	begin, _, _ := strings.Cut(id, "-")
 	if started, err := time.Parse(idTime, begin); err == nil {
@@ -84,7 +87,8 @@ func startOf(id string, otherwise time.Time) time.Time {
 	return otherwise
 }
 
-// histogramsSoFar reads the histograms of the rounds given. Those of a last round may be there before the round is.
+// histogramsSoFar reads the histograms of the given rounds. It drops the histograms of a last round
+// that was not stored.
 func histogramsSoFar(dir string, rounds []Round) ([]RoundHistograms, error) {
 	hists, err := readHistograms(filepath.Join(dir, HistogramsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,8 +102,8 @@ func histogramsSoFar(dir string, rounds []Round) ([]RoundHistograms, error) {
 	}), nil
 }
 
-// judgeIncomplete sets the verdict. It is invalid, since the missing rounds may differ from those that are stored, and
-// incorrect if a stored round lost tasks.
+// judgeIncomplete sets the verdict. It is invalid, because the missing rounds may differ from the
+// stored ones, or incorrect if a stored round lost tasks.
 func (r *Result) judgeIncomplete(planned int) {
 	r.Verdict = Invalid
 	stored := render.Plural(len(r.Rounds), "round")
@@ -116,8 +120,8 @@ func (r *Result) judgeIncomplete(planned int) {
 	}
 }
 
-// summariseIncomplete fills in the metrics of the rounds so far. It ignores errors: they name metrics that rounds lack, and
-// the verdict is invalid anyway.
+// summariseIncomplete fills in the metrics of the rounds so far. It ignores errors, which name
+// missing metrics, because the verdict is invalid anyway.
 func (r *Result) summariseIncomplete(points []Point, hists []RoundHistograms) {
 	if len(points) == 0 {
 		r.Metrics, _ = Summarise(r.Rounds, hists)

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// incomplete stores the first n rounds of a sample, as a run does that ends after them.
+// incomplete stores the first n rounds of a sample, like a run that ends after them.
 func incomplete(t *testing.T, out string, n int, change func(*result.Result)) (*result.Result, *result.Folder) {
 	t.Helper()
 	r, hists := sampleResult(t)
@@ -23,7 +23,8 @@ func incomplete(t *testing.T, out string, n int, change func(*result.Result)) (*
 	f, err := result.Create(out, r.Run)
 	require.NoError(t, err)
 	require.NoError(t, f.WriteManifest(r.Manifest))
-	require.NoError(t, f.WriteHistograms(hists[:min(n+1, len(hists))])) // the next round's may be there before the round is
+	// Histograms of the next round may be stored before the round.
+	require.NoError(t, f.WriteHistograms(hists[:min(n+1, len(hists))]))
 	doc := result.RoundsDocument{Rounds: r.Rounds[:n], Planned: 7}
 	for _, p := range r.Points {
 		p.Metrics = map[string]result.Metric{}
@@ -37,7 +38,7 @@ func TestReadStoredReadsWhatARunLeft(t *testing.T) {
 	r, f := incomplete(t, t.TempDir(), 3, nil)
 	assert.True(t, result.Incomplete(f.Path()))
 	_, _, err := result.Read(f.Path())
-	require.ErrorIs(t, err, os.ErrNotExist, "what is published, or a base of limits, must be complete")
+	require.ErrorIs(t, err, os.ErrNotExist, "published results and bases of limits must be complete")
 
 	stored, hists, err := result.ReadStored(f.Path())
 	require.NoError(t, err)
@@ -63,7 +64,7 @@ func TestReadStoredReadsWhatARunLeft(t *testing.T) {
 	assert.ErrorContains(t, err, "rounds.json: corrupt")
 }
 
-// A run that was ended in its first round has none, and a task that was lost is lost.
+// A run that ended in its first round has no rounds. A lost task makes an incomplete run incorrect.
 func TestTheVerdictOfAnIncompleteRun(t *testing.T) {
 	_, f := incomplete(t, t.TempDir(), 0, nil)
 	stored, _, err := result.ReadStored(f.Path())
@@ -107,7 +108,7 @@ func TestNewestIncomplete(t *testing.T) {
 	require.NoError(t, later.WriteRounds(result.RoundsDocument{}))
 	newest, err = result.NewestIncomplete(out)
 	require.NoError(t, err)
-	assert.Equal(t, f.Path(), newest, "the other one is being measured")
+	assert.Equal(t, f.Path(), newest, "the other one is still being measured")
 	require.NoError(t, release())
 	newest, err = result.NewestIncomplete(out)
 	require.NoError(t, err)

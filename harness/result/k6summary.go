@@ -5,13 +5,14 @@ import (
 	"io"
 )
 
-// WriteK6Summary writes the metrics of r in the form of k6's --summary-export, for tools that read that. Each metric is a gauge under its
-// own name: value is its median, min and max are its Low and High. The completions of the timed rounds are the counter "iterations",
-// whose rate is the median rate. It fails for a run with a sweep, since k6's form has no points. Of a run whose ledger does not
-// balance it writes the counts of tasks at fault only.
+// WriteK6Summary writes the metrics of r in the format of k6's --summary-export, for tools that
+// read it. Each metric is a gauge of the same name: value is its median, min and max are its Low
+// and High. The completions of the timed rounds are the counter "iterations", whose rate is the
+// median rate. WriteK6Summary fails for a run with a sweep, because k6's format has no points. For
+// a run whose ledger does not balance it writes only the counts of tasks at fault.
 func WriteK6Summary(w io.Writer, r *Result) error {
 	if len(r.Points) > 0 {
-		return errors.New("write the summary of k6: the run has a sweep, and k6's form has one value of each metric: use csv")
+		return errors.New("write the summary of k6: the run has a sweep, but k6's format has one value of each metric: use csv")
 	}
 	metrics := map[string]map[string]float64{}
 	for name, m := range Published(r) {

@@ -21,5 +21,5 @@ func TestCheckLatest(t *testing.T) {
 	require.NoError(t, os.Remove(link))
 	require.NoError(t, os.Mkdir(link, 0o755))
 	assert.EqualError(t, result.CheckLatest(out),
-		link+" is not a symbolic link, and the link of that name leads to the newest run: move it away, or choose another folder with --out")
+		link+" is not a symbolic link, but that name is needed for the link to the newest run: move it away, or choose another folder with --out")
 }

@@ -1,22 +1,26 @@
 package result
 
-// Lock is something that goroutines of a server waited for in the profiled windows: the waiters come from the block
-// profile, the holders from the mutex profile.
+// Lock is a synchronization point that goroutines of a server waited for in the profiled windows.
+// Its waiters come from the block profile and its holders from the mutex profile.
 type Lock struct {
-	Point int    `json:"point,omitempty"` // the number of its point, of a run with a sweep
-	Node  string `json:"node,omitempty"`  // the id of the node, of a cluster; GeneratorNode of the generator
-	// Name is what the engine calls the lock, "shard.inbox.mu", or else the function that waits for it.
+	Point int `json:"point,omitempty"` // number of its point in a run with a sweep
+	// Node is the id of the node in a cluster, or GeneratorNode for the generator.
+	Node string `json:"node,omitempty"`
+	// Name is the engine's name of the lock, like "shard.inbox.mu", or else the function that waits
+	// for it.
 	Name string `json:"name"`
-	Kind string `json:"kind"` // "mutex", "rwmutex", "channel", "select", "cond", "waitgroup" or "runtime"
-	// WaitNs is how long all waiters waited together; Share is its part of all waiting for locks and channels of the same
-	// node, 0 to 1. Waiting for work, as an idle worker does, and for an answer, which is in the account of who gives it,
-	// is not for a lock and not in it.
+	// Kind is "mutex", "rwmutex", "channel", "select", "cond", "waitgroup" or "runtime".
+	Kind string `json:"kind"`
+	// WaitNs is the total wait time of all waiters; Share is its share of all waiting for locks and
+	// channels on the same node, 0 to 1. Waiting for work, as an idle worker does, and waiting for
+	// an answer, which is attributed to the process that gives it, are excluded.
 	WaitNs         float64 `json:"wait_ns"`
 	WaitNsPerCycle float64 `json:"wait_ns_per_cycle"`
 	Share          float64 `json:"share"`
-	Waits          uint64  `json:"waits"` // how often, scaled up from what was sampled
-	// Holders are the functions whose unlocking ended the waits, of a channel the one that empties it, and Waiters those
-	// that waited, each with its part of WaitNs, the largest first, at most five.
+	Waits          uint64  `json:"waits"` // number of waits, scaled up from the samples
+	// Holders are the functions whose unlocking ended the waits, or for a channel the functions
+	// that empty it. Waiters are the functions that waited. Each has its part of WaitNs, largest
+	// first, at most five.
 	Holders []LockSite `json:"holders,omitempty"`
 	Waiters []LockSite `json:"waiters,omitempty"`
 }
@@ -24,8 +28,8 @@ type Lock struct {
 // LockSite is a function that holds a lock or waits for it.
 type LockSite struct {
 	Function string `json:"function"`
-	// From is the function that called into the type that Function is a method of; "" where there is none.
+	// From is the function that called into the type that Function is a method of; "" without one.
 	From   string  `json:"from,omitempty"`
 	WaitNs float64 `json:"wait_ns"`
-	Share  float64 `json:"share"` // of the lock's, 0 to 1
+	Share  float64 `json:"share"` // of the lock's wait time, 0 to 1
 }

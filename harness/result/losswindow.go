@@ -6,31 +6,34 @@ import (
 	"slices"
 )
 
-// LossWindow is the window of loss in a round's window: the enqueues and completions of tasks that a server acknowledged and no fsync
-// covered. A loss of power would have taken them. Between two fsyncs the window of loss only grows, so that the peaks just before the fsyncs, and what
-// was left at the end, are all that matters.
+// LossWindow is the window of loss in a round's window: the enqueues and completions that a server
+// acknowledged before an fsync covered them. A power failure would have lost them. Between two
+// fsyncs the window of loss only grows, so the peaks just before the fsyncs and the rest at the end
+// suffice.
 type LossWindow struct {
-	// Tasks are the peaks in enqueues and completions, each of one shard; what was left at the end is that of all shards of a server.
+	// Tasks are the peaks in enqueues and completions, each of one shard; the rest at the end is of
+	// all shards of a server.
 	Tasks Peaks `json:"tasks"`
 	// Ms are the peaks of the age of the oldest of these acknowledgements, in milliseconds.
 	Ms Peaks `json:"ms"`
 }
 
-// Peaks are values of which the highest matter, each known up to a bound of the servers' histogram.
+// Peaks are values whose maxima matter, each known up to a bound of the servers' histogram.
 type Peaks struct {
 	Count uint64  `json:"count"`
-	P99   float64 `json:"p99"` // 99 of 100 values were at most this
-	Max   float64 `json:"max"` // no value was higher, unless this is the last bound of the histogram
-	Of    []Peak  `json:"of"`  // by their bounds
+	P99   float64 `json:"p99"` // upper bound of 99 of 100 values
+	// Max is the upper bound of all values, unless it is the last bound of the histogram.
+	Max float64 `json:"max"`
+	Of  []Peak  `json:"of"` // in the order of their bounds
 }
 
-// Peak counts values between the bound of the peak before and its own.
+// Peak counts the values between the bound of the previous peak and its own.
 type Peak struct {
 	UpTo  float64 `json:"up_to"`
 	Count uint64  `json:"count"`
 }
 
-// PeaksOf makes peaks of counts, which may be in any order and name a bound repeatedly.
+// PeaksOf returns the peaks of counts, which may be in any order and repeat a bound.
 func PeaksOf(counts []Peak) Peaks {
 	sorted := slices.SortedFunc(slices.Values(counts), func(a, b Peak) int { return cmp.Compare(a.UpTo, b.UpTo) })
 	var p Peaks
@@ -62,7 +65,7 @@ func (l LossWindow) metrics() map[string]float64 {
 	}
 }
 
-// mergeLossWindows puts together the peaks of those rounds that have any.
+// mergeLossWindows combines the peaks of the rounds that have any.
 func mergeLossWindows(rounds []Round) LossWindow {
 	var tasks, ms []Peak
 	for _, r := range rounds {

@@ -11,14 +11,14 @@ import (
 
 func TestPeaksOfCounts(t *testing.T) {
 	assert.Equal(t, result.Peaks{}, result.PeaksOf(nil))
-	assert.Equal(t, result.Peaks{Count: 1, Of: []result.Peak{{UpTo: 0, Count: 1}}}, result.PeaksOf([]result.Peak{{0, 1}, {8, 0}}), "nothing to lose is known")
+	assert.Equal(t, result.Peaks{Count: 1, Of: []result.Peak{{UpTo: 0, Count: 1}}}, result.PeaksOf([]result.Peak{{0, 1}, {8, 0}}), "a peak of 0 counts")
 	assert.Equal(t, result.Peaks{Count: 200, P99: 4, Max: 16, Of: []result.Peak{{2, 100}, {4, 98}, {16, 2}}},
 		result.PeaksOf([]result.Peak{{16, 2}, {2, 60}, {4, 98}, {2, 40}}))
-	assert.InDelta(t, 16, result.PeaksOf([]result.Peak{{4, 98}, {16, 2}}).P99, 0, "98 of 100 are not 99")
+	assert.InDelta(t, 16, result.PeaksOf([]result.Peak{{4, 98}, {16, 2}}).P99, 0, "98 of 100 values are fewer than 99 %")
 }
 
-// The figures of several rounds are those of all their peaks together. A round of a server that does not count has no part in them, and
-// neither has a profiled one.
+// The figures of several rounds cover the peaks of all their timed rounds together. Rounds of a
+// server without the counter and profiled rounds do not count.
 func TestLossWindowsOfAllTimedRoundsCount(t *testing.T) {
 	rounds, hists := sampleRounds(t, 7)
 	for i := range rounds {
@@ -27,7 +27,8 @@ func TestLossWindowsOfAllTimedRoundsCount(t *testing.T) {
 	}
 	rounds[2].LossWindow = nil
 	rounds[4].LossWindow = &result.LossWindow{Tasks: result.PeaksOf([]result.Peak{{10, 100}, {300, 1}}), Ms: result.PeaksOf([]result.Peak{{0, 1}})}
-	rounds[7].LossWindow = &result.LossWindow{Tasks: result.PeaksOf([]result.Peak{{9_000, 9}})} // the profiled one
+	// The profiled round.
+	rounds[7].LossWindow = &result.LossWindow{Tasks: result.PeaksOf([]result.Peak{{9_000, 9}})}
 	for i := range rounds {
 		rounds[i].Derive(hists[i].Histograms)
 	}

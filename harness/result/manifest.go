@@ -11,8 +11,8 @@ const (
 	guaranteePath  = "target.guarantee" // of a target: when its servers acknowledge
 )
 
-// Durability is when the server under test acknowledged, or "unknown"; with a sweep over it, all of them. It stands
-// beside every number.
+// Durability returns when the server under test acknowledged, or "unknown"; with a sweep over it,
+// all values. It must accompany every number.
 func (m Manifest) Durability() string {
 	if swept := m.Scenario.Swept(durabilityPath); len(swept) > 0 {
 		return strings.Join(swept, ", ")
@@ -23,7 +23,7 @@ func (m Manifest) Durability() string {
 	return cmp.Or(m.Scenario.Topology.Durability, "unknown")
 }
 
-// Revision is the commit that was measured, marked if the working tree had changes.
+// Revision returns the measured commit, with a mark if the working tree had changes.
 func (b Build) Revision() string {
 	commit := b.Commit
 	if commit == "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Each metric says what it means, and no two say the same.
+// Each metric has a meaning, and no two meanings are equal.
 func TestMeanings(t *testing.T) {
 	seen := map[string]string{}
 	for _, s := range Specs() {

@@ -5,47 +5,54 @@ import (
 	"slices"
 )
 
-// The names of the metrics. They are fixed: baselines, pages and other people's scripts refer to them.
+// The names of the metrics. They must not change: baselines, pages and other people's scripts refer
+// to them.
 const (
 	CyclesPerS          = "cycles_per_s"
 	ServerCPUUsPerCycle = "server_cpu_us_per_cycle"
 	ClientCPUUsPerCycle = "client_cpu_us_per_cycle"
 	CPUUsPerCycle       = "cpu_us_per_cycle" // both sides together
 	ServerRSSMBMax      = "server_rss_mb_max"
-	ServerCPUCores      = "server_cpu_cores" // CPUs that the server kept busy
+	ServerCPUCores      = "server_cpu_cores" // CPUs that the servers kept busy
 	Lost                = "lost"
 	Duplicated          = "duplicated"
 	Corrupted           = "corrupted"
 
-	// Keys of the server's store that were set, looked up and deleted in the window, for each task completed in it.
+	// Keys set, looked up and deleted in the server's store in the window, per task completed in
+	// it.
 	StorageSetsPerCycle    = "storage_sets_per_cycle"
 	StorageGetsPerCycle    = "storage_gets_per_cycle"
 	StorageDeletesPerCycle = "storage_deletes_per_cycle"
 
-	// Bytes that the server had the kernel send to storage, for each task completed; of a cluster the mean of its nodes.
+	// Bytes that the server had the kernel send to storage, per completed task; in a cluster the
+	// mean of its nodes.
 	WrittenBytesPerCycle = "written_bytes_per_cycle"
 
-	// Bytes of the keys and values that were set in the store, likewise.
+	// Bytes of the keys and values that were set in the store, per completed task.
 	StorageSetBytesPerCycle = "storage_set_bytes_per_cycle"
 
-	// What the servers' runtimes allocated, for each task completed, over all nodes.
+	// Allocations of the servers' runtimes, per completed task, over all nodes.
 	ServerAllocsPerCycle     = "server_allocs_per_cycle"
 	ServerGoroutinesMax      = "server_goroutines_max"
 	ServerAllocBytesPerCycle = "server_alloc_bytes_per_cycle"
-	// StorageFsyncsPerCycle are the fsyncs of the servers' stores, and of the Raft logs of a cluster, over all nodes.
+	// StorageFsyncsPerCycle counts the fsyncs of the servers' stores, and of a cluster's Raft logs,
+	// over all nodes.
 	StorageFsyncsPerCycle = "storage_fsyncs_per_cycle"
-	// StorageFsyncUsPerCycle is how long those of the stores took, those in the background included.
+	// StorageFsyncUsPerCycle is the time of the stores' fsyncs, including those in the background.
 	StorageFsyncUsPerCycle = "storage_fsync_us_per_cycle"
-	// StorageScannedPerCycle are the keys that scans of the stores stepped over, deleted ones included.
+	// StorageScannedPerCycle counts the keys that scans of the stores stepped over, including
+	// deleted ones.
 	StorageScannedPerCycle = "storage_scanned_keys_per_cycle"
-	// Of a cluster. An entry of the Raft log carries what waited while the one before was proposed. Each node appends all
-	// entries; the mean times are over all nodes, those of commits over the leaders.
+	// Metrics of a cluster. An entry of the Raft log carries the commands that waited during the
+	// proposal of the previous one. Each node appends all entries. The mean times are over all
+	// nodes, those of commits over the leaders.
 	RaftEntriesPerCycle  = "raft_entries_per_cycle"
 	RaftEntryBytesMean   = "raft_entry_bytes_mean"
-	RaftLogBytesPerCycle = "raft_log_bytes_per_cycle" // what each node appended to its log
-	RaftAppendMsMean     = "raft_append_ms_mean"      // one call that appends entries to a node's log
-	RaftCommitMsMean     = "raft_commit_ms_mean"      // from the proposal of an entry to its effect
-	RaftElections        = "raft_elections"           // in the window, over all nodes
+	RaftLogBytesPerCycle = "raft_log_bytes_per_cycle" // bytes that each node appended to its log
+	// RaftAppendMsMean is the mean time of one call that appends entries to a node's log.
+	RaftAppendMsMean = "raft_append_ms_mean"
+	RaftCommitMsMean = "raft_commit_ms_mean" // from the proposal of an entry to its effect
+	RaftElections    = "raft_elections"      // in the window, over all nodes
 
 	// The turns of the shards' deciding goroutines; see Turns.
 	ShardTurnsAbove2MsRatio = "shard_turns_above_2ms_ratio"
@@ -58,90 +65,115 @@ const (
 	UnsyncedMsP99    = "unsynced_ms_p99"
 	UnsyncedMsMax    = "unsynced_ms_max"
 
-	// CycleUnattributedPercent is how much of the mean time of a cycle its parts leave out or exceed; see CycleTime.
+	// CycleUnattributedPercent is the difference between the mean time of a cycle and the sum of
+	// its parts; see CycleTime.
 	CycleUnattributedPercent = "cycle_unattributed_percent"
 
-	// RateCost is of a point of a sweep: how many times as many cycles per second the point had that differs from it only in
-	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
+	// RateCost of a point of a sweep is the rate of the point that differs from it only in having
+	// the first sweep's first value, divided by its own rate. It is the median over the turns of
+	// the points, of the ratio of the two rounds in each.
 	RateCost = "rate_cost"
 
-	// What profiling costs: how many times as many cycles a second, and how much less CPU for each, timed rounds have than the
-	// profiled one beside them. 1.05 is a cost of five percent.
+	// The profiling overhead: the rate of the unprofiled (timed) rounds next to a profiled round
+	// divided by its rate, and the CPU time per cycle of the profiled round divided by that of the
+	// timed rounds. 1.05 means an overhead of 5 %.
 	ProfilingOverheadRatio = "profiling_overhead_ratio"
 	ProfilingCPURatio      = "profiling_cpu_ratio"
 
-	// Of an open load; see Arrivals.
+	// Metrics of an open load; see Arrivals.
 	OfferedPerS = "offered_per_s"
 	Unfinished  = "unfinished"
 	Unsent      = "unsent"
 	Dropped     = "dropped"
 	Held        = "held"
 
-	// EnqueuesPerS are those acknowledged, of a workload without workers.
+	// EnqueuesPerS counts the acknowledged enqueues of a workload without workers.
 	EnqueuesPerS = "enqueues_per_s"
 
-	// How evenly tenants that send the same load are served; see TenantShares.
+	// The evenness of service for tenants that send the same load; see TenantShares.
 	TenantFairness       = "tenant_fairness"
 	TenantCyclesMinRatio = "tenant_cycles_min_ratio"
 
-	// Of a load that reads tasks; see Reads.
-	ReadsPerS      = "reads_per_s"      // answered
-	ReadFoundRatio = "read_found_ratio" // reads by a task's own tenant that were answered with the task, to all of those
+	// Metrics of a load that reads tasks; see Reads.
+	ReadsPerS = "reads_per_s" // answered
+	// ReadFoundRatio is the fraction of the reads by a task's own tenant that were answered with
+	// the task.
+	ReadFoundRatio = "read_found_ratio"
 	ReadsDropped   = "reads_dropped"
-	ReadMismatches = "read_mismatches" // Misread of the ledger, of all kinds of reads
+	ReadMismatches = "read_mismatches" // Misread of the ledger, for all kinds of reads
 
-	// The metrics of lists, of reads of a queue's figures, and of waits for the end of a task; see Reads.
-	ListsPerS       = "lists_per_s"
-	ListsDropped    = "lists_dropped"
-	StatsPerS       = "stats_per_s"
-	StatsDropped    = "stats_dropped"
-	AwaitsPerS      = "awaits_per_s"
-	AwaitEndedRatio = "await_ended_ratio" // awaits by a task's own tenant that ended with the task's completion, to all of those
+	// The metrics of lists, of reads of a queue's figures, and of waits for the end of a task; see
+	// Reads.
+	ListsPerS    = "lists_per_s"
+	ListsDropped = "lists_dropped"
+	StatsPerS    = "stats_per_s"
+	StatsDropped = "stats_dropped"
+	AwaitsPerS   = "awaits_per_s"
+	// AwaitEndedRatio is the fraction of the awaits by a task's own tenant that ended with the
+	// task's completion.
+	AwaitEndedRatio = "await_ended_ratio"
 	AwaitsDropped   = "awaits_dropped"
 
-	// Of a backlog.
-	FillTasksPerS      = "fill_tasks_per_s"
-	DrainCyclesPerS    = "drain_cycles_per_s"
-	DrainRatio         = "drain_ratio"       // drain_cycles_per_s to cycles_per_s, which is that of an empty queue
-	DrainSmallRatio    = "drain_small_ratio" // drain_cycles_per_s to that of the small backlog that was drained first
-	BacklogRSSMBMax    = "backlog_rss_mb_max"
-	RestartFirstClaimS = "restart_first_claim_s" // from the start of the process to the first claim's answer
+	// Metrics of a backlog.
+	FillTasksPerS   = "fill_tasks_per_s"
+	DrainCyclesPerS = "drain_cycles_per_s"
+	// DrainRatio is DrainCyclesPerS divided by CyclesPerS, the rate with an empty queue.
+	DrainRatio = "drain_ratio"
+	// DrainSmallRatio is DrainCyclesPerS divided by that of a small backlog that was drained first.
+	DrainSmallRatio = "drain_small_ratio"
+	BacklogRSSMBMax = "backlog_rss_mb_max"
+	// RestartFirstClaimS is the time from the start of the process to the first claim's answer.
+	RestartFirstClaimS = "restart_first_claim_s"
 
-	// Of a series.
-	SteadyRateRatio = "steady_rate_ratio" // the rate in the window's last tenth to that in its second
-	DecayPercent    = "decay_percent"     // the loss of the rate over the window, of its mean: see Decay
-	DiskMBMax       = "disk_mb_max"
-	DiskMBEnd       = "disk_mb_end"
+	// Metrics of a series.
+	// Rate in the window's last tenth divided by that in its second tenth.
+	SteadyRateRatio = "steady_rate_ratio"
+	// DecayPercent is the loss of the rate over the window relative to its mean: see Decay.
+	DecayPercent = "decay_percent"
+	DiskMBMax    = "disk_mb_max"
+	DiskMBEnd    = "disk_mb_end"
 )
 
-// Of the faults of the timed rounds' windows: the median and the worst of all times that one happened, and sums.
+// The metrics of the faults in the timed rounds' windows: medians and worst values over all
+// occurrences, and sums.
 const (
-	FaultFirstAckMsMedian = "fault_first_ack_ms_median" // from the fault to the first acknowledged cycle after the outage; 0: there was none
+	// FaultFirstAckMsMedian is the time from the fault to the first acknowledged cycle after the
+	// outage; 0 without an outage.
+	FaultFirstAckMsMedian = "fault_first_ack_ms_median"
 	FaultFirstAckMsMax    = "fault_first_ack_ms_max"
-	FaultRecoveryMsMedian = "fault_recovery_ms_median" // from the fault to Faults.RecoveredShare of the rate before it, where that came
+	// FaultRecoveryMsMedian is the time from the fault to Faults.RecoveredShare of the rate before
+	// it, if reached.
+	FaultRecoveryMsMedian = "fault_recovery_ms_median"
 	FaultRecoveryMsMax    = "fault_recovery_ms_max"
-	FaultsNotRecovered    = "not_recovered"             // faults after which that rate did not come
-	FaultDipPercent       = "fault_dip_percent"         // median of how far the rate fell below that before the fault
+	// FaultsNotRecovered counts the faults after which that rate was not reached.
+	FaultsNotRecovered = "not_recovered"
+	// FaultDipPercent is the median drop of the rate below that before the fault.
+	FaultDipPercent       = "fault_dip_percent"
 	FaultLevelRatio       = "fault_level_ratio"         // of each round: see Faults.Level
 	FaultLastToFirstRatio = "fault_last_to_first_ratio" // of each round: see Faults.LastToFirst
-	FaultsBackSoon        = "back_at_95_percent_in_1s"  // faults a second after which the rate was at 95 % of that before them again
-	FailedCalls           = "failed_calls"              // of the load: their outcome is unknown
+	// FaultsBackSoon counts the faults after which the rate returned to 95 % within a second.
+	FaultsBackSoon = "back_at_95_percent_in_1s"
+	FailedCalls    = "failed_calls" // calls of the load with an unknown outcome
 )
 
-// The latency families. A family's metrics are its name with _p50, _p90, _p95, _p99, _p999, _max and _n.
+// The latency families. A family's metrics are its name with _p50, _p90, _p95, _p99, _p999, _max
+// and _n.
 const (
 	EnqueueLatencyMs = "enqueue_latency_ms" // from the call of enqueue to its acknowledgement
 	SettleLatencyMs  = "settle_latency_ms"  // from the claim to the acknowledged settle
-	CycleLatencyMs   = "cycle_latency_ms"   // from the call of enqueue to the acknowledged completion
+	// CycleLatencyMs is the time from the call of enqueue to the acknowledged completion.
+	CycleLatencyMs = "cycle_latency_ms"
 
-	// Of an open load, whose enqueue and cycle latencies count from when the task was due.
+	// For an open load, whose enqueue and cycle latencies count from the due time of the task.
 	ServiceLatencyMs = "enqueue_service_ms" // from the call of enqueue to its acknowledgement
-	SlipMs           = "slip_ms"            // how much later than it could the generator sent a task
+	// SlipMs is the delay of the generator's send after the earliest possible time.
+	SlipMs = "slip_ms"
 
-	// Of a load that reads tasks.
+	// For a load that reads tasks.
 	ReadLatencyMs = "read_latency_ms" // from the call of a read to its answer
 
-	// The latencies of lists, of reads of a queue's figures, and of waits for the end of a task, from the call to the answer.
+	// The latencies of lists, of reads of a queue's figures, and of waits for the end of a task,
+	// from the call to the answer.
 	ListLatencyMs  = "list_latency_ms"
 	StatsLatencyMs = "stats_latency_ms"
 	AwaitLatencyMs = "await_latency_ms"
@@ -153,13 +185,13 @@ const (
 	ExtendLatencyMs = "extend_latency_ms"
 )
 
-// Part is a part of a scenario that has metrics of its own.
+// Part is a part of a scenario with separate metrics.
 type Part string
 
-// The parts. A metric of none of them is wanted of every round.
+// The parts. Every round must have a metric that belongs to none of them.
 const (
 	OfLoad    Part = "load"    // tasks are completed in the window
-	OfEnqueue Part = "enqueue" // tasks are enqueued in the window and not claimed
+	OfEnqueue Part = "enqueue" // tasks are enqueued in the window but not claimed
 	OfOpen    Part = "open load"
 	OfReads   Part = "reads" // of single tasks
 	OfLists   Part = "lists"
@@ -170,11 +202,11 @@ const (
 	OfTenants Part = "tenants" // several tenants send the same load
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
-	// OfReference is a small backlog beside the large one.
+	// OfReference is a small backlog that is drained in addition to the large one.
 	OfReference Part = "reference"
 	OfSeries    Part = "series"
-	OfStorage   Part = "storage" // the server counts what it does with its store
-	OfRuntime   Part = "runtime" // the server says what its runtime allocates
+	OfStorage   Part = "storage" // the server counts the operations of its store
+	OfRuntime   Part = "runtime" // the server reports its runtime's allocations
 	OfRaft      Part = "raft"
 	OfTurns     Part = "turns"   // the server times the turns of its shards
 	OfLoss      Part = "loss"    // the server counts its window of loss
@@ -183,21 +215,22 @@ const (
 	OfFaults    Part = "faults"
 	OfProfiling Part = "profiling"
 
-	// InOneProcess takes away: the server is a part of the generator's process, and what each of them uses can't be told
-	// apart. NoServer takes away what is the server's too.
+	// InOneProcess removes metrics: the server is a part of the generator's process, so their
+	// resource use cannot be separated. NoServer also removes the server's memory.
 	InOneProcess Part = "in one process"
 	NoServer     Part = "no server"
-	// ClaimsAlone takes away the latencies of enqueues and cycles: the tasks were enqueued before the warm-up.
+	// ClaimsAlone removes the latencies of enqueues and cycles, because the tasks were enqueued
+	// before the warm-up.
 	ClaimsAlone Part = "claims alone"
-	// Elsewhere lets the CPU time and the memory of servers on other hosts be missing: they are what the servers say, and a process that was
-	// killed says nothing.
+	// Elsewhere makes the CPU time and the memory of servers on other hosts optional: the servers
+	// report them, and a killed process reports nothing.
 	Elsewhere Part = "elsewhere"
 )
 
-// Better says in which direction a metric improves.
+// Better is the direction of a metric's improvement.
 type Better string
 
-// The two directions: more is better, or less is.
+// The two directions.
 const (
 	Higher Better = "higher"
 	Lower  Better = "lower"
@@ -211,18 +244,22 @@ type Spec struct {
 	// Family is the latency family that the metric belongs to, or "".
 	Family string
 	Part   Part
-	// Zero says that 0 is a measurement. Of any other metric it says that nothing was measured.
+	// Zero reports that 0 is a valid value. For any other metric, 0 means that nothing was
+	// measured.
 	Zero bool
-	// Partial says that a round may lack the metric, which is then that of the rounds that have it.
+	// Partial reports that a round may lack the metric. It is then summarised over the rounds that
+	// have it.
 	Partial bool
-	// Promised says that the servers promise a least amount of the metric, although lower is better. Such a metric can have a floor.
+	// Promised reports that the servers promise a least amount of the metric, although lower is
+	// better. Such a metric can have a floor.
 	Promised bool
-	// Bounded says that Low and High of the metric are one-sided 95 % bounds of its true value, and that any of the three may be below 0.
-	// A limit is about the bounds.
+	// Bounded reports that Low and High of the metric are one-sided 95 % bounds of its true value,
+	// and that any of the three may be negative. A limit applies to the bounds.
 	Bounded bool
 }
 
-// SamplesLeast returns how many samples a percentile takes at least, so that one of them is beyond it; 0 of a metric that is no percentile.
+// SamplesLeast returns the number of samples that a percentile needs so that one of them lies
+// beyond it. It is 0 for a metric that is not a percentile.
 func (s Spec) SamplesLeast() int {
 	for _, p := range percentiles {
 		if s.Family != "" && s.Name == s.Family+p.suffix {
@@ -237,10 +274,10 @@ type percentile struct {
 	percent float64
 }
 
-// percentiles are those of every latency family.
+// percentiles are the percentiles of every latency family.
 var percentiles = []percentile{{"_p50", 50}, {"_p90", 90}, {"_p95", 95}, {"_p99", 99}, {"_p999", 99.9}}
 
-// specs is the one table of metrics, in the order in which pages show them.
+// specs is the table of all metrics in display order.
 var specs = func() []Spec {
 	table := []Spec{
 		{Name: CyclesPerS, Unit: "1/s", Better: Higher, Part: OfLoad},
@@ -346,7 +383,8 @@ var specs = func() []Spec {
 	return table
 }()
 
-// Merged reports whether the metric of several rounds is one of all their samples together, and no median of rounds.
+// Merged reports whether the metric of several rounds is computed from all their samples together
+// instead of as a median over rounds.
 func (s Spec) Merged() bool {
 	return s.Family != "" || s.Part == OfTurns || s.Part == OfLoss || s.Part == OfFaults && s.Name != FaultLevelRatio && s.Name != FaultLastToFirstRatio
 }
@@ -354,10 +392,10 @@ func (s Spec) Merged() bool {
 // Percentile reports whether the metric is a percentile of a latency.
 func (s Spec) Percentile() bool { return s.SamplesLeast() > 0 }
 
-// Specs returns every metric, in the order in which pages show them. The slice is the caller's.
+// Specs returns every metric in display order. The caller owns the slice.
 func Specs() []Spec { return slices.Clone(specs) }
 
-// Lookup returns the metric of that name.
+// Lookup returns the metric of the given name.
 func Lookup(name string) (Spec, bool) {
 	i := slices.IndexFunc(specs, func(s Spec) bool { return s.Name == name })
 	if i < 0 {
@@ -366,8 +404,8 @@ func Lookup(name string) (Spec, bool) {
 	return specs[i], true
 }
 
-// OfLedger reports whether the metric counts tasks or reads at fault. Such a metric is a sum over all rounds, and is
-// published even where the ledger does not balance: it is what says so.
+// OfLedger reports whether the metric counts tasks or reads at fault. Such a metric is a sum over
+// all rounds. It is published even if the ledger does not balance, because it shows that.
 func (s Spec) OfLedger() bool {
 	return s.Name == Lost || s.Name == Duplicated || s.Name == Corrupted || s.Name == ReadMismatches
 }
@@ -377,7 +415,8 @@ func (s Spec) Sum() bool {
 	return s.OfLedger() || s.Name == FaultsNotRecovered || s.Name == FaultsBackSoon || s.Name == FailedCalls
 }
 
-// OfWorkload reports whether each workload of several has the metric, beside that of all together.
+// OfWorkload reports whether each workload of several has the metric, in addition to all workloads
+// together.
 func (s Spec) OfWorkload() bool {
 	switch s.Part {
 	case OfReads, OfLists, OfStats, OfAwaits:

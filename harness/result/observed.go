@@ -1,14 +1,16 @@
 package result
 
-// Observed is what observed the servers in a timed round's window, because its scenario asks for it.
+// Observed describes what observed the servers in a timed round's window at the scenario's request.
 type Observed struct {
-	ScrapeS float64 `json:"scrape_s,omitempty"` // how often the metrics of each server were read; 0: they were not
-	Scrapes uint64  `json:"scrapes,omitempty"`  // readings of all servers' metrics
-	// Profiles are the kinds that the servers recorded. The profiles were not kept.
+	// ScrapeS is the interval of reading the metrics of each server; 0 if they were not read.
+	ScrapeS float64 `json:"scrape_s,omitempty"`
+	Scrapes uint64  `json:"scrapes,omitempty"` // readings of all servers' metrics
+	// Profiles are the kinds of profiles that the servers recorded. The profiles were not stored.
 	Profiles []string `json:"profiles,omitempty"`
 }
 
-// TimedProfiled reports whether the servers were profiled in the window of a timed round. Its figures are what a profiled server does.
+// TimedProfiled reports whether the servers were profiled in the window of a timed round. The
+// round's figures are then those of a profiled server.
 func (r *Round) TimedProfiled() bool {
 	return r.Timed() && r.Observed != nil && len(r.Observed.Profiles) > 0
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// What only processes apart tell is not missed where there is one process, or no server; anywhere else it is.
+// Figures that only separate processes have may be missing with one process or no server, but
+// nowhere else.
 func TestFiguresThatTakeTwoProcesses(t *testing.T) {
 	sides := []string{result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores}
 	for _, c := range []struct {
@@ -39,5 +40,5 @@ func TestFiguresThatTakeTwoProcesses(t *testing.T) {
 		delete(r.Metrics, result.ServerRSSMBMax)
 	}
 	_, err := result.Summarise(rounds, hists, result.OfLoad, result.InOneProcess)
-	require.ErrorContains(t, err, result.ServerRSSMBMax, "the process has a size")
+	require.ErrorContains(t, err, result.ServerRSSMBMax, "a single process still has a size")
 }

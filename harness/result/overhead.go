@@ -2,15 +2,16 @@ package result
 
 import "math"
 
-// ProfilingOverheads returns what profiling cost the rounds of one point: ProfilingOverheadRatio, where the load was closed,
-// and ProfilingCPURatio. Each profiled round is compared with the timed ones beside it, the last before and the first
-// after it (the geometric mean of both, so that what drifts cancels out), and of the ratios it gives the median and its
-// interval or range. Rounds of which the verdict is not pass don't count, and what has no pair is left out.
+// ProfilingOverheads returns the cost of profiling for the rounds of one point:
+// ProfilingOverheadRatio, if the load was closed, and ProfilingCPURatio. It compares each profiled
+// round with the last timed round before it and the first after it, using their geometric mean so
+// that drift cancels out, and returns the median of the ratios with its interval or range. Rounds
+// whose verdict is not pass do not count, and a metric without a pair is omitted.
 func ProfilingOverheads(rounds []Round, closed bool) (map[string]Metric, error) {
 	found := map[string]Metric{}
 	for _, of := range []struct {
 		name, metric string
-		inverse      bool // more of the metric is cheaper
+		inverse      bool // a higher value of the metric is better
 		wanted       bool
 	}{
 		{ProfilingOverheadRatio, CyclesPerS, true, closed},
@@ -41,7 +42,8 @@ func ProfilingOverheads(rounds []Round, closed bool) (map[string]Metric, error) 
 	return found, nil
 }
 
-// besides is a metric of the timed rounds beside one; 0 where there is none.
+// besides returns the geometric mean of a metric in the nearest timed rounds before and after a
+// round, or 0 without any.
 func besides(rounds []Round, at int, metric string) float64 {
 	product, n := 1.0, 0
 	for _, step := range []int{-1, 1} {
@@ -59,7 +61,7 @@ func besides(rounds []Round, at int, metric string) float64 {
 	return math.Pow(product, 1/float64(n))
 }
 
-// value is a metric of a sound round; 0 where there is none.
+// value returns a metric of a round that passed, or 0 without one.
 func value(r *Round, metric string) float64 {
 	v := r.Metrics[metric]
 	if r.Verdict != Pass || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {

@@ -5,7 +5,8 @@ import (
 	"maps"
 )
 
-// deriveParts fills in the metrics of an open load, a backlog, turns, a window of loss and a series, where the round has them.
+// deriveParts fills in the metrics of the optional parts of the round: an open load, reads,
+// tenants, a backlog, faults, turns, a window of loss and a series.
 func (r *Round) deriveParts() {
 	if a := r.Arrivals; a != nil {
 		maps.Copy(r.Metrics, a.metrics())
@@ -70,12 +71,13 @@ func (r *Round) deriveBacklog(b *Backlog) {
 	}
 }
 
-// steadyParts is in how many parts a window is divided to tell whether its rate is steady.
+// steadyParts is the number of parts that SteadyRatio divides a window into.
 const steadyParts = 10
 
-// SteadyRatio is the rate of a series in its last tenth to that in its second: what is left of it after the rest of the
-// window. The first tenth is left out, since a server may still warm up in it. It is an error if the intervals can't be
-// divided in ten, or nothing was done in the second tenth.
+// SteadyRatio returns the rate of a series in its last tenth divided by that in its second tenth,
+// the share that remains at the end of the window. It skips the first tenth, where a server may
+// still warm up. It fails if the series cannot be divided into ten equal parts, or if the second
+// tenth has no cycles.
 func SteadyRatio(series []Sample) (float64, error) {
 	n := len(series) / steadyParts
 	if n == 0 || len(series)%steadyParts != 0 {
@@ -88,7 +90,8 @@ func SteadyRatio(series []Sample) (float64, error) {
 	return last / second, nil
 }
 
-// rate is that of the intervals from one up to another, each weighted with its length.
+// rate returns the mean rate of the intervals from index from up to index to, weighted by their
+// lengths.
 func rate(series []Sample, from, to int) float64 {
 	var cycles, seconds float64
 	for i := from; i < to; i++ {

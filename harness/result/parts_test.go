@@ -46,7 +46,7 @@ func TestDeriveBacklog(t *testing.T) {
 	r = result.Round{Backlog: &result.Backlog{Tasks: 600, Restart: "none", FirstClaimS: 0.5, RSSMBFillMax: 1}}
 	r.Derive(result.Histograms{})
 	for _, name := range []string{"fill_tasks_per_s", "drain_cycles_per_s", "drain_ratio", "restart_first_claim_s"} {
-		assert.NotContains(t, r.Metrics, name, "what was not measured is missing")
+		assert.NotContains(t, r.Metrics, name, "figures that were not measured must be missing")
 	}
 }
 
@@ -76,7 +76,7 @@ func TestDeriveSeries(t *testing.T) {
 	}
 }
 
-// Intervals that a busy host made longer or shorter count by their length.
+// Intervals that a busy host lengthened or shortened count by their length.
 func TestSteadyRatioWeighsIntervals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := 0.0
@@ -106,7 +106,7 @@ func TestSteadyRatioWeighsIntervals(t *testing.T) {
 	})
 }
 
-// swept is a run of two points with two timed rounds each.
+// swept returns a run of two points with two timed rounds each.
 func swept(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
 	r, hists := sampleResult(t)
@@ -163,9 +163,9 @@ func TestPointsAreStoredAndPublished(t *testing.T) {
 
 	r.Verdict = result.Incorrect
 	for _, p := range result.NewOutcome(r, "runs/x").Points {
-		assert.Len(t, p.Metrics, 3, "no figure beside a broken ledger")
+		assert.Len(t, p.Metrics, 3, "no figures with an unbalanced ledger")
 	}
-	assert.Contains(t, r.Points[0].Metrics, "cycles_per_s", "the result itself stays as it is")
+	assert.Contains(t, r.Points[0].Metrics, "cycles_per_s", "the result must not be modified")
 
 	m := r.Points[1].Metrics["cycles_per_s"]
 	m.High = math.Inf(1)
@@ -179,7 +179,7 @@ func TestEachPointIsABenchmark(t *testing.T) {
 	r, _ := swept(t)
 	r.Rounds[3].Calibration = true
 	lines, _ := bench(t, r)
-	require.Len(t, lines, 3, "a round that found the peak is no figure")
+	require.Len(t, lines, 3, "a round that found the peak has no line")
 	assert.Equal(t, "FullCycle/durability=none/shards=1", lines[0].Name.String())
 	assert.Equal(t, "FullCycle/durability=none/shards=4", lines[1].Name.String())
 
@@ -206,7 +206,7 @@ func TestSweptSettings(t *testing.T) {
 	assert.Empty(t, r.Manifest.Scenario.Swept("topology.procs"))
 	assert.Equal(t, "none", r.Manifest.Durability())
 	r.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "topology.durability", Values: []string{"none", "sync"}}}
-	assert.Equal(t, "none, sync", r.Manifest.Durability(), "all of them stand beside the figures")
+	assert.Equal(t, "none, sync", r.Manifest.Durability(), "the text names all durabilities")
 }
 
 func TestHistogramsOfAnOpenLoad(t *testing.T) {
@@ -234,7 +234,8 @@ func TestHistogramsOfAnOpenLoad(t *testing.T) {
 	require.ErrorContains(t, err, "the rounds have different histograms")
 }
 
-// The histograms of version 1 are refused by name, and its result is read, for its headline figures.
+// The histograms of version 1 are refused by version, but the result can be read for its headline
+// figures.
 func TestVersion1HasNoHistogramsToRead(t *testing.T) {
 	r, hists := sampleResult(t)
 	f := store(t, r, hists)
@@ -245,7 +246,7 @@ func TestVersion1HasNoHistogramsToRead(t *testing.T) {
 		require.NoError(t, os.WriteFile(f.File(name), data, 0o600))
 	}
 	_, _, err := result.Read(f.Path())
-	require.ErrorContains(t, err, "histograms.json: it has version 1, whose histograms have another form, which no published page has: measure the scenario again")
+	require.ErrorContains(t, err, "histograms.json: it has version 1, whose histogram format is no longer supported: measure the scenario again")
 	old, err := result.ReadResult(f.File(result.ResultFile))
 	require.NoError(t, err)
 	assert.Equal(t, 1, old.Version)
@@ -283,7 +284,7 @@ func TestDeriveReads(t *testing.T) {
 	unanswered := result.Round{WindowSeconds: 4, Reads: &result.Reads{}}
 	unanswered.Derive(result.NewHistograms())
 	for _, name := range []string{result.ReadsPerS, result.ReadFoundRatio, result.ReadMismatches} {
-		assert.NotContains(t, unanswered.Metrics, name, "what was not measured is missing, not zero")
+		assert.NotContains(t, unanswered.Metrics, name, "figures that were not measured must be missing, not zero")
 	}
 
 	sum := result.Reads{Answered: 1, Found: 2, Gone: 3, Foreign: 4, ForeignStored: 5, Wrong: 6, Dropped: 7, Refused: 8, Unended: 9, Tasks: 10, Mismatches: 11}
@@ -311,7 +312,7 @@ func TestDeriveReadsByKind(t *testing.T) {
 		require.Contains(t, r.Metrics, metric)
 		assert.InDelta(t, want, r.Metrics[metric], 0.02*want, metric)
 	}
-	assert.NotContains(t, r.Metrics, result.ReadsPerS, "there are no gets")
+	assert.NotContains(t, r.Metrics, result.ReadsPerS, "the load has no gets")
 
 	var gets *result.Reads
 	var others map[string]result.Reads
@@ -323,7 +324,7 @@ func TestDeriveReadsByKind(t *testing.T) {
 	assert.Equal(t, map[string]result.Reads{"list": {Found: 4}}, others)
 }
 
-// Reads that were answered wrongly are summed over all rounds that read, as tasks at fault are.
+// Wrong answers of reads are summed over all rounds with reads, like tasks at fault.
 func TestSummariseReads(t *testing.T) {
 	rounds, hists := sampleRounds(t, 3)
 	for i := range rounds {
@@ -334,7 +335,7 @@ func TestSummariseReads(t *testing.T) {
 		rounds[i].Derive(hists[i].Histograms)
 	}
 	rounds[1].Ledger.Misread, rounds[3].Ledger.Misread = 2, 5 // the last one was profiled
-	rounds[0].Ledger.Reads = 0                                // of a point without reads
+	rounds[0].Ledger.Reads = 0                                // a point without reads
 	m, err := result.Summarise(rounds, hists, result.OfLoad, result.OfReads)
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{Median: 7, Low: 0, High: 5, N: 3, Unit: "reads"}, m[result.ReadMismatches])

@@ -7,58 +7,68 @@ import (
 	"time"
 )
 
-// RatchetFile is where the folder of a ratchet keeps what was decided.
+// RatchetFile is the file of the decision in the folder of a ratchet.
 const RatchetFile = "ratchet.json"
 
-// Ratchet says whether a change is kept: by its score against its base, over the points of a sweep. It is stored as ratchet.json.
+// Ratchet is the decision whether to keep a change, by its score against its base over the points
+// of a sweep. It is stored as ratchet.json.
 type Ratchet struct {
 	Version  int       `json:"version"`
 	Scenario string    `json:"scenario"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
-	// Verdict is pass if the change is kept, and regressed if it is rejected, also for a tie or a test suite that failed. It is incorrect
-	// if a ledger does not balance, invalid if too little was measured to decide, and misconfigured if a side could not be measured.
+	// Verdict is pass if the change is kept, and regressed if it is rejected, including a tie or a
+	// failed test suite. It is incorrect if a ledger does not balance, invalid if too little was
+	// measured to decide, and misconfigured if a side could not be measured.
 	Verdict Verdict `json:"verdict"`
 	Kept    bool    `json:"kept"`
-	// Decided says that the change is kept or rejected. Otherwise nothing was learnt of the change, and nothing is recorded.
+	// Decided reports that the change is kept or rejected. Otherwise no decision exists, and
+	// nothing is recorded.
 	Decided bool `json:"decided"`
-	// Because says the decision in a sentence. Reasons say what disqualified the change or the measurement, if anything did.
+	// Because explains the decision in a sentence. Reasons explain what disqualified the change or
+	// the measurement.
 	Because  string   `json:"because"`
 	Reasons  []string `json:"reasons,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	Base     Side     `json:"base"`
 	Change   Side     `json:"change"`
-	// Durability is that of the servers, and Points how many the sweep has.
+	// Durability is that of the servers, and Points the number of points of the sweep.
 	Durability string `json:"durability,omitempty"`
 	Points     int    `json:"points"`
-	// Measured are the generations, Generations those that count, and Seconds the time of all.
+	// Measured is the number of generations, Generations the number of those that count, and
+	// Seconds the duration of all.
 	Measured    int     `json:"measured"`
 	Generations int     `json:"generations"`
 	Seconds     float64 `json:"seconds"`
-	// Score is the weighted geometric mean of the ratios of its metrics; nil if none was measured. Below 1 the change is better.
+	// Score is the weighted geometric mean of the ratios of its metrics; nil if none was measured.
+	// Below 1 the change is better.
 	Score *RatchetFigure `json:"score,omitempty"`
-	// Figures are the metrics over all points, whether the score has them or not.
+	// Figures are the metrics over all points, including those that are not in the score.
 	Figures []RatchetFigure `json:"figures,omitempty"`
-	// Worse are the figures, of all points together, of a point, or of the fixed work, of which it is certain that the change is worse.
+	// Worse are the figures that are certainly worse in the change, over all points, at a point, or
+	// of the fixed work.
 	Worse []RatchetFigure `json:"worse,omitempty"`
 }
 
 // RatchetFigure is the ratio of the change to the base in one figure.
 type RatchetFigure struct {
 	Metric string `json:"metric"`
-	Point  string `json:"point,omitempty"` // "": all points together
+	Point  string `json:"point,omitempty"` // "" for all points together
 	Unit   string `json:"unit,omitempty"`
 	Better Better `json:"better"`
-	// Base and Change are geometric means over generations and points; 0 of the score, which is a ratio only.
+	// Base and Change are geometric means over generations and points; 0 for the score, which is
+	// only a ratio.
 	Base   float64 `json:"base,omitempty"`
 	Change float64 `json:"change,omitempty"`
-	// Ratio is the change to the base, with its 95 % interval. A counter from fixed work is equal in each run: its interval has no width.
+	// Ratio is the ratio of the change to the base with its 95 % interval. A counter from fixed
+	// work is equal in each run, so its interval has no width.
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
-	// P is the probability of so much worse a figure if the change does not make it worse, corrected for the number of figures.
+	// P is the probability of a figure at least this bad if the change does not make it worse,
+	// corrected for the number of figures.
 	P float64 `json:"p"`
-	// Generations are the ratios of each, of the score only.
+	// Generations are the ratios of the single generations; only for the score.
 	Generations []float64 `json:"generations,omitempty"`
 }
 

@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Read loads the result and the histograms of the run stored in dir. It needs result.json and histograms.json
-// and nothing else, so that it also reads the data published beside pages. The error says which file is missing,
-// corrupt, or of a version newer than this program knows. It refuses the histograms of version 1, which have another form.
-// Percentiles of earlier builds get the intervals that Resample computes.
+// Read loads the result and the histograms of the run stored in dir. It needs only result.json and
+// histograms.json, so it also reads the data published with pages. The error names the file that is
+// missing, corrupt, or of a newer version than this program supports. Read refuses the histograms
+// of version 1, which have another format. Percentiles of earlier builds get the intervals that
+// Resample computes.
 func Read(dir string) (*Result, []RoundHistograms, error) {
 	r, err := ReadResult(filepath.Join(dir, ResultFile))
 	if err != nil {
@@ -28,14 +29,13 @@ func Read(dir string) (*Result, []RoundHistograms, error) {
 	return r, hists, nil
 }
 
-// readHistograms loads the histograms stored in the file at path.
 func readHistograms(path string) ([]RoundHistograms, error) {
 	var doc histogramsDocument
 	if err := readJSON(path, &doc); err != nil {
 		return nil, err
 	}
-	if doc.Version == 1 { // a field for each of three histograms
-		return nil, fmt.Errorf("read %s: it has version 1, whose histograms have another form, which no published page has: measure the scenario again", path)
+	if doc.Version == 1 { // version 1 has a field for each of three histograms
+		return nil, fmt.Errorf("read %s: it has version 1, whose histogram format is no longer supported: measure the scenario again", path)
 	}
 	hists, err := doc.decode()
 	if err != nil {
@@ -53,7 +53,7 @@ func ReadResult(path string) (*Result, error) {
 	return ParseResult(path, data)
 }
 
-// ParseResult is ReadResult for a document in memory, which errors call name.
+// ParseResult is ReadResult for a document in memory. Errors call the document name.
 func ParseResult(name string, data []byte) (*Result, error) {
 	var r Result
 	if err := parse(name, data, &r); err != nil {
@@ -65,7 +65,6 @@ func ParseResult(name string, data []byte) (*Result, error) {
 	return &r, nil
 }
 
-// readJSON decodes the file at path; see parse.
 func readJSON(path string, into any) error {
 	data, err := readFile(path)
 	if err != nil {
@@ -85,7 +84,7 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// parse decodes a document after it has checked the version that every file of a run carries.
+// parse decodes a document after checking the version that every file of a run has.
 func parse(name string, data []byte, into any) error {
 	data = withoutNulls(data)
 	var head struct {

@@ -8,22 +8,29 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Reads is the account of the reads of one kind that were answered inside the window: answered = found + gone + unended + foreign + wrong.
+// Reads counts the reads of one kind that were answered inside the window: answered = found + gone
+// + unended + foreign + wrong.
 type Reads struct {
 	Answered uint64 `json:"answered"`
-	// Found are reads by the own tenant that were answered with the task; lists with a task; figures of a queue; and awaits that ended with the
-	// task's completion.
-	Found   uint64 `json:"found"`
-	Gone    uint64 `json:"gone"`    // without it: a completion of the task had been asked for, or a list has no task
+	// Found counts reads by the own tenant that were answered with the task; lists with a task;
+	// figures of a queue; and awaits that ended with the task's completion.
+	Found uint64 `json:"found"`
+	// Gone counts answers without the task: its completion had been requested, or a list has no
+	// task.
+	Gone    uint64 `json:"gone"`
 	Foreign uint64 `json:"foreign"` // of another tenant's task or queue, and refused
-	// ForeignStored are those of the foreign reads whose task was there, for which the refusal is telling.
+	// ForeignStored counts the foreign reads whose task existed, so that the refusal is
+	// significant.
 	ForeignStored uint64 `json:"foreign_stored"`
-	Wrong         uint64 `json:"wrong"`             // judged a misread, as the ledger counts over the whole round
-	Dropped       uint64 `json:"dropped"`           // due inside the window and not made, since too many waited
-	Refused       uint64 `json:"refused"`           // refused since the server had no room
-	Unended       uint64 `json:"unended,omitempty"` // awaits whose time was over before the task had ended
-	Tasks         uint64 `json:"tasks,omitempty"`   // in all lists together
-	// Mismatches are those judged a misread over the whole round, warm-up included.
+	// Wrong answers; the ledger counts them over the whole round.
+	Wrong uint64 `json:"wrong"`
+	// Dropped counts reads that were due inside the window but not made, because too many waited.
+	Dropped uint64 `json:"dropped"`
+	// Refused because the server was out of capacity.
+	Refused uint64 `json:"refused"`
+	Unended uint64 `json:"unended,omitempty"` // awaits that timed out before the task ended
+	Tasks   uint64 `json:"tasks,omitempty"`   // in all lists together
+	// Mismatches counts the wrong answers over the whole round, including warm-up.
 	Mismatches uint64 `json:"mismatches,omitempty"`
 }
 
@@ -42,7 +49,8 @@ func (r *Reads) Add(other Reads) {
 	r.Mismatches += other.Mismatches
 }
 
-// AddReads adds reads of a kind to accounts by kind, gets apart. It returns the accounts with the reads.
+// AddReads adds reads of a kind to the accounts by kind, with gets separate, and returns the
+// updated accounts.
 func AddReads(gets *Reads, others map[string]Reads, kind string, more Reads) (*Reads, map[string]Reads) {
 	if kind == scenario.ReadGet {
 		if gets == nil {
@@ -60,14 +68,13 @@ func AddReads(gets *Reads, others map[string]Reads, kind string, more Reads) (*R
 	return gets, others
 }
 
-// kindOfReads is what belongs to a kind of reads.
+// kindOfReads has the part, metrics and histogram of a kind of reads.
 type kindOfReads struct {
 	part                 Part
-	perS, ratio, dropped string // metrics; ratio is "" of a kind without
-	histogram            string // its name
+	perS, ratio, dropped string // metrics; ratio is "" for a kind without
+	histogram            string // name of the histogram
 }
 
-// kindsOfReads are those of each kind.
 var kindsOfReads = map[string]kindOfReads{
 	scenario.ReadGet:   {OfReads, ReadsPerS, ReadFoundRatio, ReadsDropped, "read"},
 	scenario.ReadList:  {OfLists, ListsPerS, "", ListsDropped, "list"},
@@ -83,7 +90,7 @@ func (h *Histograms) SetRead(kind string, of *hdrhistogram.Histogram) {
 	*h.field(kindsOfReads[kind].histogram) = of
 }
 
-// readMetrics returns the metrics of reads in a window of so many seconds.
+// readMetrics returns the metrics of reads in a window of the given length.
 func readMetrics(gets *Reads, others map[string]Reads, windowSeconds float64) map[string]float64 {
 	metrics := map[string]float64{}
 	if gets != nil {
@@ -97,8 +104,8 @@ func readMetrics(gets *Reads, others map[string]Reads, windowSeconds float64) ma
 	return metrics
 }
 
-// metrics returns those of reads of a kind in a window of so many seconds. Without a read of an own task there is no ratio, and without any no
-// rate.
+// metrics returns the metrics of reads of one kind in a window of the given length. It omits the
+// ratio without a read of an own task, and the rate without any read.
 func (r *Reads) metrics(of kindOfReads, windowSeconds float64) map[string]float64 {
 	metrics := map[string]float64{of.dropped: float64(r.Dropped)}
 	if windowSeconds > 0 && r.Answered > 0 {

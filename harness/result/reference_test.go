@@ -33,11 +33,12 @@ func TestAReferenceWithoutAMeasurementIsRefused(t *testing.T) {
 	}
 }
 
-// The bare data path has the CPU time of both of its processes, and cycles and CPU time alone are compared with it.
+// The bare data path has the CPU time of both its processes, and only cycles and CPU time are
+// compared with it.
 func TestTheBareDataPathHasTwoSides(t *testing.T) {
 	of := Reference{Name: scenario.ReferenceBare, Batch: 64, Durability: "none"}
 	_, err := SummariseReference(of, []ReferenceSample{{PerS: 1, CPUUs: 1}})
-	require.ErrorContains(t, err, "a sample of 0 is no measurement")
+	require.ErrorContains(t, err, "a sample is 0, expected a positive finite number")
 	r, err := SummariseReference(of, []ReferenceSample{
 		{PerS: 100, CPUUs: 3, ServerCPUUs: 2, ClientCPUUs: 1}, {PerS: 200, CPUUs: 4, ServerCPUUs: 2.5, ClientCPUUs: 1.5},
 	})
@@ -58,10 +59,10 @@ func TestTheBareDataPathHasTwoSides(t *testing.T) {
 	_, ok = r.Share(EnqueuesPerS, Metric{Median: 75, N: 7})
 	assert.False(t, ok)
 	_, ok = r.Share(CyclesPerS, Metric{})
-	assert.False(t, ok, "nothing was measured")
+	assert.False(t, ok, "the metric was not measured")
 }
 
-// Figures are compared with a bare data path of the same conditions alone.
+// Figures are compared only with a bare data path under the same conditions.
 func TestBareSuitsAPoint(t *testing.T) {
 	r := &Result{References: []Reference{{Name: "cpu"}, {Name: scenario.ReferenceBare, Batch: 64, Durability: "none"}}}
 	r.Manifest.Scenario = scenario.Scenario{
@@ -73,7 +74,7 @@ func TestBareSuitsAPoint(t *testing.T) {
 	assert.Nil(t, r.Bare(at("workload.main.batch", "1")))
 	assert.NotNil(t, r.Bare(at("topology.durability", "interval")), "no acknowledgement waits for fsync")
 	assert.Nil(t, r.Bare(at("topology.durability", "sync")))
-	assert.Nil(t, r.Bare(at("workload.other.batch", "64")), "the point is not known")
+	assert.Nil(t, r.Bare(at("workload.other.batch", "64")), "the point is unknown")
 	r.Manifest.Scenario.Topology.Kind = scenario.ByProgram
 	assert.Nil(t, r.Bare(Point{}), "another product")
 	r.References = r.References[:1]

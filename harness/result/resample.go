@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Resample gives the latency percentiles of a stored run their 95 % intervals, which earlier builds did not store. Metrics whose rounds
-// are too few, or whose histograms are missing, keep the range of their rounds.
+// Resample adds the 95 % intervals of latency percentiles to a stored run, which earlier builds did
+// not store. Metrics with too few rounds or missing histograms keep the range of their rounds.
 func Resample(r *Result, hists []RoundHistograms) {
 	of := func(point int, metrics map[string]Metric, workloads []Workload) {
 		timed := slices.DeleteFunc(timedOf(r.Rounds), func(round Round) bool { return round.Point != point })
@@ -25,7 +25,8 @@ func Resample(r *Result, hists []RoundHistograms) {
 	}
 }
 
-// resample gives latency percentiles of timed rounds their 95 % intervals, by a bootstrap over rounds.
+// resample sets the 95 % intervals of latency percentiles of timed rounds, by a bootstrap over
+// rounds.
 func resample(metrics map[string]Metric, timed []Round, hists []RoundHistograms) {
 	for _, family := range slices.Compact(familiesOf(metrics, len(timed))) {
 		histograms := histogramsOf(family, timed, hists)
@@ -49,7 +50,8 @@ func resample(metrics map[string]Metric, timed []Round, hists []RoundHistograms)
 	}
 }
 
-// familiesOf returns the latency families whose percentiles are of so many rounds and have no interval yet.
+// familiesOf returns the latency families whose percentiles cover the given number of rounds and
+// lack an interval.
 func familiesOf(metrics map[string]Metric, rounds int) (families []string) {
 	for _, spec := range specs {
 		if m, has := metrics[spec.Name]; has && spec.Percentile() && m.N == rounds && !m.Resampled {
@@ -59,7 +61,7 @@ func familiesOf(metrics map[string]Metric, rounds int) (families []string) {
 	return families
 }
 
-// histogramsOf returns the histogram of a family in each round that has one.
+// histogramsOf returns the histogram of a family from each round that has one.
 func histogramsOf(family string, timed []Round, hists []RoundHistograms) (all []*hdrhistogram.Histogram) {
 	for _, r := range timed {
 		for _, h := range hists {

@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The sixth round is fast and has few samples. The range reaches down to it, and the interval of the merged percentile does not.
+// The sixth round is fast and has few samples. The range extends to it, but the interval of the
+// merged percentile does not.
 func TestSummariseBoundsAMergedPercentile(t *testing.T) {
 	rounds, hists := sampleRounds(t, 6)
 	for i := range 6 {
@@ -42,7 +43,8 @@ func TestFewRoundsKeepTheirRange(t *testing.T) {
 	assert.InEpsilon(t, 7.5, p50.High, 0.01)
 }
 
-// A run that was stored by an earlier build has ranges. It gets its intervals where it is read, also those of its points and workloads.
+// A run stored by an earlier build has ranges. Reading it adds the intervals, including those of
+// its points and workloads.
 func TestAStoredRunGetsItsIntervals(t *testing.T) {
 	stored, hists := sampleResult(t)
 	want := stored.Metrics["cycle_latency_ms_p99"]
@@ -65,7 +67,7 @@ func TestAStoredRunGetsItsIntervals(t *testing.T) {
 	assert.Equal(t, want, stored.Metrics["cycle_latency_ms_p99"])
 	assert.Equal(t, want, stored.Workloads[0].Metrics["cycle_latency_ms_p99"])
 	assert.Equal(t, rate, stored.Metrics["cycles_per_s"])
-	assert.Equal(t, asBefore(), stored.Points[0].Metrics, "no round is of the point")
+	assert.Equal(t, asBefore(), stored.Points[0].Metrics, "the point has no rounds")
 
 	for i := range stored.Rounds {
 		stored.Rounds[i].Point = 1

@@ -12,7 +12,7 @@ import (
 
 var sampleStart = time.Date(2026, 11, 21, 17, 15, 0, 123_000_000, time.UTC)
 
-// sampleHistograms holds n latencies around the given milliseconds.
+// sampleHistograms returns histograms of n latencies around the given milliseconds.
 func sampleHistograms(t require.TestingT, round int, n int, ms float64) result.RoundHistograms {
 	h := result.NewHistograms()
 	for i := range n {
@@ -24,7 +24,7 @@ func sampleHistograms(t require.TestingT, round int, n int, ms float64) result.R
 	return result.RoundHistograms{Round: round, Histograms: h}
 }
 
-// sampleRounds are timed rounds and a profiled one at the end, derived, with their histograms.
+// sampleRounds returns timed rounds followed by a profiled one, derived, with their histograms.
 func sampleRounds(t require.TestingT, timed int) ([]result.Round, []result.RoundHistograms) {
 	var rounds []result.Round
 	var hists []result.RoundHistograms
@@ -48,7 +48,7 @@ func sampleRounds(t require.TestingT, timed int) ([]result.Round, []result.Round
 	return rounds, hists
 }
 
-// sampleResult is a run of seven timed rounds and a profiled one.
+// sampleResult returns a run of seven timed rounds and a profiled one.
 func sampleResult(t require.TestingT) (*result.Result, []result.RoundHistograms) {
 	rounds, hists := sampleRounds(t, 7)
 	metrics, err := result.Summarise(rounds, hists, result.OfLoad)
@@ -72,5 +72,5 @@ func sampleResult(t require.TestingT) (*result.Result, []result.RoundHistograms)
 	}, hists
 }
 
-// infinite are the numbers that no result may hold.
+// infinite are the numbers that no result may contain.
 var infinite = []float64{math.NaN(), math.Inf(1), math.Inf(-1)}

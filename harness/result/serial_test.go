@@ -41,7 +41,7 @@ func TestSerialIsReadAsItWasWritten(t *testing.T) {
 func TestSerialThatCannotBeRead(t *testing.T) {
 	for text, problem := range map[string]string{
 		`{"version": 2}`: "it has version 2 and this program reads up to 1: use a newer prony",
-		`{"version": 1, "points": [{"waits": "parking"}]}`:                                                                       "corrupt: point 1 was measured and lacks its budget or a window",
+		`{"version": 1, "points": [{"waits": "parking"}]}`:                                                                       "corrupt: point 1 was measured but lacks its budget or a window",
 		`{"version": 1, "points": [{"budget": {}, "unloaded": {"profile": {"stages": [{"name": "decide"}]}}, "at_budget": {}}]}`: "corrupt: the windows of point 1 have different stages",
 	} {
 		dir := t.TempDir()

@@ -1,22 +1,25 @@
 package result
 
-// Sources of what is known of a server's host.
+// Sources of the properties of a server's host.
 const (
-	HostFromSSH    = "ssh"    // commands on the host
-	HostFromServer = "server" // the server's own admin listener, of a server that ran already
+	HostFromSSH = "ssh" // commands on the host
+	// The server's own admin listener, for a server that was already running.
+	HostFromServer = "server"
 )
 
-// ServerHost is what is known of the host of a server that does not run on the generator's. What is not known is left out, and named.
+// ServerHost describes the host of a server that does not run on the generator's host. Unknown
+// properties are omitted and named.
 type ServerHost struct {
-	Node           string   `json:"node"`
-	From           string   `json:"from"` // HostFromSSH or HostFromServer
-	OS             string   `json:"os,omitempty"`
-	Kernel         string   `json:"kernel,omitempty"`
-	Arch           string   `json:"arch,omitempty"`
-	CPUModel       string   `json:"cpu_model,omitempty"`
-	CPUs           int      `json:"cpus,omitzero"`
-	MemoryMB       float64  `json:"memory_mb,omitzero"`
-	Load           *float64 `json:"load,omitempty"`       // processes that ran or waited, over the minute before the servers were started
+	Node     string  `json:"node"`
+	From     string  `json:"from"` // HostFromSSH or HostFromServer
+	OS       string  `json:"os,omitempty"`
+	Kernel   string  `json:"kernel,omitempty"`
+	Arch     string  `json:"arch,omitempty"`
+	CPUModel string  `json:"cpu_model,omitempty"`
+	CPUs     int     `json:"cpus,omitzero"`
+	MemoryMB float64 `json:"memory_mb,omitzero"`
+	// Load is the running or waiting processes over the minute before the start of the servers.
+	Load           *float64 `json:"load,omitempty"`
 	Filesystem     string   `json:"filesystem,omitempty"` // of the data folder
 	ClockSource    string   `json:"clock_source,omitempty"`
 	CgroupCPUMax   string   `json:"cgroup_cpu_max,omitempty"`
@@ -24,12 +27,13 @@ type ServerHost struct {
 	GOMAXPROCS     int      `json:"gomaxprocs,omitzero"` // of the server
 	Version        string   `json:"version,omitempty"`   // of the server
 	Commit         string   `json:"commit,omitempty"`
-	Dirty          bool     `json:"dirty,omitempty"`   // the server was built from a tree with changes, or does not know its commit
-	Unknown        []string `json:"unknown,omitempty"` // the names of what is not known
+	// The server was built from a tree with changes, or does not know its commit.
+	Dirty   bool     `json:"dirty,omitempty"`
+	Unknown []string `json:"unknown,omitempty"` // names of the unknown properties
 }
 
-// NoteUnknown sets Unknown to the names of what is not known. The control group's limit and the commit are not among them: a host without a
-// limit has none to say, and a program may not know its commit.
+// NoteUnknown sets Unknown to the names of the unknown properties, except the control group's limit
+// and the commit: a host may have no limit, and a program may not know its commit.
 func (h *ServerHost) NoteUnknown() {
 	h.Unknown = nil
 	for _, f := range []struct {

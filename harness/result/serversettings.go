@@ -6,28 +6,30 @@ import (
 	"strings"
 )
 
-// The origins of settings that were not set by a person.
+// Origins of settings without an explicit value.
 const (
-	// DefaultOrigin is that of a setting that has its default.
+	// DefaultOrigin is the origin of a setting with its default.
 	DefaultOrigin = "default"
-	// RuntimeOrigin is that of a limit which the process chose or calculated when it started.
+	// RuntimeOrigin is the origin of a limit that the process chose or calculated at its start.
 	RuntimeOrigin = "runtime"
 )
 
 // SidesSetting is a setting of the servers of both sides of a comparison.
 type SidesSetting struct {
 	Name string `json:"name"`
-	// Server is "" for the first server of each side. For another one it is the node, or the point and the node: "n2" or "point 1, n2".
+	// Server is "" for the first server of each side, and otherwise the node, or the point and the
+	// node: "n2" or "point 1, n2".
 	Server       string `json:"server,omitempty"`
 	Base         string `json:"base"`
 	Change       string `json:"change"`
-	BaseOrigin   string `json:"base_origin"` // as that of a ServerSetting
+	BaseOrigin   string `json:"base_origin"` // see ServerSetting
 	ChangeOrigin string `json:"change_origin"`
-	// Only is "base" or "change" if only that side's servers have the setting, because the other side's build does not know it.
+	// Only is "base" or "change" if only that side's servers have the setting, because the other
+	// side's build does not know it.
 	Only string `json:"only,omitempty"`
 }
 
-// Label is the name of the setting, followed by the server unless that is the first one.
+// Label returns the name of the setting, followed by the server unless it is the first one.
 func (s SidesSetting) Label() string {
 	if s.Server == "" {
 		return s.Name
@@ -35,11 +37,12 @@ func (s SidesSetting) Label() string {
 	return s.Name + " of " + s.Server
 }
 
-// Differs reports whether both sides' servers have the setting, with other values.
+// Differs reports whether the servers of both sides have the setting with different values.
 func (s SidesSetting) Differs() bool { return s.Only == "" && s.Base != s.Change }
 
-// OfBuilds reports whether the values differ although neither side was given one: the builds have different defaults, or their processes
-// chose other limits. Between servers that were started alike on one host this is a part of the change.
+// OfBuilds reports whether the values differ although neither side set one: the builds have
+// different defaults, or their processes chose different limits. For servers started identically on
+// one host, the difference is part of the change.
 func (s SidesSetting) OfBuilds() bool {
 	return s.Differs() && !given(s.BaseOrigin) && !given(s.ChangeOrigin)
 }
@@ -51,9 +54,10 @@ func (s SidesSetting) IsDefault() bool {
 	return s.BaseOrigin == DefaultOrigin && s.ChangeOrigin == DefaultOrigin && s.Base == s.Change
 }
 
-// BesideSettings pairs the settings of the servers of base and change. First come all settings of the first servers, in the order of the base
-// and then those that only the change has. For each further server that both sides have, BesideSettings adds the settings in which the server
-// differs, on either side, from the first server of that side. It returns nil if a side did not record its settings.
+// BesideSettings pairs the settings of the servers of base and change. First come all settings of
+// the first servers, in the order of the base, followed by those that only the change has. For each
+// further server that both sides have, it adds the settings in which the server differs, on either
+// side, from the first server of that side. It returns nil if a side did not record its settings.
 func BesideSettings(base, change []ServerSettings) (all []SidesSetting) {
 	if len(base) == 0 || len(change) == 0 {
 		return nil
@@ -78,7 +82,8 @@ func (s ServerSettings) sameServer(other ServerSettings) bool {
 	return s.Point == other.Point && s.Node == other.Node
 }
 
-// Server returns the name of the server: the node, after the name of its point if it has one; "" for a single server without a point.
+// Server returns the name of the server: the node, after the name of its point if it has one; ""
+// for a single server without a point.
 func (s ServerSettings) Server(point string) string {
 	var parts []string
 	if s.Point > 0 {
@@ -90,12 +95,13 @@ func (s ServerSettings) Server(point string) string {
 	return strings.Join(parts, ", ")
 }
 
-// at is the index of a setting, or -1.
+// at returns the index of a setting, or -1.
 func (s ServerSettings) at(name string) int {
 	return slices.IndexFunc(s.Settings, func(of ServerSetting) bool { return of.Name == name })
 }
 
-// whole returns all settings of the server s. s.Settings has only those that differ from the first server's; the others are taken from first.
+// whole returns all settings of the server s: those in s.Settings, which differ from the first
+// server's, and the others from first.
 func (s ServerSettings) whole(first ServerSettings) (all []ServerSetting) {
 	for _, of := range first.Settings {
 		if i := s.at(of.Name); i >= 0 {
@@ -111,7 +117,6 @@ func (s ServerSettings) whole(first ServerSettings) (all []ServerSetting) {
 	return all
 }
 
-// beside pairs the settings of a server of the base with those of one of the change.
 func beside(base, change []ServerSetting) (all []SidesSetting) {
 	at := map[string]int{}
 	for _, s := range base {

@@ -41,7 +41,7 @@ func TestSettingsOfBothSides(t *testing.T) {
 		s := SidesSetting{Base: c.base, Change: c.change, BaseOrigin: c.baseOrigin, ChangeOrigin: c.changeOrigin}
 		assert.Equal(t, c.ofBuilds, s.OfBuilds(), "%+v", c)
 		s.Only = "base"
-		assert.False(t, s.OfBuilds(), "the other build does not have it")
+		assert.False(t, s.OfBuilds(), "the other build lacks the setting")
 	}
 	all = BesideSettings(base, append(change,
 		ServerSettings{Node: "n3", Settings: []ServerSetting{{"log", "debug", "flag"}}},
@@ -53,7 +53,7 @@ func TestSettingsOfBothSides(t *testing.T) {
 		{"memory", "n2", "2GiB", "2GiB", "flag", "default", ""},
 		{"shards", "n2", "2", "4", "flag", "flag", ""},
 		{"extra", "n2", "", "1", "", "flag", "change"},
-	}, all[5:], "the others are in both as those of the first server, or of servers that one side alone has")
+	}, all[5:], "the others equal those of the first server, or only one side has the server")
 	assert.Equal(t, "memory", all[0].Label())
 	assert.Equal(t, "shards of n2", all[6].Label())
 	point := []ServerSettings{{Settings: []ServerSetting{{"shards", "2", "flag"}}}, {Point: 1, Settings: []ServerSetting{{"shards", "4", "flag"}}}}

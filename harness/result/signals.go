@@ -1,66 +1,82 @@
 package result
 
-// Signals are what the host and the processes did in a round's window. A value that could not be read is nil, which
-// readers show as "unknown": it is never taken for a good one.
+// Signals are the host's and the processes' signals in a round's window. A value that could not be
+// read is nil, which readers must show as "unknown" and never treat as good.
 type Signals struct {
-	StealPercent      *float64 `json:"steal_percent"`       // of all CPUs' time, taken by the hypervisor
-	ForeignCPUPercent *float64 `json:"foreign_cpu_percent"` // of all CPUs' time, used by processes that are not of this run
-	// ForeignProcesses are those of them that used the most, by name.
+	// StealPercent is the share of all CPUs' time taken by the hypervisor.
+	StealPercent *float64 `json:"steal_percent"`
+	// ForeignCPUPercent is the share of all CPUs' time used by processes outside this run.
+	ForeignCPUPercent *float64 `json:"foreign_cpu_percent"`
+	// ForeignProcesses are those with the highest use, by name.
 	ForeignProcesses []ForeignProcess `json:"foreign_processes,omitempty"`
-	// Of PSI: the share of the window in which some task waited for the resource, 0 to 100.
+	// From PSI: the share of the window in which at least one task waited for the resource, 0 to
+	// 100.
 	PressureCPUPercent    *float64 `json:"pressure_cpu_percent"`
 	PressureIOPercent     *float64 `json:"pressure_io_percent"`
 	PressureMemoryPercent *float64 `json:"pressure_memory_percent"`
-	// Of the generator's control group alone, which the servers are in too: nil where it has no figures of its own.
+	// For the control group of the generator and the servers alone; nil if it has no separate
+	// figures.
 	GroupPressureCPUPercent    *float64 `json:"group_pressure_cpu_percent"`
 	GroupPressureIOPercent     *float64 `json:"group_pressure_io_percent"`
 	GroupPressureMemoryPercent *float64 `json:"group_pressure_memory_percent"`
-	// ThrottledMs is how long the CPU quota of the control group, or of one above it, stopped its tasks, and ThrottledPercent
-	// that of the window. Tasks on several CPUs that are stopped at once count several times.
+	// ThrottledMs is the time that the CPU quota of the control group, or of a parent, stopped its
+	// tasks, and ThrottledPercent its share of the window. Tasks that are stopped simultaneously on
+	// several CPUs count several times.
 	ThrottledMs      *float64 `json:"throttled_ms"`
 	ThrottledPercent *float64 `json:"throttled_percent"`
-	ThrottledPeriods *float64 `json:"throttled_periods"` // of the quota, in which that happened
-	ClockStepMs      *float64 `json:"clock_step_ms"`     // by which wall time and monotonic time went apart
-	FrequencyMHzMin  *float64 `json:"frequency_mhz_min"` // lowest of all CPUs and samples
-	FrequencyMHzMax  *float64 `json:"frequency_mhz_max"`
-	// FrequencyDropPercent is by how much the fastest CPU of a sample was slower than that of another: CPUs that have nothing
-	// to do slow down, so the slowest one says nothing of those that work.
+	ThrottledPeriods *float64 `json:"throttled_periods"` // periods of the quota with throttling
+	// ClockStepMs is the divergence of wall time and monotonic time.
+	ClockStepMs     *float64 `json:"clock_step_ms"`
+	FrequencyMHzMin *float64 `json:"frequency_mhz_min"` // lowest over all CPUs and samples
+	FrequencyMHzMax *float64 `json:"frequency_mhz_max"`
+	// FrequencyDropPercent is the relative difference between the fastest CPUs of the slowest and
+	// the fastest sample. Idle CPUs slow down, so the slowest CPU does not describe the busy ones.
 	FrequencyDropPercent *float64 `json:"frequency_drop_percent"`
-	Samples              int      `json:"samples"` // taken in the window; its edges included
+	// Samples is the number taken in the window, including at its edges.
+	Samples int `json:"samples"`
 }
 
-// Warmup says whether the load was steady, of its cycles per second in equal parts of time. A round whose load has no
-// steady rate, or too few cycles, has none.
+// Warmup reports whether the load was steady, from its cycles per second in equal parts of time. It
+// is missing for a round whose load has no steady rate or too few cycles.
 type Warmup struct {
-	// Stationary says that the window has no trend that chance does not explain, or none beyond the default limit.
+	// Stationary reports that the window has no significant trend, or none beyond the default
+	// limit.
 	Stationary bool `json:"stationary"`
-	// TrendPercent is by how much the rate rose over the window: the end of the line of Theil and Sen to its start.
+	// TrendPercent is the rise of the rate over the window: the end of the Theil-Sen line relative
+	// to its start.
 	TrendPercent float64 `json:"trend_percent"`
-	PValue       float64 `json:"p_value"` // of that trend, by Mann and Kendall: how often chance alone gives one as clear
-	// WarmupTrendPercent is the same of the warm-up's last part, nil where that was too short to tell; WarmupS how long the
-	// warm-up took.
+	// PValue is the p-value of that trend by Mann-Kendall: the probability of a trend at least as
+	// clear by chance.
+	PValue float64 `json:"p_value"`
+	// WarmupTrendPercent is the trend of the warm-up's last part, nil if that was too short;
+	// WarmupS is the duration of the warm-up.
 	WarmupTrendPercent *float64 `json:"warmup_trend_percent,omitempty"`
 	WarmupS            float64  `json:"warmup_s"`
-	Reason             string   `json:"reason,omitempty"` // why it is not stationary
+	Reason             string   `json:"reason,omitempty"` // the reason if it is not stationary
 }
 
-// Balance says whether the workers of a closed workload kept up with its producers. A workload has a backlog if more tasks are
-// outstanding than its producers and workers hold at once: the cycle latency then measures how long that queue is.
+// Balance reports whether the workers of a closed workload kept up with its producers. A workload
+// has a backlog if more tasks are outstanding than its producers and workers hold simultaneously.
+// The cycle latency then measures the length of that queue.
 type Balance struct {
 	Workload string `json:"workload"`
-	// Held is how many tasks its producers and workers hold at once.
+	// Held is the number of tasks that its producers and workers hold simultaneously.
 	Held float64 `json:"held"`
-	// Outstanding is the median, over equal parts of the window, of the tasks that were sent and neither refused nor completed.
+	// Outstanding is the median, over equal parts of the window, of the tasks that were sent but
+	// neither refused nor completed.
 	Outstanding float64 `json:"outstanding"`
-	// Growth is by how many tasks the outstanding rose over the window: the slope of Theil and Sen times its length.
+	// Growth is the increase of the outstanding tasks over the window: the Theil-Sen slope times
+	// its length.
 	Growth float64 `json:"growth"`
-	PValue float64 `json:"p_value"` // of that trend, by Mann and Kendall: how often chance alone gives one as clear
+	// PValue is the p-value of that trend by Mann-Kendall: the probability of a trend at least as
+	// clear by chance.
+	PValue float64 `json:"p_value"`
 }
 
-// GrowthPercent is the growth in percent of what producers and workers hold at once.
+// GrowthPercent returns the growth in percent of Held.
 func (b Balance) GrowthPercent() float64 { return 100 * b.Growth / b.Held }
 
-// Process is a series of a process's own figures in the window: a server's, or the generator's.
+// Process has the figures of one process in the window: a server or the generator.
 type Process struct {
 	Name             string  `json:"name"` // "generator", "server", or the node's id
 	CPUCores         float64 `json:"cpu_cores"`
@@ -72,6 +88,6 @@ type Process struct {
 	GCCycles         uint64  `json:"gc_cycles"`
 	AllocatedBytes   uint64  `json:"allocated_bytes"`
 	AllocatedObjects uint64  `json:"allocated_objects"`
-	// Unknown are the names of the figures that could not be read, and are 0.
+	// Unknown are the names of the figures that could not be read and are 0.
 	Unknown []string `json:"unknown,omitempty"`
 }

@@ -7,11 +7,13 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Spread says what the Low and High of a median of n values are, which noun names: their range or two of the sorted values, and with
-// which probability the interval between holds the median of the distribution, if the values are independent.
+// Spread describes the Low and High of a median of n values, which noun names: their range or two
+// of the sorted values, and the probability that the interval contains the median of the
+// distribution if the values are independent.
 func Spread(n int, noun string) string {
 	low, high, confidence := stat.MedianRanks(n)
-	percent := strconv.FormatFloat(float64(int(1000*confidence))/10, 'f', -1, 64) // rounded down: it is a bound
+	// Rounded down, because it is a bound.
+	percent := strconv.FormatFloat(float64(int(1000*confidence))/10, 'f', -1, 64)
 	switch {
 	case n < 1:
 		return "no " + noun + "s"

@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// An interval that is the range must not pass for one that leaves the extremes out, and its level is that of so many rounds.
+// An interval that is the range must differ from one that excludes the extremes, and its level
+// depends on the number of rounds.
 func TestSpread(t *testing.T) {
 	for n, want := range map[int]string{
 		0:  "no rounds",

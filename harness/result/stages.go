@@ -7,33 +7,44 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// The stages of the servers' pipeline. Receive is of messages of streams and of calls. A batch is what one goroutine decides at once: whatever waited.
+// The stages of the servers' pipeline. A receive covers one message of a stream or one call. A
+// batch is the set of waiting commands that one goroutine decides together.
 const (
-	StageReceive    = "receive"     // from the receipt of a message until its commands wait for their shards
-	StageInbox      = "inbox"       // from the arrival of a batch's oldest command until it is decided
+	// StageReceive lasts from the receipt of a message until its commands wait for their shards.
+	StageReceive = "receive"
+	// StageInbox lasts from the arrival of a batch's oldest command until it is decided.
+	StageInbox      = "inbox"
 	StageDecide     = "decide"      // the decision of a batch
-	StageCommitWait = "commit_wait" // behind the commits before it, or with Raft for room in the log
-	StageCommit     = "commit"      // from then until the batch is durable
-	StageReplicate  = "replicate"   // with Raft, a part of commit: until it is an entry's turn to be applied
-	StageApply      = "apply"       // writing a batch to the store; with Raft a part of commit
-	StageReply      = "reply"       // from the end of the commit until the last answer of the batch is handed out
-	StageReady      = "ready"       // of tasks without a delay: from the turn that enqueued one until the turn that leased it first
+	StageCommitWait = "commit_wait" // behind earlier commits, or with Raft for room in the log
+	StageCommit     = "commit"      // from the end of commit_wait until the batch is durable
+	// StageReplicate is a part of commit with Raft: until the entry's turn to be applied.
+	StageReplicate = "replicate"
+	StageApply     = "apply" // writing a batch to the store; with Raft a part of commit
+	// StageReply lasts from the end of the commit until the last answer of the batch is sent.
+	StageReply = "reply"
+	// StageReady covers tasks without a delay: from the turn of their enqueue to the turn of their
+	// first lease.
+	StageReady = "ready"
 )
 
-// Stage is how long one stage of the servers' pipeline took in a round's window, over all nodes and shards.
+// Stage has the times of one stage of the servers' pipeline in a round's window, over all nodes and
+// shards.
 type Stage struct {
-	Name  string  `json:"name"`   // one of the constants
-	Count uint64  `json:"count"`  // the batches that passed it; of receive messages; of ready tasks; of replicate and apply with Raft, entries
-	SumMs float64 `json:"sum_ms"` // of all of them together
-	// P50Ms and P99Ms are interpolated in the server's histogram, whose buckets double: they are good to a factor of two.
+	Name string `json:"name"` // one of the constants
+	// Count is the number of batches; messages for receive, tasks for ready, entries for replicate
+	// and apply with Raft.
+	Count uint64  `json:"count"`
+	SumMs float64 `json:"sum_ms"` // total of all of them
+	// P50Ms and P99Ms are interpolated in the server's histogram, whose buckets double, so they are
+	// accurate to a factor of two.
 	P50Ms float64 `json:"p50_ms"`
 	P99Ms float64 `json:"p99_ms"`
-	// Buckets are that histogram: how many took at most 1 us, then more than that and at most 2 us, 4 us and so on; the last
-	// one is of all longer ones.
+	// Buckets are that histogram: the number that took at most 1 us, then at most 2 us, 4 us and so
+	// on; the last bucket has all longer ones.
 	Buckets []uint64 `json:"buckets,omitempty"`
 }
 
-// MeanMs is the stage's mean time in milliseconds; 0 where nothing passed it.
+// MeanMs returns the stage's mean time in milliseconds, or 0 without events.
 func (s Stage) MeanMs() float64 {
 	if s.Count == 0 {
 		return 0
@@ -41,7 +52,7 @@ func (s Stage) MeanMs() float64 {
 	return s.SumMs / float64(s.Count)
 }
 
-// StageOf makes a stage of its histogram.
+// StageOf returns the stage with the given histogram.
 func StageOf(name string, sumMs float64, buckets []uint64) Stage {
 	s := Stage{Name: name, SumMs: sumMs, Buckets: slices.Clone(buckets)}
 	for _, n := range buckets {
@@ -51,8 +62,8 @@ func StageOf(name string, sumMs float64, buckets []uint64) Stage {
 	return s
 }
 
-// quantile interpolates in the bucket that the part q of all values ends in. Of what is beyond all bounds the last bound
-// is returned.
+// quantile interpolates in the bucket that contains the quantile q. For values beyond all bounds it
+// returns the last bound.
 func (s Stage) quantile(q float64) float64 {
 	rank, below, low := q*float64(s.Count), 0.0, 0.0
 	high := 1e-3 // ms
@@ -69,8 +80,8 @@ func (s Stage) quantile(q float64) float64 {
 	return 0
 }
 
-// MergeStages adds up the stages of the timed rounds among these: histograms are added, percentiles are those of the sum.
-// The order is that of the first round that has the stage.
+// MergeStages adds up the stages of the timed rounds: it adds histograms and computes percentiles
+// from the sums. The order is that of the first round that has the stage.
 func MergeStages(rounds []Round) []Stage {
 	var merged []Stage
 	for i := range rounds {
@@ -102,8 +113,8 @@ type Covering struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// StagesCover returns the time and the cycles that the stages of rounds were counted over, added up over the rounds that have stages. A round
-// without StagesOf counts with its window.
+// StagesCover returns the time and the cycles that the stages of rounds cover, added up over the
+// rounds that have stages. A round without StagesOf counts with its window.
 func StagesCover(rounds []Round) (all Covering) {
 	for i := range rounds {
 		r := &rounds[i]
@@ -118,20 +129,25 @@ func StagesCover(rounds []Round) (all Covering) {
 	return all
 }
 
-// Budget is where the time of a shard's deciding goroutine goes, which all commands pass: its throughput is
+// Budget divides the time of a shard's deciding goroutine, which all commands pass. Its throughput
+// is
 //
 //	cycles a batch / (rest + decide + apply)
 //
-// since it does one batch at a time. With Raft there is no apply in it: others do that.
+// because it processes one batch at a time. With Raft there is no apply in it, because other
+// goroutines apply.
 type Budget struct {
 	CyclesPerBatch float64 `json:"cycles_per_batch"`
-	RestUs         float64 `json:"rest_us"` // between two batches: it waits for commands, for a CPU, or for room behind it
-	DecideUs       float64 `json:"decide_us"`
-	ApplyUs        float64 `json:"apply_us"`
-	PerS           float64 `json:"per_s"` // cycles, of all shards
+	// RestUs is the time between two batches: waiting for commands, for a CPU, or for room behind
+	// it.
+	RestUs   float64 `json:"rest_us"`
+	DecideUs float64 `json:"decide_us"`
+	ApplyUs  float64 `json:"apply_us"`
+	PerS     float64 `json:"per_s"` // cycles per second of all shards
 }
 
-// BudgetOf works out the budget of windows of so many seconds and cycles together. False says that the stages don't tell.
+// BudgetOf returns the budget of windows with the given total seconds and cycles. ok is false if
+// the stages do not suffice.
 func BudgetOf(stages []Stage, cycles uint64, seconds float64, shards int) (b Budget, ok bool) {
 	var decide, apply, replicate Stage
 	for _, s := range stages {
@@ -156,7 +172,7 @@ func BudgetOf(stages []Stage, cycles uint64, seconds float64, shards int) (b Bud
 	return b, true
 }
 
-// String writes the budget as an equation of measured terms.
+// String formats the budget as an equation of measured terms.
 func (b Budget) String() string {
 	apply := ""
 	if b.ApplyUs > 0 {

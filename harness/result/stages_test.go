@@ -17,17 +17,18 @@ func buckets(at map[int]uint64) []uint64 {
 }
 
 func TestStageOfInterpolates(t *testing.T) {
-	s := StageOf(StageDecide, 30, buckets(map[int]uint64{2: 99, 10: 1})) // 99 of 2 to 4 us, one of 512 to 1,024 us
+	// 99 of 2 to 4 us, one of 512 to 1,024 us.
+	s := StageOf(StageDecide, 30, buckets(map[int]uint64{2: 99, 10: 1}))
 	assert.Equal(t, uint64(100), s.Count)
 	assert.InDelta(t, 0.002+0.002*50/99, s.P50Ms, 1e-9)
 	assert.InDelta(t, 0.004, s.P99Ms, 1e-9)
 	assert.InDelta(t, 0.3, s.MeanMs(), 1e-9)
 	beyond := StageOf(StageDecide, 1e5, buckets(map[int]uint64{24: 3}))
-	assert.InDelta(t, 8388.608, beyond.P50Ms, 1e-6, "no bound is known of what is beyond all: the last one is said")
+	assert.InDelta(t, 8388.608, beyond.P50Ms, 1e-6, "values beyond all bounds yield the last bound")
 	assert.Zero(t, StageOf(StageDecide, 0, nil).MeanMs())
 }
 
-// Percentiles of several rounds are those of all their values, never a mean of percentiles.
+// Percentiles of several rounds are computed from all their values, never as a mean of percentiles.
 func TestMergedStagesAreThoseOfAllValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all [25]uint64
@@ -75,7 +76,8 @@ func TestBudgetAddsUp(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Stages are of the time between two readings of the counters, and of the window in results that do not say it.
+// Stages cover the time between two readings of the counters, or the window in results that do not
+// record it.
 func TestWhatStagesCover(t *testing.T) {
 	some := []Stage{{Name: StageDecide, Count: 1}}
 	assert.Equal(t, Covering{Cycles: 1_125, Seconds: 11.25}, StagesCover([]Round{

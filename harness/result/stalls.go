@@ -5,34 +5,38 @@ import (
 	"slices"
 )
 
-// Bounds of what a round lists.
+// Bounds of the lists of a round.
 const (
 	slowCommitsMax = 100
 	storeWorkMax   = 200
 )
 
-// Stalls are the slow commits of the servers in a round's window, and the work of their stores beside them.
+// Stalls are the slow commits of the servers in a round's window, and the concurrent work of their
+// stores.
 type Stalls struct {
 	SlowMs float64 `json:"slow_ms"` // a commit is slow if it took longer
-	// Causes are of all slow commits from the reading of the counters before the window until the one after it, the cause with the most time first.
+	// Causes cover all slow commits between the readings of the counters before and after the
+	// window, the cause with the most time first.
 	Causes []StallCause `json:"causes,omitempty"`
-	// Commits are the longest slow commits that ended in the window, by their begin. Missing is how many others there were.
+	// Commits are the longest slow commits that ended in the window, in the order of their start.
+	// Missing is the number of others.
 	Commits []SlowCommit `json:"commits,omitempty"`
 	Missing uint64       `json:"missing,omitempty"`
-	// Work are the longest flushes, compactions, fsyncs and appends that ran in the window, by their begin.
+	// Work are the longest flushes, compactions, fsyncs and appends that ran in the window, in the
+	// order of their start.
 	Work []StoreWork `json:"work,omitempty"`
 }
 
-// StallCause is what slow commits spent their time on.
+// StallCause is a cause of slow commits.
 type StallCause struct {
 	Cause   string  `json:"cause"`
-	Commits uint64  `json:"commits"` // of which the cause took the largest part
-	Ms      float64 `json:"ms"`      // of all slow commits together
+	Commits uint64  `json:"commits"` // slow commits in which the cause took the largest part
+	Ms      float64 `json:"ms"`      // over all slow commits
 }
 
-// SlowCommit is a slow commit. AtS counts from the window's begin.
+// SlowCommit is a slow commit. AtS is relative to the start of the window.
 type SlowCommit struct {
-	AtS      float64 `json:"at_s"` // its begin
+	AtS      float64 `json:"at_s"` // start
 	Ms       float64 `json:"ms"`
 	Node     string  `json:"node,omitempty"` // of a cluster
 	Shard    int     `json:"shard"`
@@ -40,18 +44,20 @@ type SlowCommit struct {
 	// Cause took the largest part of the time. CausesMs divides all of it.
 	Cause    string             `json:"cause"`
 	CausesMs map[string]float64 `json:"causes_ms"`
-	// What ran during the commit, and for how long.
+	// Concurrent activities and their durations.
 	FlushMs      float64 `json:"flush_ms,omitempty"`
 	CompactionMs float64 `json:"compaction_ms,omitempty"`
 	FsyncMs      float64 `json:"fsync_ms,omitempty"`
 	AppendMs     float64 `json:"append_ms,omitempty"`   // slow appends to the node's Raft log
 	Collections  int     `json:"collections,omitempty"` // garbage collections that ended
-	// SchedulerMs is how long a goroutine waited at least for a processor, in the last SchedulerOverMs before the commit's end.
+	// SchedulerMs is a lower bound of a goroutine's wait for a processor in the last
+	// SchedulerOverMs before the end of the commit.
 	SchedulerMs     float64 `json:"scheduler_ms,omitempty"`
 	SchedulerOverMs float64 `json:"scheduler_over_ms,omitempty"`
 }
 
-// StoreWork is work of a store. AtS counts from the window's begin, and is below 0 of work that began before it.
+// StoreWork is work of a store. AtS is relative to the start of the window, and negative for work
+// that started before it.
 type StoreWork struct {
 	Kind  string  `json:"kind"` // "flush", "compaction", "fsync" or "append"
 	Node  string  `json:"node,omitempty"`
@@ -60,8 +66,8 @@ type StoreWork struct {
 	Ms    float64 `json:"ms"`
 }
 
-// StallsOf returns the slow commits that ended in a window of so many seconds, and the work that ran in it. missed is how many slow commits
-// a server no longer knew of.
+// StallsOf returns the slow commits that ended in a window of the given length, and the work that
+// ran in it. missed is the number of slow commits that the servers no longer had.
 func StallsOf(slowMs, windowS float64, causes []StallCause, commits []SlowCommit, work []StoreWork, missed uint64) *Stalls {
 	ended := func(atS, ms float64) float64 { return atS + ms/1e3 }
 	commits = slices.DeleteFunc(slices.Clone(commits), func(c SlowCommit) bool { end := ended(c.AtS, c.Ms); return end < 0 || end > windowS })
@@ -74,7 +80,7 @@ func StallsOf(slowMs, windowS float64, causes []StallCause, commits []SlowCommit
 	return s
 }
 
-// longest keeps the longest of all, in the order of their begins.
+// longest returns the longest elements, at most most, in the order of their start. It reorders all.
 func longest[T any](all []T, most int, ms, at func(T) float64) []T {
 	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(ms(b), ms(a)) })
 	all = slices.Clip(all[:min(len(all), most)])
@@ -88,7 +94,6 @@ func sortCauses(all []StallCause) {
 	})
 }
 
-// MergeStallCauses adds up the causes of rounds.
 func MergeStallCauses(rounds []Round) []StallCause {
 	var merged []StallCause
 	for _, r := range rounds {

@@ -17,10 +17,10 @@ func TestStallsAreThoseOfTheWindow(t *testing.T) {
 		SlowMs: 5, Missing: 7, Commits: []SlowCommit{commits[1], commits[2]}, Work: []StoreWork{work[1]},
 		Causes: []StallCause{{"flush", 1, 30}, {"gc", 1, 5}},
 	}, s)
-	assert.Equal(t, 10.0, commits[0].Ms, "what was given stays")
+	assert.Equal(t, 10.0, commits[0].Ms, "the argument must not be modified")
 }
 
-// The longest are listed, in the order of their begins, and the others are counted.
+// The longest commits are listed in the order of their start, and the others are counted.
 func TestTheListOfSlowCommitsIsBounded(t *testing.T) {
 	var commits []SlowCommit
 	var work []StoreWork
@@ -43,5 +43,5 @@ func TestCausesOfRoundsAreAddedUp(t *testing.T) {
 		{Stalls: &Stalls{Causes: []StallCause{{"gc", 4, 25}}}},
 	}
 	assert.Equal(t, []StallCause{{"gc", 5, 45}, {"flush", 2, 30}}, MergeStallCauses(rounds))
-	assert.Equal(t, []StallCause{{"flush", 2, 30}, {"gc", 1, 20}}, rounds[0].Stalls.Causes, "the rounds stay")
+	assert.Equal(t, []StallCause{{"flush", 2, 30}, {"gc", 1, 20}}, rounds[0].Stalls.Causes, "the rounds must not be modified")
 }

@@ -57,7 +57,7 @@ func TestCreateRefuses(t *testing.T) {
 	_, err := result.Create(filepath.Join(out, "deep", "runs"), "id")
 	require.NoError(t, err)
 	_, err = result.Create(filepath.Join(out, "deep", "runs"), "id")
-	require.ErrorIs(t, err, os.ErrExist, "a run never writes into another's folder")
+	require.ErrorIs(t, err, os.ErrExist, "a run must not write into the folder of another run")
 }
 
 func TestStoreAndReadAgain(t *testing.T) {
@@ -150,7 +150,7 @@ func TestStoreRefusesWhatIsNotFinite(t *testing.T) {
 	}
 }
 
-// What was measured is stored though a number that explains it is not finite.
+// A measurement is stored even if a number that explains it is not finite.
 func TestStoreLeavesOutExplanationsThatAreNotFinite(t *testing.T) {
 	for says, spoil := range map[string]func(r *result.Result, v float64){
 		"profiles[0].total":      func(r *result.Result, v float64) { r.Profiles[0].Total = v },
@@ -171,7 +171,7 @@ func TestStoreLeavesOutExplanationsThatAreNotFinite(t *testing.T) {
 				require.NoError(t, err)
 				assert.Equal(t, r.Metrics, stored.Metrics)
 				require.NotEmpty(t, stored.Warnings)
-				assert.Contains(t, stored.Warnings[len(stored.Warnings)-1], "an explanation is left out: "+says)
+				assert.Contains(t, stored.Warnings[len(stored.Warnings)-1], "an explanation was dropped: "+says)
 			}
 		})
 	}
@@ -260,6 +260,6 @@ func TestWriteFileLeavesTheOldContentOnFailure(t *testing.T) {
 
 	folder := filepath.Join(dir, "folder")
 	require.NoError(t, os.Mkdir(folder, 0o755))
-	require.Error(t, result.WriteFile(folder, []byte("x")), "a folder is in the way")
-	assert.ElementsMatch(t, []string{"file", "folder"}, files(t, dir), "the temporary file is gone")
+	require.Error(t, result.WriteFile(folder, []byte("x")), "the path is a folder")
+	assert.ElementsMatch(t, []string{"file", "folder"}, files(t, dir), "the temporary file must be removed")
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Derive fills in the metrics of r that follow from its other fields and from its histograms: throughput, the
-// latencies, the ledger's counts, and the CPU of both sides together where that of each is there. A metric that
-// has nothing to follow from stays missing, and one that is NaN or infinite, a part of nothing, becomes so.
+// Derive computes the metrics of r that follow from its other fields and from its histograms:
+// throughput, the latencies, the ledger's counts, and the CPU of both sides together if both are
+// known. A metric without a source stays missing. Derive removes metrics that are NaN or infinite,
+// such as a fraction of 0.
 func (r *Round) Derive(h Histograms) {
 	if r.Metrics == nil {
 		r.Metrics = make(map[string]float64)
@@ -41,24 +42,25 @@ func ledgerMetrics(l Ledger) map[string]float64 {
 		Duplicated: float64(l.Duplicated),
 		Corrupted:  float64(l.Corrupted),
 	}
-	if l.Reads > 0 { // without a read nothing was found right
+	if l.Reads > 0 { // without a read, no read was checked
 		metrics[ReadMismatches] = float64(l.Misread)
 	}
 	return metrics
 }
 
-// MedianOf returns the median of a metric's values, one of each round, with its interval or range. Beside an error it returns
-// the number of values and the unit alone.
+// MedianOf returns the median of a metric's values, one per round, with its interval or range. With
+// an error it returns only the number of values and the unit.
 func MedianOf(values []float64, spec Spec) (Metric, error) {
 	s, err := stat.Summarise(values)
 	return Metric{Median: s.Center, Low: s.Low, High: s.High, N: len(values), Unit: spec.Unit}, err
 }
 
-// Summarise returns the metrics of a run or of a point, as the comment on Metric says: those of the ledger over all
-// rounds, all others over the timed ones, whose metrics Derive has filled in and whose histograms are in hists. Wanted
-// are the metrics of every round and those of the parts given; of other parts, those that any timed round has. A wanted
-// metric that a timed round lacks, or that is not a finite number there, is left out; the error names each such metric,
-// and the metrics that could be summarised are returned beside it.
+// Summarise returns the metrics of a run or of a point as documented at Metric: those of the ledger
+// over all rounds, all others over the timed rounds. Derive must have filled in the metrics of the
+// timed rounds, and hists must have their histograms. The wanted metrics are those of every round,
+// those of the given parts, and any other that a timed round has. Summarise leaves out a wanted
+// metric that is missing or not finite in a timed round. It returns the other metrics together with
+// an error that names each such metric.
 func Summarise(rounds []Round, hists []RoundHistograms, parts ...Part) (map[string]Metric, error) {
 	if len(rounds) == 0 {
 		return nil, errors.New("no rounds to summarise")
@@ -73,12 +75,11 @@ func Summarise(rounds []Round, hists []RoundHistograms, parts ...Part) (map[stri
 	return metrics, err
 }
 
-// timedOf returns the timed rounds.
 func timedOf(rounds []Round) []Round {
 	return slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return !r.Timed() })
 }
 
-// summariseTimed returns those metrics of timed rounds that are wanted.
+// summariseTimed returns the wanted metrics of timed rounds.
 func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bool) (map[string]Metric, error) {
 	metrics := make(map[string]Metric)
 	problems := unknownMetrics(timed)
@@ -130,14 +131,15 @@ func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bo
 	return metrics, errors.Join(problems...)
 }
 
-// wanted reports whether a metric is one of every round, of one of the parts, or one that any of the rounds has.
+// wanted reports whether every round must have the metric, one of the parts has it, or any of the
+// rounds has it.
 func wanted(spec Spec, parts []Part, rounds []Round) bool {
 	taken := takenAway(spec, parts)
 	return !taken && (spec.Part == "" || slices.Contains(parts, spec.Part)) ||
 		len(having(spec.Name, rounds)) > 0
 }
 
-// takenAway reports whether one of the parts says that there is no such metric.
+// takenAway reports whether one of the parts excludes the metric.
 func takenAway(spec Spec, parts []Part) bool {
 	if spec.Family == EnqueueLatencyMs || spec.Family == CycleLatencyMs {
 		return slices.Contains(parts, ClaimsAlone)
@@ -155,8 +157,8 @@ func takenAway(spec Spec, parts []Part) bool {
 	return false
 }
 
-// SummariseLedger returns the sums of tasks and reads at fault over rounds, and nothing of none. The rounds of a metric are those that
-// have it.
+// SummariseLedger returns the sums of tasks and reads at fault over rounds, or an empty map without
+// rounds. N of a metric counts the rounds that have it.
 func SummariseLedger(rounds []Round) map[string]Metric {
 	metrics := make(map[string]Metric)
 	for _, r := range rounds {
@@ -193,12 +195,11 @@ func mergeTimed(timed []Round, hists []RoundHistograms) (Histograms, error) {
 	return Merge(sets...)
 }
 
-// having returns the rounds that have a metric.
 func having(name string, rounds []Round) []Round {
 	return slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { _, has := r.Metrics[name]; return !has })
 }
 
-// valuesOf returns the metric's value in each of rounds.
+// valuesOf returns the metric's value in each of rounds. It fails if any is missing or not finite.
 func valuesOf(name string, rounds []Round) ([]float64, error) {
 	values := make([]float64, 0, len(rounds))
 	for _, r := range rounds {
@@ -214,7 +215,8 @@ func valuesOf(name string, rounds []Round) ([]float64, error) {
 	return values, nil
 }
 
-// unknownMetrics complains of metrics that the table does not have: without a unit they are not figures.
+// unknownMetrics returns an error for each metric that is not in the table. Without a unit it is
+// not a figure.
 func unknownMetrics(rounds []Round) []error {
 	var problems []error
 	for _, r := range rounds {

@@ -65,7 +65,7 @@ func TestLatencyMetricsAreMilliseconds(t *testing.T) {
 	assert.InEpsilon(t, 2, m["cycle_latency_ms_p99"], 0.01)
 	assert.InEpsilon(t, 40, m["cycle_latency_ms_max"], 0.01)
 	assert.Equal(t, 101.0, m["cycle_latency_ms_n"])
-	// What was not measured is missing, not zero.
+	// A figure that was not measured must be missing, not zero.
 	assert.Equal(t, 0.0, m["enqueue_latency_ms_n"])
 	assert.NotContains(t, m, "enqueue_latency_ms_p50")
 	assert.NotContains(t, m, "enqueue_latency_ms_max")
@@ -85,20 +85,20 @@ func TestDerive(t *testing.T) {
 
 	var empty result.Round
 	empty.Derive(result.Histograms{})
-	assert.NotContains(t, empty.Metrics, "cycles_per_s", "a window of no length has no rate")
+	assert.NotContains(t, empty.Metrics, "cycles_per_s", "a window of zero length has no rate")
 	assert.NotContains(t, empty.Metrics, "cpu_us_per_cycle")
 }
 
 func TestSummariseMedianOverTimedRoundsOnly(t *testing.T) {
 	rounds, hists := sampleRounds(t, 7)
-	rounds[7].Metrics["cycles_per_s"] = 1 // the profiled one
+	rounds[7].Metrics["cycles_per_s"] = 1 // the profiled round
 	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{Median: 104_000, Low: 101_000, High: 107_000, N: 7, Unit: "1/s"}, m["cycles_per_s"])
 	assert.InDelta(t, 14.4, m["cpu_us_per_cycle"].Median, 1e-9)
 	for _, spec := range result.Specs() {
 		if spec.Part != "" && spec.Part != result.OfLoad {
-			assert.NotContains(t, m, spec.Name, "the rounds have no such part")
+			assert.NotContains(t, m, spec.Name, "the rounds lack the part")
 			continue
 		}
 		assert.Contains(t, m, spec.Name)
@@ -106,15 +106,15 @@ func TestSummariseMedianOverTimedRoundsOnly(t *testing.T) {
 	}
 }
 
-// Rounds that were profiled or that found a peak are not timed.
+// Profiled rounds and rounds that found a peak are not timed.
 func TestTimedRounds(t *testing.T) {
 	assert.True(t, (&result.Round{}).Timed())
 	assert.False(t, (&result.Round{Profiled: true}).Timed())
 	assert.False(t, (&result.Round{Calibration: true}).Timed())
 }
 
-// What a part of the scenario should have measured is missed; what only a server can tell is not, unless it told it
-// in another round.
+// Metrics of the scenario's parts are required. Metrics that only a server can report are not,
+// unless the server reported them in another round.
 func TestSummariseWantsTheMetricsOfTheParts(t *testing.T) {
 	rounds, hists := sampleRounds(t, 3)
 	_, err := result.Summarise(rounds, hists, result.OfLoad, result.OfBacklog, result.OfSeries)
@@ -129,13 +129,13 @@ func TestSummariseWantsTheMetricsOfTheParts(t *testing.T) {
 	}
 	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
-	assert.Equal(t, result.Metric{N: 3, Unit: "keys"}, m[result.StorageGetsPerCycle], "0 is a measurement of it")
+	assert.Equal(t, result.Metric{N: 3, Unit: "keys"}, m[result.StorageGetsPerCycle], "0 is a valid value of it")
 	delete(rounds[1].Metrics, result.StorageGetsPerCycle)
 	_, err = result.Summarise(rounds, hists, result.OfLoad)
 	require.ErrorContains(t, err, "storage_gets_per_cycle: round 2 has no value")
 }
 
-// A server without load has a window and nothing to count in it.
+// A server without load has a window but no cycles.
 func TestSummariseAnIdleServer(t *testing.T) {
 	r := result.Round{Number: 1, WindowSeconds: 10, Metrics: map[string]float64{result.ServerCPUCores: 0.002, result.ServerRSSMBMax: 40}}
 	h := result.RoundHistograms{Round: 1, Histograms: result.NewHistograms()}
@@ -148,10 +148,11 @@ func TestSummariseAnIdleServer(t *testing.T) {
 		assert.NotContains(t, m, name)
 	}
 	_, err = result.Summarise([]result.Round{r}, []result.RoundHistograms{h}, result.OfLoad)
-	require.ErrorContains(t, err, "cycles_per_s: round 1 has no value", "with a load it is a fault")
+	require.ErrorContains(t, err, "cycles_per_s: round 1 has no value", "with a load the metric is required")
 }
 
-// One slow round of three has few samples: the merged percentile is not the median, nor the mean, of the rounds'.
+// The slow round of three has few samples: the merged percentile is neither the median nor the mean
+// of the rounds' percentiles.
 func TestSummariseMergesHistograms(t *testing.T) {
 	rounds, hists := sampleRounds(t, 3)
 	hists[0] = sampleHistograms(t, 1, 10_000, 1)
@@ -174,7 +175,7 @@ func TestSummariseMergesHistograms(t *testing.T) {
 func TestSummariseSumsTheLedgerOverAllRounds(t *testing.T) {
 	rounds, hists := sampleRounds(t, 7)
 	rounds[2].Ledger.Lost = 1
-	rounds[7].Ledger.Lost = 4 // the profiled one
+	rounds[7].Ledger.Lost = 4 // the profiled round
 	rounds[5].Ledger.Corrupted = 2
 	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
@@ -193,13 +194,13 @@ func TestSummariseLedgerProperty(t *testing.T) {
 			sum += n
 		}
 		m, err := result.Summarise(rounds, nil, result.OfLoad)
-		require.Error(t, err, "the rounds measured nothing")
+		require.Error(t, err, "the rounds have no measurements")
 		require.Equal(t, float64(sum), m["lost"].Median)
 		require.LessOrEqual(t, m["lost"].Low, m["lost"].High)
 	})
 }
 
-// A metric that cannot be summarised is named and missing; the others are there.
+// A metric that cannot be summarised is named and missing; the others are returned.
 func TestSummariseNamesWhatItCannotSummarise(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil   func(rounds []result.Round, hists []result.RoundHistograms)
@@ -233,7 +234,7 @@ func TestSummariseNamesWhatItCannotSummarise(t *testing.T) {
 			m, err := result.Summarise(rounds, hists, result.OfLoad)
 			require.ErrorContains(t, err, test.says)
 			assert.NotContains(t, m, test.missing)
-			assert.Contains(t, m, "cpu_us_per_cycle", "the others are there")
+			assert.Contains(t, m, "cpu_us_per_cycle", "the other metrics are returned")
 			assert.Contains(t, m, "lost")
 		})
 	}
@@ -258,5 +259,5 @@ func TestMergeNeverDropsSamples(t *testing.T) {
 	before := wide.Enqueue.TotalCount()
 	_, err = result.Merge(wide, wide)
 	require.NoError(t, err)
-	assert.Equal(t, before, wide.Enqueue.TotalCount(), "the inputs stay as they are")
+	assert.Equal(t, before, wide.Enqueue.TotalCount(), "the inputs must not be modified")
 }

@@ -1,6 +1,7 @@
 package result
 
-// Add adds the account of another generator, or of another workload. Its samples are named by it; "" leaves them as they are.
+// Add adds the account of another generator or workload. It prefixes the samples with name unless
+// name is "".
 func (l *Ledger) Add(o Ledger, name string) {
 	l.Enqueued += o.Enqueued
 	l.Unknown += o.Unknown
@@ -36,7 +37,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	}
 }
 
-// Add adds the account of another open load. The peak stays: it is that of all of them.
+// Add adds the account of another open load. The peak does not change, because it covers all of
+// them.
 func (a *Arrivals) Add(o Arrivals) {
 	a.PerSecond += o.PerSecond
 	a.Scheduled += o.Scheduled

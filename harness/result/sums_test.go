@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Each number of an account is added, also one that is new.
+// Add must sum every number of an account, including new fields.
 func TestSumsHaveAllNumbers(t *testing.T) {
 	t.Parallel()
 	var l, twice result.Ledger

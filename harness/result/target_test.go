@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A target that is incorrect has no figures and leaves the others theirs. Points of one server's settings stand for each other.
+// An incorrect target has no figures and does not affect the others. If one point of a server is
+// incorrect, none has figures.
 func TestPointsOfTargetsAreJudgedAlone(t *testing.T) {
 	metrics := map[string]Metric{CyclesPerS: {Median: 1}, Lost: {Median: 2}}
 	r := &Result{
@@ -36,13 +37,14 @@ func TestPointsOfTargetsAreJudgedAlone(t *testing.T) {
 	assert.Equal(t, []bool{true, true}, shown())
 }
 
-// A sweep that changes several settings together has a value of each. A comma within a value is no other setting.
+// A sweep over several settings together has a value for each. A comma inside a value does not
+// separate settings.
 func TestSettingsOfAValue(t *testing.T) {
 	assert.Equal(t, []string{"batch=1", "in_flight=96"}, Value{Key: "batch, in_flight", Text: "1, 96"}.Settings())
 	assert.Equal(t, []string{"payload=uniform(1, 2)"}, Value{Key: "payload", Text: "uniform(1, 2)"}.Settings())
 }
 
-// The guarantees that a sweep has stand beside every number, as a durability does.
+// The guarantees of a sweep accompany every number, like a durability.
 func TestTheGuaranteeOfTargets(t *testing.T) {
 	m := Manifest{Scenario: scenario.Scenario{Topology: scenario.Topology{Kind: scenario.ByProgram, Durability: "os"}}}
 	assert.Equal(t, "os", m.Durability())

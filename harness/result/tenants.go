@@ -2,17 +2,20 @@ package result
 
 import "slices"
 
-// TenantShares says how evenly the cycles of a window were spread over tenants that each sent the same load.
+// TenantShares describes how evenly the cycles of a window were spread over tenants that each sent
+// the same load.
 type TenantShares struct {
 	Tenants int `json:"tenants"`
-	// Fairness is Jain's index of the cycles of each tenant: 1 if each did as many, 1/Tenants if one did all. See Jain, Chiu and Hawe, "A
-	// quantitative measure of fairness and discrimination for resource allocation in shared computer systems", DEC TR-301, 1984.
+	// Fairness is Jain's index of the cycles of each tenant: 1 if all completed equally many,
+	// 1/Tenants if one completed all. See Jain, Chiu and Hawe, "A quantitative measure of fairness
+	// and discrimination for resource allocation in shared computer systems", DEC TR-301, 1984.
 	Fairness float64 `json:"fairness"`
-	// MinRatio is the cycles of the tenant that did the fewest, to the mean of all tenants.
+	// MinRatio is the cycles of the tenant with the fewest divided by the mean of all tenants.
 	MinRatio float64 `json:"min_ratio"`
 }
 
-// TenantSharesOf returns the shares of tenants that did so many cycles each; nil if no tenant did any.
+// TenantSharesOf returns the shares of tenants with the given cycles, or nil if there are no
+// cycles.
 func TenantSharesOf(cycles []uint64) *TenantShares {
 	var sum, squares float64
 	for _, c := range cycles {

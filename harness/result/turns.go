@@ -1,21 +1,23 @@
 package result
 
-// TurnLimitMs is how long a turn may take: a command of one tenant waits for the turn under way to end.
+// TurnLimitMs is the longest acceptable turn: a command of one tenant waits for the current turn to
+// end.
 const TurnLimitMs = 2
 
-// Turns are the turns of the shards' deciding goroutines in a round's window, over all nodes and shards. A shard takes no
-// command while a turn is under way.
+// Turns are the turns of the shards' deciding goroutines in a round's window, over all nodes and
+// shards. A shard takes no command during a turn.
 type Turns struct {
 	Count    uint64 `json:"count"`
-	Above2Ms uint64 `json:"above_2ms"` // of them, those that took longer than 2 ms
-	// MsMax is the bound of the highest bucket of the servers' histogram that a turn fell into: no turn took longer, unless it
-	// is the last bound, beyond which nothing is told apart.
+	Above2Ms uint64 `json:"above_2ms"` // number of turns longer than 2 ms
+	// MsMax is the bound of the highest non-empty bucket of the servers' histogram: no turn took
+	// longer, unless it is the last bound.
 	MsMax float64 `json:"ms_max"`
-	// ItemsMax is the most tasks, leases, waiters and queues that one turn handled, the warm-up's turns included.
+	// ItemsMax is the largest number of tasks, leases, waiters and queues that one turn handled,
+	// including turns of the warm-up.
 	ItemsMax uint64 `json:"items_max"`
 }
 
-// plus are the turns of two windows together.
+// plus returns the turns of two windows together.
 func (t Turns) plus(o Turns) Turns {
 	return Turns{
 		Count: t.Count + o.Count, Above2Ms: t.Above2Ms + o.Above2Ms,
@@ -31,7 +33,7 @@ func (t Turns) metrics() map[string]float64 {
 	}
 }
 
-// mergeTurns adds up the turns of those rounds that have any.
+// mergeTurns adds up the turns of the rounds that have any.
 func mergeTurns(rounds []Round) Turns {
 	var all Turns
 	for _, r := range rounds {

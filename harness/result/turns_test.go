@@ -9,15 +9,16 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The figures of several rounds are those of all their turns together: a median of rounds would leave out the round that had a
-// long turn. A round that was profiled has no part in them.
+// The figures of several rounds cover all their turns together: a median of rounds would hide the
+// round with a long turn. Profiled rounds do not count.
 func TestTurnsOfAllTimedRoundsCount(t *testing.T) {
 	rounds, hists := sampleRounds(t, 7)
 	for i := range rounds {
 		rounds[i].Turns = &result.Turns{Count: 1_000, MsMax: 1, ItemsMax: uint64(100 + i)}
 	}
 	rounds[4].Turns = &result.Turns{Count: 4_000, Above2Ms: 5, MsMax: 16, ItemsMax: 3_000}
-	rounds[7].Turns = &result.Turns{Count: 1_000, Above2Ms: 1_000, MsMax: 256, ItemsMax: 9_000} // the profiled one
+	// The profiled round.
+	rounds[7].Turns = &result.Turns{Count: 1_000, Above2Ms: 1_000, MsMax: 256, ItemsMax: 9_000}
 	for i := range rounds {
 		rounds[i].Derive(hists[i].Histograms)
 	}
@@ -31,5 +32,5 @@ func TestTurnsOfAllTimedRoundsCount(t *testing.T) {
 	idle := result.Round{Turns: &result.Turns{}}
 	idle.Derive(result.Histograms{})
 	assert.Contains(t, idle.Metrics, "shard_turns_above_2ms_ratio")
-	assert.Zero(t, idle.Metrics["shard_turns_above_2ms_ratio"], "no turn was long")
+	assert.Zero(t, idle.Metrics["shard_turns_above_2ms_ratio"], "no turn exceeded the limit")
 }

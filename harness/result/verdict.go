@@ -6,28 +6,30 @@ import "slices"
 type Verdict string
 
 const (
-	// Pass says that the run was valid and that nothing was found wrong.
+	// Pass means that the run was valid and no problem was found.
 	Pass Verdict = "pass"
-	// Regressed says that a metric is worse than its baseline or its limit allows.
+	// Regressed means that a metric is worse than its baseline or its limit allows.
 	Regressed Verdict = "regressed"
-	// Invalid says that the measurement itself cannot be trusted: a part failed, or the host did not hold still.
+	// Invalid means that the measurement cannot be trusted: a part failed, or the host was
+	// disturbed.
 	Invalid Verdict = "invalid"
-	// Inconclusive says that the spread of the rounds is too wide to tell a change from noise.
+	// Inconclusive means that the spread of the rounds is too wide to separate a change from noise.
 	Inconclusive Verdict = "inconclusive"
-	// Incorrect says that the system under test broke its contract: a task was lost, duplicated or corrupted.
+	// Incorrect means that the system under test broke its contract: a task was lost, duplicated or
+	// corrupted.
 	Incorrect Verdict = "incorrect"
-	// Misconfigured says that the run could not be started as it was asked for.
+	// Misconfigured means that the run could not be started as requested.
 	Misconfigured Verdict = "misconfigured"
 )
 
-// severity lists the verdicts from the worst to the best. A broken contract outranks everything, because no
-// number means anything beside it; then come the verdicts under which there is no number to trust; then a
-// number that is worse; then one that cannot be told from noise.
+// severity lists the verdicts from worst to best. A broken contract outranks everything, because no
+// figure means anything then. Next are the verdicts without a trustworthy figure, then a worse
+// figure, then a figure within the noise.
 var severity = []Verdict{Incorrect, Misconfigured, Invalid, Regressed, Inconclusive, Pass}
 
-// ExitCode is the process exit code that reports v: 0 pass, 1 regressed, 2 misconfigured, 3 invalid,
-// 4 inconclusive, 5 incorrect. A verdict that is none of these, the empty one included, was never reached by
-// a measurement and reports as invalid.
+// ExitCode returns the process exit code of v: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4
+// inconclusive, 5 incorrect. Any other verdict, including the empty one, does not come from a
+// measurement and counts as invalid.
 func (v Verdict) ExitCode() int {
 	switch v {
 	case Pass:
@@ -48,8 +50,9 @@ func (v Verdict) ExitCode() int {
 // Known reports whether v is one of the verdicts of this package.
 func (v Verdict) Known() bool { return slices.Contains(severity, v) }
 
-// Worst returns the worst of the verdicts given, in the order incorrect, misconfigured, invalid, regressed,
-// inconclusive, pass. An unknown verdict counts as invalid. Of none at all it returns Pass.
+// Worst returns the worst of the given verdicts, in the order incorrect, misconfigured, invalid,
+// regressed, inconclusive, pass. An unknown verdict counts as invalid. Without verdicts it returns
+// Pass.
 func Worst(a ...Verdict) Verdict {
 	worst := len(severity) - 1
 	for _, v := range a {

@@ -7,13 +7,14 @@ import (
 	"slices"
 )
 
-// WorkloadHistograms are those of one workload of several.
+// WorkloadHistograms are the histograms of one workload of several.
 type WorkloadHistograms struct {
 	Name string
 	Histograms
 }
 
-// Derive fills in the metrics that follow from a workload's other fields and its histograms, as Round.Derive does.
+// Derive computes the metrics that follow from a workload's other fields and its histograms, as
+// Round.Derive does.
 func (w *RoundWorkload) Derive(windowSeconds float64, h Histograms) {
 	w.Metrics = LatencyMetrics(h)
 	if windowSeconds > 0 && w.Cycles > 0 {
@@ -28,14 +29,14 @@ func (w *RoundWorkload) Derive(windowSeconds float64, h Histograms) {
 	}
 }
 
-// PartsOfWorkload are the parts that a workload of several has, by its name.
+// PartsOfWorkload are the parts of one workload of several, with its name.
 type PartsOfWorkload struct {
 	Name  string
 	Parts []Part
 }
 
-// SummariseWorkloads returns the metrics of each workload over the timed rounds, as Summarise does those of a run: of the
-// table the throughput, the latencies and what belongs to the workload's parts.
+// SummariseWorkloads returns the metrics of each workload over the timed rounds, as Summarise does
+// for a run: the throughput, the latencies and the metrics of the workload's parts.
 func SummariseWorkloads(rounds []Round, hists []RoundHistograms, workloads []PartsOfWorkload) ([]Workload, error) {
 	var all []Workload
 	var problems []error
@@ -57,7 +58,8 @@ func SummariseWorkloads(rounds []Round, hists []RoundHistograms, workloads []Par
 	return all, errors.Join(problems...)
 }
 
-// roundsOfWorkload returns the timed rounds that have a workload, with the metrics and the histograms of the workload alone.
+// roundsOfWorkload returns the timed rounds that have a workload, with only the metrics and the
+// histograms of the workload.
 func roundsOfWorkload(rounds []Round, hists []RoundHistograms, name string) (own []Round, ownHists []RoundHistograms) {
 	for _, r := range rounds {
 		i := slices.IndexFunc(r.Workloads, func(of RoundWorkload) bool { return of.Name == name })

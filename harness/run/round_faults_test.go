@@ -106,14 +106,14 @@ func TestScoresBecomeAResult(t *testing.T) {
 	m = &measured{round: result.Round{Verdict: result.Pass}}
 	decayed.score(outcome, m)
 	assert.Equal(t, result.Regressed, m.round.Verdict)
-	assert.Equal(t, []string{"the rate did not come back: after the last fault it was 200 cycles/s, 20 % of the 1,000 before the first fault; the least is 70 %"},
+	assert.Equal(t, []string{"the rate did not recover: after the last fault it was 200 cycles/s, 20 % of the 1,000 before the first fault; at least 70 % is required"},
 		m.round.Reasons)
 	decayed.ownLevel = true
 	m = &measured{round: result.Round{Verdict: result.Pass}}
 	decayed.score(outcome, m)
 	assert.Equal(t, result.Pass, m.round.Verdict, "the scenario's own limit judges it")
-	assert.Contains(t, m.warnings, "round 0: the rate did not come back: after the last fault it was 200 cycles/s, 20 % of the 1,000 before the first fault;"+
-		" the least is 70 %; the scenario has a limit of its own for fault_level_ratio, which prony check and prony guard judge")
+	assert.Contains(t, m.warnings, "round 0: the rate did not recover: after the last fault it was 200 cycles/s, 20 % of the 1,000 before the first fault;"+
+		" at least 70 % is required; the scenario has a limit of its own for fault_level_ratio, which prony check and prony guard judge")
 
 	dead := injected()
 	dead.series = series[:3]

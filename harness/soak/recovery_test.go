@@ -45,7 +45,7 @@ func TestRecoveryIsThatOfAllWindows(t *testing.T) {
 	}
 	want := &result.SoakRecovery{
 		Windows: 4, Faults: 6, NotRecovered: 2, Decayed: 2, RecoveredShare: 0.8, RecoveryMsMax: 5000,
-		DecayedReason: "window 2: the rate did not come back: after the last fault it was 400 cycles/s, 40 % of the 1,000 before the first fault; the least is 70 %",
+		DecayedReason: "window 2: the rate did not recover: after the last fault it was 400 cycles/s, 40 % of the 1,000 before the first fault; at least 70 % is required",
 	}
 	for _, pairs := range []bool{false, true} {
 		sum := rows[0]

@@ -145,7 +145,7 @@ func TestWindowsThatAreNotJudged(t *testing.T) {
 	assert.Equal(t, 70, soak.Drifts[0].Values)
 	assert.InEpsilon(t, 10_000, totals.Metrics[result.CyclesPerS], 0.01)
 	assert.Equal(t, result.Regressed, soak.Verdict)
-	assert.Equal(t, []string{"a server ended by itself 1 time, and was started again"}, soak.Reasons)
+	assert.Equal(t, []string{"a server exited unexpectedly 1 time and was restarted"}, soak.Reasons)
 	require.Len(t, soak.Events, 1)
 	assert.Equal(t, 7, soak.Events[0].Window)
 	assert.Contains(t, strings.Join(b.said, "\n"), "window 7: server ended by itself")
@@ -201,7 +201,7 @@ func TestAShortSoakIsInconclusive(t *testing.T) {
 	soak, err := Run(t.Context(), newBench(t, t.TempDir(), 10).Options)
 	require.NoError(t, err)
 	assert.Equal(t, result.Inconclusive, soak.Verdict)
-	assert.Equal(t, "cycles_per_s has 10 judged values; a slope takes 60: measure for 8m20s more, and longer where windows are invalid or have faults", soak.Reasons[0])
+	assert.Equal(t, "cycles_per_s has 10 judged values, but a slope needs 60: measure for 8m20s more, plus the time of windows that are invalid or have faults", soak.Reasons[0])
 	assert.InDelta(t, 600, soak.Drifts[0].NeedsS, 1e-6)
 }
 

@@ -2,8 +2,9 @@ package stat
 
 import "gonum.org/v1/gonum/stat/distuv"
 
-// AtLeast is the probability of at least hits in n independent trials that each hit with probability p: the exact binomial test of the
-// hypothesis that the probability is p or less. Without trials, or for no hits, it is 1.
+// AtLeast returns the probability of at least hits in n independent trials that each hit with
+// probability p. It is the exact binomial test of the hypothesis that the probability is at most p.
+// Without trials or hits it returns 1.
 func AtLeast(hits, n int, p float64) float64 {
 	if hits <= 0 || n <= 0 {
 		return 1

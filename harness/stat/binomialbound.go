@@ -1,7 +1,8 @@
 package stat
 
-// ShareAtLeast is the exact one-sided lower bound (Clopper and Pearson, 1934) of a probability, from n independent trials with so many hits:
-// the bound is above the probability with a probability of at most alpha. Without trials or without hits it is 0.
+// ShareAtLeast returns the exact one-sided lower bound (Clopper and Pearson, 1934) of a probability
+// from n independent trials with the given hits. The bound exceeds the true probability with a
+// probability of at most alpha. Without trials or hits it is 0.
 func ShareAtLeast(hits, n int, alpha float64) float64 {
 	if hits <= 0 || n <= 0 {
 		return 0
@@ -17,7 +18,8 @@ func ShareAtLeast(hits, n int, alpha float64) float64 {
 	return low
 }
 
-// ShareAtMost is the exact one-sided upper bound of a probability; see ShareAtLeast. Without trials it is 1.
+// ShareAtMost returns the exact one-sided upper bound of a probability; see ShareAtLeast. Without
+// trials it is 1.
 func ShareAtMost(hits, n int, alpha float64) float64 {
 	return 1 - ShareAtLeast(n-hits, n, alpha)
 }

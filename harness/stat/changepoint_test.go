@@ -14,7 +14,7 @@ import (
 
 const changeSeed = 1
 
-// levels are values around some levels, as many of each, with Gaussian noise.
+// levels returns values around the given levels, the same number for each, with Gaussian noise.
 func levels(random *rand.Rand, each int, sd float64, of ...float64) []float64 {
 	var values []float64
 	for _, level := range of {
@@ -25,7 +25,7 @@ func levels(random *rand.Rand, each int, sd float64, of ...float64) []float64 {
 	return values
 }
 
-// changesIn are the places of the change points.
+// changesIn returns the positions of the change points.
 func changesIn(t *testing.T, values []float64) []int {
 	t.Helper()
 	found, err := stat.FindChangePoints(values, changeSeed)
@@ -65,7 +65,8 @@ func TestFindChangePointsOfConstants(t *testing.T) {
 	})
 }
 
-// One value far out in a series that is constant otherwise is no change, wherever the value stands: a shuffle brings it to as good a place.
+// One outlier in an otherwise constant series is not a change at any position: shuffles put it in
+// equally clear positions.
 func TestFindChangePointsOfOneOtherValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := make([]float64, rapid.IntRange(stat.ChangeMinN, 60).Draw(t, "n"))
@@ -80,7 +81,8 @@ func TestFindChangePointsOfOneOtherValue(t *testing.T) {
 	})
 }
 
-// Neither the unit nor the zero of a figure, nor its sign, moves a change point. Whole numbers and powers of two keep all digits.
+// Change points do not depend on the unit, the zero or the sign of a figure. Whole numbers and
+// powers of two keep all digits.
 func TestFindChangePointsWhateverTheUnit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		whole := rapid.SliceOfN(rapid.IntRange(0, 12), stat.ChangeMinN, 40).Draw(t, "values")
@@ -107,7 +109,8 @@ func TestFindChangePointsWhateverTheUnit(t *testing.T) {
 	})
 }
 
-// Equal values and seeds have equal change points, each with its least number of values on both sides.
+// Equal values and seeds yield equal change points, each with at least the minimum number of values
+// on both sides.
 func TestFindChangePointsProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 10), stat.ChangeMinN, 60).Draw(t, "values")
@@ -135,7 +138,8 @@ func TestFindChangePointsProperties(t *testing.T) {
 	})
 }
 
-// The shapes that published series of performance tests have, with noise of 2 % where nothing else is said.
+// Shapes that occur in published series of performance tests, with noise of 2 % unless stated
+// otherwise.
 func TestFindChangePointsOfShapes(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	stepUpAndBack := levels(random, 12, 20, 1000, 1100, 1000)
@@ -159,9 +163,9 @@ func TestFindChangePointsOfShapes(t *testing.T) {
 		{"two steps", twoSteps, []int{12, 24}},
 		{"outliers alone", outliers, []int{}},
 		{"two neighbours far out", twins, []int{}},
-		{"noise whose spread differs from value to value", mixed, []int{}},
-		{"a step with too few values behind it", append(levels(random, 20, 20, 1000), levels(random, stat.ChangeMinSide-3, 20, 800)...), []int{}},
-		{"a step with just enough values behind it", append(levels(random, 20, 20, 1000), levels(random, stat.ChangeMinSide, 20, 800)...), []int{20}},
+		{"noise with a varying spread", mixed, []int{}},
+		{"a step with too few values after it", append(levels(random, 20, 20, 1000), levels(random, stat.ChangeMinSide-3, 20, 800)...), []int{}},
+		{"a step with just enough values after it", append(levels(random, 20, 20, 1000), levels(random, stat.ChangeMinSide, 20, 800)...), []int{20}},
 		{"a step with just enough values before it", append(levels(random, stat.ChangeMinSide, 20, 1000), levels(random, 20, 20, 800)...), []int{stat.ChangeMinSide}},
 		{"levels of ties", append(levels(random, 8, 0, 3), levels(random, 8, 0, 4)...), []int{8}},
 	} {
@@ -169,7 +173,7 @@ func TestFindChangePointsOfShapes(t *testing.T) {
 	}
 }
 
-// A slow rise by 20 % is found as steps that go up.
+// A slow rise by 20 % is found as rising steps.
 func TestFindChangePointsOfASlowDrift(t *testing.T) {
 	values := levels(rand.New(rand.NewPCG(7, 8)), 60, 10, 1000)
 	for i := range values {
@@ -184,7 +188,7 @@ func TestFindChangePointsOfASlowDrift(t *testing.T) {
 	}
 }
 
-// A spread that grows to its fourfold is a change, and is said to be none of the level.
+// A spread that grows fourfold is a change, but not one of the level.
 func TestFindChangePointsOfTheSpread(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	found, err := stat.FindChangePoints(append(levels(random, 40, 10, 1000), levels(random, 40, 40, 1000)...), changeSeed)
@@ -194,7 +198,7 @@ func TestFindChangePointsOfTheSpread(t *testing.T) {
 	assert.False(t, found[0].OfLevel())
 }
 
-// Of series without a change about ChangeAlpha have one, and steps are found the oftener the higher they are.
+// About ChangeAlpha of the series without a change have one, and larger steps are found more often.
 func TestFindChangePointsAlarmsAndPower(t *testing.T) {
 	const trials, n = 400, 30
 	random := rand.New(rand.NewPCG(11, 12))

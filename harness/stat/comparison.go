@@ -10,24 +10,27 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// PairsMax bounds the pairs of SignedRank, whose exact distribution takes time in proportion to their cube.
+// PairsMax bounds the pairs of SignedRank, whose exact distribution takes time proportional to
+// their cube.
 const PairsMax = 1000
 
-// Comparison is the outcome of a two-sided test of the hypothesis that two samples come from one distribution. The fields are those
-// of golang.org/x/perf/benchmath.
+// Comparison is the outcome of a two-sided test of the hypothesis that two samples come from the
+// same distribution. The fields are those of golang.org/x/perf/benchmath.
 type Comparison struct {
-	// P is the probability that samples of one distribution differ at least as much; greater than 0 and at most 1.
+	// P is the probability that samples of the same distribution differ at least as much; greater
+	// than 0 and at most 1.
 	P      float64
-	N1, N2 int // sizes of the samples; both are the number of pairs where they are paired
-	// Alpha is the significance level that the test was made for.
+	N1, N2 int // sizes of the samples; both are the number of pairs if paired
+	// Alpha is the significance level of the test.
 	Alpha    float64
 	Warnings []string
 }
 
-// MannWhitney tests whether the values of one sample tend to be larger than those of the other, at the significance level alpha
-// (Mann and Whitney 1947). The test is exact up to 50 values a side without ties and 25 with ties; beyond, it uses the normal
-// approximation. The samples need not be pairs. It fails if a sample is empty or has a value that is NaN or infinite. If all
-// values are the same, P is 1.
+// MannWhitney tests whether the values of one sample tend to be larger than those of the other, at
+// the significance level alpha (Mann and Whitney 1947). The test is exact up to 50 values per side
+// without ties and 25 with ties; above, it uses the normal approximation. The samples need not be
+// paired. MannWhitney fails if a sample is empty or has a value that is NaN or infinite. If all
+// values are equal, P is 1.
 func MannWhitney(a, b []float64, alpha float64) (Comparison, error) {
 	if err := errors.Join(checkFinite("the first side", a), checkFinite("the second side", b)); err != nil {
 		return Comparison{}, err
@@ -35,8 +38,8 @@ func MannWhitney(a, b []float64, alpha float64) (Comparison, error) {
 	thresholds := &benchmath.Thresholds{CompareAlpha: alpha}
 	one, other := benchmath.NewSample(slices.Clone(a), thresholds), benchmath.NewSample(slices.Clone(b), thresholds)
 	found := benchmath.AssumeNothing.Compare(one, other)
-	// With ties the library's P depends on which side comes first: {1} against {1, 0.5} yields 0.67, and the other way round 1,
-	// which is right. The larger one is never too small.
+	// With ties, the library's P depends on the order of the sides: {1} against {1, 0.5} yields
+	// 0.67, and the reverse yields 1, which is correct. The larger P is never too small.
 	p := min(1, max(found.P, benchmath.AssumeNothing.Compare(other, one).P))
 	if math.IsNaN(p) || p <= 0 {
 		return Comparison{}, fmt.Errorf("compare %d with %d values: the test yields p = %v", len(a), len(b), p)
@@ -44,12 +47,13 @@ func MannWhitney(a, b []float64, alpha float64) (Comparison, error) {
 	return Comparison{P: p, N1: len(a), N2: len(b), Alpha: alpha, Warnings: texts(found.Warnings)}, nil
 }
 
-// SignedRank tests whether paired differences lie around 0, at the significance level alpha: Wilcoxon's signed-rank test (1945).
-// If both sides are alike, each difference is as likely to have the other sign. The test therefore counts, of all 2^n ways to
-// flip signs, those in which the ranks are at least as unbalanced. It is exact for any number of pairs. Tied differences share
-// their mean rank, and a difference of 0 counts for neither direction. Because only ranks count, one round that the host
-// disturbed neither hides a difference nor makes one. The smallest P that n pairs can reach is 2/2^n. It fails without
-// differences, with more than PairsMax, and if one is NaN or infinite.
+// SignedRank tests whether paired differences are centered at 0, at the significance level alpha:
+// Wilcoxon's signed-rank test (1945). If the sides do not differ, each difference is equally likely
+// to have the other sign. The test therefore counts, among all 2^n sign flips, those whose ranks
+// are at least as unbalanced. It is exact for any number of pairs. Tied differences share their
+// mean rank, and a difference of 0 counts for neither direction. Because only ranks count, one
+// disturbed round neither hides nor creates a difference. The smallest P for n pairs is 2/2^n.
+// SignedRank fails without differences, with more than PairsMax, and if one is NaN or infinite.
 func SignedRank(differences []float64, alpha float64) (Comparison, error) {
 	if err := checkFinite("the pairs", differences); err != nil {
 		return Comparison{}, err
@@ -62,7 +66,7 @@ func SignedRank(differences []float64, alpha float64) (Comparison, error) {
 	if total == 0 {
 		return t, nil
 	}
-	// ways[w] is the share of all sign flips in which the positive ranks sum to w.
+	// ways[w] is the fraction of all sign flips whose positive ranks sum to w.
 	ways := make([]float64, total+1)
 	ways[0] = 1
 	reach := 0
@@ -81,14 +85,14 @@ func SignedRank(differences []float64, alpha float64) (Comparison, error) {
 		tail += w
 	}
 	t.P = min(1, 2*tail)
-	if t.P <= 0 { // 2/2^n is less than a float64 can hold
+	if t.P <= 0 { // 2/2^n is below the range of a float64
 		t.P = math.SmallestNonzeroFloat64
 	}
 	return t, nil
 }
 
-// doubledRanks returns twice the rank of each nonzero difference by size, the sum of the positive ones' ranks, and the sum of all.
-// A doubled mean rank is a whole number.
+// doubledRanks returns twice the rank of each nonzero difference by size, the sum of the ranks of
+// the positive ones, and the sum of all. Doubling makes mean ranks integers.
 func doubledRanks(differences []float64) (ranks []int, positive, total int) {
 	sorted := slices.DeleteFunc(slices.Clone(differences), func(d float64) bool { return d == 0 })
 	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })

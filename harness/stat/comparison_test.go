@@ -18,7 +18,7 @@ func TestMannWhitneyKnownValues(t *testing.T) {
 	got, err := stat.MannWhitney(low, high, 0.05)
 	require.NoError(t, err)
 	assert.InDelta(t, 0.1, got.P, 1e-12, "2 of the 20 ways to deal six ranks")
-	assert.NotEmpty(t, got.Warnings, "three values a side can't be significant")
+	assert.NotEmpty(t, got.Warnings, "three values per side cannot be significant")
 	got, err = stat.MannWhitney([]float64{1, 2, 3, 4, 5}, []float64{6, 7, 8, 9, 10}, 0.05)
 	require.NoError(t, err)
 	assert.InDelta(t, 2.0/252, got.P, 1e-12)
@@ -78,12 +78,12 @@ func TestSignedRankKnownValues(t *testing.T) {
 		pairs []float64
 		p     float64
 	}{
-		{"all one way", []float64{1, 2, 3, 4, 5}, 2.0 / 32},
-		{"the smallest goes the other way", []float64{-1, 2, 3, 4, 5}, 4.0 / 32},
+		{"all in one direction", []float64{1, 2, 3, 4, 5}, 2.0 / 32},
+		{"the smallest in the other direction", []float64{-1, 2, 3, 4, 5}, 4.0 / 32},
 		{"balanced", []float64{1, -1, 2, -2}, 1},
 		{"nothing differs", []float64{0, 0, 0}, 1},
 		{"ties share their rank", []float64{1, 1, 1}, 2.0 / 8},
-		{"one pair tells nothing", []float64{7}, 1},
+		{"one pair is never significant", []float64{7}, 1},
 	} {
 		got, err := stat.SignedRank(c.pairs, 0.05)
 		require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestSignedRankKnownValues(t *testing.T) {
 	}
 }
 
-// The exact distribution is that of flipping signs in all ways.
+// The exact distribution equals that of all sign flips.
 func TestSignedRankIsThatOfAllFlips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pairs := rapid.SliceOfN(rapid.Map(rapid.IntRange(-6, 6), func(i int) float64 { return float64(i) }), 1, 10).Draw(t, "pairs")
@@ -148,14 +148,14 @@ func TestSignedRankProperties(t *testing.T) {
 		}
 		other, err := stat.SignedRank(flipped, 0.05)
 		require.NoError(t, err)
-		require.InDelta(t, got.P, other.P, 1e-12, "both directions are alike")
+		require.InDelta(t, got.P, other.P, 1e-12, "the test must be symmetric")
 		all, err := stat.SignedRank(larger, 0.05)
 		require.NoError(t, err)
-		require.LessOrEqual(t, all.P, got.P, "nothing is further from balance than one way only")
+		require.LessOrEqual(t, all.P, got.P, "differences in one direction are the least balanced")
 	})
 }
 
-// Under no difference the test calls as often as its level says, and not more.
+// Without a difference the test is significant as often as its level, and not more.
 func TestSignedRankKeepsItsLevel(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const trials, alpha = 4000, 0.05
@@ -176,7 +176,7 @@ func TestSignedRankKeepsItsLevel(t *testing.T) {
 	}
 }
 
-// heavy is mostly quiet, and now and then far out.
+// heavy returns mostly small values with rare outliers.
 func heavy(random *rand.Rand) float64 {
 	if random.IntN(10) == 0 {
 		return 0.4 * random.NormFloat64()
@@ -190,16 +190,16 @@ func TestHolm(t *testing.T) {
 	for i, want := range []float64{0.06, 0.03, 0.06} {
 		assert.InDelta(t, want, got[i], 1e-12)
 	}
-	assert.Equal(t, []float64{1, 1}, stat.Holm([]float64{math.NaN(), -1}), "what is no probability is not significant")
+	assert.Equal(t, []float64{1, 1}, stat.Holm([]float64{math.NaN(), -1}), "an invalid probability is not significant")
 	rapid.Check(t, func(t *rapid.T) {
 		ps := rapid.SliceOfN(rapid.Float64Range(0, 1), 1, 12).Draw(t, "ps")
 		corrected := stat.Holm(ps)
 		for i, p := range ps {
 			require.GreaterOrEqual(t, corrected[i], p)
-			require.LessOrEqual(t, corrected[i], min(1, float64(len(ps))*p)+1e-12, "never more than Bonferroni's")
+			require.LessOrEqual(t, corrected[i], min(1, float64(len(ps))*p)+1e-12, "at most Bonferroni's correction")
 			for k, other := range ps {
 				if p < other {
-					require.LessOrEqual(t, corrected[i], corrected[k], "the order stays")
+					require.LessOrEqual(t, corrected[i], corrected[k], "the order is preserved")
 				}
 			}
 		}

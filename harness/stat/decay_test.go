@@ -13,8 +13,9 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// tenMinutes is a series of 300 rates around 1,000, which fall by a part of 1,000 from begin to end. Their noise is autocorrelated by phi from
-// one value to the next, and has a standard deviation of sd.
+// tenMinutes returns a series of 300 rates around 1,000 that fall by loss, a fraction of 1,000,
+// from start to end. Their noise is autocorrelated by phi between neighbours and has a standard
+// deviation of sd.
 func tenMinutes(random *rand.Rand, loss, phi, sd float64) []float64 {
 	values := make([]float64, 300)
 	noise := random.NormFloat64()
@@ -25,8 +26,8 @@ func tenMinutes(random *rand.Rand, loss, phi, sd float64) []float64 {
 	return values
 }
 
-// A bound is wrong about as often as its level says, and with strong dependence (the noise of a value lasts for 20 s of ten minutes) not much more
-// often.
+// A bound is wrong about as often as its level, and with strong dependence (noise that lasts for 20
+// s of ten minutes) not much more often.
 func TestFindDecayIsWrongAsOftenAsItSays(t *testing.T) {
 	trials := longtest.Count(t, 100, 600)
 	for _, c := range []struct{ phi, most float64 }{{0, 0.07}, {0.5, 0.07}, {0.8, 0.08}, {0.9, 0.1}} {
@@ -50,7 +51,8 @@ func TestFindDecayIsWrongAsOftenAsItSays(t *testing.T) {
 	}
 }
 
-// A decay of 5 % over the run is called where the noise allows it, and a run without one excludes 2 %.
+// A decay of 5 % over the run is detected if the noise allows it, and a run without decay excludes
+// 2 %.
 func TestFindDecayCallsFivePercent(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	const trials = 200
@@ -78,7 +80,8 @@ func TestFindDecayCallsFivePercent(t *testing.T) {
 func TestFindDecayOfAStraightLine(t *testing.T) {
 	values := make([]float64, stat.DriftMinN)
 	for i := range values {
-		values[i] = 1030 - (float64(i) + 0.5) // the line falls by 60 over the whole run; the mean is 1,000
+		// The line falls by 60 over the whole run; the mean is 1,000.
+		values[i] = 1030 - (float64(i) + 0.5)
 	}
 	d, err := stat.FindDecay(values)
 	require.NoError(t, err)
@@ -91,7 +94,8 @@ func TestFindDecayOfAStraightLine(t *testing.T) {
 	assert.InDelta(t, 6, again.Percent, 1e-9, "two rounds with the same loss")
 }
 
-// Dependent values say less than independent ones of the same spread: the bounds are wider.
+// Dependent values contain less information than independent ones with the same spread, so the
+// bounds are wider.
 func TestFindDecayKeepsDependence(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	width := func(phi float64) (sum float64) {
@@ -139,7 +143,7 @@ func TestFindDecayProperties(t *testing.T) {
 		require.GreaterOrEqual(t, d.High, d.Percent)
 		same, err := stat.FindDecay(values)
 		require.NoError(t, err)
-		require.Equal(t, d, same, "the same values have the same bounds")
+		require.Equal(t, d, same, "FindDecay must be deterministic")
 		scaled, backwards := make([]float64, len(values)), make([]float64, len(values))
 		for i, v := range values {
 			scaled[i], backwards[len(values)-1-i] = 4*v, v

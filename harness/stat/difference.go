@@ -9,14 +9,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Counted is a value that is a sum over a number of events, such as the samples of a profile. The chance in that number is noise in the
-// value.
+// Counted is a value that is a sum over a number of events, such as the samples of a profile. The
+// randomness of that number is noise in the value.
 type Counted struct {
 	Value  float64
 	Events float64 // at least 0
 }
 
-// check returns an error if no difference can be made of a value.
+// check returns an error if the value cannot be compared.
 func (c Counted) check() error {
 	if math.IsNaN(c.Value) || math.IsInf(c.Value, 0) || math.IsNaN(c.Events) || c.Events < 0 || math.IsInf(c.Events, 0) {
 		return fmt.Errorf("a value of %v over %v events cannot be compared: both must be finite, and events at least 0", c.Value, c.Events)
@@ -24,26 +24,30 @@ func (c Counted) check() error {
 	return nil
 }
 
-// Difference is the difference of the means of two sides, with an interval: of 95 %, unless a function says another level.
+// Difference is the difference of the means of two sides with an interval, of 95 % unless a
+// function states another level.
 type Difference struct {
 	Base, Change float64 // the means
 	Low, High    float64 // of Change - Base
 	N            int     // values of the smaller side
 }
 
-// differenceResamples leaves 25 resamples in each 2.5 % tail. It is small because a profile has hundreds of functions to compare.
+// differenceResamples leaves 25 resamples in each 2.5 % tail. It is small because a profile has
+// hundreds of functions to compare.
 const differenceResamples = 1000
 
-// differenceSeed makes the same values have the same interval everywhere.
+// differenceSeed makes equal values have equal intervals on every machine.
 const differenceSeed = 0x646966666572
 
-// MeanDifference returns the difference of the means of two sides, of at least two values each, and its interval.
+// MeanDifference returns the difference of the means of two sides, of at least two values each,
+// with its interval.
 //
-// The interval is that of the bootstrap (Efron 1979). Each resample draws each side's values with replacement, and adds to each value
-// the noise of its count, that of a Poisson variable approximated by a normal one: two rounds without any event are not equal for
-// sure. A bootstrap of few values is too narrow for two reasons: its spread is that of n values and not of n - 1, and its
-// quantiles are normal and not Student's (Hesterberg 2015). The interval is widened by both. With 2 or 3 values that is a bound, not a
-// precise level.
+// The interval is that of the bootstrap (Efron 1979). Each resample draws each side's values with
+// replacement and adds to each value the noise of its count, a Poisson variable approximated by a
+// normal one: two rounds without events are not certain to be equal. A bootstrap of few values is
+// too narrow for two reasons: its spread is that of n values instead of n - 1, and its quantiles
+// are normal instead of Student's (Hesterberg 2015). The interval is widened by both factors. With
+// 2 or 3 values the level is a bound, not exact.
 func MeanDifference(base, change []Counted) (Difference, error) {
 	d := Difference{N: min(len(base), len(change))}
 	if d.N < 2 {
@@ -76,7 +80,7 @@ func meanOf(values []Counted) float64 {
 	return sum / float64(len(values))
 }
 
-// perEvent returns the mean of what one event adds to a value.
+// perEvent returns the mean contribution of one event to a value.
 func perEvent(values []Counted) float64 {
 	var value, events float64
 	for _, v := range values {
@@ -89,8 +93,8 @@ func perEvent(values []Counted) float64 {
 	return value / events
 }
 
-// drawMean returns the mean of a resample: as many values as there are, drawn with replacement, each with the noise of its count. A count
-// of 0 has the noise of one event.
+// drawMean returns the mean of a resample: values are drawn with replacement, each with the noise
+// of its count. A count of 0 has the noise of one event.
 func drawMean(values []Counted, each float64, random *rand.Rand) float64 {
 	var sum float64
 	for range values {
@@ -100,7 +104,7 @@ func drawMean(values []Counted, each float64, random *rand.Rand) float64 {
 	return sum / float64(len(values))
 }
 
-// widening returns by how much a bootstrap interval of n and m values is too narrow.
+// widening returns the factor that corrects a bootstrap interval of n and m values.
 func widening(n, m int) float64 {
 	const tail = (1 + Level) / 2
 	few := float64(min(n, m))

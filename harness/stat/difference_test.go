@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// noisy are n values around a mean, which vary by a tenth and are sums of many events.
+// noisy returns n values around a mean that vary by a tenth and are sums of many events.
 func noisy(random *rand.Rand, n int, mean float64) []stat.Counted {
 	values := make([]stat.Counted, n)
 	for i := range values {
@@ -21,7 +21,8 @@ func noisy(random *rand.Rand, n int, mean float64) []stat.Counted {
 	return values
 }
 
-// Of equal sides few intervals leave zero out, however few values there are; of sides that differ much, nearly all do.
+// For equal sides few intervals exclude zero, even with few values; for very different sides nearly
+// all do.
 func TestMeanDifferenceHoldsItsLevel(t *testing.T) {
 	const trials = 400
 	random := rand.New(rand.NewPCG(1, 2))
@@ -44,7 +45,7 @@ func TestMeanDifferenceHoldsItsLevel(t *testing.T) {
 	}
 }
 
-// A sample in each round of one side and none in the other is chance.
+// One sample in each round of one side and none on the other is within chance.
 func TestMeanDifferenceKnowsThatCountsVary(t *testing.T) {
 	few, err := stat.MeanDifference([]stat.Counted{{}, {}}, []stat.Counted{{Value: 10, Events: 1}, {Value: 10, Events: 1}})
 	require.NoError(t, err)
@@ -68,7 +69,8 @@ func TestMeanDifferenceThatThereIsNot(t *testing.T) {
 	}
 }
 
-// The interval holds the difference, is the same each time, and of sides exchanged it is about the negative one.
+// The interval contains the difference, is deterministic, and is about its negative if the sides
+// are exchanged.
 func TestMeanDifferenceProperty(t *testing.T) {
 	value := rapid.Custom(func(t *rapid.T) stat.Counted {
 		return stat.Counted{Value: rapid.Float64Range(0, 1e9).Draw(t, "value"), Events: rapid.Float64Range(0, 1e4).Draw(t, "events")}

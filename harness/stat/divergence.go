@@ -11,10 +11,11 @@ type segment struct {
 	items []distant
 }
 
-// distant is a value of a segment and the sum of its distances to all others of the segment, which no shuffle changes.
+// distant is a value of a segment with the sum of its distances to all others of the segment, which
+// shuffles do not change.
 type distant struct{ value, sum float64 }
 
-// segmentsOf cuts a series at ends, the first of which is 0 and the last the number of values.
+// segmentsOf cuts a series at ends, which start with 0 and end with the number of values.
 func segmentsOf(values []float64, ends []int) []segment {
 	var segments []segment
 	for i, to := range ends[1:] {
@@ -32,8 +33,8 @@ func segmentsOf(values []float64, ends []int) []segment {
 	return segments
 }
 
-// clearest returns the split of all segments with the largest divergence: the index of the first value behind it, and the divergence, which is 0 if no
-// split has one above 0.
+// clearest returns the split with the largest divergence over all segments: the index of the first
+// value after it and the divergence, or a divergence of 0 if no split has a positive one.
 func clearest(segments []segment) (at int, divergence float64) {
 	for _, s := range segments {
 		if within, d := split(s.items); d > divergence {
@@ -43,7 +44,7 @@ func clearest(segments []segment) (at int, divergence float64) {
 	return at, divergence
 }
 
-// split returns the split of one segment with the largest divergence, likewise.
+// split returns the split of one segment with the largest divergence, as clearest does for all.
 func split(items []distant) (at int, divergence float64) {
 	n := len(items)
 	if n < 2*ChangeMinSide {
@@ -53,7 +54,7 @@ func split(items []distant) (at int, divergence float64) {
 	for _, x := range items {
 		right += x.sum / 2
 	}
-	for i, x := range items[:n-ChangeMinSide] { // x goes from the right side to the left one
+	for i, x := range items[:n-ChangeMinSide] { // x moves from the right side to the left
 		toLeft := 0.0
 		for _, other := range items[:i] {
 			toLeft += math.Abs(x.value - other.value)
@@ -71,16 +72,18 @@ func split(items []distant) (at int, divergence float64) {
 	return at, divergence
 }
 
-// energyDivergence is the divergence of m and n values, at least two each; see FindChangePoints.
+// energyDivergence returns the divergence of m and n values, at least two each; see
+// FindChangePoints.
 func energyDivergence(m, n int, left, between, right float64) float64 {
 	a, b := float64(m), float64(n)
 	return a * b / (a + b) * (2*between/(a*b) - 2*left/(a*(a-1)) - 2*right/(b*(b-1)))
 }
 
-// shuffledP returns the part of shuffles, the series itself included, whose clearest split is at least as clear. It stops as soon as the part is above
-// ChangeAlpha for certain. The items of the segments are in another order afterwards.
+// shuffledP returns the fraction of shuffles, including the series itself, whose clearest split is
+// at least as clear. It stops as soon as the fraction certainly exceeds ChangeAlpha. It leaves the
+// items of the segments shuffled.
 func shuffledP(segments []segment, divergence float64, random *rand.Rand) float64 {
-	// The order in which distances are added changes the last digits of a sum.
+	// The order of additions changes the last digits of a sum.
 	least := divergence * (1 - 1e-9)
 	asClear := 1
 	for range ChangeShuffles {

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Of five zeros and five ones the only split has 25 distances of 1 between the sides and none within: 25/10 · 2 · 1.
+// For five zeros and five ones the only split has 25 distances of 1 between the sides and none
+// within: 25/10 · 2 · 1.
 func TestSplitByHand(t *testing.T) {
 	segments := segmentsOf([]float64{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}, []int{0, 10})
 	at, divergence := clearest(segments)
@@ -17,7 +18,7 @@ func TestSplitByHand(t *testing.T) {
 	assert.InDelta(t, 5, divergence, 1e-12)
 }
 
-// The split that the sums find is the one that the definition has.
+// The split from the sums equals the one from the definition.
 func TestSplitIsThatOfTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(-100, 100), 2*ChangeMinSide, 30).Draw(t, "values")
@@ -33,7 +34,7 @@ func TestSplitIsThatOfTheDefinition(t *testing.T) {
 	})
 }
 
-// defined is the divergence of two sides by its definition.
+// defined returns the divergence of two sides by its definition.
 func defined(x, y []float64) float64 {
 	mean := func(a, b []float64, same bool) float64 {
 		sum, pairs := 0.0, 0.0

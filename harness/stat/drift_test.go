@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// A figure that never changes has no drift and no error, whatever it is: rounding makes none.
+// A constant figure has no drift and no error: rounding must not cause a drift.
 func TestFindDriftOfAConstant(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1e-9, 1e12)).Draw(t, "value")
@@ -28,7 +28,7 @@ func TestFindDriftOfAConstant(t *testing.T) {
 	})
 }
 
-// A rise has the figures of the loss that it is backwards, with the other sign.
+// A rise has the same figures as the reversed loss, with the opposite sign.
 func TestFindDriftIsADecayBackwards(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	series := [][]float64{tenMinutes(random, 0.05, 0.5, 20), tenMinutes(random, 0.02, 0.5, 20)}
@@ -43,7 +43,7 @@ func TestFindDriftIsADecayBackwards(t *testing.T) {
 	assert.Equal(t, 16, drift.Degrees)
 }
 
-// A step from zero, such as the first descriptor that is not closed again, is a rise and no error.
+// A step from zero, such as the first leaked descriptor, is a rise and not an error.
 func TestFindDriftOfAStep(t *testing.T) {
 	values := make([]float64, 100)
 	for i := 50; i < 100; i++ {

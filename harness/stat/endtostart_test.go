@@ -20,7 +20,7 @@ func TestEndToStart(t *testing.T) {
 	})
 }
 
-// A rate that falls to almost nothing fell by less than all of it.
+// A rate that falls to almost nothing falls by less than 100 %.
 func TestATrendFallsByAtMostAll(t *testing.T) {
 	values := make([]float64, 20)
 	for i := range values {

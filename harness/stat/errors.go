@@ -3,8 +3,8 @@ package stat
 import "errors"
 
 var (
-	// ErrNoValues says that there is no value to compute a statistic from.
+	// ErrNoValues means that a statistic has no values.
 	ErrNoValues = errors.New("no values")
-	// ErrNoSamples says that a histogram has recorded nothing.
+	// ErrNoSamples means that a histogram is empty.
 	ErrNoSamples = errors.New("the histogram has no samples")
 )

@@ -25,7 +25,8 @@ func ExampleSummarise() {
 	// n = 3: a 95 % interval needs at least 6 values, low and high are the range
 }
 
-// Eight rounds of a base and a change, measured in pairs: the host drifts by half, and the change is 10 % slower.
+// Eight rounds of a base and a change, measured in pairs: the host's speed drifts by half, and the
+// change is 10 % slower.
 func ExamplePairedRatio() {
 	base := []float64{1000, 1100, 1210, 1340, 1400, 1450, 1490, 1500}
 	change := []float64{905, 985, 1092, 1201, 1267, 1302, 1335, 1355}

@@ -28,11 +28,11 @@ func TestFisherGreater(t *testing.T) {
 	}
 	for _, bad := range [][4]int{{-1, 1, 0, 1}, {2, 1, 0, 1}, {0, 1, 2, 1}, {0, 1, -1, 1}} {
 		_, err := stat.FisherGreater(bad[0], bad[1], bad[2], bad[3])
-		require.ErrorContains(t, err, "no counts of marks")
+		require.ErrorContains(t, err, "not counts of marks")
 	}
 }
 
-// More marks in the group are less likely by chance, and as likely as fewer marks in the others.
+// More marks in the group are less likely by chance, and equivalent to fewer marks in the others.
 func TestFisherGreaterIsOrdered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, others := rapid.IntRange(1, 60).Draw(t, "n"), rapid.IntRange(1, 60).Draw(t, "others")

@@ -10,31 +10,35 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Pairs are the values of one feature, such as a function of a profile: those of two sides that were measured beside each other have the
-// same index.
+// Pairs are the values of one feature, such as a function of a profile. Values of the two sides
+// that were measured next to each other have the same index.
 type Pairs struct{ Base, Change []Counted }
 
 const (
-	// priorFeatures is how many features there must be to learn from all of them how noisy one is.
+	// priorFeatures is the least number of features for an estimate of the common noise.
 	priorFeatures = 8
-	// priorDegreesMax stands for a noise that is the same multiple in all features.
+	// priorDegreesMax represents noise that is the same multiple in all features.
 	priorDegreesMax = 1e4
-	// leastNoise bounds the ratio of a feature's variance to the median one from below, in the fit of the prior: a few counts can be equal by chance,
-	// and the logarithm of 0 would outweigh all others.
+	// leastNoise is the lower bound of the ratio of a feature's variance to the median variance in
+	// the fit of the prior: a few counts can be equal by chance, and the logarithm of 0 would
+	// outweigh all others.
 	leastNoise = 0.05
 )
 
-// ModeratedDifferences returns the difference of the means of each feature, with an interval each. All intervals hold together with
-// the probability 1 - alpha (Bonferroni, over so many comparisons: the features and whatever else the caller looks at with the same alpha).
+// ModeratedDifferences returns the difference of the means of each feature with an interval. All
+// intervals hold together with the probability 1 - alpha (Bonferroni over the given number of
+// comparisons: the features and everything else that the caller examines with the same alpha).
 //
-// A few pairs tell little of the noise of one feature, and Student's t pays for that with wide intervals. All features together tell more.
-// The variance of the differences of a feature is taken as a multiple of the variance of their counts (that of Poisson variables), and the
-// multiples as drawn from a scaled inverse chi-squared distribution that is fitted to all features. Its mean is combined with each
-// feature's own variance, by their degrees of freedom: the moderated t of Smyth (2004). The noise common to all is never taken to be below
-// that of counts. With fewer than 8 features each has Student's t of its own.
+// A few pairs contain little information on the noise of one feature, which makes the intervals of
+// Student's t wide. All features together contain more. The variance of the differences of a
+// feature is modelled as a multiple of the variance of their counts (that of Poisson variables),
+// and the multiples as drawn from a scaled inverse chi-squared distribution that is fitted to all
+// features. Its mean is combined with each feature's own variance, weighted by their degrees of
+// freedom: the moderated t of Smyth (2004). The common noise is never below that of the counts.
+// With fewer than 8 features, each uses its own Student's t.
 //
-// ModeratedDifferences fails if features have different numbers of pairs or fewer than two, if a value is not finite, and if comparisons is
-// below the number of features.
+// ModeratedDifferences fails if features have different numbers of pairs or fewer than two, if a
+// value is not finite, and if comparisons is below the number of features.
 func ModeratedDifferences(features []Pairs, alpha float64, comparisons int) ([]Difference, error) {
 	if err := checkPairs(features, comparisons); err != nil {
 		return nil, err
@@ -71,7 +75,7 @@ func checkPairs(features []Pairs, comparisons int) error {
 	for _, f := range features {
 		n := len(features[0].Base)
 		if n < 2 || len(f.Base) != n || len(f.Change) != n {
-			return fmt.Errorf("the features need equally many pairs, 2 or more: one has %d and %d values, and the first has %d", len(f.Base), len(f.Change), n)
+			return fmt.Errorf("all features need the same number of pairs, at least 2: one has %d and %d values, but the first has %d", len(f.Base), len(f.Change), n)
 		}
 		for _, v := range slices.Concat(f.Base, f.Change) {
 			if err := v.check(); err != nil {
@@ -82,8 +86,8 @@ func checkPairs(features []Pairs, comparisons int) error {
 	return nil
 }
 
-// countVariance is the variance of the differences of a feature if its counts are those of Poisson variables. A count of 0 has the noise of one
-// event, as it is in the feature's other values.
+// countVariance returns the variance of the differences of a feature if its counts are Poisson
+// variables. A count of 0 has the noise of one event, at the mean size of the feature's events.
 func countVariance(f Pairs) float64 {
 	one := perEvent(slices.Concat(f.Base, f.Change))
 	var sum float64
@@ -95,12 +99,12 @@ func countVariance(f Pairs) float64 {
 	return max(sum/float64(len(f.Base)), one*one)
 }
 
-// prior is what all features together say of the noise of one: its variance is about multiple times that of its counts. That weighs as much as
-// so many degrees of freedom.
+// prior describes the noise of a feature from all features together: its variance is about multiple
+// times that of its counts. This knowledge has the weight of the given degrees of freedom.
 type prior struct{ multiple, degrees float64 }
 
-// fitPrior estimates the prior from the variances of features, each of so many degrees of freedom: by the mean and the variance of
-// their logarithms.
+// fitPrior estimates the prior from the variances of features with the given degrees of freedom, by
+// the mean and the variance of their logarithms.
 func fitPrior(own, counts []float64, degrees int) prior {
 	var ratios []float64
 	for i := range own {
@@ -127,7 +131,8 @@ func fitPrior(own, counts []float64, degrees int) prior {
 	return p
 }
 
-// moderate returns the variance of the differences of a feature, and its degrees of freedom.
+// moderate returns the moderated variance of the differences of a feature and its degrees of
+// freedom.
 func (p prior) moderate(own, counts float64, degrees int) (variance, all float64) {
 	all = p.degrees + float64(degrees)
 	return (p.degrees*p.multiple*counts + float64(degrees)*own) / all, all
@@ -136,7 +141,8 @@ func (p prior) moderate(own, counts float64, degrees int) (variance, all float64
 // trigamma is the derivative of the digamma function.
 func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
 
-// trigammaInverse returns the x above 0 at which trigamma is y, by Newton's method as in the appendix of Smyth (2004).
+// trigammaInverse returns the x above 0 at which trigamma is y, by Newton's method as in the
+// appendix of Smyth (2004).
 func trigammaInverse(y float64) float64 {
 	x := 0.5 + 1/y
 	for range 50 {

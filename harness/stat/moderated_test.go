@@ -12,9 +12,10 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// features are functions of profiles that two sides share. Function i has so many samples on average in each pair and side, from 2 to 60,
-// and the change has so many times as many of function 0. spread is the standard deviation of what a function takes from one process to another, as
-// a part of it, which differs from function to function by up to that.
+// features returns functions of profiles that two sides share. Function i has 2 to 60 samples on
+// average in each pair and side, and the change has more times as many of function 0. spread bounds
+// the relative standard deviation of a function's cost between processes, which differs between
+// functions.
 func features(random *rand.Rand, count, pairs int, more, spread float64) []stat.Pairs {
 	all := make([]stat.Pairs, count)
 	for i := range all {
@@ -38,7 +39,7 @@ func features(random *rand.Rand, count, pairs int, more, spread float64) []stat.
 	return all
 }
 
-// All intervals hold together as often as they say, whether the noise is that of counts alone or more.
+// All intervals hold together as often as stated, with the noise of counts alone or more.
 func TestModeratedDifferencesAreWrongAsOftenAsTheySay(t *testing.T) {
 	t.Parallel()
 	const trials, alpha = 600, 0.05
@@ -60,7 +61,7 @@ func TestModeratedDifferencesAreWrongAsOftenAsTheySay(t *testing.T) {
 	}
 }
 
-// Six pairs find what Student's t of each function by itself does not.
+// Six pairs find differences that Student's t of each single function does not.
 func TestModeratedDifferencesFindMoreThanStudentsT(t *testing.T) {
 	t.Parallel()
 	const trials = 200
@@ -101,7 +102,7 @@ func TestModeratedDifferencesOfFewFeatures(t *testing.T) {
 
 	wider, err := stat.ModeratedDifferences([]stat.Pairs{{Base: of(10, 11, 12), Change: of(14, 16, 15)}}, 0.05, 10)
 	require.NoError(t, err)
-	assert.Less(t, wider[0].Low, d.Low, "what is also looked at costs")
+	assert.Less(t, wider[0].Low, d.Low, "additional comparisons widen the intervals")
 
 	none, err := stat.ModeratedDifferences(nil, 0.05, 3)
 	require.NoError(t, err)
@@ -121,10 +122,10 @@ func TestModeratedDifferencesRefuses(t *testing.T) {
 	one, two := make([]stat.Counted, 1), make([]stat.Counted, 2)
 	bad := []stat.Counted{{Value: math.NaN()}, {}}
 	for says, of := range map[string][]stat.Pairs{
-		"2 or more":             {{Base: one, Change: one}},
-		"equally many pairs":    {{Base: two, Change: one}},
-		"the first has 2":       {{Base: two, Change: two}, {Base: make([]stat.Counted, 3), Change: make([]stat.Counted, 3)}},
-		"a value of NaN over 0": {{Base: two, Change: bad}},
+		"at least 2":               {{Base: one, Change: one}},
+		"the same number of pairs": {{Base: two, Change: one}},
+		"the first has 2":          {{Base: two, Change: two}, {Base: make([]stat.Counted, 3), Change: make([]stat.Counted, 3)}},
+		"a value of NaN over 0":    {{Base: two, Change: bad}},
 	} {
 		_, err := stat.ModeratedDifferences(of, 0.05, 9)
 		require.ErrorContains(t, err, says)

@@ -8,16 +8,18 @@ import (
 	gonum "gonum.org/v1/gonum/stat"
 )
 
-// Mean is the mean of independent values, or their trimmed mean, with what Student's t needs for one-sided tests and bounds.
+// Mean is the mean or trimmed mean of independent values, with the parameters for one-sided tests
+// and bounds of Student's t.
 type Mean struct {
 	Center  float64
 	StdErr  float64 // at least 0
 	Degrees int     // of freedom, at least 1
 }
 
-// TrimmedMean returns the mean of the values without the lowest and the highest share of them, each rounded down to a whole number of
-// values; share is from 0, which is the mean of all values, to below 0.5. The standard error is that of the Winsorised values (Yuen,
-// Biometrika 61, 1974), so that a few values far out, in either direction, move neither the mean nor the error by much. TrimmedMean fails if
+// TrimmedMean returns the mean of the values without the lowest and the highest share of them, each
+// rounded down to a whole number of values. share is from 0, for the mean of all values, to below
+// 0.5. The standard error is that of the Winsorised values (Yuen, Biometrika 61, 1974), so a few
+// outliers in either direction change neither the mean nor the error by much. TrimmedMean fails if
 // fewer than two values remain, and if a value is NaN or infinite.
 func TrimmedMean(values []float64, share float64) (Mean, error) {
 	if err := checkFinite("the mean", values); err != nil {
@@ -44,9 +46,10 @@ func TrimmedMean(values []float64, share float64) (Mean, error) {
 	return Mean{Center: center, StdErr: sd * math.Sqrt(float64(n-1)/float64(left)/float64(left-1)), Degrees: left - 1}, nil
 }
 
-// PAbove is the p value of the one-sided t-test of the hypothesis that the true mean is at most limit: the probability of a mean
-// at least as far above limit if the hypothesis holds. One extreme value raises the mean and the standard error alike, so
-// that one value cannot make p small. If all values are equal, p is 0 above limit and 1 otherwise.
+// PAbove returns the p value of the one-sided t-test of the hypothesis that the true mean is at
+// most limit: the probability of a mean at least as far above limit if the hypothesis holds. One
+// extreme value raises both the mean and the standard error, so it alone cannot make p small. If
+// all values are equal, p is 0 above limit and 1 otherwise.
 func (m Mean) PAbove(limit float64) float64 {
 	if m.StdErr == 0 {
 		if m.Center > limit {
@@ -57,19 +60,20 @@ func (m Mean) PAbove(limit float64) float64 {
 	return student(m.Degrees).Survival((m.Center - limit) / m.StdErr)
 }
 
-// Lower is the one-sided lower bound of the true mean: the bound is above the true mean with probability alpha, which must be between
-// 0 and 1. Lower(alpha) exceeds a limit exactly if PAbove(limit) is less than alpha.
+// Lower returns the one-sided lower bound of the true mean: the bound exceeds the true mean with
+// probability alpha, which must be between 0 and 1. Lower(alpha) exceeds a limit exactly if
+// PAbove(limit) is less than alpha.
 func (m Mean) Lower(alpha float64) float64 {
 	return m.Center - studentQuantile(m.Degrees, 1-alpha)*m.StdErr
 }
 
-// Upper is the one-sided upper bound of the true mean; see Lower.
+// Upper returns the one-sided upper bound of the true mean; see Lower.
 func (m Mean) Upper(alpha float64) float64 {
 	return m.Center + studentQuantile(m.Degrees, 1-alpha)*m.StdErr
 }
 
-// DetectableAbove is the true mean that a test of PAbove(limit) at the level alpha calls with probability Power, if the standard
-// error stays as it is.
+// DetectableAbove returns the true mean that a test of PAbove(limit) at the level alpha detects
+// with probability Power, at the same standard error.
 func (m Mean) DetectableAbove(limit, alpha float64) float64 {
 	return limit + (studentQuantile(m.Degrees, 1-alpha)+studentQuantile(m.Degrees, Power))*m.StdErr
 }

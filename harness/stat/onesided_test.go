@@ -17,15 +17,16 @@ func TestMeanAgainstATable(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 3, m.Center, 1e-12)
 	assert.InDelta(t, math.Sqrt(0.5), m.StdErr, 1e-12)
-	assert.InDelta(t, 3-2.1318*math.Sqrt(0.5), m.Lower(0.05), 1e-4) // t of 4 degrees of freedom at 95 %
+	// T of 4 degrees of freedom at 95 %.
+	assert.InDelta(t, 3-2.1318*math.Sqrt(0.5), m.Lower(0.05), 1e-4)
 	assert.InDelta(t, 3+2.1318*math.Sqrt(0.5), m.Upper(0.05), 1e-4)
 	assert.InDelta(t, 0.05, m.PAbove(3-2.1318*math.Sqrt(0.5)), 1e-5)
 	assert.InDelta(t, 0.5, m.PAbove(3), 1e-12)
 	assert.InDelta(t, 1+(2.1318+0.9410)*math.Sqrt(0.5), m.DetectableAbove(1, 0.05), 1e-3)
 }
 
-// The standard error is sqrt(SSD / (h (h-1))) of the h values that remain, where SSD is the sum of squared deviations of the Winsorised
-// values: here 2, 2, 3, 4, 4.
+// The standard error is sqrt(SSD / (h (h-1))) of the h remaining values, where SSD is the sum of
+// squared deviations of the Winsorised values: here 2, 2, 3, 4, 4.
 func TestTrimmedMean(t *testing.T) {
 	values := []float64{100, 2, 3, -7, 4}
 	m, err := stat.TrimmedMean(values, 0.2)
@@ -33,7 +34,7 @@ func TestTrimmedMean(t *testing.T) {
 	assert.InDelta(t, 3, m.Center, 1e-12)
 	assert.InDelta(t, math.Sqrt(4.0/(3*2)), m.StdErr, 1e-12)
 	assert.Equal(t, 2, m.Degrees)
-	assert.Equal(t, []float64{100, 2, 3, -7, 4}, values, "arguments stay as they are")
+	assert.Equal(t, []float64{100, 2, 3, -7, 4}, values, "the arguments must not be modified")
 }
 
 func TestMeanOfEqualValues(t *testing.T) {
@@ -54,10 +55,10 @@ func TestMeanThatIsUnknown(t *testing.T) {
 		assert.Error(t, err, share)
 	}
 	_, err := stat.TrimmedMean([]float64{1, 2, 3}, 0.4)
-	assert.Error(t, err, "one value remains")
+	assert.Error(t, err, "only one value remains")
 }
 
-// The bound and the test say the same.
+// The bound and the test must agree.
 func TestLowerBoundIsTheTest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, err := stat.TrimmedMean(rapid.SliceOfN(rapid.Float64Range(-1, 1), 6, 30).Draw(t, "values"), rapid.Float64Range(0, 0.3).Draw(t, "share"))
@@ -70,7 +71,7 @@ func TestLowerBoundIsTheTest(t *testing.T) {
 	})
 }
 
-// One value far out is no evidence, in whatever direction.
+// One outlier in either direction is no evidence.
 func TestOneExtremeValueIsNoEvidence(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
@@ -92,11 +93,11 @@ func TestHolmWeighted(t *testing.T) {
 	assert.InDelta(t, 0.5, steps[2].Adjusted, 1e-12)
 	assert.InDelta(t, 0.05*0.2, steps[1].Level, 1e-12)
 	assert.InDelta(t, 0.05*0.5/0.8, steps[0].Level, 1e-12)
-	assert.InDelta(t, 0.05, steps[2].Level, 1e-12, "the last one has the whole of alpha")
+	assert.InDelta(t, 0.05, steps[2].Level, 1e-12, "the last test gets all of alpha")
 	assert.Empty(t, stat.HolmWeighted(nil, nil, 0.05))
 }
 
-// Adjusted and Level say the same.
+// Adjusted and Level must agree.
 func TestHolmLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "n")

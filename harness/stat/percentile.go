@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Percentile returns percentile p (0 to 100) of h's samples, in h's unit and to its precision. It fails with ErrNoSamples if h is
-// empty.
+// Percentile returns percentile p (0 to 100) of h's samples, in h's unit and with its precision. It
+// fails with ErrNoSamples if h is empty.
 func Percentile(h *hdrhistogram.Histogram, p float64) (float64, error) {
 	if h == nil || h.TotalCount() == 0 {
 		return 0, ErrNoSamples
@@ -21,17 +21,18 @@ func Percentile(h *hdrhistogram.Histogram, p float64) (float64, error) {
 
 // Point is one point of a percentile curve.
 type Point struct {
-	// Nines is the percentile's place on an axis of nines: log10 of 1 / (1 - p/100). The 90th is at 1, the 99th
-	// at 2, the 99.9th at 3.
+	// Nines is the percentile's position on an axis of nines: log10 of 1 / (1 - p/100). The 90th is
+	// at 1, the 99th at 2, the 99.9th at 3.
 	Nines float64
 	Value float64 // in the histogram's unit
 }
 
-// Nines returns the place of percentile p, below 100, on an axis of nines.
+// Nines returns the position of percentile p, below 100, on an axis of nines.
 func Nines(p float64) float64 { return -math.Log10(1 - p/100) }
 
-// Curve returns h's percentiles from 0 to the last one that its samples resolve, perNine points for each nine. The last point is the
-// largest sample, placed at 1 - 1/n. A curve has at most 19 perNine + 2 points, because a count has at most 19 digits.
+// Curve returns h's percentiles from 0 to the last one that its samples resolve, with perNine
+// points for each nine. The last point is the largest sample, at 1 - 1/n. A curve has at most 19
+// perNine + 2 points, because a count has at most 19 digits.
 func Curve(h *hdrhistogram.Histogram, perNine int) ([]Point, error) {
 	if h == nil || h.TotalCount() == 0 {
 		return nil, ErrNoSamples

@@ -12,10 +12,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// MergedPercentiles returns percentiles (each greater than 0, at most 100) of the merged histograms of several rounds, in the unit of the
-// histograms. The interval is that of the percentile bootstrap over rounds: each resample draws rounds and merges them, so that the
-// interval includes the variation between rounds. With fewer than MinIntervalN rounds it is the range of the rounds. MergedPercentiles
-// fails without rounds, and if a round has no samples.
+// MergedPercentiles returns percentiles (each greater than 0, at most 100) of the merged histograms
+// of several rounds, in the unit of the histograms. The interval is that of the percentile
+// bootstrap over rounds: each resample draws rounds and merges them, so the interval includes the
+// variation between rounds. With fewer than MinIntervalN rounds it is the range of the rounds.
+// MergedPercentiles fails without rounds, and if a round has no samples.
 func MergedPercentiles(of []*hdrhistogram.Histogram, percents []float64, resamples int) ([]Summary, error) {
 	for _, p := range percents {
 		if math.IsNaN(p) || p <= 0 || p > 100 {
@@ -47,18 +48,19 @@ func MergedPercentiles(of []*hdrhistogram.Histogram, percents []float64, resampl
 	}
 	for i := range all {
 		low, high := quantileInterval(drawn[i])
-		// A percentile between two modes can be outside the quantiles of few resamples. The interval includes it all the same.
+		// A percentile between two modes can be outside the quantiles of few resamples. The
+		// interval must include it nevertheless.
 		all[i].Low, all[i].High, all[i].Confidence = min(all[i].Center, low), max(all[i].Center, high), Level
 	}
 	return all, nil
 }
 
-// rounds holds the histograms of one side, a histogram a round, over the buckets that any of them fills.
+// rounds holds the histograms of one side, one per round, over all nonempty buckets.
 type rounds struct {
 	n        int
 	low, top []float64   // bounds of each bucket, ascending
-	upTo     [][]float64 // samples in each bucket and those below it, by round
-	weights  []float64   // how often each round counts in this resample
+	upTo     [][]float64 // samples up to and including each bucket, by round
+	weights  []float64   // count of each round in this resample
 }
 
 // newRounds merges sides round by round. Each round counts once.
@@ -105,7 +107,7 @@ func newRounds(sides [][]*hdrhistogram.Histogram) (*rounds, error) {
 	return r, nil
 }
 
-// draw resamples: it takes as many rounds as there are, at random, with replacement.
+// draw resamples n rounds at random with replacement.
 func (r *rounds) draw(random *rand.Rand) {
 	clear(r.weights)
 	for range r.n {
@@ -113,7 +115,7 @@ func (r *rounds) draw(random *rand.Rand) {
 	}
 }
 
-// spread sets the bounds of percentiles to the lowest and the highest of the rounds.
+// spread sets the bounds of percentiles to the lowest and the highest round.
 func (r *rounds) spread(all []Summary, percents []float64) {
 	for i, p := range percents {
 		all[i].Low, all[i].High = math.Inf(1), math.Inf(-1)
@@ -144,14 +146,14 @@ func (r *rounds) interpolated(p float64) float64 {
 	return r.low[bucket] + (r.top[bucket]-r.low[bucket])*(rank-below)/(r.samples(bucket)-below)
 }
 
-// bucket returns the bucket of percentile p, and the rank of p among all samples.
+// bucket returns the bucket of percentile p and the rank of p among all samples.
 func (r *rounds) bucket(p float64) (bucket int, rank float64) {
 	last := len(r.upTo) - 1
-	rank = max(1, math.Floor(r.samples(last)*p/100+0.5)) // as hdrhistogram has it
+	rank = max(1, math.Floor(r.samples(last)*p/100+0.5)) // as in hdrhistogram
 	return sort.Search(last, func(b int) bool { return r.samples(b) >= rank }), rank
 }
 
-// samples returns the number of samples in a bucket and those below it, in this resample.
+// samples returns the number of samples up to and including a bucket in this resample.
 func (r *rounds) samples(bucket int) (n float64) {
 	for i, count := range r.upTo[bucket] {
 		n += r.weights[i] * count

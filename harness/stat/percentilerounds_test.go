@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// One of six rounds is slow, and has enough samples to set the 99th percentile of all: few resamples leave it out, so that the interval
-// reaches down to the other rounds.
+// One of six rounds is slow and has enough samples to determine the overall 99th percentile. A
+// share of the resamples lacks it, so the interval extends to the other rounds.
 func TestMergedPercentilesCoverWhatDiffersBetweenRounds(t *testing.T) {
 	var rounds []*hdrhistogram.Histogram
 	for range 5 {
@@ -35,7 +35,7 @@ func TestMergedPercentilesCoverWhatDiffersBetweenRounds(t *testing.T) {
 	assert.Equal(t, 6, all[1].N)
 	again, err := stat.MergedPercentiles(append(rounds, slow), []float64{50, 99}, 0)
 	require.NoError(t, err)
-	assert.Equal(t, all, again, "the same rounds have the same interval")
+	assert.Equal(t, all, again, "MergedPercentiles must be deterministic")
 }
 
 func TestMergedPercentilesOfFewRoundsHaveTheirRange(t *testing.T) {

@@ -9,19 +9,22 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Power is the probability with which the effect that Detectable returns is found.
+// Power is the probability of detecting the effect that Detectable returns.
 const Power = 0.8
 
-// rankEfficiency is the asymptotic relative efficiency of the signed-rank test beside the t-test for normal differences.
+// rankEfficiency is the asymptotic relative efficiency of the signed-rank test compared with the
+// t-test for normal differences.
 const rankEfficiency = 3 / math.Pi
 
-// Detectable returns the smallest effect, as a change of a ratio from 1, that SignedRank over n pairs finds with probability Power
-// at the two-sided level alpha, if the logarithms of the pairs' ratios have the standard deviation sd (0 or more). The formula is
-// that of the t-test, widened by the efficiency of ranks:
+// Detectable returns the smallest effect, as a change of a ratio from 1, that SignedRank over n
+// pairs detects with probability Power at the two-sided level alpha, if the logarithms of the
+// pairs' ratios have the standard deviation sd (0 or more). The formula is that of the t-test,
+// widened by the efficiency of ranks:
 //
 //	exp((t(1-alpha/2) + t(Power)) · sd / √(3/π · n)) - 1
 //
-// where t is the quantile of Student's t with n-1 degrees of freedom. It fails if n is below MinPairs(alpha).
+// where t is the quantile of Student's t with n-1 degrees of freedom. It fails if n is below
+// MinPairs(alpha).
 func Detectable(n int, sd, alpha float64) (float64, error) {
 	switch {
 	case math.IsNaN(sd) || sd < 0 || math.IsInf(sd, 0):
@@ -36,12 +39,14 @@ func Detectable(n int, sd, alpha float64) (float64, error) {
 	return math.Expm1(t * sd / math.Sqrt(rankEfficiency*float64(n))), nil
 }
 
-// MinPairs returns the number of pairs from which on SignedRank can reach the level alpha, which must be greater than 0.
+// MinPairs returns the least number of pairs with which SignedRank can reach the level alpha, which
+// must be greater than 0.
 func MinPairs(alpha float64) int { return max(2, int(math.Ceil(math.Log2(2/alpha)-1e-12))) }
 
-// StdDev estimates the standard deviation of values robustly: by their median absolute deviation from the median times 1.4826,
-// which is the standard deviation if they are normal. If more than half of the values are equal, StdDev returns the sample
-// standard deviation. It fails with fewer than two values.
+// StdDev estimates the standard deviation of values robustly: their median absolute deviation from
+// the median times 1.4826, which equals the standard deviation for a normal distribution. If more
+// than half of the values are equal, it returns the sample standard deviation. It fails with fewer
+// than two values.
 func StdDev(values []float64) (float64, error) {
 	if err := checkFinite("the standard deviation", values); err != nil {
 		return 0, err
@@ -60,9 +65,9 @@ func StdDev(values []float64) (float64, error) {
 	return gonum.StdDev(values, nil), nil
 }
 
-// WilsonInterval returns the 95 % confidence interval of a probability that is estimated from n trials with so many hits (Wilson
-// 1927). The interval keeps its confidence level even if no trial, or every trial, is a hit. Without trials the interval
-// is 0 to 1.
+// WilsonInterval returns the 95 % confidence interval of a probability that is estimated from n
+// trials with the given hits (Wilson 1927). The interval keeps its confidence level even if no
+// trial, or every trial, is a hit. Without trials the interval is 0 to 1.
 func WilsonInterval(hits, n int) (low, high float64) {
 	if n <= 0 || hits < 0 || hits > n {
 		return 0, 1

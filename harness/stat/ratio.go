@@ -12,18 +12,19 @@ import (
 // Resamples is the default number of resamples of a bootstrap interval.
 const Resamples = 2000
 
-// bootstrapSeed is a constant, so that the same values have the same interval everywhere.
+// bootstrapSeed is constant, so that equal values have equal intervals on every machine.
 const bootstrapSeed = 0x70726f6e79
 
-// bootstrapMin is the number of values below which a bootstrap interval has a warning: one resample of five values in 625 holds
-// one value alone, so that single values make up the tails.
+// bootstrapMin is the number of values below which a bootstrap interval has a warning: one of 625
+// resamples of five values consists of a single value, so single values form the tails.
 const bootstrapMin = 6
 
-// PairedRatio returns the ratio of change to base that paired differences of logarithms have, and its interval. The ratio is the
-// exponential of their pseudomedian, the median of the means of all pairs of differences (Hodges and Lehmann 1963). It belongs to
-// SignedRank as the mean belongs to the t-test, and outliers hardly move it. The interval is that of the percentile bootstrap
-// (Efron 1979) over the pairs, from so many resamples (0: Resamples). PairedRatio fails without differences, and if one is NaN or
-// infinite.
+// PairedRatio returns the ratio of change to base from paired differences of logarithms, with its
+// interval. The ratio is the exponential of their pseudomedian, the median of the means of all
+// pairs of differences (Hodges and Lehmann 1963). It corresponds to SignedRank as the mean does to
+// the t-test, and outliers hardly affect it. The interval is that of the percentile bootstrap
+// (Efron 1979) over the pairs, from the given number of resamples (0 for Resamples). PairedRatio
+// fails without differences, and if one is NaN or infinite.
 func PairedRatio(differences []float64, resamples int) (Summary, error) {
 	if err := checkFinite("the pairs", differences); err != nil {
 		return Summary{}, err
@@ -35,8 +36,8 @@ func PairedRatio(differences []float64, resamples int) (Summary, error) {
 	})
 }
 
-// walsh holds the Walsh averages of some values in order: the means of all pairs, each value with itself included. A resample changes
-// only how often each value counts, so that no resample sorts.
+// walsh holds the sorted Walsh averages of some values: the means of all pairs, including each
+// value with itself. A resample changes only the counts of the values, so no resample sorts.
 type walsh struct {
 	pairs  []walshPair
 	counts []int // how often each value counts
@@ -44,7 +45,7 @@ type walsh struct {
 
 type walshPair struct {
 	mean float64
-	i, j int // places of the two values
+	i, j int // indexes of the two values
 }
 
 func newWalsh(values []float64) *walsh {
@@ -59,7 +60,7 @@ func newWalsh(values []float64) *walsh {
 	return w
 }
 
-// draw resamples: it takes as many values as there are, at random, with replacement.
+// draw resamples the values at random with replacement.
 func (w *walsh) draw(random *rand.Rand) {
 	clear(w.counts)
 	for range w.counts {
@@ -67,7 +68,7 @@ func (w *walsh) draw(random *rand.Rand) {
 	}
 }
 
-// median returns the median of the averages, each as often as its values count.
+// median returns the median of the averages, each counted as often as its values.
 func (w *walsh) median() float64 {
 	n := len(w.counts)
 	total := n * (n + 1) / 2
@@ -88,7 +89,7 @@ func (w *walsh) median() float64 {
 	return lower
 }
 
-// median sorts values, of which there is at least one.
+// median sorts values, which must not be empty, and returns their median.
 func median(values []float64) float64 {
 	slices.Sort(values)
 	m := len(values) / 2
@@ -98,8 +99,9 @@ func median(values []float64) float64 {
 	return values[m-1] + (values[m]-values[m-1])/2
 }
 
-// UnpairedRatio returns the ratio of change's median to base's median, with the interval of the percentile bootstrap over the values of
-// each side by itself. It fails unless all values are finite and greater than 0.
+// UnpairedRatio returns the ratio of change's median to base's median, with the interval of the
+// percentile bootstrap over the values of each side separately. It fails unless all values are
+// finite and greater than 0.
 func UnpairedRatio(base, change []float64, resamples int) (Summary, error) {
 	if err := errors.Join(checkPositive("the base", base), checkPositive("the change", change)); err != nil {
 		return Summary{}, err
@@ -117,8 +119,9 @@ func UnpairedRatio(base, change []float64, resamples int) (Summary, error) {
 	})
 }
 
-// LogRatios returns the logarithm of the ratio of each change to its base. With several bases it is the ratio to their geometric mean.
-// LogRatios fails unless all values are finite and greater than 0 and all sides have the same length.
+// LogRatios returns the logarithm of the ratio of each change to its base. With several bases it is
+// the ratio to their geometric mean. LogRatios fails unless all values are finite and greater than
+// 0 and all sides have the same length.
 func LogRatios(change []float64, bases ...[]float64) ([]float64, error) {
 	if len(bases) == 0 {
 		return nil, errors.New("there is no base to compare with")
@@ -144,8 +147,9 @@ func LogRatios(change []float64, bases ...[]float64) ([]float64, error) {
 	return ratios, nil
 }
 
-// bootstrap summarises a ratio of n values: the bounds of the interval are the quantiles of the logarithms of the ratio that sample
-// draws (Efron 1979). It fails if the ratio or a bound is not a finite number above 0.
+// bootstrap summarises a ratio of n values. The bounds of the interval are the quantiles of the
+// logarithms of the ratio that sample draws (Efron 1979). It fails if the ratio or a bound is not a
+// finite number above 0.
 func bootstrap(ratio float64, n, resamples int, sample func(*rand.Rand) float64) (Summary, error) {
 	if resamples <= 0 {
 		resamples = Resamples
@@ -162,13 +166,14 @@ func bootstrap(ratio float64, n, resamples int, sample func(*rand.Rand) float64)
 	}
 	for _, v := range []float64{s.Center, s.Low, s.High} {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
-			return s, fmt.Errorf("the ratio %v (%v to %v) is not a number that can be compared", s.Center, s.Low, s.High)
+			return s, fmt.Errorf("the ratio %v (%v to %v) is not a positive finite number", s.Center, s.Low, s.High)
 		}
 	}
 	return s, nil
 }
 
-// quantileInterval returns the interval of the percentile bootstrap at Level, of the values of all resamples, which it sorts.
+// quantileInterval returns the interval of the percentile bootstrap at Level from the values of all
+// resamples. It sorts drawn.
 func quantileInterval(drawn []float64) (low, high float64) {
 	slices.Sort(drawn)
 	cut := int(float64(len(drawn)) * (1 - Level) / 2)

@@ -20,19 +20,19 @@ func TestPairedRatioKnownValues(t *testing.T) {
 	r, err := stat.PairedRatio(logs, 0)
 	require.NoError(t, err)
 	for _, v := range []float64{r.Center, r.Low, r.High} {
-		assert.InDelta(t, 0.9, v, 1e-12, "the host's speed is in both rounds of a pair")
+		assert.InDelta(t, 0.9, v, 1e-12, "the host's speed affects both rounds of a pair")
 	}
-	assert.NotEmpty(t, r.Warnings, "three pairs have no sound interval")
+	assert.NotEmpty(t, r.Warnings, "three pairs are too few for an interval")
 	logs, err = stat.LogRatios([]float64{10}, []float64{5}, []float64{20})
 	require.NoError(t, err)
 	assert.InDelta(t, 0, logs[0], 1e-12, "the geometric mean of 5 and 20 is 10")
 	far := []float64{0, 0.01, -0.01, 0.02, -0.02, 0.005, -0.005, 3}
 	r, err = stat.PairedRatio(far, 0)
 	require.NoError(t, err)
-	assert.InDelta(t, 1, r.Center, 0.02, "one pair far out does not move it")
+	assert.InDelta(t, 1, r.Center, 0.02, "one outlier does not affect the ratio")
 }
 
-// The pseudomedian is the median of the means of all pairs, sorted or not.
+// The pseudomedian is the median of the means of all pairs, for any order of the values.
 func TestPairedRatioIsThePseudomedian(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		logs := rapid.SliceOfN(rapid.Float64Range(-1, 1), 1, 25).Draw(t, "logs")
@@ -50,7 +50,7 @@ func TestPairedRatioIsThePseudomedian(t *testing.T) {
 		require.LessOrEqual(t, r.High, math.Exp(slices.Max(logs))+1e-9)
 		again, err := stat.PairedRatio(logs, 50)
 		require.NoError(t, err)
-		require.Equal(t, r, again, "the same values have the same interval")
+		require.Equal(t, r, again, "PairedRatio must be deterministic")
 		moved := make([]float64, len(logs))
 		for i, v := range logs {
 			moved[i] = v + 0.1
@@ -61,7 +61,7 @@ func TestPairedRatioIsThePseudomedian(t *testing.T) {
 	})
 }
 
-// The interval holds the true ratio about as often as it says.
+// The interval contains the true ratio about as often as stated.
 func TestPairedRatioCoverage(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	const trials = 1000
@@ -113,7 +113,8 @@ func TestPercentileRatioIsOfMergedHistograms(t *testing.T) {
 		require.NoError(t, h.RecordValues(value, n))
 		return h
 	}
-	// A mean of percentiles would be (1000 + 100000) / 2: but one sample in a thousand is slow.
+	// A mean of percentiles would be (1000 + 100000) / 2, but only one sample in a thousand is
+	// slow.
 	base := []*hdrhistogram.Histogram{many(1000, 1000), many(1000, 1000)}
 	change := []*hdrhistogram.Histogram{many(1000, 1998), many(100_000, 2)}
 	r, err := stat.PercentileRatio(change, 99, true, 200, base)
@@ -122,13 +123,14 @@ func TestPercentileRatioIsOfMergedHistograms(t *testing.T) {
 	assert.InDelta(t, 100, r.High, 1, "a resample of slow rounds only")
 	r, err = stat.PercentileRatio([]*hdrhistogram.Histogram{many(2000, 10), many(2000, 10)}, 50, true, 100, base, base)
 	require.NoError(t, err)
-	assert.InDelta(t, 2, r.Center, 0.01, "two sides that are the base are merged")
+	assert.InDelta(t, 2, r.Center, 0.01, "two bases are merged")
 	r, err = stat.PercentileRatio(change[:1], 50, false, 100, base)
 	require.NoError(t, err)
 	assert.InDelta(t, 1, r.Center, 0.01)
 }
 
-// Rounds of the same place are drawn together: what the host did to both is not in the interval.
+// Rounds with the same index are drawn together, so a change of the host that affects both is not
+// in the interval.
 func TestPercentileRatioOfPairs(t *testing.T) {
 	var base, change []*hdrhistogram.Histogram
 	for _, host := range []int64{1, 8, 2, 16, 4, 1} {
@@ -161,7 +163,7 @@ func TestPercentileRatioRefuses(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Without resampling the ratio is that of the percentiles of the merged histograms.
+// Without resampling the ratio equals that of the percentiles of the merged histograms.
 func TestPercentileRatioFollowsPercentile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		side := func(name string) ([]*hdrhistogram.Histogram, *hdrhistogram.Histogram) {
@@ -188,7 +190,8 @@ func TestPercentileRatioFollowsPercentile(t *testing.T) {
 }
 
 func TestDetectable(t *testing.T) {
-	// 18 pairs at 1 %: (2.898 + 0.863) * 0.04 / sqrt(18 * 0.955) = 0.0363, of which the exponential is 3.7 %.
+	// 18 pairs at 1 %: (2.898 + 0.863) * 0.04 / sqrt(18 * 0.955) = 0.0363, of which the exponential
+	// is 3.7 %.
 	d, err := stat.Detectable(18, 0.04, 0.01)
 	require.NoError(t, err)
 	assert.InDelta(t, 0.037, d, 0.001)
@@ -222,7 +225,7 @@ func TestDetectable(t *testing.T) {
 	})
 }
 
-// What is said to be detectable is found about as often as that says.
+// A detectable effect is found about as often as stated.
 func TestDetectableIsFound(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for _, c := range []struct {
@@ -259,7 +262,7 @@ func TestStdDev(t *testing.T) {
 	assert.InDelta(t, 0.2, s, 0.01)
 	s, err = stat.StdDev([]float64{1, 1, 1, 1, 5})
 	require.NoError(t, err)
-	assert.Positive(t, s, "not nothing only because most values are the same")
+	assert.Positive(t, s, "must not be 0 only because most values are equal")
 	_, err = stat.StdDev([]float64{1})
 	require.Error(t, err)
 }

@@ -7,28 +7,30 @@ import (
 	gonum "gonum.org/v1/gonum/stat"
 )
 
-// NoisePrior is what earlier measurements say about the noise of a ratio: the standard deviation of its logarithm from pair to pair, and how
-// many degrees of freedom that knowledge is worth. A few pairs tell little about their own noise; the prior keeps two pairs that agree by
-// chance from being taken for certainty.
+// NoisePrior describes the noise of a ratio from earlier measurements: the standard deviation of
+// its logarithm over pairs, and the degrees of freedom that this knowledge is worth. A few pairs
+// contain little information on their own noise; the prior prevents two pairs that agree by chance
+// from counting as certain.
 type NoisePrior struct {
 	SD      float64
 	Degrees int
 }
 
-// ModeratedRatio is the geometric mean of ratios, with bounds of a moderated Student's t: the variance is the prior's and the sample's,
-// weighted by their degrees of freedom (Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004).
+// ModeratedRatio is the geometric mean of ratios with bounds of a moderated Student's t: the
+// variance combines those of the prior and of the sample, weighted by their degrees of freedom
+// (Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004).
 type ModeratedRatio struct {
 	N                   int
 	degrees             int
 	mean, standardError float64
 }
 
-// Moderate estimates a ratio from the logarithms of the ratios of independent pairs. It fails without a pair, if a logarithm is not finite, and if the
-// prior is not above 0.
+// Moderate estimates a ratio from the logarithms of the ratios of independent pairs. It fails
+// without a pair, if a logarithm is not finite, and if the prior is not above 0.
 func (p NoisePrior) Moderate(logs []float64) (ModeratedRatio, error) {
 	n := len(logs)
 	if n == 0 {
-		return ModeratedRatio{}, fmt.Errorf("a ratio needs a pair")
+		return ModeratedRatio{}, fmt.Errorf("a ratio needs at least one pair")
 	}
 	if !(p.SD > 0) || p.Degrees <= 0 {
 		return ModeratedRatio{}, fmt.Errorf("a prior noise of %v with %d degrees of freedom is not above 0", p.SD, p.Degrees)
@@ -47,13 +49,14 @@ func (p NoisePrior) Moderate(logs []float64) (ModeratedRatio, error) {
 	return ModeratedRatio{N: n, degrees: degrees, mean: gonum.Mean(logs, nil), standardError: math.Sqrt(variance / float64(n))}, nil
 }
 
-// Center is the estimate.
+// Center returns the estimate.
 func (r ModeratedRatio) Center() float64 { return math.Exp(r.mean) }
 
-// Lower and Upper are one-sided bounds: the true ratio lies beyond them with the probability alpha, in (0, 1).
+// Lower returns the one-sided lower bound: the true ratio is below it with the probability alpha,
+// in (0, 1).
 func (r ModeratedRatio) Lower(alpha float64) float64 { return math.Exp(r.mean - r.reach(alpha)) }
 
-// Upper is the bound on the other side.
+// Upper returns the one-sided upper bound; see Lower.
 func (r ModeratedRatio) Upper(alpha float64) float64 { return math.Exp(r.mean + r.reach(alpha)) }
 
 func (r ModeratedRatio) reach(alpha float64) float64 {

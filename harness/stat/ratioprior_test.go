@@ -23,11 +23,11 @@ func TestAPriorModeratesTheNoise(t *testing.T) {
 	}
 	wide, err := prior.Moderate(noisy)
 	require.NoError(t, err)
-	assert.InDelta(t, 0.2, math.Log(wide.Upper(0.025))/1.983*10, 0.01, "their own noise is what counts")
+	assert.InDelta(t, 0.2, math.Log(wide.Upper(0.025))/1.983*10, 0.01, "the noise of the pairs outweighs the prior")
 	assert.InDelta(t, 1, wide.Lower(0.025)*wide.Upper(0.025), 1e-9)
 }
 
-// The bounds hold as often as they say where the prior is right.
+// The bounds hold as often as stated if the prior is correct.
 func TestModeratedBoundsHold(t *testing.T) {
 	const trials, sd, truth = 20_000, 0.04, 0.95
 	source := rand.New(rand.NewPCG(1, 2))
@@ -52,7 +52,7 @@ func TestModeratedBoundsHold(t *testing.T) {
 
 func TestModerateRefuses(t *testing.T) {
 	_, err := NoisePrior{SD: 0.03, Degrees: 6}.Moderate(nil)
-	require.ErrorContains(t, err, "needs a pair")
+	require.ErrorContains(t, err, "needs at least one pair")
 	_, err = NoisePrior{SD: 0.03, Degrees: 6}.Moderate([]float64{math.Inf(-1)})
 	require.ErrorContains(t, err, "not finite")
 	_, err = NoisePrior{}.Moderate([]float64{0})

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A resample is the slope of the series that its blocks make up, whatever the residuals and wherever the last block is cut off.
+// A resample equals the slope of the series of its blocks, for any residuals and a truncated last
+// block.
 func TestAResampleIsTheSlopeOfItsBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 1e6), DriftMinN, 300).Draw(t, "values")

@@ -11,7 +11,8 @@ func student(degrees int) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}
 }
 
-// quantiles caches studentQuantile. A quantile is found by iteration, and a verdict needs the same few levels for each metric at each look.
+// quantiles caches studentQuantile. A quantile is computed by iteration, and a verdict needs the
+// same few levels for each metric at each look.
 var quantiles struct {
 	sync.Mutex
 	known map[quantile]float64
@@ -25,7 +26,7 @@ type quantile struct {
 // quantilesMax bounds the memory of quantiles.
 const quantilesMax = 4096
 
-// studentQuantile is student(degrees).Quantile(p).
+// studentQuantile returns student(degrees).Quantile(p), cached. It is safe for concurrent use.
 func studentQuantile(degrees int, p float64) float64 {
 	of := quantile{degrees, p}
 	quantiles.Lock()

@@ -12,7 +12,7 @@ func TestQuantilesAreKept(t *testing.T) {
 	of := quantile{1234, 0.9}
 	assert.Contains(t, quantiles.known, of)
 	quantiles.known[of] = 7
-	assert.Equal(t, 7.0, studentQuantile(1234, 0.9), "found and not computed again")
+	assert.Equal(t, 7.0, studentQuantile(1234, 0.9), "the cached value is returned")
 	delete(quantiles.known, of)
 }
 

@@ -11,28 +11,30 @@ import (
 const (
 	// Level is the confidence level of every interval of this package.
 	Level = 0.95
-	// MinIntervalN is the number of values below which no order statistics bound the median at Level:
-	// the widest interval of n values misses it with probability 2 / 2^n, which falls under 5 % at six.
+	// MinIntervalN is the number of values below which no order statistics bound the median at
+	// Level: the widest interval of n values misses it with probability 2 / 2^n, which falls below
+	// 5 % at six.
 	MinIntervalN = 6
 )
 
-// Summary is an estimate of one quantity, the median of values or a ratio, with its confidence interval. The fields are those of
-// golang.org/x/perf/benchmath.
+// Summary is an estimate of one quantity, the median of values or a ratio, with its confidence
+// interval. The fields are those of golang.org/x/perf/benchmath.
 type Summary struct {
 	Center float64
 	// Low and High bound the interval.
 	Low, High float64
-	// Confidence is the probability with which the interval holds the true value: at least Level, except where a warning says that
-	// there were too few values.
+	// Confidence is the probability that the interval contains the true value: at least
+	// Level, unless a warning reports too few values.
 	Confidence float64
-	N          int // values, or pairs, or values of the smaller side
+	N          int // number of values, or pairs, or values of the smaller side
 	Warnings   []string
 }
 
-// Summarise returns the median of values with its interval of order statistics: the shortest run of sorted values that holds
-// the median of the distribution with a probability of at least Level. With fewer than MinIntervalN values the interval is their
-// range, which has a lower Confidence. Summarise assumes no distribution and leaves values as they are. It fails without values
-// and if one is NaN or infinite.
+// Summarise returns the median of values with its interval of order statistics: the shortest
+// interval between sorted values that contains the median of the distribution with a probability of
+// at least Level. With fewer than MinIntervalN values the interval is their range, which has a
+// lower Confidence. Summarise assumes no distribution and does not modify values. It fails without
+// values and if one is NaN or infinite.
 func Summarise(values []float64) (Summary, error) {
 	if err := checkFinite("summarise", values); err != nil {
 		return Summary{}, err
@@ -42,7 +44,8 @@ func Summarise(values []float64) (Summary, error) {
 	s := Summary{Center: found.Center, Low: found.Lo, High: found.Hi, Confidence: found.Confidence, N: len(values)}
 	if s.N < MinIntervalN {
 		s.Low, s.High = sample.Values[0], sample.Values[s.N-1]
-		s.Confidence = 1 - math.Exp2(float64(1-s.N)) // all values are above the median, or all below
+		// The interval misses if all values are above the median, or all below.
+		s.Confidence = 1 - math.Exp2(float64(1-s.N))
 		s.Warnings = append(s.Warnings, fmt.Sprintf(
 			"n = %d: a 95 %% interval needs at least %d values, low and high are the range", s.N, MinIntervalN))
 	} else {
@@ -56,8 +59,9 @@ func Summarise(values []float64) (Summary, error) {
 	return s, nil
 }
 
-// MedianRanks returns which of n sorted values, from 1, Summarise takes for the ends of the interval of the median, and the exact
-// probability that this interval holds the median of the values' distribution. n must be at least 1.
+// MedianRanks returns the ranks, from 1, among n sorted values that Summarise uses as the ends of
+// the interval of the median, and the exact probability that this interval contains the median of
+// the distribution. n must be at least 1.
 func MedianRanks(n int) (low, high int, confidence float64) {
 	ranks := make([]float64, n)
 	for i := range ranks {
@@ -68,13 +72,13 @@ func MedianRanks(n int) (low, high int, confidence float64) {
 		return 0, 0, 0
 	}
 	low, high = int(s.Low), int(s.High)
-	for k := low; k < high; k++ { // k values are below the median: xlow among them, and xhigh not
+	for k := low; k < high; k++ { // k values are below the median, including xlow but not xhigh
 		confidence += math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
 	}
 	return low, high, confidence
 }
 
-// logChoose is the logarithm of the number of ways to choose k of n.
+// logChoose returns the logarithm of the number of ways to choose k of n.
 func logChoose(n, k int) float64 {
 	logFactorial := func(m int) float64 {
 		v, _ := math.Lgamma(float64(m + 1))
@@ -83,7 +87,6 @@ func logChoose(n, k int) float64 {
 	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
 }
 
-// texts are warnings as data.
 func texts(warnings []error) (all []string) {
 	for _, w := range warnings {
 		all = append(all, w.Error())

@@ -31,21 +31,21 @@ func TestSummariseKnownValues(t *testing.T) {
 
 	s, err = stat.Summarise([]float64{3, 1, 2})
 	require.NoError(t, err)
-	assert.InDelta(t, 0.75, s.Confidence, 1e-12, "all three are above the median, or all below, one time in four")
+	assert.InDelta(t, 0.75, s.Confidence, 1e-12, "all three values are above the median, or all below, with a probability of 1 in 4")
 	assert.Equal(t, []float64{2, 1, 3}, []float64{s.Center, s.Low, s.High})
 	require.Len(t, s.Warnings, 1)
 	assert.Contains(t, s.Warnings[0], "n = 3")
 }
 
-// At eleven values the interval is narrower than the range: the second to the ninth value hold the median with
-// 96 %, which is the shortest run of order statistics that reaches 95 %.
+// For eleven values the interval is narrower than the range: the second to the ninth value contain
+// the median with 96 %, the shortest such interval that reaches 95 %.
 func TestSummariseIntervalIsOrderStatistics(t *testing.T) {
 	s, err := stat.Summarise([]float64{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
 	require.NoError(t, err)
 	assert.Equal(t, []float64{6, 2, 9}, []float64{s.Center, s.Low, s.High})
 }
 
-// The interval holds the true median at least as often as it says, whatever the distribution.
+// The interval contains the true median at least as often as stated, for any distribution.
 func TestIntervalCoverage(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{6, 7, 10, 11, 25} {
@@ -70,7 +70,7 @@ func TestSummariseRefuses(t *testing.T) {
 	for _, values := range [][]float64{nil, {}, {math.NaN()}, {1, math.Inf(1)}, {1, 2, 3, 4, 5, 6, math.Inf(-1)}} {
 		s, err := stat.Summarise(values)
 		require.Error(t, err, "%v", values)
-		assert.Zero(t, s, "no number comes with an error")
+		assert.Zero(t, s, "an error returns no summary")
 	}
 	_, err := stat.Summarise(nil)
 	require.ErrorIs(t, err, stat.ErrNoValues)
@@ -84,7 +84,7 @@ func TestSummariseProperties(t *testing.T) {
 		before := slices.Clone(values)
 		s, err := stat.Summarise(values)
 		require.NoError(t, err)
-		require.Equal(t, before, values, "the input is not reordered")
+		require.Equal(t, before, values, "the input must not be reordered")
 		require.Equal(t, len(values), s.N)
 		require.Equal(t, len(values) >= stat.MinIntervalN, s.Confidence >= stat.Level)
 		require.InDelta(t, naiveMedian(values), s.Center, 1e-3)
@@ -99,7 +99,7 @@ func TestSummariseProperties(t *testing.T) {
 		}
 		shuffled, err := stat.Summarise(rapid.Permutation(values).Draw(t, "shuffled"))
 		require.NoError(t, err)
-		require.Equal(t, s, shuffled, "order does not matter")
+		require.Equal(t, s, shuffled, "the order must not matter")
 	})
 }
 

@@ -8,33 +8,36 @@ import (
 )
 
 const (
-	// TrendMinN is the number of values below which the normal approximation of the Mann-Kendall test does not hold.
+	// TrendMinN is the number of values below which the normal approximation of the Mann-Kendall
+	// test does not hold.
 	TrendMinN = 10
 	// TrendMaxN bounds the work, which grows with the square of the number.
 	TrendMaxN = 1000
-	// TrendAlpha is the level below which a trend counts as one that chance does not explain.
+	// TrendAlpha is the level below which a trend counts as significant.
 	TrendAlpha = 0.01
 )
 
 // Trend is the rise or fall of values that were measured at equal intervals.
 type Trend struct {
-	// Percent is the change of the line's end to its start, as of EndToStart: the line goes through the median of the values, and its slope is
-	// the median of the slopes of all pairs of values (Theil 1950, Sen 1968). A few outliers do not move it.
+	// Percent is the change from the start to the end of a line, as computed by EndToStart. The
+	// line passes through the median of the values, and its slope is the median of the slopes of
+	// all pairs of values (Theil 1950, Sen 1968). A few outliers do not affect it.
 	Percent float64
-	// Rise is the same rise in the unit of the values.
+	// Rise is the rise of the same line in the unit of the values.
 	Rise   float64
 	Median float64 // of the values
-	// P is the two-sided p-value of the Mann-Kendall test (Mann 1945, Kendall 1975) in the normal approximation, corrected for
-	// ties and continuity: the probability that values without a trend show one as clear. The test assumes independent values.
-	// Rates of neighbouring intervals are not quite independent and show a trend too often: judge Percent too.
+	// P is the two-sided p-value of the Mann-Kendall test (Mann 1945, Kendall 1975) in the normal
+	// approximation, corrected for ties and continuity: the probability that values without a trend
+	// show one at least as clear. The test assumes independent values. Rates of neighbouring
+	// intervals are not quite independent and show a trend too often, so judge Percent too.
 	P float64
 }
 
-// Significant reports whether chance does not explain the trend, at TrendAlpha.
+// Significant reports whether the trend is significant at TrendAlpha.
 func (t Trend) Significant() bool { return t.P < TrendAlpha }
 
-// FindTrend returns the trend of between TrendMinN and TrendMaxN values. It fails if a value is not a finite number, or if their
-// median, which the rise is a part of, is not above zero.
+// FindTrend returns the trend of TrendMinN to TrendMaxN values. It fails if a value is not finite,
+// or if the median of the values, the reference of the relative rise, is not above zero.
 func FindTrend(values []float64) (Trend, error) {
 	n := len(values)
 	if n < TrendMinN || n > TrendMaxN {
@@ -65,7 +68,8 @@ func FindTrend(values []float64) (Trend, error) {
 	return Trend{Percent: EndToStart(100 * rise / middle), Rise: rise, Median: middle, P: mannKendall(score, n, values)}, nil
 }
 
-// mannKendall returns the p-value of a score, which is the number of pairs of values that rise less the number that fall.
+// mannKendall returns the p-value of a score, the number of rising pairs of values minus the number
+// of falling ones.
 func mannKendall(score, n int, values []float64) float64 {
 	term := func(k int) float64 { return float64(k) * float64(k-1) * float64(2*k+5) }
 	variance := term(n)

@@ -33,7 +33,8 @@ func TestFindTrendOfAStraightLine(t *testing.T) {
 }
 
 // The example has one tie: of its 45 pairs 31 rise and 13 fall, so the score is 18. The variance is
-// (10·9·25 - 2·1·9) / 18 = 124, z = 17/√124 = 1.5267, and the normal distribution beyond it on both sides has 0.1268.
+// (10·9·25 - 2·1·9) / 18 = 124, z = 17/√124 = 1.5267, and the normal distribution beyond it on both
+// sides has 0.1268.
 func TestFindTrendByHand(t *testing.T) {
 	values := []float64{3, 1, 2, 5, 4, 4, 8, 9, 7, 2.5}
 	rise, fall := 0, 0
@@ -63,7 +64,7 @@ func TestFindTrendOfConstants(t *testing.T) {
 	assert.Equal(t, stat.Trend{Median: 7, P: 1}, trend)
 }
 
-// One interval in which nothing was done does not make a trend.
+// One interval without work does not make a trend.
 func TestFindTrendIgnoresAStall(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	values := make([]float64, 20)
@@ -76,7 +77,8 @@ func TestFindTrendIgnoresAStall(t *testing.T) {
 	assert.Less(t, math.Abs(trend.Percent), 2.0)
 }
 
-// Values without a trend are said to have one about as often as TrendAlpha says, and a rise by a third among them is found.
+// Values without a trend are significant about as often as TrendAlpha, and a rise by a third is
+// found.
 func TestFindTrendAlarms(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const trials = 2000

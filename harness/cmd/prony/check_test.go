@@ -28,7 +28,7 @@ func TestCheckExitCodes(t *testing.T) {
 		}, 1, "FAIL  cycles_per_s 400 is below the floor 500: half of what it does"},
 		{"a metric is missing", func(r *result.Result) { delete(r.Metrics, result.CyclesPerS) }, 1, "cycles_per_s is missing from the result"},
 		{"a metric is zero", func(r *result.Result) { r.Metrics[result.CyclesPerS] = result.Metric{N: 2} }, 1, "cycles_per_s is 0, which is not a measurement"},
-		{"no baseline", func(r *result.Result) { r.Scenario = "other" }, 0, `scenario "other" has no baseline in limits: only lost, duplicated and corrupted were judged`},
+		{"no baseline", func(r *result.Result) { r.Scenario = "other" }, 0, `scenario "other" has no baseline in limits: only lost, duplicated and corrupted tasks were judged`},
 		{"no baseline, and tasks were lost", func(r *result.Result) {
 			r.Scenario, r.Rounds[1].Ledger.Lost = "other", 3
 		}, 5, "FAIL  lost 3 is above the ceiling 0"},

@@ -34,5 +34,5 @@ func TestCommitsDeclareCountersThatDiffer(t *testing.T) {
 	here, err = b.here(t.Context(), "change")
 	require.NoError(t, err)
 	_, err = b.expected(t.Context(), [2]source{base, here})
-	assert.ErrorContains(t, err, "is no counter of fixed work")
+	assert.ErrorContains(t, err, "is not a counter of fixed work")
 }

@@ -41,7 +41,7 @@ func TestWhatCannotBeConverted(t *testing.T) {
 		{"prose.txt", `--to "" is not one of bench, csv and k6`},
 		{"prose.txt --to xml", `--to "xml" is not one of bench, csv and k6`},
 		{"prose.txt --to csv --json", "--to and --json exclude each other"},
-		{"prose.txt --to csv", "prose.txt: read figures: the file has none: it must be Go's benchmark format"},
+		{"prose.txt --to csv", "prose.txt: read figures: the file has no figures: it must be Go's benchmark format"},
 	} {
 		got := prony(t, append([]string{"convert"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, 2, got.code, c.args)

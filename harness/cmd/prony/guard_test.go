@@ -75,7 +75,7 @@ func TestGuardRefusesOtherConfigurations(t *testing.T) {
 	got := prony(t, "guard", "--json", "one.hcl", "two.hcl")
 	assert.Equal(t, 2, got.code)
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
-	for _, says := range []string{`limits of "one" are for the configuration 0123456789ab`, `limits of "two" are for the configuration 123456789abc`} {
+	for _, says := range []string{`limits of "one" are for configuration 0123456789ab`, `limits of "two" are for configuration 123456789abc`} {
 		assert.Contains(t, got.stderr, says)
 	}
 	_, err := os.Stat(defaultOut)

@@ -167,7 +167,7 @@ func TestHistoryThatIsNotThere(t *testing.T) {
 	write(t, "reports/history/tiny.jsonl", `{"version":9}`)
 	got = prony(t, "history")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "reports/history/tiny.jsonl line 1: version is 9 and this program reads 1")
+	assert.Contains(t, got.stderr, "reports/history/tiny.jsonl line 1: version is 9, but this program reads 1")
 }
 
 const buildFile = defaultBaselines + "/" + baselinebuild.FileName

@@ -197,7 +197,7 @@ func TestHostsCompareWantsResults(t *testing.T) {
 	}{
 		{[]string{"a"}, "hosts compare needs 2 result folders, and 1 is given"},
 		{[]string{"a", "missing"}, "missing is not a folder of results: name one such as reports/data or runs"},
-		{[]string{"empty", "b"}, "there is no result.json in empty nor in the folders below it"},
+		{[]string{"empty", "b"}, "no result.json found in empty or the folders below it"},
 		{[]string{"a", "b", "--json", "--markdown"}, "--json and --markdown are both given: choose one"},
 	} {
 		got := prony(t, append([]string{"hosts", "compare"}, c.args...)...)

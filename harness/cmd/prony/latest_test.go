@@ -16,7 +16,7 @@ func TestRunLooksAtTheLinkBeforeItMeasures(t *testing.T) {
 	require.NoError(t, os.MkdirAll("lo/latest", 0o700))
 	got := prony(t, "run", "--out", "lo", "--json", "tiny.hcl")
 	assert.Equal(t, 2, got.code)
-	assert.Equal(t, "lo/latest is not a symbolic link, and the link of that name leads to the newest run: move it away, or choose another folder with --out", got.document(t).Error)
+	assert.Equal(t, "lo/latest is not a symbolic link, but that name is needed for the link to the newest run: move it away, or choose another folder with --out", got.document(t).Error)
 	assert.NoFileExists(t, pids, "no server was started")
 	left, err := os.ReadDir("lo")
 	require.NoError(t, err)

@@ -265,7 +265,7 @@ func TestRatchetMeasures(t *testing.T) {
 
 	got = prony(t, same("--for", "1ns")...)
 	require.Equal(t, 3, got.code, got.stderr)
-	assert.Contains(t, got.decided(t).Because, "2 of 2 generations count, and a decision needs 6")
+	assert.Contains(t, got.decided(t).Because, "2 of 2 generations count, but a decision needs 6")
 	assert.Empty(t, ledger(t), "nothing was decided")
 
 	got = prony(t, same("--for", "60s", "--env", "PRONY_NOTHING=1", "--build-env", "GOAMD64=v1", "--tests", "true")...)

@@ -332,7 +332,7 @@ func TestSelfTestPlantsAllKinds(t *testing.T) {
 func TestSelfTestNeedsAServerThatCanBeSlowed(t *testing.T) {
 	host, bank := newMadeUp(), t.TempDir()
 	host.deaf = true
-	require.ErrorContains(t, minutes(t, selfTesting(t, host, bank, "cpu-5"), 1), "was it built with the tag planted?")
+	require.ErrorContains(t, minutes(t, selfTesting(t, host, bank, "cpu-5"), 1), "check that it was built with the tag planted")
 	assert.Len(t, host.duets, calibrationTries)
 	assert.NoFileExists(t, filepath.Join(bank, calibrationFile))
 	assert.Empty(t, bankedKinds(t, bank))

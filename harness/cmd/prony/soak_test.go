@@ -141,9 +141,9 @@ func TestVerdictsOfTheSoakCommand(t *testing.T) {
 		says   string
 	}{
 		"ledger":  {func(w *soak.Window) { w.Round.Ledger.Lost = 1 }, 5, "2 windows are incorrect, with 2 tasks at fault: the ledger does not balance"},
-		"ends":    {func(w *soak.Window) { w.ServerEnds = 1 }, 1, "a server ended by itself 2 times, and was started again"},
+		"ends":    {func(w *soak.Window) { w.ServerEnds = 1 }, 1, "a server exited unexpectedly 2 times and was restarted"},
 		"invalid": {func(w *soak.Window) { w.Round.Verdict = result.Invalid }, 3, "0 of 2 windows without faults are valid"},
-		"short":   {nil, 4, "a slope takes 60"},
+		"short":   {nil, 4, "a slope needs 60"},
 	} {
 		got := pronySoak(t, t.Context(), &madeUpStand{window: c.window}, "--for", "2s", "--folder", name, "soaked.hcl")
 		assert.Equal(t, c.code, got.code, name)

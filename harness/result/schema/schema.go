@@ -1,5 +1,6 @@
-// Package schema holds the JSON Schemas of the documents that Prony stores and prints. They are generated from the types
-// of package result by cmd/schema: `make generate` writes them again, and a test fails where they are not up to date.
+// Package schema embeds the JSON Schemas of the documents that Prony stores and prints. cmd/schema
+// generates them from the types of package result. `make generate` updates them, and a test fails
+// if they are out of date.
 package schema
 
 import (
@@ -12,8 +13,8 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// Names returns the names of the documents that have a schema, sorted: "comparison", "document", "duet", "manifest", "ratchet",
-// "result", "rounds", "serial" and "soak".
+// Names returns the sorted names of the documents with a schema: "comparison", "document", "duet",
+// "manifest", "ratchet", "result", "rounds", "serial" and "soak".
 func Names() []string {
 	paths, err := fs.Glob(files, "*.json")
 	if err != nil {
@@ -25,7 +26,7 @@ func Names() []string {
 	return paths
 }
 
-// Get returns the schema of the document of that name, as text. It is an error where there is none.
+// Get returns the schema of the named document as text. It fails for an unknown name.
 func Get(name string) ([]byte, error) {
 	text, err := files.ReadFile(name + ".json")
 	if err != nil {
