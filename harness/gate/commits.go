@@ -13,6 +13,10 @@ const (
 	commitCount   = "prony_commit_seconds_count"
 )
 
+// ReadsCounter reports whether a verdict's explanation uses the server counter of that name. Published
+// results lack the others.
+func ReadsCounter(name string) bool { return name == commitSeconds || name == commitCount }
+
 // commits says how long the server's commits took and how many cycles a commit carried, over the timed rounds. Every cycle waits for
 // three commits, those of its enqueue, its lease and its completion, so that slow commits explain a slow server whatever the
 // profiles show.

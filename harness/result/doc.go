@@ -17,6 +17,8 @@
 // (see WriteFile), so that a reader never sees a part of one. A folder with result.json is complete. Of one that a
 // run left without it ReadStored returns the rounds so far. The file .measuring is in a folder while it is measured into: Begin makes it.
 //
+// Published data, below reports/data, has the same documents in a compressed form; see PackedSuffix.
+//
 // Package cmd/schema writes the JSON schemas under schema/ from these types and their comments. Every document names the Version of
 // its schema; Read reads the versions from 2 up to its own, and ParseResult those from 1. Both refuse newer ones.
 //

@@ -194,8 +194,8 @@ func WriteResult(path string, r *Result) error {
 	return WriteFile(path, data)
 }
 
-// WriteCompact writes a result as WriteResult does, without indentation: a third smaller, for a repository that keeps it.
-func WriteCompact(path string, r *Result) error {
+// WriteResultPacked writes a result as WriteResult does, without indentation and in the compressed form.
+func WriteResultPacked(path string, r *Result) error {
 	data, err := encode(r)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -205,7 +205,7 @@ func WriteCompact(path string, r *Result) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	compact.WriteByte('\n')
-	return WriteFile(path, compact.Bytes())
+	return WritePacked(path, compact.Bytes())
 }
 
 func (f *Folder) writeJSON(name string, value any) error {

@@ -1,9 +1,7 @@
 package result
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -151,16 +149,7 @@ type SoakEvent struct {
 }
 
 // IsSoak reports whether a folder has the result of a soak.
-func IsSoak(dir string) (bool, error) { return hasFile(dir, SoakFile) }
-
-// hasFile reports whether a folder has a file.
-func hasFile(dir, name string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, name))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
+func IsSoak(dir string) (bool, error) { return Exists(dir, SoakFile) }
 
 // ReadSoak loads the result of the soak in a folder. The error says if it is missing, corrupt, or of a version newer than this program knows.
 func ReadSoak(dir string) (*Soak, error) {
