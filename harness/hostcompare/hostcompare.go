@@ -114,9 +114,9 @@ func Read(folder string) (Set, error) {
 	}
 	pattern := filepath.Clean(folder)
 	for range depthMax + 1 {
-		files, err := filepath.Glob(filepath.Join(pattern, result.ResultFile))
+		files, err := result.Glob(filepath.Join(pattern, result.ResultFile))
 		if err != nil {
-			return s, fmt.Errorf("look for results in %s: %w", folder, err)
+			return s, err
 		}
 		for _, file := range files {
 			if err := s.add(filepath.Dir(file)); err != nil {

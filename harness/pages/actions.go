@@ -48,7 +48,7 @@ func (w *writer) figure(name, metric string, at ...string) (string, error) {
 		return "", err
 	}
 	w.row(v)
-	return fmt.Sprintf("[%s%s](%s)", v.amount(), w.brackets(v.shownInterval(), v.bounds()), v.link()), nil
+	return fmt.Sprintf("[%s%s](#%s)", v.amount(), w.brackets(v.shownInterval(), v.bounds()), figuresAnchor), nil
 }
 
 // brackets labels the first 95 % confidence interval of a page. Later ones stay bare.
@@ -120,7 +120,7 @@ func (w *writer) bound(name string, at ...string) (string, error) {
 	if found == nil {
 		return "", refuse("%q does not say what limits its rate%s", name, placed(point))
 	}
-	return fmt.Sprintf("%s ([`%s`](%s/%s.md))", found.Sentence, name, dataPages, name), nil
+	return fmt.Sprintf("%s ([`%s`](%s))", found.Sentence, name, dataLink(name)), nil
 }
 
 func (w *writer) link(name string) (string, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/pages"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -19,7 +20,7 @@ const lastLine = "this is the last line."
 func TestTheFirstIntervalOfAPageIsLabelled(t *testing.T) {
 	reports := repository(t)
 	require.NoError(t, one(t, reports, lastLine, `{{figure "alone" "cycles_per_s"}}`))
-	generated, err := pages.Generate(nil, reports)
+	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	text := generated[0].Text
 	assert.Contains(t, text, "The fixture does [1,030 cycles/s (95 % CI 1,000 to 1,060)](")
@@ -41,17 +42,17 @@ func TestBracketsOfAStoredPercentile(t *testing.T) {
 	p99 := stored.Metrics["cycle_latency_ms_p99"]
 	p99.Low, p99.High, p99.Resampled = 0.5, 9, false
 	stored.Metrics["cycle_latency_ms_p99"] = p99
-	require.NoError(t, result.WriteCompact(filepath.Join(folder, result.ResultFile), stored))
+	require.NoError(t, result.WriteResultPacked(filepath.Join(folder, result.ResultFile), stored))
 
 	shown := func() string {
 		require.NoError(t, one(t, reports, lastLine, `{{figure "stored" "cycle_latency_ms_p99"}}; {{figure "stored" "cycle_latency_ms_max"}}`))
-		generated, err := pages.Generate(nil, reports)
+		generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 		require.NoError(t, err)
 		return generated[0].Text
 	}
 	text := shown()
 	assert.NotContains(t, text, "0.500 to 9.00")
-	assert.Contains(t, text, "; [1.60 ms (range 1.00 to 1.60)](scenarios/stored.md", "a maximum has no interval")
-	require.NoError(t, os.Remove(filepath.Join(folder, result.HistogramsFile)))
-	assert.Contains(t, shown(), "ms (range 0.500 to 9.00)](scenarios/stored.md")
+	assert.Contains(t, text, "; [1.60 ms (range 1.00 to 1.60)](#figures-of-this-page", "a maximum has no interval")
+	require.NoError(t, os.Remove(filepath.Join(folder, result.HistogramsFile+result.PackedSuffix)))
+	assert.Contains(t, shown(), "ms (range 0.500 to 9.00)](#figures-of-this-page")
 }

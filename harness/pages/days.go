@@ -165,9 +165,9 @@ func (s *store) earlier(of *dataset) ([]*dataset, error) {
 	if runs, known := s.replaced[of.name]; known {
 		return runs, nil
 	}
-	files, err := filepath.Glob(filepath.Join(report.EarlierFolder(filepath.Join(s.reports, "data", of.name)), "*.json"))
+	files, err := result.Glob(filepath.Join(report.EarlierFolder(filepath.Join(s.reports, "data", of.name)), "*.json"))
 	if err != nil {
-		return nil, fmt.Errorf("look for earlier runs of %s: %w", of.name, err)
+		return nil, err
 	}
 	var runs []*dataset
 	for _, file := range files {

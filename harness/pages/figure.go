@@ -9,8 +9,9 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// dataPages has the pages that are made from data alone, as links of a page name them.
-const dataPages = "scenarios"
+// dataLink returns the link of a page to the data of that name. On a code host it leads to the folder of
+// the data. In the HTML document of all pages it leads to the rendered page of the data.
+func dataLink(name string) string { return "data/" + name }
 
 // unit is the unit of a figure as a sentence has it: "cycles/s", "µs/cycle", "ms".
 func (v *value) unit() string {
@@ -118,8 +119,8 @@ func brackets(interval string) string {
 	return " (" + interval + ")"
 }
 
-// link is where the page of the data has the figure.
-func (v *value) link() string { return fmt.Sprintf("%s/%s.md#%s", dataPages, v.of.name, v.anchor) }
+// link leads to the section of the data's page that has the figure.
+func (v *value) link() string { return dataLink(v.of.name) + "#" + v.anchor }
 
 // place names the data and the point of a figure.
 func (v *value) place() string {

@@ -18,6 +18,7 @@ import (
 // set is the whole set while it is generated.
 type set struct {
 	reports, root string // the folder of all reports, and that of the repository
+	rendered      string // the folder with the pages of the data
 	groups        []group
 	data          *store
 	cited         map[string]*citation // by metric and work
@@ -40,8 +41,8 @@ type Page struct {
 }
 
 // Generate makes all pages of the sources in reports/pages with the plots that are drawn for them, and last the index. It writes nothing. The error
-// holds everything that is wrong; see Problems. The verdicts of runs are by limits; nil is no limits.
-func Generate(limits *gate.Baselines, reports string) ([]Page, error) {
+// holds everything that is wrong; see Problems. The verdicts of runs are by limits; nil is no limits. The folder rendered has the pages of all data.
+func Generate(limits *gate.Baselines, reports, rendered string) ([]Page, error) {
 	groups, err := readSet(reports)
 	if err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
@@ -50,7 +51,7 @@ func Generate(limits *gate.Baselines, reports string) ([]Page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	s := &set{reports: reports, root: filepath.Dir(filepath.Clean(reports)), groups: groups, data: data, cited: map[string]*citation{}}
+	s := &set{reports: reports, rendered: rendered, root: filepath.Dir(filepath.Clean(reports)), groups: groups, data: data, cited: map[string]*citation{}}
 	var generated []Page
 	var problems []error
 	entries := map[*page]entry{}
@@ -75,10 +76,13 @@ func Generate(limits *gate.Baselines, reports string) ([]Page, error) {
 }
 
 // Write generates all pages and writes them. It returns their paths, the index last.
-func Write(limits *gate.Baselines, reports string) (paths []string, err error) {
-	generated, err := Generate(limits, reports)
+func Write(limits *gate.Baselines, reports, rendered string) (paths []string, err error) {
+	generated, err := Generate(limits, reports, rendered)
 	if err != nil {
 		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(reports, PlotsDir), 0o755); err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
 	}
 	for _, p := range generated {
 		if err := result.WriteFile(p.Path, []byte(p.Text)); err != nil {
@@ -86,12 +90,19 @@ func Write(limits *gate.Baselines, reports string) (paths []string, err error) {
 		}
 		paths = append(paths, p.Path)
 	}
+	unused, err := unusedPlots(reports, generated)
+	for _, path := range unused {
+		err = errors.Join(err, os.Remove(path))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pages: remove plots that no page shows: %w", err)
+	}
 	return paths, nil
 }
 
 // Altered finds the generated pages whose files differ from what their sources and the data make.
-func Altered(limits *gate.Baselines, reports string) (altered []*Problem, err error) {
-	generated, err := Generate(limits, reports)
+func Altered(limits *gate.Baselines, reports, rendered string) (altered []*Problem, err error) {
+	generated, err := Generate(limits, reports, rendered)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +116,25 @@ func Altered(limits *gate.Baselines, reports string) (altered []*Problem, err er
 				"the page is not what %s and the data make: change the source, and run make pages", p.Source)})
 		}
 	}
+	unused, err := unusedPlots(reports, generated)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	for _, path := range unused {
+		altered = append(altered, &Problem{path, 1, "no page shows the plot: run make pages, which removes it"})
+	}
 	return altered, nil
+}
+
+// unusedPlots returns the files in PlotsDir that are not among the generated ones.
+func unusedPlots(reports string, generated []Page) ([]string, error) {
+	stored, err := filepath.Glob(filepath.Join(reports, PlotsDir, "*"))
+	if err != nil {
+		return nil, fmt.Errorf("look for plots: %w", err)
+	}
+	return slices.DeleteFunc(stored, func(path string) bool {
+		return slices.ContainsFunc(generated, func(p Page) bool { return p.Path == path })
+	}), nil
 }
 
 // generate makes one page, with the plots that are drawn for it.

@@ -21,8 +21,8 @@ type entry struct{ question, answer string }
 func (s *set) index(entries map[*page]entry) (string, error) {
 	var b strings.Builder
 	b.WriteString("# Performance of Prony\n\n" +
-		"Each page answers one question. All figures come from the data in `reports/data`, and each is a link to the page of its scenario," +
-		" which has the command, the commit, the host, the settings and every round. Brackets without a label hold a 95 % confidence interval (CI) over" +
+		"Each page answers one question. All figures come from the data in `reports/data`. The table at the end of each page has the scenario, the rounds and" +
+		" the commit of each of its figures. Brackets without a label hold a 95 % confidence interval (CI) over" +
 		" the rounds of one run.\n\n")
 	for _, g := range s.groups {
 		fmt.Fprintf(&b, "## %s\n\n", g.title)
@@ -40,8 +40,8 @@ func (s *set) index(entries map[*page]entry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "## All data\n\nA page for each scenario that was measured, with all its figures and plots. `make pages` renders it from `reports/data`. It shows the latest"+
-		" complete run, even if it breaks limits. The limits in `baselines` and in the scenario as it ran give the verdict, as in `prony check reports/data/*`.\n\n%s%s", broken, data)
+	fmt.Fprintf(&b, "## All data\n\nThe latest complete run of each scenario, even if it breaks limits. `bin/prony view` shows its page, with all figures, plots, settings and rounds."+
+		"  The limits in `baselines` and in the scenario as it ran give the verdict, as in `prony check reports/data/*`.\n\n%s%s", broken, data)
 	others, err := s.others()
 	if err != nil {
 		return "", err
@@ -56,16 +56,16 @@ func (s *set) index(entries map[*page]entry) (string, error) {
 func (s *set) dataTable() (string, error) {
 	var rows [][]string
 	for _, name := range s.data.names {
-		file := filepath.Join(dataPages, name+".md")
-		title, err := s.title(file)
+		file := filepath.Join(s.rendered, name+".md")
+		title, err := title(file)
 		if errors.Is(err, os.ErrNotExist) {
 			return "", &Problem{filepath.Join(s.reports, "data", name), 1, fmt.Sprintf("the data have no page: render it first, by prony report %s --out %s",
-				filepath.Join(s.reports, "data", name), filepath.Join(s.reports, dataPages))}
+				filepath.Join(s.reports, "data", name), s.rendered)}
 		}
 		if err != nil {
 			return "", err
 		}
-		row := []string{fmt.Sprintf("[`%s`](%s)", name, filepath.ToSlash(file)), title, none, none, none}
+		row := []string{fmt.Sprintf("[`%s`](%s)", name, dataLink(name)), title, none, none, none}
 		d, err := s.data.open(name)
 		if err != nil {
 			return "", err
@@ -96,7 +96,7 @@ func (s *set) notPassing() (string, error) {
 		if d == nil || d.verdict == result.Pass {
 			continue
 		}
-		item := fmt.Sprintf("- [`%s`](%s/%s.md): %s", name, dataPages, name, verdictText(d.verdict))
+		item := fmt.Sprintf("- [`%s`](%s): %s", name, dataLink(name), verdictText(d.verdict))
 		if d.why != "" {
 			item += ": " + report.Text(d.why)
 		}
@@ -127,7 +127,7 @@ func (s *set) others() (items []string, err error) {
 		if file == Index || slices.ContainsFunc(s.pages(), func(p *page) bool { return p.file() == file }) {
 			continue
 		}
-		title, err := s.title(file)
+		title, err := title(path)
 		if err != nil {
 			return nil, err
 		}
@@ -136,9 +136,9 @@ func (s *set) others() (items []string, err error) {
 	return items, nil
 }
 
-// title is the heading of a page.
-func (s *set) title(file string) (string, error) {
-	text, err := os.ReadFile(filepath.Join(s.reports, file))
+// title returns the heading of a page.
+func title(path string) (string, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}

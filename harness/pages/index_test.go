@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/pages"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -21,7 +22,7 @@ func TestTheIndexSaysWhatDoesNotPass(t *testing.T) {
 	reports := repository(t)
 	index := func(limits *gate.Baselines) string {
 		t.Helper()
-		paths, err := pages.Write(limits, reports)
+		paths, err := pages.Write(limits, reports, report.PagesFolder(reports))
 		require.NoError(t, err)
 		text, err := os.ReadFile(paths[len(paths)-1])
 		require.NoError(t, err)
@@ -34,11 +35,11 @@ func TestTheIndexSaysWhatDoesNotPass(t *testing.T) {
 	write(t, filepath.Join(reports, "scenarios", "other.md"), "# Compared\n")
 	text := index(nil)
 	for _, says := range []string{
-		"The verdict of 3 of 5 is not `pass`:\n\n- [`long`](scenarios/long.md): **inconclusive**\n- [`other`](scenarios/other.md): **regressed**: cycles\\_per\\_s fell\n" +
-			"- [`slow`](scenarios/slow.md): **regressed**: cycles\\_per\\_s 1,030 is below the floor 1,000,000,000: nothing does that (and 1 limit more)\n",
-		"| [`slow`](scenarios/slow.md) | Fixture slow | `none` | **regressed** | 2026-01-02 |",
-		"| [`other`](scenarios/other.md) | Compared | – | **regressed** | – |",
-		"| [`alone`](scenarios/alone.md) | Fixture alone | `none` | pass | 2026-01-02 |",
+		"The verdict of 3 of 5 is not `pass`:\n\n- [`long`](data/long): **inconclusive**\n- [`other`](data/other): **regressed**: cycles\\_per\\_s fell\n" +
+			"- [`slow`](data/slow): **regressed**: cycles\\_per\\_s 1,030 is below the floor 1,000,000,000: nothing does that (and 1 limit more)\n",
+		"| [`slow`](data/slow) | Fixture slow | `none` | **regressed** | 2026-01-02 |",
+		"| [`other`](data/other) | Compared | – | **regressed** | – |",
+		"| [`alone`](data/alone) | Fixture alone | `none` | pass | 2026-01-02 |",
 	} {
 		assert.Contains(t, text, says)
 	}
@@ -48,8 +49,8 @@ func TestTheIndexSaysWhatDoesNotPass(t *testing.T) {
 	limits, err := gate.LoadBaselines(baselines)
 	require.NoError(t, err)
 	text = index(limits)
-	assert.Contains(t, text, "The verdict of 4 of 5 is not `pass`:\n\n- [`alone`](scenarios/alone.md): **regressed**: cycles\\_per\\_s 1,030 is below the floor 5,000: it did\n")
-	altered, err := pages.Altered(nil, reports)
+	assert.Contains(t, text, "The verdict of 4 of 5 is not `pass`:\n\n- [`alone`](data/alone): **regressed**: cycles\\_per\\_s 1,030 is below the floor 5,000: it did\n")
+	altered, err := pages.Altered(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	assert.NotEmpty(t, altered, "by other limits the index is another")
 }

@@ -57,7 +57,7 @@ func commands(all []*dataset) string {
 		if pages[command] == nil {
 			order = append(order, command)
 		}
-		pages[command] = append(pages[command], fmt.Sprintf("[`%s`](%s/%s.md)", d.name, dataPages, d.name))
+		pages[command] = append(pages[command], fmt.Sprintf("[`%s`](%s)", d.name, dataLink(d.name)))
 	}
 	for i, command := range order {
 		order[i] = fmt.Sprintf("%s (%s)", command, strings.Join(pages[command], ", "))

@@ -27,11 +27,19 @@ var update = flag.Bool("update", false, "rewrite the golden pages under testdata
 func TestGoldenPages(t *testing.T) {
 	reports := repository(t)
 	write(t, filepath.Join(reports, "experiments.md"), "# Experiments\n")
-	paths, err := pages.Write(nil, reports)
+	paths, err := pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	var names []string
 	for _, path := range paths {
 		names = append(names, filepath.Base(path))
+		if filepath.Base(filepath.Dir(path)) == pages.PlotsDir {
+			copied, err := os.ReadFile(filepath.Join(report.PagesFolder(reports), filepath.Base(path)))
+			require.NoError(t, err)
+			plot, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, string(copied), string(plot))
+			continue
+		}
 		got, err := os.ReadFile(path)
 		require.NoError(t, err)
 		golden := filepath.Join("testdata", "golden", filepath.Base(path))
@@ -42,13 +50,13 @@ func TestGoldenPages(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, string(want), string(got), path)
 	}
-	assert.Equal(t, []string{"one.md", "two.md", "README.md"}, names)
+	assert.Equal(t, []string{"one.md", "alone-latency.svg", "two.md", "README.md"}, names)
 	found, err := lint.Files(paths...)
 	require.NoError(t, err)
 	for _, f := range found {
 		assert.NotEqual(t, lint.Link, f.Rule, f.Text)
 	}
-	altered, err := pages.Altered(nil, reports)
+	altered, err := pages.Altered(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	assert.Empty(t, altered, "the same sources and data make the same bytes")
 }
@@ -56,13 +64,13 @@ func TestGoldenPages(t *testing.T) {
 // A page that a person changed, or deleted, is found.
 func TestAlteredPagesAreFound(t *testing.T) {
 	reports := repository(t)
-	paths, err := pages.Write(nil, reports)
+	paths, err := pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	text, err := os.ReadFile(paths[0])
 	require.NoError(t, err)
 	write(t, paths[0], strings.Replace(string(text), "1,030 cycles/s", "2,030 cycles/s", 1))
 	require.NoError(t, os.Remove(paths[1]))
-	altered, err := pages.Altered(nil, reports)
+	altered, err := pages.Altered(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	require.Len(t, altered, 2)
 	line := 1 + strings.Count(string(text)[:strings.Index(string(text), "1,030 cycles/s")], "\n")
@@ -80,7 +88,7 @@ func one(t *testing.T, reports, from, to string) error {
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(text), from), from)
 	write(t, filepath.Join(reports, "pages", "one.md"), strings.Replace(string(text), from, to, 1))
-	_, err = pages.Generate(nil, reports)
+	_, err = pages.Generate(nil, reports, report.PagesFolder(reports))
 	return err
 }
 
@@ -208,7 +216,7 @@ func TestMeasuredNamesWhoHasASetting(t *testing.T) {
 	r.Manifest.Scenario.Topology.Procs = 3
 	publish(t, reports, r, hists)
 	require.NoError(t, one(t, reports, "this is the last line.", `{{measured "alone" "procs"}}`))
-	generated, err := pages.Generate(nil, reports)
+	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	assert.Contains(t, generated[0].Text, "; `procs`: `topology.procs = 3` (2 settings not recorded).")
 	assert.Contains(t, generated[0].Text, "- Durability: `none`. Not at the default: `validity.")
@@ -237,7 +245,7 @@ func TestFewRoundsAreSaid(t *testing.T) {
 	publish(t, reports, r, hists)
 	const last = "this is the last line."
 	require.NoError(t, one(t, reports, last, `{{figure "few" "cycles_per_s" "batch=64"}}, {{ratio (at "few" "cycles_per_s" "batch=64") (at "few" "cycles_per_s" "batch=1")}}`))
-	generated, err := pages.Generate(nil, reports)
+	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	assert.Contains(t, generated[0].Text, "[400 cycles/s (range 200 to 600, 3 rounds)](")
 	assert.Contains(t, generated[0].Text, "[2.00 times (range 2.00 to 2.00, 3 turns)](")
@@ -272,11 +280,11 @@ func TestMistakesInTheSet(t *testing.T) {
 		{`page "two" { title = "Page two" }`, ``, "two.md:1: the page is not in " + file + `: add page "two" to a group there, or remove the source`},
 	} {
 		write(t, file, strings.Replace(string(text), c.from, c.to, 1))
-		_, err := pages.Generate(nil, reports)
+		_, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 		assert.ErrorContains(t, err, c.says)
 	}
 	require.NoError(t, os.RemoveAll(filepath.Join(reports, "pages")))
-	_, err = pages.Generate(nil, reports)
+	_, err = pages.Generate(nil, reports, report.PagesFolder(reports))
 	assert.ErrorContains(t, err, "pages.hcl")
 }
 
@@ -284,10 +292,10 @@ func TestMistakesInTheSet(t *testing.T) {
 func TestDataWithoutAPage(t *testing.T) {
 	reports := repository(t)
 	require.NoError(t, os.Remove(filepath.Join(reports, "scenarios", "long.md")))
-	_, err := pages.Generate(nil, reports)
+	_, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	assert.ErrorContains(t, err, "the data have no page: render it first, by prony report "+filepath.Join(reports, "data", "long"))
 	write(t, filepath.Join(reports, "data", "alone", "result.json"), "{")
-	_, err = pages.Generate(nil, reports)
+	_, err = pages.Generate(nil, reports, report.PagesFolder(reports))
 	_, other := pages.Problems(err)
 	assert.Error(t, errors.Join(err, other))
 }
@@ -312,7 +320,7 @@ func TestPlotsOfTheSelfTest(t *testing.T) {
 	reports := repository(t)
 	write(t, filepath.Join(reports, "selftest.md"), "![Power](selftest-power.svg)\n")
 	require.NoError(t, one(t, reports, "this is the last line.", `{{plot "selftest" "power"}}`))
-	_, err := pages.Write(nil, reports)
+	_, err := pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
 	require.NoError(t, err)
@@ -332,11 +340,11 @@ func TestFiguresOfWorkloads(t *testing.T) {
 	const last = "this is the last line."
 	require.NoError(t, one(t, reports, last, `{{figure "pair" "quiet.cycles_per_s" "batch=1"}} and {{ratio (at "pair" "quiet.cycles_per_s" "batch=64") (at "pair" "quiet.cycles_per_s" "batch=1")}}
 {{holds (less (at "pair" "quiet.cycles_per_s" "batch=1") (at "pair" "cycles_per_s" "batch=1"))}}`))
-	_, err := pages.Write(nil, reports)
+	_, err := pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "[10.0 cycles/s (9.00 to 11.0)](scenarios/pair.md#workloads-durability-none) and [2.00 times (90 % CI 1.73 to 2.33)](#figures-of-this-page)",
+	assert.Contains(t, string(page), "[10.0 cycles/s (9.00 to 11.0)](#figures-of-this-page) and [2.00 times (90 % CI 1.73 to 2.33)](#figures-of-this-page)",
 		"the rounds of the run are of all workloads: the ratio is not theirs")
 	assert.Contains(t, string(page), "`pair`, `batch=64`, workload `quiet`")
 	assert.ErrorContains(t, one(t, reports, last, `{{figure "pair" "quite.cycles_per_s" "batch=1"}}`), `"pair" has no workload "quite": did you mean "quiet"?`)
@@ -350,7 +358,7 @@ func TestMultiples(t *testing.T) {
 	reports := repository(t)
 	const last = "this is the last line."
 	require.NoError(t, one(t, reports, last, `{{multiples "cycles_per_s" "swept" "swept"}}`))
-	paths, err := pages.Write(nil, reports)
+	paths, err := pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	drawn := filepath.Join(reports, "one-multiples.svg")
 	require.Contains(t, paths, drawn)
@@ -362,7 +370,7 @@ func TestMultiples(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(string(svg), ">batch (none)</text>"), "a plot for each scenario")
 	assert.Equal(t, 2, strings.Count(string(svg), ">64</text>"), "with its values")
 	require.NoError(t, os.Remove(drawn))
-	altered, err := pages.Altered(nil, reports)
+	altered, err := pages.Altered(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	require.Len(t, altered, 1)
 	assert.Equal(t, drawn, altered[0].File)
@@ -402,12 +410,12 @@ func TestFiguresOfASerialBudget(t *testing.T) {
 	require.NoError(t, one(t, reports, last, `{{figure "serial" "budget_ns" "waits=parking" "connections=4"}}, {{figure "serial" "futex_ns_per_request" "waits=parking" "connections=4"}},
 {{figure "serial" "unloaded_requests_per_s" "waits=parking" "connections=1"}}, {{figure "serial" "efficiency_percent" "waits=parking" "connections=1"}}
 {{measured "serial"}}`))
-	_, err = pages.Write(nil, reports)
+	_, err = pages.Write(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
 	require.NoError(t, err)
 	for _, says := range []string{
-		"[500 ns (480 to 530)](scenarios/serial.md#with-parking-waits-server-procs-1-generator-procs-1-connections-4-in-flight-256)",
+		"[500 ns (480 to 530)](#figures-of-this-page)",
 		"[30.0 ns/request (one window)]", "[2,000,000 requests/s (one window)]", "[25.0 % (one window)]",
 		"3 points with a search and two windows each", "`serial`, `parking waits, server procs 1, generator procs 1, connections 4, in flight 256`",
 	} {
@@ -456,7 +464,7 @@ func TestDays(t *testing.T) {
 	const last = "this is the last line."
 	const figures = `{{days (at "alone" "cycles_per_s") (over (at "swept" "cycles_per_s" "batch=64") (at "swept" "cycles_per_s" "batch=1"))}}`
 	require.NoError(t, one(t, reports, last, figures))
-	generated, err := pages.Generate(nil, reports)
+	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	text := generated[0].Text
 	assert.Contains(t, text, "| `alone`, `cycles_per_s` | [1,130 cycles/s (1,100 to 1,160)](#figures-of-this-page) |"+
@@ -474,7 +482,7 @@ func TestDays(t *testing.T) {
 	}
 	fresh := repository(t)
 	require.NoError(t, one(t, fresh, last, figures))
-	generated, err = pages.Generate(nil, fresh)
+	generated, err = pages.Generate(nil, fresh, report.PagesFolder(fresh))
 	require.NoError(t, err)
 	assert.Contains(t, generated[0].Text, "not published", "no run of another day is")
 }
@@ -489,8 +497,8 @@ func TestOneCommandOfSeveralScenarios(t *testing.T) {
 		publish(t, reports, r, hists)
 	}
 	require.NoError(t, one(t, reports, `{{measured "alone" "swept" "long"}}`, `{{measured "first" "alone" "second"}}`))
-	generated, err := pages.Generate(nil, reports)
+	generated, err := pages.Generate(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
 	assert.Contains(t, generated[0].Text,
-		"- Command: `bin/prony publish` ([`first`](scenarios/first.md), [`second`](scenarios/second.md)), `bin/prony run scenarios/alone.hcl` ([`alone`](scenarios/alone.md)).\n")
+		"- Command: `bin/prony publish` ([`first`](data/first), [`second`](data/second)), `bin/prony run scenarios/alone.hcl` ([`alone`](data/alone)).\n")
 }

@@ -18,16 +18,19 @@ var image = regexp.MustCompile(`!\[([^\]]*)\]\(([^)]+)\.svg\)`)
 // selfTest is the page of the gate's self-test, which is made from no run.
 const selfTest = "selftest"
 
+// PlotsDir is the folder below that of the reports with copies of the plots that pages show of data.
+const PlotsDir = "plots"
+
 // plot shows a plot of the page of the data, with the text that it has there. The self-test of the gate has its page beside those of the set.
 func (w *writer) plot(name, kind string) (string, error) {
-	folder := dataPages
+	folder := w.set.rendered
 	switch {
 	case name == selfTest:
-		folder = "."
+		folder = w.set.reports
 	case !slices.Contains(w.set.data.names, name):
 		return "", refuse("there is no data of %q: %s", name, meant(name, append(w.set.data.names, selfTest)))
 	}
-	page := filepath.Join(w.set.reports, folder, name+".md")
+	page := filepath.Join(folder, name+".md")
 	text, err := os.ReadFile(page)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", refuse("there is no page %s with the plots of %q: render it first, by make pages", page, name)
@@ -39,10 +42,24 @@ func (w *writer) plot(name, kind string) (string, error) {
 	for _, found := range image.FindAllStringSubmatch(string(text), -1) {
 		has := strings.TrimPrefix(found[2], name+"-")
 		if has == kind {
-			w.plots++
-			return fmt.Sprintf("![%s](%s.svg)", found[1], path.Join(folder, found[2])), nil
+			return w.shown(found[1], filepath.Join(folder, found[2]+".svg"), name == selfTest)
 		}
 		kinds = append(kinds, has)
 	}
 	return "", refuse("%q has no plot %q: %s", name, kind, meant(kind, kinds))
+}
+
+// shown returns the image of a plot. It copies the plot into PlotsDir, unless the plot is stored beside the pages.
+func (w *writer) shown(text, file string, stored bool) (string, error) {
+	w.plots++
+	name := filepath.Base(file)
+	if stored {
+		return fmt.Sprintf("![%s](%s)", text, name), nil
+	}
+	svg, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	w.drawn = append(w.drawn, Page{w.page.source, filepath.Join(w.set.reports, PlotsDir, name), string(svg)})
+	return fmt.Sprintf("![%s](%s)", text, path.Join(PlotsDir, name)), nil
 }

@@ -73,7 +73,7 @@ func checked(p *page, text string, plots int) (question, answer string, problems
 			if n := sentences(answer); n != 1 {
 				wrong(s.line, "the answer is %d sentences: write one in the first paragraph, and what else there is to say in the next", n)
 			}
-			if !strings.Contains(answer, "]("+dataPages+"/") && !strings.Contains(answer, "](#"+figuresAnchor+")") {
+			if !strings.Contains(answer, "](#"+figuresAnchor+")") {
 				wrong(s.line, "the answer has no figure: write one with {{figure ...}} or {{ratio ...}}")
 			}
 		}

@@ -97,3 +97,9 @@ func Sources(reports string) ([]string, error) {
 	}
 	return slices.DeleteFunc(paths, func(path string) bool { return filepath.Base(path) == Index }), nil
 }
+
+// Exist reports whether a folder of reports has a set of written pages.
+func Exist(reports string) bool {
+	_, err := os.Stat(filepath.Join(reports, SourcesDir, setFile))
+	return err == nil
+}

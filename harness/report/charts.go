@@ -3,9 +3,6 @@ package report
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -63,8 +60,8 @@ func Charts(in string) ([]Chart, error) {
 		}
 		return soakCharts(s), nil
 	}
-	if _, err := os.Stat(filepath.Join(in, result.ResultFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if exists, err := result.Exists(in, result.ResultFile); err != nil || !exists {
+		return nil, err
 	}
 	r, hists, err := result.Read(in)
 	if err != nil {

@@ -110,7 +110,7 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
 	}
 	data := filepath.Join(reportsDir, dataDir, comparisonName(c.Comparison))
-	if err := copyFiles(dir, data, c.files); err != nil {
+	if err := copyPacked(dir, data, c.files); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return renderComparison(data, PagesFolder(reportsDir))

@@ -100,7 +100,7 @@ func TestComparisonIsPublished(t *testing.T) {
 	written, err := report.Publish(nil, storedComparison(t, c), reports)
 	require.NoError(t, err)
 	data := filepath.Join(reports, "data", "compare-fixture")
-	assert.FileExists(t, filepath.Join(data, "base", result.ResultFile))
+	assert.FileExists(t, filepath.Join(data, "base", result.ResultFile+result.PackedSuffix))
 	assert.NoFileExists(t, filepath.Join(data, "comparison.md"))
 	again, err := report.Render(nil, data, t.TempDir())
 	require.NoError(t, err)

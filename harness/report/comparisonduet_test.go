@@ -155,7 +155,7 @@ func TestDuetIsPublished(t *testing.T) {
 	written, err := report.Publish(nil, storedDuet(t, c), reports)
 	require.NoError(t, err)
 	data := filepath.Join(reports, "data", "compare-fixture")
-	assert.FileExists(t, filepath.Join(data, result.DuetFile))
+	assert.FileExists(t, filepath.Join(data, result.DuetFile+result.PackedSuffix))
 	again, err := report.Render(nil, data, t.TempDir())
 	require.NoError(t, err)
 	assert.Equal(t, contents(t, written), contents(t, again), "made from its own data, byte for byte")

@@ -2,10 +2,7 @@ package report
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,8 +76,8 @@ func readRun(dir string) (*result.Result, error) {
 // resultFile names the document in a folder that says which kind of result it has.
 func resultFile(dir string) string {
 	for _, name := range []string{result.ComparisonFile, result.SoakFile, result.SerialFile} {
-		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
-			return name // an error that is another one repeats itself when the file is read
+		if exists, err := result.Exists(dir, name); exists || err != nil {
+			return name // reading the file returns the error again
 		}
 	}
 	return result.ResultFile

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"strings"
 	"time"
@@ -49,17 +50,31 @@ func publishRun(limits *gate.Baselines, run, reportsDir string) ([]string, error
 	if err := keepEarlier(data, r.Run); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	if err := copyFiles(run, data, []string{result.HistogramsFile}); err != nil {
+	if err := copyPacked(run, data, []string{result.HistogramsFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	if err := publishProfiles(r, run, data); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	keepShownStalls(r)
-	if err := result.WriteCompact(filepath.Join(data, result.ResultFile), r); err != nil {
+	keepShownCounters(r)
+	if err := result.WriteResultPacked(filepath.Join(data, result.ResultFile), r); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return Render(limits, data, PagesFolder(reportsDir))
+}
+
+// keepShownCounters removes the counters of servers that no page and no verdict reads. The run's own
+// folder has them all.
+func keepShownCounters(r *result.Result) {
+	for _, rounds := range [][]result.Round{r.Rounds, r.Repeated} {
+		for i := range rounds {
+			maps.DeleteFunc(rounds[i].Server, func(name string, _ float64) bool { return !gate.ReadsCounter(name) })
+			for n := range rounds[i].Nodes {
+				rounds[i].Nodes[n].Server = nil
+			}
+		}
+	}
 }
 
 // unpublishable returns why the run in a folder must not replace the one in the folder data. It reads

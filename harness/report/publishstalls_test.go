@@ -57,7 +57,30 @@ func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
 	assert.Len(t, again.Rounds[0].Stalls.Commits, 15, "the run keeps what it measured")
 }
 
-// Data of which a page shows everything is published whole, without indentation.
+// Published rounds have the counters of servers that verdicts read, and no others.
+func TestPublishedCountersAreThoseThatVerdictsRead(t *testing.T) {
+	r, hists := fixture(t, 2, 0)
+	counters := func() map[string]float64 {
+		return map[string]float64{"prony_commit_seconds_sum": 2, "prony_commit_seconds_count": 4, "go_goroutines": 9}
+	}
+	r.Rounds[0].Server = counters()
+	r.Rounds[1].Nodes = []result.Node{{ID: "n1", Server: counters()}}
+	r.Repeated = []result.Round{{Number: 3, Verdict: result.Invalid, Server: counters()}}
+	run, reports := stored(t, r, hists), t.TempDir()
+	_, err := report.Publish(nil, run, reports)
+	require.NoError(t, err)
+	kept, _, err := result.Read(filepath.Join(reports, "data", "fixture"))
+	require.NoError(t, err)
+	read := map[string]float64{"prony_commit_seconds_sum": 2, "prony_commit_seconds_count": 4}
+	assert.Equal(t, read, kept.Rounds[0].Server)
+	assert.Equal(t, read, kept.Repeated[0].Server)
+	assert.Empty(t, kept.Rounds[1].Nodes[0].Server)
+	again, _, err := result.Read(run)
+	require.NoError(t, err)
+	assert.Equal(t, counters(), again.Rounds[0].Server, "the run's folder has all of them")
+}
+
+// Data that a page shows completely is published completely, without indentation and compressed.
 func TestPublishedDataIsThatOfTheRun(t *testing.T) {
 	r, hists := fixture(t, 2, 0)
 	run, reports := stored(t, r, hists), t.TempDir()
@@ -65,10 +88,11 @@ func TestPublishedDataIsThatOfTheRun(t *testing.T) {
 	require.NoError(t, err)
 	measured, err := os.ReadFile(filepath.Join(run, result.ResultFile))
 	require.NoError(t, err)
-	published, err := os.ReadFile(filepath.Join(reports, "data", "fixture", result.ResultFile))
+	published, err := result.ReadFile(filepath.Join(reports, "data", "fixture", result.ResultFile))
 	require.NoError(t, err)
 	assert.JSONEq(t, string(measured), string(published))
 	assert.Equal(t, 1, strings.Count(string(published), "\n"), "one line")
+	assert.NoFileExists(t, filepath.Join(reports, "data", "fixture", result.ResultFile), "it is stored in the compressed form only")
 }
 
 // The profiles that a page names are published beside its figures, as long as they are there and small enough, and the page links them.

@@ -1,8 +1,11 @@
 package report
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -78,6 +81,24 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	return writeFiles(out, pageName, plots, markdown(r, judged, plots, repeats(r, published), kept))
 }
 
+// RenderData renders the pages of all data below reportsDir into the folder out.
+func RenderData(limits *gate.Baselines, reportsDir, out string) error {
+	folders, err := os.ReadDir(filepath.Join(reportsDir, dataDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("report: %w", err)
+	}
+	x := NewRenderer(limits)
+	for _, folder := range folders {
+		if !folder.IsDir() {
+			continue
+		}
+		if _, err := x.Render(filepath.Join(reportsDir, dataDir, folder.Name()), out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // writeFiles writes plots and, last, the page: what it shows is there when it is.
 func writeFiles(out, pageName string, plots []figure, text string) ([]string, error) {
 	written := []string{filepath.Join(out, pageName)}
@@ -120,6 +141,28 @@ func copyFiles(from, to string, names []string) error {
 			return err
 		}
 		if err := result.WriteFile(path, content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyPacked copies JSON documents of one folder to another, which it creates, in the compressed form.
+func copyPacked(from, to string, names []string) error {
+	for _, name := range names {
+		content, err := result.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, content); err != nil {
+			return fmt.Errorf("read %s: corrupt: %w", filepath.Join(from, name), err)
+		}
+		path := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := result.WritePacked(path, compact.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -71,9 +71,9 @@ func (x *Renderer) measurementsBeside(in string) ([]measurement, error) {
 	}
 	var files []string
 	for _, pattern := range []string{filepath.Join("*", result.ResultFile), filepath.Join("*", earlierDir, "*.json")} {
-		found, err := filepath.Glob(filepath.Join(folder, pattern))
+		found, err := result.Glob(filepath.Join(folder, pattern))
 		if err != nil {
-			return nil, fmt.Errorf("find the data beside %s: %w", in, err)
+			return nil, err
 		}
 		files = append(files, found...)
 	}
@@ -117,7 +117,7 @@ func keepEarlier(data, run string) error {
 	if err := os.MkdirAll(EarlierFolder(data), 0o755); err != nil {
 		return err
 	}
-	return result.WriteResult(filepath.Join(EarlierFolder(data), r.Run+".json"), r)
+	return result.WriteResultPacked(filepath.Join(EarlierFolder(data), r.Run+".json"), r)
 }
 
 // repeated are the measurements of the same work as one of a page's run.

@@ -47,7 +47,7 @@ func publishSerial(dir, reportsDir string) ([]string, error) {
 		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
 	}
 	data := filepath.Join(reportsDir, dataDir, serialName)
-	if err := copyFiles(dir, data, []string{result.SerialFile}); err != nil {
+	if err := copyPacked(dir, data, []string{result.SerialFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return renderSerial(data, PagesFolder(reportsDir))

@@ -51,7 +51,7 @@ func publishSoak(dir, reportsDir string) ([]string, error) {
 		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
 	}
 	data := DataFolder(reportsDir, s.Scenario)
-	if err := copyFiles(dir, data, []string{result.SoakFile}); err != nil {
+	if err := copyPacked(dir, data, []string{result.SoakFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return renderSoak(data, PagesFolder(reportsDir))

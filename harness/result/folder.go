@@ -201,8 +201,8 @@ func WriteResult(path string, r *Result) error {
 	return WriteFile(path, data)
 }
 
-// WriteCompact is WriteResult without indentation, which saves a third of the size in a repository.
-func WriteCompact(path string, r *Result) error {
+// WriteResultPacked is WriteResult without indentation and in the compressed form.
+func WriteResultPacked(path string, r *Result) error {
 	data, err := encode(r)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -212,7 +212,7 @@ func WriteCompact(path string, r *Result) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	compact.WriteByte('\n')
-	return WriteFile(path, compact.Bytes())
+	return WritePacked(path, compact.Bytes())
 }
 
 func (f *Folder) writeJSON(name string, value any) error {

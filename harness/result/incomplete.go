@@ -27,8 +27,8 @@ func ReadStored(dir string) (*Result, []RoundHistograms, error) {
 // Incomplete reports whether a folder is of a run that did not finish: it has rounds but no result.
 func Incomplete(dir string) bool {
 	exists := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
-	_, err := os.Stat(filepath.Join(dir, ResultFile))
-	return errors.Is(err, fs.ErrNotExist) && exists(ManifestFile) && exists(RoundsFile)
+	finished, err := Exists(dir, ResultFile)
+	return !finished && err == nil && exists(ManifestFile) && exists(RoundsFile)
 }
 
 // NewestIncomplete returns the folder of the latest run in out that did not finish and is not being

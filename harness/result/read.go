@@ -53,8 +53,12 @@ func ReadResult(path string) (*Result, error) {
 	return ParseResult(path, data)
 }
 
-// ParseResult is ReadResult for a document in memory. Errors call the document name.
+// ParseResult is ReadResult for a document in memory, in either form of ReadFile. Errors call it name.
 func ParseResult(name string, data []byte) (*Result, error) {
+	data, err := Unpack(name, data)
+	if err != nil {
+		return nil, err
+	}
 	var r Result
 	if err := parse(name, data, &r); err != nil {
 		return nil, err
@@ -74,7 +78,7 @@ func readJSON(path string, into any) error {
 }
 
 func readFile(path string) ([]byte, error) {
-	data, err := os.ReadFile(path)
+	data, err := ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read %s: there is no such file: the folder is not a run's, or the run did not finish: %w", path, err)
 	}

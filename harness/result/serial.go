@@ -148,7 +148,7 @@ func WriteSerial(dir string, s *Serial) error {
 }
 
 // IsSerial reports whether a folder has a serial budget.
-func IsSerial(dir string) (bool, error) { return hasFile(dir, SerialFile) }
+func IsSerial(dir string) (bool, error) { return Exists(dir, SerialFile) }
 
 // ReadSerial reads the serial budget stored in dir.
 func ReadSerial(dir string) (*Serial, error) {

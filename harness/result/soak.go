@@ -1,9 +1,7 @@
 package result
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 )
@@ -162,15 +160,7 @@ type SoakEvent struct {
 }
 
 // IsSoak reports whether a folder has the result of a soak.
-func IsSoak(dir string) (bool, error) { return hasFile(dir, SoakFile) }
-
-func hasFile(dir, name string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, name))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
+func IsSoak(dir string) (bool, error) { return Exists(dir, SoakFile) }
 
 // ReadSoak loads the result of the soak in a folder. It fails if the result is missing, corrupt, or
 // of a newer version than this program supports.

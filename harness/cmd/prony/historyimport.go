@@ -104,11 +104,11 @@ func importHistory(ctx context.Context, revision, data, folder string) (*importe
 	}
 	done := &imported{Results: len(blobs), LeftOut: []importNotes{}, Dropped: []importNotes{}}
 	for _, b := range blobs {
-		text, err := git(ctx, ".", "cat-file", "blob", b.hash)
+		text, err := gitOutput(ctx, ".", "cat-file", "blob", b.hash)
 		if err != nil {
 			return nil, fmt.Errorf("read %s of a past commit: %w", b.file, err)
 		}
-		r, err := result.ParseResult(b.file, []byte(text))
+		r, err := result.ParseResult(strings.TrimSuffix(b.file, result.PackedSuffix), text)
 		if err != nil {
 			done.Dropped = append(done.Dropped, importNotes{File: b.file, What: err.Error()})
 			continue
@@ -148,7 +148,8 @@ func publishedBlobs(ctx context.Context, revision, data string) ([]publishedBlob
 		return nil, fmt.Errorf("--data %s is not in the repository: name the folder that its commits publish data in", data)
 	}
 	pattern := path.Join(filepath.ToSlash(inside[0]), "*", result.ResultFile)
-	log, err := git(ctx, ".", "log", "--reverse", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m", "--diff-filter=AM", commit, "--", ":(top,glob)"+pattern)
+	packed := pattern + result.PackedSuffix
+	log, err := git(ctx, ".", "log", "--reverse", "--format=", "--raw", "--no-abbrev", "--no-renames", "-m", "--diff-filter=AM", commit, "--", ":(top,glob)"+pattern, ":(top,glob)"+packed)
 	if err != nil {
 		return nil, err
 	}

@@ -45,20 +45,19 @@ with a list of pages, and tables that are sorted by their headers. A run's folde
 			if err := errors.Join(oneOfFlags(c, "out", "publish", "format", "html"), oneOfFlags(c, "format", "json")); err != nil {
 				return err
 			}
-			if html != "" {
-				return reportHTML(c, html, runs, asJSON)
-			}
-			runs, err := orLatest(runs)
+			limits, err := shownLimits(c, baselines)
 			if err != nil {
+				return err
+			}
+			if html != "" {
+				return reportHTML(c, limits, html, runs, asJSON)
+			}
+			if runs, err = orLatest(runs); err != nil {
 				return err
 			}
 			if format != "" {
 				sayIncomplete(c.ErrOrStderr(), runs)
 				return printFormat(c.OutOrStdout(), format, runs)
-			}
-			limits, err := shownLimits(c, baselines)
-			if err != nil {
-				return err
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
 			p := &pageWriter{stderr: c.ErrOrStderr(), limits: limits, renderer: report.NewRenderer(limits), out: out, publish: publish}

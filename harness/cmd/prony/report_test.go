@@ -46,7 +46,7 @@ func TestReportPublishes(t *testing.T) {
 	got := prony(t, "report", "--publish", "reports")
 	require.Equal(t, 0, got.code, got.stderr)
 	assert.Equal(t, "reports/scenarios/tiny.md\n", got.stdout)
-	assert.FileExists(t, filepath.Join("reports", "data", "tiny", result.ResultFile))
+	assert.FileExists(t, filepath.Join("reports", "data", "tiny", result.ResultFile+result.PackedSuffix))
 	got = prony(t, "report", "--out", "again", "reports/data/tiny")
 	require.Equal(t, 0, got.code, got.stderr)
 	for _, name := range []string{"tiny.md", "tiny-throughput.svg", "tiny-latency.svg"} {

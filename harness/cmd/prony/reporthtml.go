@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/report/htmlreport"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // reportHTML writes the pages of a folder, by default the published ones, as one HTML file, and prints the file's path.
-func reportHTML(c *cobra.Command, file string, folders []string, asJSON bool) error {
+func reportHTML(c *cobra.Command, limits *gate.Baselines, file string, folders []string, asJSON bool) error {
 	if len(folders) > 1 {
 		return misused(c, "", "--html writes the pages of one folder, and %d are given", len(folders))
 	}
@@ -25,7 +27,7 @@ func reportHTML(c *cobra.Command, file string, folders []string, asJSON bool) er
 	}
 	document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
 	err := during(c.ErrOrStderr(), "writing the pages of "+folder, func(*activity) error {
-		text, err := htmlreport.Document(folder)
+		text, err := htmlDocument(limits, folder)
 		if err != nil {
 			return err
 		}
@@ -38,4 +40,15 @@ func reportHTML(c *cobra.Command, file string, folders []string, asJSON bool) er
 		}
 	}
 	return finish(c, asJSON, document, err)
+}
+
+// htmlDocument returns the pages of a folder as one HTML file. It renders the pages of published data first, which the repository does
+// not store.
+func htmlDocument(limits *gate.Baselines, folder string) ([]byte, error) {
+	if info, err := os.Stat(filepath.Join(folder, "data")); err == nil && info.IsDir() {
+		if err := report.RenderData(limits, folder, report.PagesFolder(folder)); err != nil {
+			return nil, err
+		}
+	}
+	return htmlreport.Document(folder)
 }

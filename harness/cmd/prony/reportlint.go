@@ -99,15 +99,11 @@ func lintFiles(ctx context.Context, limits *gate.Baselines, reports string, path
 	if err != nil {
 		return nil, err
 	}
-	made, err := generatedPages(limits, reports, sources)
+	made, err := generatedPages(limits, reports)
 	if err != nil {
 		return nil, err
 	}
-	ofData, err := generatedDataPages(limits, reports)
-	if err != nil {
-		return nil, err
-	}
-	findings = slices.Concat(findings, typed, made, ofData)
+	findings = slices.Concat(findings, typed, made)
 	if info, err := os.Stat(reports); err == nil && info.IsDir() {
 		published, err := lint.Pages(reports, measuredCommit, func(commit string) (int, error) { return commitsBehind(ctx, commit) })
 		if err != nil {
@@ -159,8 +155,8 @@ func markdownFiles(paths []string) (files []string, err error) {
 
 // measuredCommit returns the commit that published data is of: "" of data that is no run's.
 func measuredCommit(data string) (string, error) {
-	if _, err := os.Stat(filepath.Join(data, result.ResultFile)); err != nil {
-		return "", nil //nolint:nilerr // a comparison, a soak or the like, of which the result is another
+	if isRun, err := result.Exists(data, result.ResultFile); err != nil || !isRun {
+		return "", err // comparisons and soaks have other files
 	}
 	r, _, err := result.Read(data)
 	if err != nil {

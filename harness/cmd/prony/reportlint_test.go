@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,12 +13,12 @@ import (
 
 func TestReportLint(t *testing.T) {
 	inRepository(t, "README.md", "It is robust.\n", "docs/a.md", "See [b](b.md).\n", "docs/b.md", "`x` does 5 cycles/s.\n",
-		"testdata/golden.md", "It is robust.\n", ".hidden/a.md", "It is robust.\n", "reports/scenarios/made-up.md", "5 tasks\n")
+		"testdata/golden.md", "It is robust.\n", ".hidden/a.md", "It is robust.\n", "reports/made-up.md", "5 tasks\n")
 	write(t, "runs/latest/report.md", "It is robust.\n")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
 	assert.Equal(t, `README.md:1: praise: "robust" stands without a figure in its sentence "It is robust.": give the figure, or leave the word out
-reports/scenarios/made-up.md:1: provenance: the page has no data that it was made from: publish it with prony report --publish, so that reports/data/made-up has it, or remove the page
+reports/made-up.md:1: provenance: the page has nothing that it was made from: there is no reports/pages/made-up.md or reports/made-up.hcl or reports/made-up: bring it back, or remove the page
 lint: 4 files, 2 findings, 0 warnings
 `, ran.stdout)
 
@@ -44,7 +42,7 @@ lint: 4 files, 2 findings, 0 warnings
 
 // A page is stale by the commits to what is measured since its own.
 func TestReportLintWarnsOfStalePages(t *testing.T) {
-	inRepository(t, "engine/code.go", "package engine\n", "reports/scenarios/tiny.md", "5 tasks\n")
+	inRepository(t, "engine/code.go", "package engine\n")
 	head, err := git(t.Context(), ".", "rev-parse", "HEAD")
 	require.NoError(t, err)
 	dir := stored(t, t.TempDir(), "a-run", func(r *result.Result) { r.Manifest.Build.Commit = head })
@@ -71,14 +69,13 @@ func TestReportLintWarnsOfStalePages(t *testing.T) {
 	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code, "damaged data is no warning")
 }
 
-func TestAPageOfAnUnknownCommitIsAWarning(t *testing.T) {
-	inRepository(t, "reports/scenarios/tiny.md", "5 tasks\n")
+func TestARunOfAnUnknownCommitIsAWarning(t *testing.T) {
+	inRepository(t)
 	dir := stored(t, t.TempDir(), "a-run", func(r *result.Result) { r.Manifest.Build.Commit = "0123456789abcdef" })
 	require.NoError(t, os.CopyFS("reports/data/tiny", os.DirFS(dir)))
-	require.Equal(t, 0, prony(t, "report", "reports/data/tiny", "--out", "reports/scenarios").code)
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, 0, ran.code, ran.stdout+ran.stderr)
-	assert.Contains(t, ran.stdout, "reports/scenarios:1: stale: 1 page measured a commit that this repository does not have: measure again: tiny (0123456789ab) (a warning)\n")
+	assert.Contains(t, ran.stdout, "reports/data:1: stale: 1 run of a commit that this repository does not have: measure again: tiny (0123456789ab) (a warning)\n")
 	assert.Contains(t, ran.stdout, "0 findings, 1 warning\n")
 }
 
@@ -115,23 +112,4 @@ func TestReportSet(t *testing.T) {
 	ran = prony(t, "report", "set", "--json")
 	require.Equal(t, 0, ran.code, ran.stderr)
 	assert.Equal(t, []result.Page{{Of: "reports/pages", Page: "reports/README.md", Files: []string{}}}, ran.document(t).Pages)
-}
-
-// A figure that was changed by hand on the page of a scenario is a finding, and so is a page that is missing.
-func TestReportLintOfDataPages(t *testing.T) {
-	inRepository(t, "README.md", "A queue.\n")
-	require.Equal(t, 0, prony(t, "report", "--publish", "reports", stored(t, t.TempDir(), "a-run", nil)).code)
-	ran := prony(t, "report", "lint")
-	require.Equal(t, 0, ran.code, ran.stdout+ran.stderr)
-	page, err := os.ReadFile("reports/scenarios/tiny.md")
-	require.NoError(t, err)
-	before, after, found := strings.Cut(string(page), "| `cycles_per_s` | ")
-	require.True(t, found)
-	write(t, "reports/scenarios/tiny.md", before+"| `cycles_per_s` | 9"+after)
-	says := fmt.Sprintf("reports/scenarios/tiny.md:%d: generated: the file is not what reports/data/tiny makes: run make pages\n", 1+strings.Count(before, "\n"))
-	ran = prony(t, "report", "lint")
-	assert.Equal(t, result.Regressed.ExitCode(), ran.code)
-	assert.Contains(t, ran.stdout, says)
-	require.NoError(t, os.Remove("reports/scenarios/tiny-latency.svg"))
-	assert.Contains(t, prony(t, "report", "lint").stdout, "reports/scenarios/tiny-latency.svg:1: generated: ")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/pronybench/prony/harness/gate"
@@ -13,52 +12,22 @@ import (
 )
 
 // generatedPages finds what keeps the sources of pages from making pages, and the pages that are not what their sources and the data make.
-func generatedPages(limits *gate.Baselines, reports string, sources []string) (all []lint.Finding, err error) {
-	if len(sources) == 0 {
+func generatedPages(limits *gate.Baselines, reports string) (all []lint.Finding, err error) {
+	if !pages.Exist(reports) {
 		return nil, nil
 	}
-	found, err := pages.Altered(limits, reports)
+	rendered, err := os.MkdirTemp("", "prony-lint-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder to render pages into: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(rendered) }() // the folder of temporary files may keep it
+	if err := report.RenderData(limits, reports, rendered); err != nil {
+		return nil, err
+	}
+	found, err := pages.Altered(limits, reports, rendered)
 	wrong, err := pages.Problems(err)
 	for _, p := range slices.Concat(found, wrong) {
 		all = append(all, lint.Finding{File: p.File, Line: p.Line, Rule: lint.Generated, Text: p.Text})
 	}
 	return all, err
-}
-
-// generatedDataPages finds the pages and plots of published data that are not what the data make.
-func generatedDataPages(limits *gate.Baselines, reports string) (all []lint.Finding, err error) {
-	folders, err := filepath.Glob(filepath.Join(reports, "data", "*"))
-	if err != nil {
-		return nil, fmt.Errorf("look for published data: %w", err)
-	}
-	out, err := os.MkdirTemp("", "prony-lint-")
-	if err != nil {
-		return nil, fmt.Errorf("make a folder to render pages into: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(out) }() // what is left is in the folder of temporary files
-	renderer := report.NewRenderer(limits)
-	for _, folder := range folders {
-		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			continue // no data: a page of it has its own finding
-		}
-		written, err := renderer.Render(folder, out)
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range written {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				return nil, fmt.Errorf("read what was rendered: %w", err)
-			}
-			page := filepath.Join(report.PagesFolder(reports), filepath.Base(file))
-			line, err := lint.Differs(page, string(want))
-			if err != nil {
-				return nil, err
-			}
-			if line > 0 {
-				all = append(all, lint.Finding{File: page, Line: line, Rule: lint.Generated, Text: fmt.Sprintf("the file is not what %s makes: run make pages", folder)})
-			}
-		}
-	}
-	return all, nil
 }

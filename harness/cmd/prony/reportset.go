@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/pages"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -17,7 +18,7 @@ func reportSetCommand() *cobra.Command {
 		Use:   "set",
 		Short: "Write the pages that people wrote, with the figures of the published data",
 		Long: `Writes the pages of DIR from their sources, DIR/pages/NAME.md, and the index of all pages, DIR/README.md. DIR/pages/pages.hcl says which pages
-there are, and in which order. All figures of these pages come from the data in DIR/data, and link to the pages of DIR/scenarios, which must
+there are, and in which order. All figures of these pages come from the data in DIR/data, and the plots from the pages of DIR/scenarios, which must
 be rendered before. DIR/pages/README.md says how a page is written.
 
 The index lists the verdict of each scenario, which is that of prony check DIR/data/*, and of each that is not pass the limit that is broken.
@@ -32,7 +33,7 @@ nothing, and names the file and the line of all that is wrong. It prints the pat
 				return err
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
-			paths, err := pages.Write(limits, reports)
+			paths, err := pages.Write(limits, reports, report.PagesFolder(reports))
 			for _, path := range paths {
 				document.Pages = append(document.Pages, result.Page{Of: filepath.Join(reports, pages.SourcesDir), Page: path, Files: []string{}})
 				if asJSON {

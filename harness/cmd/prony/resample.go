@@ -66,7 +66,7 @@ Scenarios that run in rounds are not drawn. The exit code does not depend on the
 // storedDuets reads the duets in the run folders of each folder.
 func storedDuets(folders []string) (duets []*result.Duet, err error) {
 	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*", result.DuetFile))
+		files, err := result.Glob(filepath.Join(folder, "*", result.DuetFile))
 		if err != nil {
 			return nil, fmt.Errorf("find duets in %s: %w", folder, err)
 		}

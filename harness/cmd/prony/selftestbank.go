@@ -206,8 +206,9 @@ func writeCalibrations(dir string, all []gate.SelfTestCalibration) error {
 	return writeJSONFile(filepath.Join(dir, calibrationFile), calibrationDocument{Version: bankVersion, Calibrations: all})
 }
 
-// storePiece adds a piece to a bank. store writes what was measured into the folder given. The piece is in the bank at once or not at all.
-func storePiece(dir string, at time.Time, d pieceDocument, store func(folder string) error) (name string, err error) {
+// storePiece adds a piece to a bank: piece.json, and the file of that name with the measured value in the compressed form. It adds the
+// piece completely or not at all.
+func storePiece(dir string, at time.Time, d pieceDocument, file string, measured any) (name string, err error) {
 	aside, err := os.MkdirTemp(dir, ".piece-")
 	if err != nil {
 		return "", fmt.Errorf("store a piece: %w", err)
@@ -217,7 +218,11 @@ func storePiece(dir string, at time.Time, d pieceDocument, store func(folder str
 			err = errors.Join(err, os.RemoveAll(aside))
 		}
 	}()
-	if err := store(aside); err != nil {
+	text, err := json.Marshal(measured)
+	if err != nil {
+		return "", fmt.Errorf("store a piece: %w", err)
+	}
+	if err := result.WritePacked(filepath.Join(aside, file), text); err != nil {
 		return "", err
 	}
 	if err := writeJSONFile(filepath.Join(aside, pieceFile), d); err != nil {
@@ -234,7 +239,7 @@ func storePiece(dir string, at time.Time, d pieceDocument, store func(folder str
 }
 
 func readJSONFile(path string, into any) error {
-	data, err := os.ReadFile(path)
+	data, err := result.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read the bank: %w", err)
 	}

@@ -128,51 +128,51 @@ func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) e
 		return err
 	}
 	started := m.now()
-	store, err := m.sides(ctx, kind, &d)
+	file, measured, err := m.sides(ctx, kind, &d)
 	if err != nil {
 		return err
 	}
-	name, err := storePiece(m.bank, started, d, store)
+	name, err := storePiece(m.bank, started, d, file, measured)
 	if err == nil {
 		say(m.stderr, "%s is in the bank", name)
 	}
 	return err
 }
 
-// sides measures one piece, notes in d the amount that it planted, and returns what stores the piece.
-func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind, d *pieceDocument) (store func(folder string) error, err error) {
+// sides measures one piece and sets the planted amount in d. It returns the measured value and the name of its file.
+func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind, d *pieceDocument) (file string, measured any, err error) {
 	switch kind.Name {
 	case gate.CheckKind:
 		piece, err := m.slowed(ctx)
-		return func(folder string) error { return writeJSONFile(filepath.Join(folder, checkFile), piece) }, err
+		return checkFile, piece, err
 	case gate.CountersKind:
 		works, err := m.works(ctx, kind)
-		return func(folder string) error { return writeJSONFile(filepath.Join(folder, workFile), works) }, err
+		return workFile, works, err
 	}
 	planted := ""
 	if !kind.Same() {
 		c, err := m.calibration(ctx, kind.Fault, kind.Metric)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		same, err := readKind(m.bank, *d)
 		if err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		planted, d.Amount = planting(kind.Fault, c.For(kind.Loss, same))
 	}
-	measured, err := m.measure(ctx, kind, planted, duet.Options{Within: m.within, Looks: 1})
+	of, err := m.measure(ctx, kind, planted, duet.Options{Within: m.within, Looks: 1})
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	for i := range measured.Generations { // no verdict depends on the following, and a bank of hundreds of pieces would be large
-		g := &measured.Generations[i]
+	for i := range of.Generations { // no verdict depends on the following, and a bank of hundreds of pieces would be large
+		g := &of.Generations[i]
 		g.Slices = nil
 		for side := range g.Sides {
 			g.Sides[side].Stages, g.Sides[side].PerCycle = nil, nil
 		}
 	}
-	return func(folder string) error { return result.WriteDuet(folder, measured) }, nil
+	return result.DuetFile, of, nil
 }
 
 // works measures the fixed work of pairs of the same binary.

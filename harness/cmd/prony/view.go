@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report/htmlreport"
 	"github.com/pronybench/prony/harness/soak"
 )
@@ -26,13 +27,14 @@ const viewBytesMax = 1 << 30
 var browsers = []string{"xdg-open", "open", "wslview"}
 
 func viewCommand() *cobra.Command {
-	var listen string
+	var listen, baselines string
 	var asJSON, open bool
 	c := &cobra.Command{
 		Use:   "view [RUN|FOLDER|FILE]",
 		Short: "Serve pages to a browser: the published ones, or those of a run",
 		Long: `Serves the pages below a folder as "prony report --html" writes them, at an address of this host alone, prints that, and goes on until
-it is interrupted. The folder is reports/, or the one that is given, such as a run's. It is read once. An HTML file that
+it is interrupted. The folder is reports/, or the one that is given, such as a run's. It is read once. Of a folder of published data it renders the
+page of each scenario into the folder scenarios/ first. An HTML file that
 "prony report --html" wrote is served as it is.
 
 The operating system chooses the port. --listen 9100 chooses another one, and --listen 0.0.0.0:9100 lets every host that reaches
@@ -52,8 +54,12 @@ this one read the pages, without a password.`,
 				return fmt.Errorf("--listen %w", err)
 			}
 			var document []byte
+			limits, err := shownLimits(c, baselines)
+			if err != nil {
+				return err
+			}
 			err = during(c.ErrOrStderr(), "reading the pages of "+of, func(*activity) (err error) {
-				document, err = viewable(of)
+				document, err = viewable(limits, of)
 				return err
 			})
 			if err != nil {
@@ -80,13 +86,14 @@ this one read the pages, without a password.`,
 		},
 	}
 	jsonFlag(c, &asJSON)
+	baselinesFlag(c, &baselines)
 	c.Flags().StringVar(&listen, "listen", "0", "port of this host, or address, to serve at; 0: the operating system chooses")
 	c.Flags().BoolVar(&open, "open", false, "open the address in a browser, if there is one")
 	return c
 }
 
 // viewable is what is served of a folder or a file.
-func viewable(of string) ([]byte, error) {
+func viewable(limits *gate.Baselines, of string) ([]byte, error) {
 	info, err := os.Stat(of)
 	switch {
 	case os.IsNotExist(err):
@@ -95,7 +102,7 @@ func viewable(of string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("view %s: %w", of, err)
 	case info.IsDir():
-		return htmlreport.Document(of)
+		return htmlDocument(limits, of)
 	case filepath.Ext(of) != ".html" || !info.Mode().IsRegular():
 		return nil, fmt.Errorf("view %s: it is no folder and no HTML file; %q writes one of the pages of a folder", of, "prony report --html")
 	case info.Size() > viewBytesMax:

@@ -59,6 +59,24 @@ func fetched(t *testing.T, url string) string {
 	return string(text)
 }
 
+// The pages of published data are rendered when they are viewed: the repository does not store them.
+func TestViewRendersPublishedData(t *testing.T) {
+	inFolder(t)
+	write(t, "reports/a.md", "# Page A\n\n[tiny](data/tiny)\n")
+	require.Equal(t, 0, prony(t, "report", "--publish", "reports", stored(t, "runs", "one", nil)).code)
+	require.NoError(t, os.RemoveAll("reports/scenarios"))
+	viewing(t, func(url string) {
+		text := fetched(t, url)
+		assert.Contains(t, text, "Page A</h1>")
+		assert.Contains(t, text, `<a href="#page/scenarios/tiny">tiny</a>`)
+	})
+	require.NoError(t, os.RemoveAll("reports/scenarios"))
+	require.Equal(t, 0, prony(t, "report", "--html", "all.html").code)
+	html, err := os.ReadFile("all.html")
+	require.NoError(t, err)
+	assert.Contains(t, string(html), `<article id="page/scenarios/tiny"`)
+}
+
 func TestView(t *testing.T) {
 	inFolder(t)
 	write(t, "reports/a.md", "# Page A\n")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -48,7 +47,9 @@ type flameData struct {
 func readFlames(folders []string) (all []flames, err error) {
 	left := flamesMax
 	for _, dir := range folders {
-		if _, err := os.Stat(filepath.Join(dir, result.ResultFile)); errors.Is(err, fs.ErrNotExist) {
+		if exists, err := result.Exists(dir, result.ResultFile); err != nil {
+			return nil, err
+		} else if !exists {
 			continue
 		}
 		r, err := result.ReadResult(filepath.Join(dir, result.ResultFile))

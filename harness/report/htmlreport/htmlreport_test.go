@@ -69,6 +69,15 @@ func articlesOf(text string) (ids []string) {
 	return ids
 }
 
+// A link to a folder of data leads to the rendered page of the data.
+func TestLinksToDataLeadToTheirPage(t *testing.T) {
+	text := document(t, map[string]string{
+		"a.md": "# A\n\n[b](data/b#rounds), [c](data/c)\n", "scenarios/b.md": "# B\n\n## Rounds\n", "data/b/result.json": "", "data/c/result.json": "",
+	})
+	has(t, text, `<a href="#page/scenarios/b:rounds">b</a>`)
+	hasNot(t, text, `#page/scenarios/c`)
+}
+
 func TestPagesStandInTheOrderOfTheIndex(t *testing.T) {
 	files := map[string]string{
 		"README.md":        "# All\n\n[Z](z.md), [B](scenarios/b.md)\n",
@@ -179,7 +188,7 @@ func TestWhatCanNotBeShownIsAnError(t *testing.T) {
 
 func TestPlotsWithDataAreCharts(t *testing.T) {
 	data := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "reports", "data", "steady", name))
+		text, err := result.ReadFile(filepath.Join("..", "..", "..", "reports", "data", "steady", name))
 		require.NoError(t, err)
 		return string(text)
 	}

@@ -39,7 +39,7 @@ func target(p *page, to string) linkTarget {
 }
 
 // inside returns the address within the file of a link's target, and "" if its page is not in the file. A link to a heading that the
-// page does not have leads to the page, and a link to a folder to the folder's index.
+// page does not have leads to the page, a link to a folder to the folder's index, and a link to data to their page.
 func (b *book) inside(to linkTarget) string {
 	if to.file == "" {
 		return ""
@@ -47,6 +47,9 @@ func (b *book) inside(to linkTarget) string {
 	p := b.byPath[to.file]
 	if p == nil {
 		p = b.byPath[path.Join(to.file, indexPage)]
+	}
+	if name, ofData := strings.CutPrefix(to.file, "data/"); p == nil && ofData {
+		p = b.byPath["scenarios/"+name+".md"]
 	}
 	if p == nil {
 		return ""

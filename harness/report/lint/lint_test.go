@@ -139,12 +139,11 @@ func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"scenarios", "selftest", "data/new", "data/old", "data/older", "data/gone", "data/soak"} {
+	for _, name := range []string{"selftest", "data/new", "data/old", "data/older", "data/gone", "data/soak"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	for _, name := range []string{
-		"README.md", "experiments.md", "experiments.hcl", "selftest.md", "by-hand.md", "scenarios/new.md", "scenarios/old.md", "scenarios/older.md",
-		"scenarios/gone.md", "scenarios/soak.md", "scenarios/made-up.md", "scenarios/new.svg",
+		"README.md", "experiments.md", "experiments.hcl", "selftest.md", "by-hand.md",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
@@ -170,13 +169,12 @@ func TestPages(t *testing.T) {
 		require.NoError(t, err)
 		said = append(said, file+" "+string(f.Rule))
 	}
-	assert.Equal(t, []string{"by-hand.md provenance", "scenarios/made-up.md provenance", "scenarios stale", "scenarios stale"}, said)
+	assert.Equal(t, []string{"by-hand.md provenance", "data stale", "data stale"}, said)
 	assert.Contains(t, found[0].Text, filepath.Join(dir, "by-hand.hcl"))
-	assert.Contains(t, found[1].Text, "publish it with prony report --publish, so that "+filepath.Join(dir, "data", "made-up")+" has it")
-	assert.Equal(t, "2 pages measured a commit that this repository does not have: measure again: gone (gone), made-up (made-up)", found[2].Text)
-	assert.Equal(t, "2 pages measured code that more than 100 commits have changed since: measure again: old (101), older (102)", found[3].Text)
+	assert.Equal(t, "1 run of a commit that this repository does not have: measure again: gone (gone)", found[1].Text)
+	assert.Equal(t, "2 runs of code that more than 100 later commits changed: measure again: old (101), older (102)", found[2].Text)
 	assert.False(t, found[0].Warning())
-	assert.True(t, found[2].Warning())
+	assert.True(t, found[1].Warning())
 
 	_, err = Pages(dir, func(string) (string, error) { return "", errors.New("it is damaged") }, behind)
 	assert.EqualError(t, err, "it is damaged")

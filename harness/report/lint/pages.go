@@ -14,11 +14,8 @@ import (
 // BehindMax is by how many commits to what is measured a page may be older before it is called stale.
 const BehindMax = 100
 
-// The folders below that of the published pages.
-const (
-	dataPages = "scenarios" // pages that are made from data alone
-	data      = "data"      // what those are made from, a folder for each
-)
+// data is the folder below that of the published pages with a folder for each scenario.
+const data = "data"
 
 // Measured returns the commit that a published page's data is of, by the folder of the data; "" where the data does not say.
 type Measured func(data string) (commit string, err error)
@@ -26,9 +23,9 @@ type Measured func(data string) (commit string, err error)
 // Behind returns how many commits have changed what is measured since a commit. It is an error if the repository does not have the commit.
 type Behind func(commit string) (int, error)
 
-// Pages looks at the published pages in a folder. Each page in scenarios/ must have its data, in data/NAME. Each page of the folder itself must have
-// its source, in pages/NAME.md, or a file NAME.hcl or a folder NAME beside it that it was made from. A page of data should not be older than
-// BehindMax commits to what is measured, and of a commit that the repository has: all pages that are not share a warning for each of the two.
+// Pages checks the published pages in a folder. Each page must have its source: pages/NAME.md, or a file NAME.hcl or a folder NAME beside
+// it. Published data should be of a commit that the repository has, with at most BehindMax later commits to measured files. One warning
+// lists all data of unknown commits, and another one lists all older data.
 func Pages(reports string, measured Measured, behind Behind) ([]Finding, error) {
 	all, err := withoutSource(reports, "the page has nothing that it was made from: there is no %s: bring it back, or remove the page", func(name string) []string {
 		return []string{filepath.Join(reports, "pages", name+".md"), filepath.Join(reports, name+".hcl"), filepath.Join(reports, name)}
@@ -36,17 +33,11 @@ func Pages(reports string, measured Measured, behind Behind) ([]Finding, error) 
 	if err != nil {
 		return nil, err
 	}
-	pages := filepath.Join(reports, dataPages)
-	if !exists(pages) {
+	if !exists(filepath.Join(reports, data)) {
 		return all, nil
 	}
-	const noData = "the page has no data that it was made from: publish it with prony report --publish, so that %s has it, or remove the page"
-	found, err := withoutSource(pages, noData, func(name string) []string { return []string{filepath.Join(reports, data, name)} })
-	if err != nil {
-		return nil, err
-	}
-	stale, err := stalePages(reports, measured, behind)
-	return slices.Concat(all, found, stale), err
+	stale, err := staleData(filepath.Join(reports, data), measured, behind)
+	return append(all, stale...), err
 }
 
 // withoutSource finds the pages in a folder that have none of the sources that they can be made from, which format says.
@@ -77,16 +68,19 @@ func pageNames(folder string) (names []string, err error) {
 	return names, nil
 }
 
-// stalePages warns of the pages whose commit the repository does not have, and of those that are too many commits behind.
-func stalePages(reports string, measured Measured, behind Behind) (all []Finding, err error) {
-	pages := filepath.Join(reports, dataPages)
-	names, err := pageNames(pages)
+// staleData warns of data of unknown commits and of data with more than BehindMax later commits.
+func staleData(folder string, measured Measured, behind Behind) (all []Finding, err error) {
+	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("lint: %w", err)
 	}
 	var unknown, old []string
-	for _, name := range names {
-		commit, err := measured(filepath.Join(reports, data, name))
+	for _, entry := range entries {
+		name := entry.Name()
+		if !entry.IsDir() {
+			continue
+		}
+		commit, err := measured(filepath.Join(folder, name))
 		if err != nil {
 			return nil, err
 		}
@@ -103,11 +97,11 @@ func stalePages(reports string, measured Measured, behind Behind) (all []Finding
 	}
 	warn := func(names []string, format string) {
 		if len(names) > 0 {
-			all = append(all, Finding{pages, 1, Stale, fmt.Sprintf(format, render.Plural(len(names), "page"), strings.Join(names, ", "))})
+			all = append(all, Finding{folder, 1, Stale, fmt.Sprintf(format, render.Plural(len(names), "run"), strings.Join(names, ", "))})
 		}
 	}
-	warn(unknown, "%s measured a commit that this repository does not have: measure again: %s")
-	warn(old, fmt.Sprintf("%%s measured code that more than %d commits have changed since: measure again: %%s", BehindMax))
+	warn(unknown, "%s of a commit that this repository does not have: measure again: %s")
+	warn(old, fmt.Sprintf("%%s of code that more than %d later commits changed: measure again: %%s", BehindMax))
 	return all, nil
 }
 
