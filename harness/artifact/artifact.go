@@ -1,5 +1,6 @@
-// Package artifact takes the results of runs out of an archive, as CI services hand out what a job has uploaded. An archive comes from
-// elsewhere, so it is bounded in size and entries, and no name in it decides where anything is written.
+// Package artifact extracts the results of runs from an archive, such as one that a CI service
+// makes of the files that a job uploaded. The archive is untrusted: its size and number of entries
+// are bounded, and its entry names do not decide where files are written.
 package artifact
 
 import (
@@ -19,18 +20,18 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// bounds are what an archive may hold at most.
+// bounds limits the contents of an archive.
 type bounds struct {
 	entries   int
 	runs      int
-	fileBytes int64 // of one file that is taken
-	bytes     int64 // of all that are taken
-	unpacked  int64 // of the whole archive, where the rest must be unpacked to get at them
+	fileBytes int64 // of one extracted file
+	bytes     int64 // of all extracted files
+	unpacked  int64 // of a whole tar archive, which must be decompressed to reach its entries
 }
 
 var usual = bounds{entries: 100_000, runs: 256, fileBytes: 256 << 20, bytes: 1 << 30, unpacked: 8 << 30}
 
-// Is reports whether a path is named like an archive that Unpack reads: .zip, .tar.gz or .tgz.
+// Is reports whether name has the extension of an archive that Unpack reads: .zip, .tar.gz or .tgz.
 func Is(name string) bool { return isZip(name) || isTar(name) }
 
 func isZip(name string) bool { return strings.HasSuffix(name, ".zip") }
@@ -39,10 +40,12 @@ func isTar(name string) bool {
 	return strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
 }
 
-// Unpack writes the result and the histograms of each complete run in the archive into a folder of its own below dir, which exists, and returns
-// the folders in the order of the runs' names in the archive. The runs may lie at any depth. Left out are links, and the arms of comparisons,
-// which are no runs of their own. It fails if the archive holds no run, has names that lead out of it, or is beyond a bound: 100,000 entries,
-// 256 runs, 256 MiB in a file and 1 GiB in all that it takes.
+// Unpack writes the result and the histograms of each complete run in the archive into a separate
+// folder below dir, which must exist. It returns these folders in the order of the runs' names in
+// the archive. The runs may be at any depth. Unpack skips links, and the arms of comparisons, which
+// are not independent runs. It fails if the archive holds no run, has an entry name that leads
+// outside of it, or exceeds a bound: 100,000 entries, 256 runs, 256 MiB in one extracted file, 1
+// GiB in all extracted files, and 8 GiB for a whole decompressed tar archive.
 func Unpack(archive, dir string) (runs []string, err error) { return unpack(archive, dir, usual) }
 
 func unpack(archive, dir string, limits bounds) ([]string, error) {
@@ -61,19 +64,18 @@ func unpack(archive, dir string, limits bounds) ([]string, error) {
 	return runs, nil
 }
 
-// unpacker is the work of one Unpack.
 type unpacker struct {
 	dir     string
 	limits  bounds
 	entries int
 	bytes   int64
-	folders map[string]*folder // by their names in the archive
-	arms    []string           // folders of comparisons
+	folders map[string]*folder // by folder name in the archive
+	arms    []string           // folders that hold a comparison or a duet
 }
 
-// folder is one that a run may be in.
+// folder is a folder of the archive that may hold a run.
 type folder struct {
-	path  string // where it is written
+	path  string // where its files are written
 	files []string
 }
 
@@ -117,13 +119,13 @@ func (u *unpacker) tar(name string) (err error) {
 	}
 }
 
-// entry takes one entry of the archive if it is wanted.
+// entry processes one entry of the archive and extracts it if it belongs to a run.
 func (u *unpacker) entry(name string, regular bool, open func() (io.ReadCloser, error)) error {
 	if u.entries++; u.entries > u.limits.entries {
-		return fmt.Errorf("it has more than %d entries", u.limits.entries)
+		return fmt.Errorf("more than %d entries", u.limits.entries)
 	}
 	if strings.ContainsAny(name, "\\\x00") || !filepath.IsLocal(filepath.FromSlash(name)) {
-		return fmt.Errorf("its entry %.200q leads out of it", name)
+		return fmt.Errorf("entry %.200q leads outside of the archive", name)
 	}
 	clean := path.Clean(name)
 	parent, base := path.Dir(clean), path.Base(clean)
@@ -139,7 +141,7 @@ func (u *unpacker) entry(name string, regular bool, open func() (io.ReadCloser, 
 	f := u.folders[parent]
 	if f == nil {
 		if len(u.folders) == u.limits.runs {
-			return fmt.Errorf("it has more than %d runs", u.limits.runs)
+			return fmt.Errorf("more than %d runs", u.limits.runs)
 		}
 		f = &folder{path: filepath.Join(u.dir, strconv.Itoa(len(u.folders)))}
 		if err := os.Mkdir(f.path, 0o700); err != nil {
@@ -148,16 +150,16 @@ func (u *unpacker) entry(name string, regular bool, open func() (io.ReadCloser, 
 		u.folders[parent] = f
 	}
 	if slices.Contains(f.files, base) {
-		return fmt.Errorf("it has %.200q twice", clean)
+		return fmt.Errorf("duplicate entry %.200q", clean)
 	}
 	f.files = append(f.files, base)
 	from, err := open()
 	if err != nil {
-		return fmt.Errorf("its entry %.200q: %w", clean, err)
+		return fmt.Errorf("entry %.200q: %w", clean, err)
 	}
 	err = u.write(filepath.Join(f.path, base), from)
 	if err = errors.Join(err, from.Close()); err != nil {
-		return fmt.Errorf("its entry %.200q: %w", clean, err)
+		return fmt.Errorf("entry %.200q: %w", clean, err)
 	}
 	return nil
 }
@@ -172,12 +174,13 @@ func (u *unpacker) write(to string, from io.Reader) (err error) {
 	n, err := io.Copy(file, io.LimitReader(from, most+1))
 	u.bytes += n
 	if err == nil && n > most {
-		err = fmt.Errorf("is beyond %d bytes, or all that is taken beyond %d", u.limits.fileBytes, u.limits.bytes)
+		err = fmt.Errorf("larger than %d bytes, or all extracted files together larger than %d bytes", u.limits.fileBytes, u.limits.bytes)
 	}
 	return err
 }
 
-// complete returns the folders of complete runs.
+// complete returns the folders of the complete runs. It fails without a complete run, and if a run
+// has no histograms.
 func (u *unpacker) complete() ([]string, error) {
 	var names []string
 	for name, f := range u.folders {
@@ -186,26 +189,26 @@ func (u *unpacker) complete() ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, errors.New("it holds no complete run: a folder with " + result.ResultFile)
+		return nil, errors.New("no complete run in it: expected a folder with " + result.ResultFile)
 	}
 	slices.Sort(names)
 	var runs []string
 	for _, name := range names {
 		f := u.folders[name]
 		if !slices.Contains(f.files, result.HistogramsFile) {
-			return nil, fmt.Errorf("its run %.200q has no %s", name, result.HistogramsFile)
+			return nil, fmt.Errorf("run %.200q has no %s", name, result.HistogramsFile)
 		}
 		runs = append(runs, f.path)
 	}
 	return runs, nil
 }
 
-// isArm reports whether a folder is one of a comparison, or below it.
+// isArm reports whether name is the folder of a comparison or lies below one.
 func (u *unpacker) isArm(name string) bool {
 	return slices.ContainsFunc(u.arms, func(arm string) bool { return name == arm || strings.HasPrefix(name, arm+"/") })
 }
 
-// bounded reads from r, and fails beyond a number of bytes.
+// bounded reads from r and fails once it has read more than left bytes.
 type bounded struct {
 	r    io.Reader
 	left int64
@@ -214,7 +217,7 @@ type bounded struct {
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, errors.New("it holds too much, unpacked")
+		return 0, errors.New("it is too large when decompressed")
 	}
 	return n, err
 }

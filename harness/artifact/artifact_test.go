@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// member is one entry of an archive that a test makes.
 type member struct {
 	name, text string
 	link       bool
@@ -67,7 +66,8 @@ func of(parts ...[]member) (all []member) {
 	return all
 }
 
-// The runs of an archive come out in the order of their names, whatever lies beside them and however deep.
+// Unpack returns the runs of an archive in the order of their names, at any depth and with any
+// other files around them.
 func TestUnpack(t *testing.T) {
 	for _, path := range archives(t, of(
 		run("runs/b"), run("runs/a"), run("."), run("runs/pair/1"),
@@ -98,16 +98,16 @@ func TestUnpackRefuses(t *testing.T) {
 		members []member
 		says    string
 	}{
-		"escape":         {of(run("a"), []member{{name: "../b/result.json"}}), "leads out of it"},
-		"deep escape":    {[]member{{name: "a/../../b/result.json"}}, "leads out of it"},
-		"absolute":       {[]member{{name: "/etc/result.json"}}, "leads out of it"},
-		"backslash":      {[]member{{name: `..\b\result.json`}}, "leads out of it"},
+		"escape":         {of(run("a"), []member{{name: "../b/result.json"}}), "leads outside"},
+		"deep escape":    {[]member{{name: "a/../../b/result.json"}}, "leads outside"},
+		"absolute":       {[]member{{name: "/etc/result.json"}}, "leads outside"},
+		"backslash":      {[]member{{name: `..\b\result.json`}}, "leads outside"},
 		"no run":         {[]member{{name: "a/summary.md"}}, "no complete run"},
 		"entries":        {of(run("a"), []member{{name: "x"}, {name: "y"}, {name: "z"}}), "more than 4 entries"},
 		"runs":           {of(run("a"), run("b")), "more than 1 runs"},
-		"a large file":   {[]member{{name: "a/result.json", text: "0123456789a"}}, "beyond 10 bytes"},
-		"large together": {[]member{{name: "a/result.json", text: "0123456789"}, {name: "a/histograms.json", text: "0123456"}}, "all that is taken beyond 15"},
-		"twice":          {of(run("a"), run("a")), "twice"},
+		"a large file":   {[]member{{name: "a/result.json", text: "0123456789a"}}, "larger than 10 bytes"},
+		"large together": {[]member{{name: "a/result.json", text: "0123456789"}, {name: "a/histograms.json", text: "0123456"}}, "together larger than 15 bytes"},
+		"twice":          {of(run("a"), run("a")), "duplicate entry"},
 		"no histograms":  {[]member{{name: "a/result.json"}}, "has no histograms.json"},
 	} {
 		for _, path := range archives(t, c.members...) {
@@ -120,19 +120,19 @@ func TestUnpackRefuses(t *testing.T) {
 			assert.Empty(t, runs)
 			outside, err := os.ReadDir(dir)
 			require.NoError(t, err)
-			assert.Len(t, outside, 1, "nothing is written beside the folder")
+			assert.Len(t, outside, 1, "no file is written outside of the folder")
 		}
 	}
 }
 
-// A few kilobytes can hold gigabytes of what is not even taken.
+// A few kilobytes can hold gigabytes of entries that are not even extracted.
 func TestUnpackIsBoundedInWhatItPassesOver(t *testing.T) {
 	for _, path := range archives(t, of([]member{{name: "core", text: string(make([]byte, 1<<20))}}, run("a"))...) {
 		_, err := unpack(path, t.TempDir(), bounds{entries: 9, runs: 9, fileBytes: 9, bytes: 99, unpacked: 1 << 16})
 		if isTar(path) {
-			require.ErrorContains(t, err, "holds too much")
+			require.ErrorContains(t, err, "too large when decompressed")
 		} else {
-			require.NoError(t, err, "a zip is not unpacked to pass over an entry")
+			require.NoError(t, err, "skipping an entry of a zip does not decompress it")
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Setting is a property of a dedicated host that somebody can set, or avoid.
+// Setting is a property of a dedicated host that its operator can set or avoid.
 type Setting struct {
 	Name    string `json:"name"`
 	State   State  `json:"state"`
@@ -19,7 +19,7 @@ type Setting struct {
 	Why     string `json:"why"`
 }
 
-// Limits of a dedicated host. What shared hosts may have is in the scenario's validity.
+// Limits for a dedicated host. The scenario's validity block has those for shared hosts.
 const (
 	dedicatedStealPercentMax   = 0.1
 	dedicatedForeignPercentMax = 1.0
@@ -28,7 +28,8 @@ const (
 	swappinessMax              = 1
 )
 
-// dedicated judges what is advised of a host that does nothing but measure.
+// dedicated adds the settings that are advised for a host that does nothing but measure. The report
+// becomes invalid if one of them is unfit.
 func (d *Report) dedicated(root, dir string, s *result.Signals) {
 	h := dedicatedHost{root: root}
 	disk, diskKnown := h.diskOf(dir)
@@ -37,11 +38,11 @@ func (d *Report) dedicated(root, dir string, s *result.Signals) {
 		of                 func() (value string, fit bool)
 	}{
 		{
-			"governor", "performance on every CPU", "another one changes the clock rate with the load, so that a slow phase makes the next one slower",
+			"governor", "performance on every CPU", "other governors change the clock rate with the load, so a slow phase slows the next one",
 			func() (string, bool) { return h.governor() },
 		},
 		{
-			"turbo", "off", "turbo depends on the temperature and on what other cores do: a rate falls after minutes",
+			"turbo", "off", "turbo depends on the temperature and on the other cores: a rate may fall after minutes",
 			func() (string, bool) { return h.turbo() },
 		},
 		{
@@ -49,23 +50,23 @@ func (d *Report) dedicated(root, dir string, s *result.Signals) {
 			func() (string, bool) { return h.isolated() },
 		},
 		{
-			"SMT", "off", "two threads share a core: how fast one is depends on the other",
+			"SMT", "off", "two threads share a core: the speed of one depends on the other",
 			func() (string, bool) { return h.smt() },
 		},
 		{
-			"transparent huge pages", "madvise or never", "with always the kernel joins and splits pages beside the work, which stalls it",
+			"transparent huge pages", "madvise or never", "with always the kernel merges and splits pages during the work, which stalls it",
 			func() (string, bool) { return h.hugePages() },
 		},
 		{
-			"swap", fmt.Sprintf("no swap, or vm.swappiness of %d at most", swappinessMax), "a page that was swapped out comes back after milliseconds",
+			"swap", fmt.Sprintf("no swap, or vm.swappiness of %d at most", swappinessMax), "reading a swapped-out page takes milliseconds",
 			func() (string, bool) { return h.swap() },
 		},
 		{
-			"NUMA", "one node, or no automatic balancing", "balancing unmaps pages to see who uses them; memory of another node is slower. Confine server and generator to a node each",
+			"NUMA", "one node, or no automatic balancing", "balancing unmaps pages to find their users; memory of another node is slower. Confine server and generator to one node each",
 			func() (string, bool) { return h.numa() },
 		},
 		{
-			"clock source", "tsc, arch_sys_counter or kvm-clock", "others cost a system call or more for each reading, and a cycle takes four",
+			"clock source", "tsc, arch_sys_counter or kvm-clock", "other sources cost at least one system call per reading, and a cycle reads the clock four times",
 			func() (string, bool) { return h.clockSource() },
 		},
 		{
@@ -81,11 +82,11 @@ func (d *Report) dedicated(root, dir string, s *result.Signals) {
 			func() (string, bool) { return milliseconds(d.Host.FsyncMsP50, dedicatedFsyncMsMax) },
 		},
 		{
-			"open files", fmt.Sprintf("a limit of %d at least", dedicatedFilesMin), "each connection is one, and the store has hundreds",
+			"open files", fmt.Sprintf("a limit of %d at least", dedicatedFilesMin), "each connection uses one, and the store has hundreds open",
 			openFiles,
 		},
 		{
-			"steal", fmt.Sprintf("%g %% at most", dedicatedStealPercentMax), "a hypervisor that takes CPU time has other guests",
+			"steal", fmt.Sprintf("%g %% at most", dedicatedStealPercentMax), "a hypervisor that takes CPU time runs other guests",
 			func() (string, bool) { return percent(s.StealPercent, dedicatedStealPercentMax) },
 		},
 		{
@@ -126,7 +127,7 @@ func percent(v *float64, most float64) (string, bool) {
 	return strconv.FormatFloat(*v, 'g', 3, 64) + " %", *v <= most
 }
 
-// openFiles is the limit of this process, which servers that it starts have too.
+// openFiles returns the limit of this process. Servers that it starts inherit the limit.
 func openFiles() (string, bool) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -138,7 +139,8 @@ func openFiles() (string, bool) {
 	return strconv.FormatUint(limit.Cur, 10), limit.Cur >= dedicatedFilesMin
 }
 
-// chosen is the word in brackets of a list such as "always [madvise] never"; "" without one.
+// chosen returns the word in brackets of a list such as "always [madvise] never", or "" without
+// one.
 func chosen(list string) string {
 	_, rest, found := strings.Cut(list, "[")
 	word, _, closed := strings.Cut(rest, "]")

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// hostOf writes files of a host below a root, by their paths.
+// hostOf writes the given files, keyed by path, below a temporary root.
 func hostOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -26,7 +26,7 @@ func hostOf(t *testing.T, files map[string]string) string {
 
 const cpu = "sys/devices/system/cpu/"
 
-// Each setting is judged by the files of the kernel that say it, and is unknown without them.
+// Each setting is judged by the kernel's files that report it, and is unknown without them.
 func TestSettingsOfADedicatedHost(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -74,7 +74,7 @@ func TestSettingsOfADedicatedHost(t *testing.T) {
 	}
 }
 
-// The disk of a folder is that of its partition.
+// A folder on a partition uses the queue of the whole disk.
 func TestDisksOfADedicatedHost(t *testing.T) {
 	t.Parallel()
 	root := hostOf(t, map[string]string{
@@ -112,7 +112,7 @@ func TestDisksOfADedicatedHost(t *testing.T) {
 	assert.False(t, fit)
 }
 
-// What a dedicated host must not have makes it unfit, and what is unknown does not.
+// An unfit setting makes the host unfit; an unknown one does not.
 func TestAHostIsJudgedAsDedicated(t *testing.T) {
 	t.Parallel()
 	judge := func(files map[string]string, signals *result.Signals, fsync float64) *Report {
@@ -149,7 +149,7 @@ func TestAHostIsJudgedAsDedicated(t *testing.T) {
 	}
 }
 
-// The page of advice has a row for each check.
+// DEDICATED.md has a row for each check.
 func TestThePageNamesAllSettings(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../DEDICATED.md")

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dedicatedHost reads the kernel's files below a root; "" is the host's own. A value of "" is unknown.
+// dedicatedHost reads the kernel's files below root; "" is the host's real root. A method returns
+// the value "" if it is unknown.
 type dedicatedHost struct{ root string }
 
 func (h dedicatedHost) path(name string) string { return filepath.Join("/", h.root, name) }
 
-// read returns the text of a file without the white space around it, or "".
+// read returns the text of a file without surrounding white space, or "" if it cannot be read.
 func (h dedicatedHost) read(name string) string {
 	text, err := os.ReadFile(h.path(name))
 	if err != nil {
@@ -27,7 +28,7 @@ func (h dedicatedHost) read(name string) string {
 
 const cpuFolder = "sys/devices/system/cpu"
 
-// governor returns the governors of all CPUs, each once.
+// governor returns the distinct governors of all CPUs.
 func (h dedicatedHost) governor() (string, bool) {
 	files, err := filepath.Glob(h.path(cpuFolder + "/cpu[0-9]*/cpufreq/scaling_governor"))
 	if err != nil {
@@ -93,7 +94,7 @@ func (h dedicatedHost) swap() (string, bool) {
 	if swaps == "" {
 		return "", false
 	}
-	if strings.Count(swaps, "\n") == 0 { // the header alone
+	if strings.Count(swaps, "\n") == 0 { // only the header
 		return "none", true
 	}
 	text := h.read("proc/sys/vm/swappiness")
@@ -126,7 +127,8 @@ func (h dedicatedHost) clockSource() (string, bool) {
 	return source, slices.Contains([]string{"tsc", "arch_sys_counter", "kvm-clock"}, source)
 }
 
-// irqbalance looks for a process of that name. A container does not see those of its host.
+// irqbalance looks for a process of that name. Inside a container the host's processes are
+// invisible, so the answer is unknown.
 func (h dedicatedHost) irqbalance() (string, bool) {
 	files, err := filepath.Glob(h.path("proc/[0-9]*/comm"))
 	if err != nil || len(files) == 0 {
@@ -143,7 +145,8 @@ func (h dedicatedHost) irqbalance() (string, bool) {
 	return "not running", true
 }
 
-// inContainer reports whether the processes that are seen are not all of the host: kernel threads are missing.
+// inContainer reports whether the visible processes are only a part of the host's: kernel threads
+// are missing.
 func (h dedicatedHost) inContainer(comms []string) bool {
 	return !slices.ContainsFunc(comms, func(file string) bool {
 		text, err := os.ReadFile(file)
@@ -151,7 +154,8 @@ func (h dedicatedHost) inContainer(comms []string) bool {
 	})
 }
 
-// diskOf returns the folder in sys of the queue of the disk that a folder is on; known is false of file systems without one.
+// diskOf returns the queue folder in sys of the disk that holds dir. known is false for file
+// systems without a disk.
 func (h dedicatedHost) diskOf(dir string) (queue string, known bool) {
 	var stat unix.Stat_t
 	if err := unix.Stat(dir, &stat); err != nil {
@@ -160,7 +164,7 @@ func (h dedicatedHost) diskOf(dir string) (queue string, known bool) {
 	return h.queueOf(unix.Major(uint64(stat.Dev)), unix.Minor(uint64(stat.Dev))) //nolint:unconvert // the field's type differs between architectures
 }
 
-// queueOf finds the queue of a device, or of the disk that it is a partition of.
+// queueOf returns the queue folder of a device, or of the disk if the device is a partition.
 func (h dedicatedHost) queueOf(major, minor uint32) (queue string, known bool) {
 	device, err := filepath.EvalSymlinks(h.path(fmt.Sprintf("sys/dev/block/%d:%d", major, minor)))
 	if err != nil {
@@ -182,7 +186,7 @@ func readIn(folder, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// scheduler of a device without a choice is "none", without brackets.
+// scheduler also accepts "none" without brackets, which a device without a choice reports.
 func (h dedicatedHost) scheduler(queue string, known bool) (string, bool) {
 	if !known {
 		return "", false
@@ -195,11 +199,11 @@ func (h dedicatedHost) scheduler(queue string, known bool) (string, bool) {
 	return how, how == "none" || how == "mq-deadline" && readIn(queue, "rotational") == "1"
 }
 
-// writeCache is no fault: it says what an fsync costs.
+// writeCache never judges its value: it only explains the cost of an fsync.
 func (dedicatedHost) writeCache(queue string, known bool) Setting {
 	s := Setting{
 		Name: "write cache", State: Unknown, Advised: "one that a power failure does not empty",
-		Why: "with write back the disk must empty its cache for each fsync; write through stands for a disk without a cache, or one that says that its cache is safe",
+		Why: "with write back the disk must flush its cache for each fsync; write through means a disk without a cache, or one that reports that its cache is safe",
 	}
 	if known {
 		if s.Value = readIn(queue, "write_cache"); s.Value != "" {

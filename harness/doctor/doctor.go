@@ -1,8 +1,10 @@
-// Package doctor examines whether a host is fit for measuring: what the load generator reaches without a server, how late it
-// sends, how long an fsync takes, and which of the host's signals can be read and how they were meanwhile.
+// Package doctor examines whether a host is fit for measuring: how fast the load generator runs
+// without a server, how late it sends, how long an fsync takes, which of the host's signals can be
+// read, and their values during the examination.
 //
-// Examine returns a Report, whose checks are fit, unfit or unknown. For a dedicated host it also judges the settings that DEDICATED.md advises.
-// Examine loads the host for some seconds and sets GOMAXPROCS meanwhile, so nothing else should run in the process.
+// Examine returns a Report whose checks are fit, unfit or unknown. For a dedicated host it also
+// judges the settings that DEDICATED.md advises. Examine loads the host for some seconds and
+// changes GOMAXPROCS during that time, so the process should do nothing else.
 package doctor
 
 import (
@@ -21,8 +23,8 @@ import (
 // State is the finding of a check.
 type State string
 
-// States of a check. An unknown value never counts as fit, and does not make the host unfit: the scenario says which signals
-// it needs.
+// States of a check. An unknown value never counts as fit, but does not make the host unfit: the
+// scenario decides which signals it needs.
 const (
 	Fit     State = "fit"
 	Unfit   State = "unfit"
@@ -36,39 +38,41 @@ type Check struct {
 	State State    `json:"state"`
 	Value *float64 `json:"value"` // null if unknown
 	Unit  string   `json:"unit"`
-	Limit *float64 `json:"limit,omitempty"` // the least or the most that is fit
-	About string   `json:"about"`           // what the value means
+	Limit *float64 `json:"limit,omitempty"` // the lower or the upper bound of a fit value
+	About string   `json:"about"`           // the meaning of the value
 }
 
-// Report is what a host can do for measuring.
+// Report is the result of an examination.
 type Report struct {
-	Verdict result.Verdict `json:"verdict"` // Pass, or Invalid where anything is unfit
+	Verdict result.Verdict `json:"verdict"` // Pass, or Invalid if a check or a setting is unfit
 	Host    result.Host    `json:"host"`
 	Checks  []Check        `json:"checks"`
-	// Dedicated are the settings that are advised of a dedicated host, if they were asked for.
+	// Dedicated lists the settings advised for a dedicated host. It is empty unless Options asks
+	// for them.
 	Dedicated []Setting `json:"dedicated,omitempty"`
 }
 
-// Limits of the checks. A slower generator would measure itself instead of its target.
+// Limits of the checks. A slower generator would measure itself rather than its target.
 const (
 	generatorPerSecondMin = 2e6
 	slipMsMax             = 1.0
 	arrivalsPerSecond     = 50_000
 )
 
-// Options say how to examine a host.
+// Options configures Examine.
 type Options struct {
-	Dir      string        // an existing folder, where servers would keep their data
-	Window   time.Duration // of each load; 0 means a second
-	HostRoot string        // below which the host's proc and sys are found; "" means its own
-	// Dedicated has the host judged as one that does nothing but measure.
+	Dir      string        // an existing folder on the disk where servers would keep their data
+	Window   time.Duration // of each load; 0 means one second
+	HostRoot string        // holds the host's proc and sys; "" means the real root
+	// Dedicated also judges the host as one that does nothing but measure.
 	Dedicated bool
 }
 
-// Examine measures what this host can do for measuring. It takes about five windows, and sets GOMAXPROCS meanwhile.
+// Examine measures how fit this host is for measuring. It takes about five windows and changes
+// GOMAXPROCS during that time.
 func Examine(ctx context.Context, o Options) (*Report, error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
-		return nil, errors.Join(fmt.Errorf("%s is not a folder that can be examined; name one with --dir", o.Dir), err)
+		return nil, errors.Join(fmt.Errorf("cannot examine %s: expected an existing folder; name one with --dir", o.Dir), err)
 	}
 	if o.Window <= 0 {
 		o.Window = time.Second
@@ -96,7 +100,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 
 func (d *Report) add(c Check) { d.Checks = append(d.Checks, c) }
 
-// generator measures the load generator by itself, on the null driver.
+// generator measures the load generator alone, on the null driver.
 func (d *Report) generator(ctx context.Context, window time.Duration) error {
 	wall, batched, err := nullRate(ctx, 64, window)
 	if err != nil {
@@ -111,29 +115,29 @@ func (d *Report) generator(ctx context.Context, window time.Duration) error {
 		return err
 	}
 	d.add(atLeast("generator", batched, "cycles/s", generatorPerSecondMin,
-		"what generator, recorders and ledger reach by themselves in a second of CPU time, in batches of 64 tasks"))
+		"rate of generator, recorders and ledger alone per second of CPU time, in batches of 64 tasks"))
 	d.add(Check{
 		Name: "generator, wall", State: Note, Value: &wall, Unit: "cycles/s",
-		About: "the same in a second of the window, on one CPU: less where others take CPUs away",
+		About: "the same per second of the window, on one CPU: lower if other programs take CPU time",
 	})
 	d.add(Check{
 		Name: "generator, single", State: Note, Value: &single, Unit: "cycles/s",
-		About: "in a second of CPU time with one task a call",
+		About: "per second of CPU time with one task per call",
 	})
-	about := fmt.Sprintf("how late the generator sends one in a hundred tasks at %s arrivals a second", render.Count(arrivalsPerSecond))
+	about := fmt.Sprintf("99th percentile of how late the generator sends a task, at %s arrivals per second", render.Count(arrivalsPerSecond))
 	if slipKnown {
 		d.add(atMost("slip", slip, "ms", slipMsMax, about))
 	} else {
 		d.add(Check{Name: "slip", State: Unknown, Unit: "ms", About: about})
 	}
 	clock := clockNanoseconds()
-	d.add(Check{Name: "clock", State: Note, Value: &clock, Unit: "ns", About: "one reading of the clock, of which a cycle takes four"})
+	d.add(Check{Name: "clock", State: Note, Value: &clock, Unit: "ns", About: "one reading of the clock; a cycle reads it four times"})
 	cpus := float64(d.Host.CPUs)
-	d.add(Check{Name: "CPUs", State: Note, Value: &cpus, Unit: "CPUs", About: "that this process may use: generator and servers share them"})
+	d.add(Check{Name: "CPUs", State: Note, Value: &cpus, Unit: "CPUs", About: "CPUs available to this process; generator and servers share them"})
 	return nil
 }
 
-// disk says what was measured of the data folder.
+// disk adds the times of an fsync in the data folder.
 func (d *Report) disk() {
 	about := "an append of 512 bytes and its fdatasync in the data folder, on " + d.Host.Filesystem
 	for _, c := range []struct {
@@ -147,12 +151,12 @@ func (d *Report) disk() {
 
 // threads adds the time of a hop between two OS threads.
 func (d *Report) threads() {
-	const about = "a hop between two OS threads: a byte through a pipe to a thread that waits for it, half of a round trip"
+	const about = "a hop between two OS threads: a byte through a pipe to a waiting thread, half of a round trip"
 	d.add(measured("thread hop", d.Host.ThreadHopUsP50, "us", "median of "+about))
 	d.add(measured("thread hop, p99", d.Host.ThreadHopUsP99, "us", "99th percentile of "+about))
 }
 
-// measured is a check without a limit, of a value that is 0 if it is unknown.
+// measured returns a check without a limit. A value of 0 is unknown.
 func measured(name string, value float64, unit, about string) Check {
 	if value <= 0 {
 		return Check{Name: name, State: Unknown, Unit: unit, About: about}
@@ -160,7 +164,7 @@ func measured(name string, value float64, unit, about string) Check {
 	return Check{Name: name, State: Note, Value: &value, Unit: unit, About: about}
 }
 
-// signals says which of the host's signals can be read, and how they were while the generator was measured.
+// signals adds a check per host signal, with its value during the measurement of the generator.
 func (d *Report) signals(s *result.Signals) {
 	limits := map[string]*float64{}
 	for _, l := range scenario.ValidityLimits() {
@@ -170,15 +174,15 @@ func (d *Report) signals(s *result.Signals) {
 		name, unit, limit, about string
 		value                    *float64
 	}{
-		{"steal", "%", "steal_percent_max", "of all CPUs' time, taken by the hypervisor", s.StealPercent},
-		{"foreign CPU", "%", "foreign_cpu_percent_max", "of all CPUs' time, used by other processes", s.ForeignCPUPercent},
-		{"pressure, CPU", "%", "pressure_cpu_percent_max", "of the time, in which some task waited for a CPU (PSI)", s.PressureCPUPercent},
-		{"pressure, I/O", "%", "", "likewise for I/O", s.PressureIOPercent},
-		{"pressure, memory", "%", "pressure_memory_percent_max", "likewise for memory", s.PressureMemoryPercent},
-		{"throttling", "%", "throttled_percent_max", "of the time, in which the control group's CPU quota stopped tasks", s.ThrottledPercent},
-		{"clock steps", "ms", "clock_step_ms_max", "by which wall time and monotonic time went apart", s.ClockStepMs},
+		{"steal", "%", "steal_percent_max", "share of all CPUs' time taken by the hypervisor", s.StealPercent},
+		{"foreign CPU", "%", "foreign_cpu_percent_max", "share of all CPUs' time used by other processes", s.ForeignCPUPercent},
+		{"pressure, CPU", "%", "pressure_cpu_percent_max", "share of the time with some task waiting for a CPU (PSI)", s.PressureCPUPercent},
+		{"pressure, I/O", "%", "", "the same for I/O", s.PressureIOPercent},
+		{"pressure, memory", "%", "pressure_memory_percent_max", "the same for memory", s.PressureMemoryPercent},
+		{"throttling", "%", "throttled_percent_max", "share of the time with tasks stopped by the control group's CPU quota", s.ThrottledPercent},
+		{"clock steps", "ms", "clock_step_ms_max", "difference that arose between wall time and monotonic time", s.ClockStepMs},
 		{"frequency", "MHz", "", "lowest of all CPUs and samples", s.FrequencyMHzMin},
-		{"frequency drop", "%", "frequency_drop_percent_max", "by which the fastest CPU slowed down", s.FrequencyDropPercent},
+		{"frequency drop", "%", "frequency_drop_percent_max", "slowdown of the fastest CPU", s.FrequencyDropPercent},
 	} {
 		limit := limits[c.limit]
 		switch {
@@ -194,7 +198,7 @@ func (d *Report) signals(s *result.Signals) {
 
 func atLeast(name string, value float64, unit string, limit float64, about string) Check {
 	c := Check{Name: name, State: Fit, Value: &value, Unit: unit, Limit: &limit, About: about}
-	if !(value >= limit) { // NaN is not fit either
+	if !(value >= limit) { // NaN is unfit
 		c.State = Unfit
 	}
 	return c

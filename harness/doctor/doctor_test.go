@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// examine examines this host with short windows, and returns the checks by name.
+// examine examines this host with short windows and returns the checks by name.
 func examine(t *testing.T, root string) (*Report, map[string]Check) {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,24 +23,24 @@ func examine(t *testing.T, root string) (*Report, map[string]Check) {
 	require.NoError(t, err)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	assert.Empty(t, entries, "nothing is left in the folder")
+	assert.Empty(t, entries, "no files remain in the folder")
 	checks := map[string]Check{}
 	for _, c := range d.Checks {
 		checks[c.Name] = c
 		assert.Equal(t, c.Value == nil, c.State == Unknown, c.Name)
 		assert.Equal(t, c.Limit != nil, c.State == Fit || c.State == Unfit, c.Name)
 	}
-	require.Len(t, checks, len(d.Checks), "each name once")
+	require.Len(t, checks, len(d.Checks), "check names are unique")
 	return d, checks
 }
 
 func TestExamine(t *testing.T) {
 	procs := runtime.GOMAXPROCS(0)
 	d, checks := examine(t, "")
-	assert.Equal(t, procs, runtime.GOMAXPROCS(0), "it was put back")
+	assert.Equal(t, procs, runtime.GOMAXPROCS(0), "GOMAXPROCS is restored")
 	for _, name := range []string{"generator", "generator, wall", "generator, single", "slip", "clock", "CPUs", "fsync", "fsync, p99", "thread hop", "thread hop, p99"} {
 		require.Contains(t, checks, name)
-		if v := checks[name].Value; v != nil { // a host without a CPU to spare may not get to any
+		if v := checks[name].Value; v != nil { // a host without a spare CPU may not measure any
 			assert.GreaterOrEqual(t, *v, 0.0, name)
 		}
 	}
@@ -53,7 +53,7 @@ func TestExamine(t *testing.T) {
 	assert.Equal(t, !unfit, d.Verdict == result.Pass)
 }
 
-// A host that tells nothing of itself is unknown, and not fit.
+// A host whose signals cannot be read has unknown checks, not fit ones.
 func TestExamineAHostThatTellsNothing(t *testing.T) {
 	_, checks := examine(t, t.TempDir())
 	for _, name := range []string{"steal", "foreign CPU", "pressure, CPU", "pressure, I/O", "pressure, memory", "throttling", "frequency", "frequency drop"} {

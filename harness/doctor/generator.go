@@ -15,8 +15,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// nullRate is the cycles of a closed load on the null driver on one CPU: a second of the window, and a second of CPU time,
-// which is its rate on an otherwise idle CPU.
+// nullRate returns the cycles per second of a closed load on the null driver on one CPU: per second
+// of the window, and per second of CPU time. The latter is the rate on an otherwise idle CPU.
 func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var before, after observe.Usage
@@ -33,7 +33,7 @@ func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu f
 		return 0, 0, err
 	}
 	if o.Cycles == 0 {
-		return 0, 0, nil // a rate that is no good
+		return 0, 0, nil // a rate of 0 is unfit
 	}
 	us, err := after.Since(before).CPUMicrosecondsPer(o.Cycles)
 	if err != nil {
@@ -42,8 +42,8 @@ func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu f
 	return float64(o.Cycles) / o.Window.Seconds(), 1e6 / us, nil
 }
 
-// nullSlip is the slip at the 99th percentile of an open load on the null driver, in milliseconds; known is false where
-// nothing was due that a producer was free for.
+// nullSlip returns the 99th percentile of the slip of an open load on the null driver, in
+// milliseconds. known is false if no producer was free for a task at its intended start.
 func nullSlip(ctx context.Context, window time.Duration) (ms float64, known bool, err error) {
 	o, err := runNull(ctx, window, load.Hooks{}, scenario.Workload{
 		Producers: 32, Workers: 64, Batch: 1, InFlight: 1_000_000,
@@ -55,7 +55,8 @@ func nullSlip(ctx context.Context, window time.Duration) (ms float64, known bool
 	return float64(o.Open.Slip.ValueAtPercentile(99)) / float64(time.Millisecond), o.Open.Slip.TotalCount() > 0, nil
 }
 
-// runNull puts a load of payloads of 64 bytes on the null driver, after a warm-up of a tenth of the window.
+// runNull runs a load with payloads of 64 bytes on the null driver, after a warm-up of a tenth of
+// the window.
 func runNull(ctx context.Context, window time.Duration, hooks load.Hooks, w scenario.Workload) (*load.Outcome, error) {
 	w.Name, w.Tenants, w.Queues = "null", 1, 1
 	w.Payload = scenario.Payload{Kind: "fixed", Min: 64, Max: 64}
@@ -67,12 +68,13 @@ func runNull(ctx context.Context, window time.Duration, hooks load.Hooks, w scen
 	case err != nil:
 		return nil, fmt.Errorf("measure the generator: %w", err)
 	case !o.Drained:
-		return nil, errors.New("measure the generator: its tasks were not all completed 10 s after the window")
+		return nil, errors.New("measure the generator: tasks were still incomplete 10 s after the window")
 	}
 	return o, nil
 }
 
-// clockNanoseconds is what one reading of the clock takes: the least of several tries, since others may take the CPU away.
+// clockNanoseconds returns the duration of one reading of the clock. It is the minimum of several
+// tries, because other processes may take the CPU away.
 func clockNanoseconds() float64 {
 	const tries, readings = 10, 1000
 	least := time.Duration(1 << 62)

@@ -12,21 +12,23 @@ import (
 )
 
 const (
-	// sliceLength is short against the times in which a host changes its speed, which are tens of milliseconds and more, and long against
-	// the part of a millisecond that the last cycles of a slice take. In the same minutes the CPU time of identical servers differed
-	// from generation to generation by 3.2 % with slices of 25 ms, by 2.8 % with those of 10 ms, and by 2.5 % with those of 5 ms, of which
-	// begin and end are a tenth.
+	// sliceLength is short compared with the changes of a host's speed, which take tens of
+	// milliseconds and more. It is long compared with the fraction of a millisecond that the last
+	// cycles of a slice take. In the same minutes the CPU time of identical servers differed
+	// between generations by 3.2 % with slices of 25 ms, by 2.8 % with slices of 10 ms, and by 2.5
+	// % with slices of 5 ms; in the latter, start and end take a tenth of each slice.
 	sliceLength = 10 * time.Millisecond
-	// warmupPairs are slices of each side before the first one that counts: by then connections, caches and heaps have their sizes.
+	// warmupPairs is the number of slices per side before the measurement. By then connections,
+	// caches and heaps have reached their sizes.
 	warmupPairs = 15
-	// closedLength and the open phase make a generation of some five seconds with its start and end. Many short generations yield
-	// a better interval than few long ones, as long as the start of the processes is a small part of each.
+	// closedLength and the open phase make a generation last some five seconds including its start
+	// and end. Many short generations yield a narrower interval than few long ones, if the start of
+	// the processes is a small part of each.
 	closedLength = 3 * time.Second
-	// startLength is about what the start and the end of the processes of a generation take.
+	// startLength is the approximate duration of the start and the end of a generation's processes.
 	startLength = time.Second
 )
 
-// sideError is a failure of one side.
 type sideError struct {
 	side int
 	err  error
@@ -35,9 +37,9 @@ type sideError struct {
 func (e *sideError) Error() string { return e.err.Error() }
 func (e *sideError) Unwrap() error { return e.err }
 
-// sideErrors returns the failures of both sides that an error wraps or joins.
+// sideErrors returns the failures of the sides that an error wraps or joins.
 func sideErrors(err error) (all []*sideError) {
-	switch e := err.(type) { //nolint:errorlint // all of them are wanted, and errors.As returns the first
+	switch e := err.(type) { //nolint:errorlint // errors.As returns only the first
 	case *sideError:
 		return []*sideError{e}
 	case interface{ Unwrap() []error }:
@@ -50,7 +52,7 @@ func sideErrors(err error) (all []*sideError) {
 	return all
 }
 
-// of marks an error as one of a side. It returns nil for nil.
+// of attributes an error to a side. It returns nil for nil.
 func of(side int, err error) error {
 	if err == nil {
 		return nil
@@ -58,17 +60,17 @@ func of(side int, err error) error {
 	return &sideError{side, err}
 }
 
-// pairs gives the closed load of a generation to its two parties.
+// pairs runs the closed load of a generation on its two parties.
 type pairs struct {
 	parties  [2]party
-	first    int // the side that is read first
+	first    int // the side whose clocks are read first
 	order    *rand.Rand
 	together bool
 	now      func() time.Time
-	cycles   [2]uint64 // completed so far, slices of the warm-up included
+	cycles   [2]uint64 // completed so far, including the warm-up
 }
 
-// warmUp gives so many slices to each side that do not count.
+// warmUp runs the given number of slices per side without measuring them.
 func (p *pairs) warmUp(ctx context.Context, count int) error {
 	for range count {
 		if _, err := p.pair(ctx, func() ([2]clocks, error) { return [2]clocks{}, nil }, &[2]clocks{}); err != nil {
@@ -78,9 +80,10 @@ func (p *pairs) warmUp(ctx context.Context, count int) error {
 	return nil
 }
 
-// measure gives pairs of slices for a length, and returns the slices and the sums of each side. Each slice begins where the one before
-// ended: what a server used of the CPUs is in exactly one slice, so the parts add up to the whole. What a generator used in slices of the
-// other side is in the sums alone.
+// measure runs pairs of slices for the given duration and returns the slices and the sums per side.
+// Each slice begins where the previous one ended: the CPU time of a server is in exactly one slice,
+// so the slices add up to the whole. The CPU time that a generator used during slices of the other
+// side is only in the sums.
 func (p *pairs) measure(ctx context.Context, length time.Duration) (slices []result.Slice, sides [2]result.GenerationSide, err error) {
 	begin, err := p.clocks()
 	if err != nil {
@@ -107,7 +110,6 @@ func (p *pairs) measure(ctx context.Context, length time.Duration) (slices []res
 	return slices, sides, nil
 }
 
-// clocks reads the CPU clocks of both sides.
 func (p *pairs) clocks() (now [2]clocks, err error) {
 	for _, i := range inOrder(p.first) {
 		if now[i], err = p.parties[i].cpu(); err != nil {
@@ -117,8 +119,8 @@ func (p *pairs) clocks() (now [2]clocks, err error) {
 	return now, nil
 }
 
-// pair gives one slice to each side, in an order drawn at random, or to both at once. edge has the clocks at its begin, and is set to
-// those at its end.
+// pair runs one slice on each side, in random order or simultaneously. edge has the clocks at the
+// start of the pair; pair replaces them by those at its end.
 func (p *pairs) pair(ctx context.Context, read func() ([2]clocks, error), edge *[2]clocks) ([]result.Slice, error) {
 	if p.together {
 		return p.both(ctx, read, edge)
@@ -142,7 +144,8 @@ func (p *pairs) pair(ctx context.Context, read func() ([2]clocks, error), edge *
 	return slices, nil
 }
 
-// both gives a slice to both sides at once. What each used is its own, so that no slice has CPU time of the other side.
+// both runs a slice on both sides simultaneously. No slice has CPU time of the other side, because
+// each side uses only its own CPUs.
 func (p *pairs) both(ctx context.Context, read func() ([2]clocks, error), edge *[2]clocks) ([]result.Slice, error) {
 	var cycles [2]uint64
 	var took [2]time.Duration
@@ -177,10 +180,10 @@ func sliceOf(side int, cycles uint64, took time.Duration, before, after *[2]cloc
 	}
 }
 
-// inOrder returns both sides, first that one.
+// inOrder returns both sides, starting with first.
 func inOrder(first int) [2]int { return [2]int{first, 1 - first} }
 
-// atOnce calls do for both sides at once, and returns the errors of both.
+// atOnce calls do for both sides concurrently and joins their errors.
 func atOnce(do func(side int) error) error {
 	var errs [2]error
 	var all sync.WaitGroup

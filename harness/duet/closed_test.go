@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever the processes use of the CPUs in slices of either side, it is charged once: the parts add up to the whole.
+// Whatever CPU time the processes use in slices of either side, it counts once: the slices add up
+// to the whole.
 func TestSlicesAddUpToTheWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -53,7 +54,7 @@ func TestSlicesAddUpToTheWhole(t *testing.T) {
 	})
 }
 
-// Each pair has one slice of each side, and each side is first about as often.
+// Each pair has one slice per side, and each side is first about equally often.
 func TestOrderOfSlices(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -69,19 +70,19 @@ func TestOrderOfSlices(t *testing.T) {
 	again := newFakeHost()
 	b := again.conductor(t, Options{Generations: 1, Seed: 7})
 	measured(t, b)
-	assert.Equal(t, slices, b.duet.Generations[0].Slices, "the same seed is the same order")
+	assert.Equal(t, slices, b.duet.Generations[0].Slices, "the same seed gives the same order")
 	b = newFakeHost().conductor(t, Options{Generations: 1, Seed: 8})
 	measured(t, b)
 	assert.NotEqual(t, slices, b.duet.Generations[0].Slices)
 }
 
-// Where both sides have load at once, no slice has CPU time of the other side.
+// With simultaneous load no slice has CPU time of the other side.
 func TestSlicesOfBothAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
 	p := pairs{together: true, order: rand.New(rand.NewPCG(1, 1)), now: func() time.Time { return h.clock }}
 	for side := range p.parties {
-		own := &fakeHost{clock: h.clock, used: h.used} // each on its own cores
+		own := &fakeHost{clock: h.clock, used: h.used} // each on separate cores
 		f := &fakeParty{host: own, side: side}
 		own.parties = append(own.parties, f)
 		p.parties[side] = f

@@ -5,18 +5,19 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A build runs from files that were just linked, or that the kernel has read again since it dropped
-// them from memory. The kernel maps the former by large pages and the latter by small ones, and
-// identical servers then differ by 1 to 2 % of CPU time. So the processes of both sides have small
-// pages only (proc.Settings). A kernel that gives them large ones all the same is a warning.
+// The kernel maps program code by large pages if the file was just linked, and by small pages if it
+// has read the file again since. Identical servers then differ by 1 to 2 % of CPU time. Therefore
+// the processes of both sides request small pages (proc.Settings). A kernel that still uses large
+// pages causes a warning.
 const largeCodeWarning = "the kernel maps program code by large pages, though the duet asked for small ones: the same code takes up to 2 % less CPU time " +
 	"in large pages, and the sides may have different shares of them. Measure on Linux 6.12 or later"
 
-// code is how the kernel maps the program code of a side's processes. Nil: it does not say, or there is no such process.
+// code describes how the kernel maps the program code of a side's processes. A field is nil if the
+// kernel does not report it or there is no such process.
 type code struct{ servers, generator *observe.CodePages }
 
-// readCode stores how the kernel maps the program code of both sides. It is called while the
-// processes run and nothing is measured any more.
+// readCode stores how the kernel maps the program code of both sides. It must be called while the
+// processes run, after all measurements.
 func (c *conductor) readCode(g *result.Generation, parties [2]party) {
 	for i, p := range parties {
 		of, err := p.code()

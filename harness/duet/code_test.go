@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A generation counts however the kernel maps the program code. Large pages are one warning of the
+// A generation counts however the kernel maps the program code. Large pages cause one warning per
 // duet.
 func TestProgramCodeInLargePages(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,8 @@ func TestProgramCodeInLargePages(t *testing.T) {
 	}
 }
 
-// Generations count, with a warning, on a host that does not tell how it maps program code.
+// On a host that does not report the mapping of program code, generations count and the duet has a
+// warning.
 func TestProgramCodeThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -71,7 +72,7 @@ func TestProgramCodeThatCannotBeRead(t *testing.T) {
 	assert.Contains(t, text, "generation 2: permission denied")
 }
 
-// inPageCache bring a program into the page cache: by one write, which some kernels cache in large
+// inPageCache brings a program into the page cache: by one write, which some kernels cache in large
 // pages, or page by page.
 var inPageCache = []func(t *testing.T, program []byte, path string){
 	func(t *testing.T, program []byte, path string) {
@@ -93,7 +94,7 @@ var inPageCache = []func(t *testing.T, program []byte, path string){
 	},
 }
 
-// differentlyCached copies a program for each side, and has the kernel cache the copies
+// differentlyCached copies a program for each side and makes the kernel cache the copies
 // differently.
 func differentlyCached(t *testing.T, path string) (copies [2]string) {
 	t.Helper()

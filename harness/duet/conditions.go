@@ -5,15 +5,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Conditions are the lengths of the slices and phases of a generation, and how its processes are held to CPUs. Figures of duets with other
-// conditions have another noise.
+// Conditions are the lengths of the slices and phases of a generation and the assignment of its
+// processes to CPUs. Duets with different conditions have different noise, so their figures are not
+// comparable.
 type Conditions struct {
 	SliceMs, ClosedMs, OpenSliceMs float64
 	OpenPairs                      int
-	CPUs                           string `json:",omitempty"` // "" if the kernel chooses
+	CPUs                           string `json:",omitempty"` // "" if the kernel chooses the CPUs
 }
 
-// What Conditions say of the CPUs.
+// Values of Conditions.CPUs.
 const (
 	cpusOfSides  = "each side has its own"
 	cpusInCommon = "servers and generators have their own"

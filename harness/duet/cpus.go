@@ -8,9 +8,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// ownCPUs returns the two sets of CPUs that the processes of a duet are held to, and whether each side has one of them, so that both can
-// have load at the same time: see shareCPUs. Otherwise the slices alternate, and both sides have the same set: see swapCPUs. Without sets
-// the kernel may run all processes on all CPUs.
+// ownCPUs returns the two sets of CPUs for the processes of a duet. together reports whether each
+// side has one of the sets, so that both sides can have load simultaneously: see shareCPUs.
+// Otherwise the slices alternate and both sides use the same set: see swapCPUs. Without sets the
+// kernel may run all processes on all CPUs.
 func ownCPUs(s *scenario.Scenario) (sets []result.SideCPUs, together bool) {
 	cpus, err := observe.CPUs()
 	if err != nil {
@@ -19,8 +20,9 @@ func ownCPUs(s *scenario.Scenario) (sets []result.SideCPUs, together bool) {
 	return chooseCPUs(s, cpus, observe.CPUTime())
 }
 
-// chooseCPUs is ownCPUs of a host with these CPUs and so much CPU time, in CPUs. If a control group limits the time to less than the CPUs, other
-// programs share these, and only the kernel sees which are free.
+// chooseCPUs is ownCPUs for a host with the given CPUs and CPU time, in CPUs. If a control group
+// limits the time to less than the CPUs, other programs share these, and only the kernel sees which
+// are free. It then returns no sets.
 func chooseCPUs(s *scenario.Scenario, cpus []observe.CPU, time float64) (sets []result.SideCPUs, together bool) {
 	if time < float64(len(cpus)) {
 		return nil, false
@@ -31,8 +33,9 @@ func chooseCPUs(s *scenario.Scenario, cpus []observe.CPU, time float64) (sets []
 	return swapCPUs(s, cpus), false
 }
 
-// needs is how many CPUs the servers of a side may use together, and how many its generator at any point; none if the scenario does not
-// bound them.
+// needs returns the number of CPUs that the servers of a side may use together, and the largest
+// number that its generator may use at any point. It returns zeros if the scenario does not bound
+// them.
 func needs(s *scenario.Scenario) (servers, generator int) {
 	servers = s.Topology.Procs * max(1, s.Topology.Nodes)
 	for _, p := range s.Plan() {
@@ -48,7 +51,7 @@ func needs(s *scenario.Scenario) (servers, generator int) {
 	return servers, generator
 }
 
-// threadsOf returns the numbers of the CPUs of each core, in the order of the first of them.
+// threadsOf returns the numbers of the CPUs of each core, ordered by the first CPU of the core.
 func threadsOf(cpus []observe.CPU) (cores [][]int) {
 	at := map[string]int{}
 	for _, cpu := range cpus {
@@ -62,9 +65,10 @@ func threadsOf(cpus []observe.CPU) (cores [][]int) {
 	return cores
 }
 
-// shareCPUs gives each side CPUs of its own: one for each that its servers may use, and one for each that its generator may. No core has
-// CPUs of both sides, and as few CPUs of a core are used as possible. It returns nil if there are too few cores, or if a process of the scenario
-// may use all CPUs.
+// shareCPUs gives each side separate CPUs: one for each CPU that its servers may use and one for
+// each that its generator may use. The sides share no core, and the assignment uses as few threads
+// per core as possible. It returns nil if there are too few cores or a process of the scenario may
+// use all CPUs.
 func shareCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	cores := threadsOf(cpus)
 	servers, generator := needs(s)
@@ -74,7 +78,7 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	}
 	for each := 1; each <= len(cpus); each++ {
 		var sides []result.SideCPUs
-		var of []int // the CPUs of the next side
+		var of []int // CPUs of the next side
 		for _, core := range cores {
 			of = append(of, core[:min(each, len(core))]...)
 			if len(of) < need {
@@ -89,10 +93,13 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	return nil
 }
 
-// swapCPUs gives the servers and the generator CPUs of their own, which both sides have by turns: one for each that the servers of a side may use,
-// and one for each that its generator may. As few CPUs of a core are used as possible. The second set gives the servers the last of these CPUs and
-// the generator the first. Without sets the kernel chooses a CPU for each process and keeps the process there for a whole generation, so that the
-// sides differ by several per cent. It returns nil if there are too few CPUs, or if a process of the scenario may use all CPUs.
+// swapCPUs gives the servers and the generator separate CPUs, which both sides use in turn: one for
+// each CPU that the servers of a side may use and one for each that its generator may use. It uses
+// as few threads per core as possible. In the second set servers and generator swap: the servers
+// have the last of these CPUs and the generator the first. Without sets the kernel keeps each
+// process on the CPU that it chose at its start for a whole generation, so that the sides differ by
+// several per cent. It returns nil if there are too few CPUs or a process of the scenario may use
+// all CPUs.
 func swapCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	servers, generator := needs(s)
 	need := servers + generator
@@ -115,8 +122,9 @@ func swapCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	}
 }
 
-// cpus returns the CPUs of a side in a generation; none if the kernel chooses. Sides that have load at the same time swap their CPUs with
-// the order of the start, so that neither always has the better ones.
+// cpus returns the CPUs of a side in a generation, or none if the kernel chooses. If both sides
+// have load simultaneously, they swap their CPUs whenever the order of the start changes, so that
+// neither always has the better ones.
 func (c *conductor) cpus(g *result.Generation, side int) result.SideCPUs {
 	switch {
 	case c.duet.CPUs == nil:
@@ -127,8 +135,8 @@ func (c *conductor) cpus(g *result.Generation, side int) result.SideCPUs {
 	return c.duet.CPUs[g.CPUs]
 }
 
-// cpuSet returns the index of the set of CPUs of a generation, counted from 0. In alternating slices it changes after the sides have started
-// first with each layout.
+// cpuSet returns the index of a generation's set of CPUs, counted from 0. With alternating slices
+// it changes after each side has started first with each layout.
 func (c *conductor) cpuSet(n, layouts int) int {
 	if c.duet.CPUs == nil || c.duet.Together {
 		return 0

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// host has cores of so many threads each: CPU 0 is the first thread of the first core, CPU 1 that of the second.
+// host has the given number of cores and threads per core. CPU 0 is the first thread of the first
+// core, CPU 1 that of the second.
 func host(cores, threads int) (cpus []observe.CPU) {
 	for id := range cores * threads {
 		cpus = append(cpus, observe.CPU{ID: id, Core: strconv.Itoa(id % cores)})
@@ -28,13 +29,13 @@ func TestSidesHaveCPUsOfTheirOwn(t *testing.T) {
 	assert.Nil(t, share(0, 1))
 	assert.Nil(t, share(2, 1))
 	assert.Nil(t, share(3, 1))
-	assert.Nil(t, share(1, 4), "no core has CPUs of both sides")
+	assert.Nil(t, share(1, 4), "the sides share no core")
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{2}, Generator: []int{3}}}, share(4, 1))
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{2}}, {Servers: []int{1}, Generator: []int{3}}}, share(2, 2))
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{2}, Generator: []int{3}}}, share(4, 2),
-		"one thread of a core, where there are enough cores")
+		"one thread per core if there are enough cores")
 	s.Topology.Procs = 2
-	assert.Nil(t, share(3, 2), "a CPU of a core that the other side has is left")
+	assert.Nil(t, share(3, 2), "the only free CPU is on a core of the other side")
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0, 4}, Generator: []int{1}}, {Servers: []int{2, 6}, Generator: []int{3}}}, share(4, 2))
 	s.Topology.Procs, s.Topology.Nodes = 1, 3
 	assert.Nil(t, share(7, 1))
@@ -43,7 +44,7 @@ func TestSidesHaveCPUsOfTheirOwn(t *testing.T) {
 	assert.Nil(t, share(64, 1), "its servers may use all CPUs")
 }
 
-// Where the sides have no CPUs of their own, servers and generators have, and swap them.
+// If the sides cannot have separate CPUs, servers and generators have them, and swap them.
 func TestServersAndGeneratorsHaveCPUsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := fakeScenario()
@@ -53,7 +54,7 @@ func TestServersAndGeneratorsHaveCPUsOfTheirOwn(t *testing.T) {
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}, swap(1, 2),
 		"two threads of the only core")
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}, swap(2, 2),
-		"one thread of a core, where there are enough cores")
+		"one thread per core if there are enough cores")
 	s.Topology.Procs = 2
 	assert.Nil(t, swap(2, 1))
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0, 1}, Generator: []int{2}}, {Servers: []int{1, 2}, Generator: []int{0}}}, swap(3, 1))
@@ -64,14 +65,15 @@ func TestServersAndGeneratorsHaveCPUsOfTheirOwn(t *testing.T) {
 	s.Points = []scenario.Point{point(1), point(2)}
 	assert.Nil(t, swap(2, 1))
 	assert.Equal(t, []result.SideCPUs{{Servers: []int{0}, Generator: []int{1, 2}}, {Servers: []int{2}, Generator: []int{0, 1}}}, swap(3, 1),
-		"as many as the generator may use at any point")
+		"the maximum that the generator may use at any point")
 	s.Points = append(s.Points, point(0))
 	assert.Nil(t, swap(64, 1), "the generator may use all CPUs at a point")
 	s.Points, s.Topology.Procs = nil, 0
 	assert.Nil(t, swap(64, 1), "its servers may use all CPUs")
 }
 
-// Both sides have load at once where they have CPUs of their own, and no process is held to a CPU where the kernel limits their time.
+// Sides with separate CPUs have load simultaneously. Processes are not confined to CPUs if the
+// kernel limits their CPU time.
 func TestWhetherSidesHaveLoadAtOnce(t *testing.T) {
 	t.Parallel()
 	unlimited := math.Inf(1)
@@ -97,7 +99,7 @@ func TestWhetherSidesHaveLoadAtOnce(t *testing.T) {
 	}
 }
 
-// Duets are judged together only if their processes were held to CPUs in the same way.
+// Duets are only judged together if their processes were assigned to CPUs in the same way.
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	s := fakeScenario()
@@ -111,7 +113,7 @@ func TestConditions(t *testing.T) {
 	assert.Equal(t, conditionsOf(ownCPUs(s)), ConditionsOf(s))
 }
 
-// The sets of CPUs change sides as the order of the start does.
+// The sides swap their sets of CPUs when the order of the start changes.
 func TestCPUsChangeSides(t *testing.T) {
 	t.Parallel()
 	c := newFakeHost().conductor(t, Options{})
@@ -125,7 +127,8 @@ func TestCPUsChangeSides(t *testing.T) {
 	}
 }
 
-// In alternating slices both sides have the same set, and each layout and each order of the start has both sets equally often.
+// With alternating slices both sides have the same set. Each layout and each order of the start has
+// both sets equally often.
 func TestCPUsOfAlternatingSlices(t *testing.T) {
 	t.Parallel()
 	c := newFakeHost().conductor(t, Options{})

@@ -1,21 +1,29 @@
-// Package duet measures two builds beside each other. Both sides, base and change, are alive on one host: each has its servers and a
-// load generator process of its own. The conductor gives load to one side and the other in alternating slices of ten milliseconds,
-// so that a host that slows down slows both, and reads the CPU clocks of all processes at the edges of the slices. A duet has many
-// generations: each starts fresh processes on empty data folders. On a host with a CPU for each that the processes of both sides may
-// use, and no core that both would share, both sides have load at the same time, each on CPUs of its own. On a host with a CPU for each
-// that the processes of one side may use, servers and generators have CPUs of their own, the same for both sides.
+// Package duet measures two builds against each other. Both sides, base and change, run on one host
+// at the same time: each has separate servers and a separate load generator process. The conductor
+// gives load to the two sides in alternating slices of ten milliseconds, so that a host that slows
+// down slows both, and reads the CPU clocks of all processes at the edges of the slices. A duet has
+// many generations: each starts fresh processes on empty data folders.
 //
-//   - The conductor (duet, generation) orders the generations, bounds their time, and stores what they measured.
-//   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and an open phase that yields
-//     latency (open).
-//   - A generation of a scenario with a sweep has a closed and an open phase for each point (points): fresh generators, and the same servers.
-//   - A party (party, processes) is what a generation runs of one side, and cpus says on which CPUs.
-//   - What the servers counted in the closed phase, such as the times of their stages, is read before and after it (stages).
-//   - Profiles are taken in generations of their own, after the others (profiled).
+// If the host has a CPU for each CPU that the processes of both sides may use, without a core that
+// both would share, both sides have load simultaneously, each on separate CPUs. If it has only
+// enough CPUs for one side, servers and generators have separate CPUs, the same ones for both
+// sides.
+//
+//   - The conductor (duet, generation) orders the generations, bounds their time, and stores their
+//     measurements.
+//   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and
+//     an open phase that yields latency (open).
+//   - A generation of a scenario with a sweep has a closed and an open phase per point (points),
+//     with fresh generators and the same servers.
+//   - A party (party, processes) runs one side of a generation, on the CPUs that cpus assigns.
+//   - The servers' counters of the closed phase, such as the times of stages, are read before and
+//     after it (stages).
+//   - Profiles are taken in separate generations, after the others (profiled).
 //   - Generations that the host disturbed are dropped, and slices that stalled are marked (judge).
-//   - The processes of both sides have small pages only, so that the kernel maps the program code of both alike (code).
+//   - The processes of both sides use small pages only, so that the kernel maps the program code of
+//     both in the same way (code).
 //
-// Package duet measures and does not judge the change: package gate does.
+// Package duet does not judge the change: package gate does.
 package duet
 
 import (
@@ -40,53 +48,61 @@ const (
 
 // Side is one of the two builds.
 type Side struct {
-	Name      string   // "base" or "change"; names its folder and logs
-	Servers   []string // the queued binary in one or more linker layouts; both sides have equally many
-	Generator string   // the load generator binary
-	// GeneratorArgs are the arguments of the generator.
+	Name string // "base" or "change"; names its folder and logs
+	// Servers are the paths of the queued binary in one or more linker layouts; both sides have the
+	// same number.
+	Servers   []string
+	Generator string // path of the load generator binary
+	// GeneratorArgs are the command-line arguments of the generator.
 	GeneratorArgs []string
-	OwnClient     bool // the generator was built with the side's own client package
-	// Env and GeneratorEnv are added to the environments of the servers and of the generator: "NAME=value".
+	OwnClient     bool // the generator was built with the side's client package
+	// Env and GeneratorEnv are added to the environments of the servers and of the generator, as
+	// "NAME=value".
 	Env, GeneratorEnv []string
 	Build             result.Build
 }
 
-// Options say how long a duet is measured, and where it is stored.
+// Options configures a duet.
 type Options struct {
-	Out     string   // the folder that the duet's folder is made in
+	Out     string   // the folder in which the duet's folder is created
 	Command []string // the exact command, for the manifest
-	// Within is the time of one look, 0 means 90 s, and Looks is how many there may be at most, 0 means 3. After each look Decided is
-	// called with the duet so far and the number of the look, from 1; the duet ends when it returns true. Nil never decides.
+	// Within is the duration of one look; 0 means 90 s. Looks bounds the number of looks; 0 means
+	// 3. After each look Decided is called with the duet so far and the number of the look, counted
+	// from 1; the duet ends when it returns true. Nil never decides.
 	Within  time.Duration
 	Looks   int
 	Decided func(d *result.Duet, look int) bool
-	// Admit is called once, before the first generation has load, with what the servers of the two sides said that they run with. Its error
-	// ends the duet. Nil admits all.
+	// Admit is called once, before the first generation has load, with the settings that the
+	// servers of the two sides reported. Its error ends the duet. Nil admits all.
 	Admit func(base, change []result.ServerSettings) error
-	// Generations bounds the generations, dropped ones included; 0 means that time alone does.
+	// Generations bounds the number of generations, including dropped ones; 0 means no bound.
 	Generations int
-	// PerLook ends a look after so many generations, whatever their time; 0 means that a look takes Within.
+	// PerLook ends a look after that number of generations, whatever their time; 0 means that
+	// Within ends a look.
 	PerLook int
-	// Closed is the length of a generation's closed phase, and OpenPairs the number of pairs of slices of its open phase. 0 means 3 s and 10.
+	// Closed is the length of a generation's closed phase; 0 means 3 s. OpenPairs is the number of
+	// pairs of slices of its open phase; 0 means 10.
 	Closed    time.Duration
 	OpenPairs int
-	// Seed decides the order of the slices and the arrivals of the open phase. The same seed gives the same order.
+	// Seed determines the order of the slices and the arrivals of the open phase.
 	Seed uint64
-	// Progress is where people read how far the duet is; nil discards that.
+	// Progress receives progress output for people; nil discards it.
 	Progress io.Writer
-	// Warnings are put into the result.
+	// Warnings are added to the result.
 	Warnings []string
-	// WorkCycles is the length of the fixed work; 0 means 60,000 cycles, or 15,000 of a cluster.
+	// WorkCycles is the length of the fixed work; 0 means 60,000 cycles, or 15,000 for a cluster.
 	WorkCycles uint64
-	// WorkOnly measures the fixed work and no generation, and NoWork no fixed work.
+	// WorkOnly measures only the fixed work. NoWork skips the fixed work.
 	WorkOnly, NoWork bool
-	// Profiled returns how many profiled generations the duet needs to have causes, and 0 if it needs none; it is called once, after the last
-	// look. A duet has as many as its scenario has profiled rounds at least, and none if the scenario captures nothing. Those that are
-	// needed for causes are longer than others. Nil needs none.
+	// Profiled returns how many profiled generations the duet needs to explain its result by
+	// causes, or 0. It is called once, after the last look. A duet has at least as many profiled
+	// generations as its scenario has profiled rounds, and none if the scenario captures nothing.
+	// Generations that are needed for causes are longer. Nil needs none.
 	Profiled func(d *result.Duet) int
-	// ProfileLosses takes as many profiled generations as Profiled says, and none for the scenario's own sake.
+	// ProfileLosses takes only the profiled generations that Profiled asks for, and none for the
+	// scenario.
 	ProfileLosses bool
-	// Expected are the counters of fixed work that the change declares to differ, each with the reason.
+	// Expected maps each counter of fixed work that the change declares to differ to the reason.
 	Expected map[string]string
 }
 
@@ -95,23 +111,26 @@ const (
 	looksDefault  = 3
 )
 
-// generationsMin is how many generations are measured whatever their time: fewer have no spread.
+// generationsMin is the number of generations that are measured whatever their time, because fewer
+// have no spread.
 const generationsMin = 2
 
-// predictedBy is by how many generations it is predicted how long the next one takes.
+// predictedBy is the number of recent generations that predict the duration of the next one.
 const predictedBy = 4
 
-// logsDir is the folder of a duet's folder that has the logs of all processes.
+// logsDir is the subfolder of a duet's folder for the logs of all processes.
 const logsDir = "logs"
 
-// Measure measures the two sides, base first, and returns the duet and the path of its folder, which has it as duet.json. What goes
-// wrong with a side is a verdict of a generation, with reasons, and the last generation is then the one that went wrong. The error is
-// for what prevents a result: ctx ended, or the folder cannot be written. The folder then has the generations so far.
+// Measure measures the two sides, base first, and returns the duet and the path of its folder, in
+// which it stores the duet as duet.json. A failure of a side is a verdict of a generation, with
+// reasons, and that generation is the last one. An error means that the result is incomplete: ctx
+// ended, Admit refused, or the folder cannot be written. The folder then has the generations so
+// far.
 //
-// A scenario with a sweep is measured at all points in each generation, and has no profiles.
+// A scenario with a sweep is measured at all points in each generation and has no profiles.
 //
-// If the scenario captures profiles, the folder also has a run folder for each side, by its name, with the profiles and what the
-// generations measured of that side.
+// If the scenario captures profiles, the folder also has a run folder per side, named after it,
+// with the profiles and the side's measurements. generations measured of that side.
 func Measure(ctx context.Context, s *scenario.Scenario, sides [2]Side, o Options) (*result.Duet, string, error) {
 	fits := Fits
 	if len(s.Points) > 0 {
@@ -135,10 +154,10 @@ func Measure(ctx context.Context, s *scenario.Scenario, sides [2]Side, o Options
 func checkSides(sides [2]Side) error {
 	for _, s := range sides {
 		if s.Name == "" || result.Slug(s.Name) != s.Name {
-			return fmt.Errorf("side %q: its name must be of lower-case letters, digits and hyphens, since it names files", s.Name)
+			return fmt.Errorf("side %q: expected a name of lower-case letters, digits and hyphens, because it names files", s.Name)
 		}
 		if len(s.Servers) == 0 || s.Generator == "" {
-			return fmt.Errorf("side %s: it needs a server and a generator", s.Name)
+			return fmt.Errorf("side %s: expected a server and a generator", s.Name)
 		}
 	}
 	if base, change := sides[Base], sides[Change]; len(base.Servers) != len(change.Servers) {
@@ -147,21 +166,22 @@ func checkSides(sides [2]Side) error {
 	return nil
 }
 
-// conductor is a duet under way.
 type conductor struct {
 	scenario *scenario.Scenario
 	sides    [2]Side
 	options  Options
 	folder   *result.Folder
-	release  func() error // of the folder
+	release  func() error // releases the folder
 	duet     *result.Duet
 	now      func() time.Time
-	rates    map[string]float64 // of the open phases, by the names of the points
-	asked    bool               // the servers' settings are stored, and were admitted unless refused says why not
-	refused  error
+	rates    map[string]float64 // rates of the open phases by the names of the points
+	// asked is set once the servers' settings are stored.
+	asked   bool
+	refused error // of Admit
 	// start starts the processes of a side for a generation. Tests replace it.
 	start func(ctx context.Context, g *result.Generation, side int) (party, error)
-	// signals begins to watch the host; what it returns ends that. Tests replace it.
+	// signals starts to watch the host and returns a function that ends the watch. Tests replace
+	// it.
 	signals func(parties [2]party) (stop func() result.Signals)
 	// work measures the fixed work. Tests replace it.
 	work func(ctx context.Context) *result.FixedWork
@@ -214,7 +234,8 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 	return c, folder.WriteManifest(c.duet.Manifest)
 }
 
-// harnessBuild returns the build of this program, with the hash of the change's server. The sides name their own commits.
+// harnessBuild returns the build of this program with the hash of the change's server. The sides
+// have their own commits.
 func harnessBuild(server string) result.Build {
 	b := observe.Harness()
 	b.Server = observe.Binary(server)
@@ -235,7 +256,8 @@ func (s Side) stored() result.DuetSide {
 func (c *conductor) store() error { return result.WriteDuet(c.folder.Path(), c.duet) }
 
 func (c *conductor) line(format string, args ...any) {
-	_, _ = fmt.Fprintln(c.options.Progress, fmt.Sprintf(format, args...)) // what can't be written is a person's loss only
+	// The duet does not depend on its progress output.
+	_, _ = fmt.Fprintln(c.options.Progress, fmt.Sprintf(format, args...))
 }
 
 // measure measures looks until one decides, and then the profiled generations.
@@ -262,12 +284,11 @@ func (c *conductor) measure(ctx context.Context) error {
 		}
 	}
 	if c.swept() {
-		return nil // profiles explain a loss of one load
+		return nil // profiles explain a loss of a single load
 	}
 	return c.profile(ctx)
 }
 
-// lookLength says how long a look is.
 func (c *conductor) lookLength() string {
 	if c.options.PerLook > 0 {
 		return fmt.Sprintf("%d generations", c.options.PerLook)
@@ -275,13 +296,12 @@ func (c *conductor) lookLength() string {
 	return c.options.Within.String()
 }
 
-// full reports whether there are as many generations as there may be.
 func (c *conductor) full() bool {
 	return c.options.Generations > 0 && len(c.duet.Generations) >= c.options.Generations
 }
 
-// look measures the generations of one look: PerLook of them, or as many as end before the deadline. It returns false if a side failed, which
-// ends the duet.
+// look measures the generations of one look: PerLook of them, or as many as fit before the
+// deadline. It returns false if a side failed, which ends the duet.
 func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, err error) {
 	first := len(c.duet.Generations)
 	for !c.full() {
@@ -318,8 +338,9 @@ func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, e
 	return true, nil
 }
 
-// nextTakes is how long the next generation will take: as long as the longest of the last few that count, since one that failed or hung says
-// nothing of the others. If none counts, it is the longest of all.
+// nextTakes predicts the duration of the next generation: the longest of the last few generations
+// that count. A generation that failed or hung does not predict others. If none counts, it returns
+// the longest of all.
 func (c *conductor) nextTakes() time.Duration {
 	var last, all float64
 	counted := 0
@@ -336,7 +357,7 @@ func (c *conductor) nextTakes() time.Duration {
 	return time.Duration(last * float64(time.Second))
 }
 
-// plan is a generation to come. The sides start first in turn, and so do they with each layout.
+// plan returns the next generation. The sides start first in turn, with each layout.
 func (c *conductor) plan(number int) *result.Generation {
 	n, layouts := number-1, len(c.sides[Base].Servers)
 	return &result.Generation{
@@ -344,7 +365,7 @@ func (c *conductor) plan(number int) *result.Generation {
 	}
 }
 
-// failed reports whether a side failed, which no further generation can mend.
+// failed reports whether a side failed. A further generation would fail again.
 func failed(g *result.Generation) bool {
 	return g.Verdict == result.Incorrect || g.Verdict == result.Misconfigured
 }

@@ -16,7 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Looks have as many generations as fit into their time, and the first one that decides ends the duet.
+// Looks have as many generations as fit into their time, and the first look that decides ends the
+// duet.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	for decides, want := range map[int][]int{1: {4}, 2: {4, 8}, 3: {4, 8, 12}, 99: {4, 8, 12}} {
@@ -39,13 +40,13 @@ func TestLooks(t *testing.T) {
 		return look == 2
 	}})
 	measured(t, c)
-	assert.Len(t, c.duet.Generations, 4, "a look may be a number of generations")
+	assert.Len(t, c.duet.Generations, 4, "PerLook ends a look")
 	c = newFakeHost().conductor(t, Options{Generations: 5})
 	measured(t, c)
-	assert.Len(t, c.duet.Generations, 5, "their number is bounded too")
+	assert.Len(t, c.duet.Generations, 5, "Generations bounds their number")
 }
 
-// Each layout is measured with each side first, equally often.
+// Each layout is measured equally often with each side first.
 func TestPlanIsCounterbalanced(t *testing.T) {
 	t.Parallel()
 	for layouts := 1; layouts <= 5; layouts++ {
@@ -63,7 +64,8 @@ func TestPlanIsCounterbalanced(t *testing.T) {
 	}
 }
 
-// Both sides have the same arrivals in all generations: a part of what the base did in the first.
+// Both sides have the same arrivals in all generations, at a fraction of the base's rate in the
+// first one.
 func TestOpenPhase(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -81,10 +83,11 @@ func TestOpenPhase(t *testing.T) {
 		}
 		assert.Equal(t, 3.0, c.duet.Generations[n-1].Sides[Change].Open.P99Ms)
 	}
-	assert.Len(t, seeds, 3*openPairs, "no slice is like another one")
+	assert.Len(t, seeds, 3*openPairs, "each slice has a different seed")
 }
 
-// Clocks and counters are always read of the side first that was started first, so that each side is the first as often as the other.
+// Clocks and counters are read first of the side that was started first, so that each side is first
+// equally often.
 func TestSidesAreReadInTheOrderOfTheirStart(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -100,7 +103,7 @@ func TestSidesAreReadInTheOrderOfTheirStart(t *testing.T) {
 	}
 }
 
-// A generation on an unfit host is dropped, and the duet goes on.
+// A generation on an unfit host is dropped, and the duet continues.
 func TestUnfitHost(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -110,13 +113,13 @@ func TestUnfitHost(t *testing.T) {
 	for _, g := range c.duet.Generations {
 		assert.Equal(t, result.Invalid, g.Verdict)
 		assert.Equal(t, []string{"processes that are not of this run used 62 % of all CPUs' time; up to 30 % is sound (validity.foreign_cpu_percent_max)"}, g.Reasons)
-		assert.Empty(t, g.Sides[Base].Faults, "it is no side's fault")
+		assert.Empty(t, g.Sides[Base].Faults, "no side is at fault")
 		assert.Equal(t, 62.0, *g.Signals.ForeignCPUPercent)
 	}
 	assert.Contains(t, text, "generation 2: invalid: processes that are not of this run used 62 %")
 }
 
-// A side whose load could not go on has a fault in that generation, and the next one is measured.
+// A side whose load fails has a fault in that generation, and the next generation is measured.
 func TestLoadThatBreaks(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -131,14 +134,14 @@ func TestLoadThatBreaks(t *testing.T) {
 	require.Len(t, c.duet.Generations, 3)
 	g := c.duet.Generations[0]
 	assert.Equal(t, result.Invalid, g.Verdict)
-	assert.Equal(t, []string{"change: the load could not go on: slice: the connection broke"}, g.Reasons)
+	assert.Equal(t, []string{"change: the load failed: slice: the connection broke"}, g.Reasons)
 	assert.Equal(t, []string{"slice: the connection broke"}, g.Sides[Change].Faults)
 	assert.Empty(t, g.Sides[Base].Faults)
 	assert.Equal(t, result.Pass, c.duet.Generations[1].Verdict)
 	assert.InDelta(t, openShare*100_000, c.duet.OpenPerS, 1, "the first generation that has a rate counts")
 }
 
-// A generation in which servers refused tasks says so, and does not count.
+// A generation reports refused tasks and does not count.
 func TestServersThatRefuseTasks(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -156,7 +159,7 @@ func TestServersThatRefuseTasks(t *testing.T) {
 	assert.Equal(t, result.Pass, c.duet.Generations[1].Verdict)
 }
 
-// A side that fails ends the duet, and is named.
+// A failed side ends the duet and is named.
 func TestSideThatFails(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -207,7 +210,7 @@ func TestSideThatFails(t *testing.T) {
 		}, result.Incorrect, "base: it was killed"},
 	} {
 		h := newFakeHost()
-		d := h.conductor(t, Options{Generations: 5, Decided: func(*result.Duet, int) bool { panic("nothing is left to decide") }})
+		d := h.conductor(t, Options{Generations: 5, Decided: func(*result.Duet, int) bool { panic("the duet has ended") }})
 		c.spoil(h, d)
 		measured(t, d)
 		require.Len(t, d.duet.Generations, 2, name)
@@ -215,12 +218,12 @@ func TestSideThatFails(t *testing.T) {
 		assert.Equal(t, c.verdict, g.Verdict, name)
 		assert.Equal(t, []string{c.reason}, g.Reasons, name)
 		for _, p := range h.parties {
-			assert.Equal(t, 1, p.stops, "%s: nothing is left", name)
+			assert.Equal(t, 1, p.stops, "%s: each party is stopped once", name)
 		}
 	}
 }
 
-// A duet that is interrupted stops its processes, and keeps what it has.
+// An interrupted duet stops its processes and stores its measurements so far.
 func TestInterruptedDuet(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -242,7 +245,7 @@ func TestInterruptedDuet(t *testing.T) {
 	}
 }
 
-// A slice that stalled is marked with what ran meanwhile, and counts.
+// A stalled slice is marked with the CPU time of the processes during it, and still counts.
 func TestSliceThatStalls(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -256,9 +259,9 @@ func TestSliceThatStalls(t *testing.T) {
 	text := measured(t, c)
 	g := c.duet.Generations[0]
 	require.Len(t, g.Marks, 1)
-	assert.Regexp(t, `^slice [12], of change: 1000 cycles in 1310\.0 ms, and the median slice does 131000 in that time; on a CPU meanwhile: its servers 20\.0 ms, its generator 15\.0 ms, the other side's servers 1\.0 ms$`, g.Marks[0])
+	assert.Regexp(t, `^slice [12], of change: 1000 cycles in 1310\.0 ms, expected 131000 at the median rate; CPU time in the slice: its servers 20\.0 ms, its generator 15\.0 ms, the other side's servers 1\.0 ms$`, g.Marks[0])
 	assert.Contains(t, text, "    1 disturbance, which the page lists\n")
-	assert.NotContains(t, text, g.Marks[0], "a terminal does not need each")
+	assert.NotContains(t, text, g.Marks[0], "the terminal shows only the number of marks")
 	assert.Equal(t, result.Pass, g.Verdict)
 	assert.Empty(t, c.duet.Generations[1].Marks)
 	h = newFakeHost()
@@ -275,10 +278,10 @@ func TestSliceThatStalls(t *testing.T) {
 	assert.Equal(t, "further slices stalled as well", marks[marksMax])
 }
 
-// One generation that hung does not shorten the rest of a look.
+// A single generation that hung does not shorten the rest of a look.
 func TestOneGenerationThatHung(t *testing.T) {
 	t.Parallel()
-	const late = 10 // so that it is among the last few when the end of the look is near
+	const late = 10 // so that it is among the last few near the end of the look
 	of := func(slow time.Duration) *result.Duet {
 		h := newFakeHost()
 		h.slowed = func(generation, _, slice int) time.Duration {
@@ -301,11 +304,11 @@ func TestOneGenerationThatHung(t *testing.T) {
 	hung := of(10 * time.Second)
 	last := hung.Generations[len(hung.Generations)-1]
 	assert.Equal(t, result.Invalid, hung.Generations[late-1].Verdict)
-	assert.Len(t, hung.Generations, len(usual.Generations)-1, "it took the time of one and a half others more")
+	assert.Len(t, hung.Generations, len(usual.Generations)-1, "it took the time of one and a half additional generations")
 	assert.Equal(t, result.Pass, last.Verdict)
 }
 
-// A failure of both sides at once is one of each.
+// A simultaneous failure of both sides is a fault of each.
 func TestBothSidesFail(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -317,13 +320,13 @@ func TestBothSidesFail(t *testing.T) {
 	c.generation(t.Context(), g, func(ctx context.Context, g *result.Generation, parties [2]party) error {
 		return c.profiled(ctx, g, parties, into, closedLength)
 	})
-	assert.Equal(t, []string{"base: the load could not go on: the connection broke", "change: the load could not go on: the connection broke"}, g.Reasons)
+	assert.Equal(t, []string{"base: the load failed: the connection broke", "change: the load failed: the connection broke"}, g.Reasons)
 	for _, side := range g.Sides {
 		assert.Equal(t, []string{"the connection broke"}, side.Faults)
 	}
 }
 
-// A generator that is late by itself is marked.
+// A generator that is late through its own fault is marked.
 func TestGeneratorThatIsLate(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -335,7 +338,7 @@ func TestGeneratorThatIsLate(t *testing.T) {
 	assert.Equal(t, result.Pass, g.Verdict)
 }
 
-// What the servers run with is stored, and may end the duet before it has load.
+// The servers' settings are stored, and may end the duet before it has load.
 func TestSettingsOfBothSides(t *testing.T) {
 	t.Parallel()
 	said := func(memory string) []result.ServerSettings {
@@ -366,7 +369,7 @@ func TestSettingsOfBothSides(t *testing.T) {
 	}
 }
 
-// What is measured is stored, and read again as it was.
+// A stored duet reads back unchanged.
 func TestDuetIsStored(t *testing.T) {
 	t.Parallel()
 	c := newFakeHost().conductor(t, Options{Generations: 2, Warnings: []string{"beware"}, Command: []string{"prony"}})
@@ -389,10 +392,10 @@ func TestSidesThatCannotBeMeasured(t *testing.T) {
 	t.Parallel()
 	side := Side{Name: "base", Servers: []string{"a"}, Generator: "g"}
 	for says, sides := range map[string][2]Side{
-		"must be of lower-case letters":        {{Name: "The base", Servers: side.Servers, Generator: "g"}, side},
-		"it needs a server and a generator":    {side, {Name: "change", Servers: side.Servers}},
-		"give both the same layouts":           {side, {Name: "change", Servers: []string{"a", "b"}, Generator: "g"}},
-		"change: it needs a server and a gene": {side, {Name: "change", Generator: "g"}},
+		"expected a name of lower-case letters": {{Name: "The base", Servers: side.Servers, Generator: "g"}, side},
+		"expected a server and a generator":     {side, {Name: "change", Servers: side.Servers}},
+		"give both the same layouts":            {side, {Name: "change", Servers: []string{"a", "b"}, Generator: "g"}},
+		"change: expected a server and a gene":  {side, {Name: "change", Generator: "g"}},
 	} {
 		_, _, err := Measure(t.Context(), fakeScenario(), sides, Options{Out: t.TempDir()})
 		assert.ErrorContains(t, err, says)

@@ -17,31 +17,32 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// fakeHost is a host whose time passes only in slices, with the parties that are alive on it.
+// fakeHost is a host with its running parties. Only slices take time on it.
 type fakeHost struct {
 	clock   time.Time
 	parties []*fakeParty
-	// slowed is what a slice of a side takes longer than its length, by generation, side and the number of the side's slice.
+	// slowed returns the extra duration of a slice, by generation, side and the number of the
+	// side's slice.
 	slowed func(generation, side, slice int) time.Duration
-	// used is what a party uses of the CPUs in a slice of its own, or of the other side.
+	// used returns the CPU time of a party in a slice of its side (own) or of the other side.
 	used func(own bool) clocks
-	// broken is the error of a side's slice.
+	// broken returns the error of a side's slice.
 	broken func(generation, side, slice int) error
-	// refused is the error of a side's start.
+	// refused returns the error of a side's start.
 	refused func(generation, side int) error
-	// ended changes what a party says at its end, by generation and side.
+	// ended changes the final report of a party, by generation and side.
 	ended   func(generation, side int, of *finished)
 	signals result.Signals
-	// unread is why no party's counters can be read.
+	// unread is the error of reading the counters of any party.
 	unread error
-	// code is how the program code of each side is mapped, and uncoded why that cannot be read.
+	// code is the mapping of each side's program code. uncoded is the error of reading it.
 	code    [2]code
 	uncoded error
-	// settings are what the servers of each side say.
+	// settings are the settings that the servers of each side report.
 	settings [2][]result.ServerSettings
-	// read are the generations and sides whose CPU clocks and whose counters were read, in order.
+	// read lists the generations and sides whose CPU clocks and counters were read, in order.
 	read struct{ clocks, counters [][2]int }
-	// unprofiled is why no party can be profiled.
+	// unprofiled is the error of profiling any party.
 	unprofiled error
 }
 
@@ -52,7 +53,7 @@ type fakeParty struct {
 	now              clocks
 	slices           int
 	open             []string // its open slices
-	begun            []int    // the points whose load began, in order
+	begun            []int    // the points whose load was begun, in order
 	finished         finished
 	died             error
 	stops            int
@@ -65,7 +66,7 @@ func (p *fakeParty) cpu() (clocks, error) {
 	return p.now, nil
 }
 
-// counters says that a millisecond of a stage and an fsync of 2 us passed with each slice, open ones included.
+// counters reports a millisecond of a stage and an fsync of 2 us per slice, including open ones.
 func (p *fakeParty) counters(context.Context) ([]observe.Metrics, error) {
 	p.host.read.counters = append(p.host.read.counters, [2]int{p.generation, p.side})
 	if p.host.unread != nil {
@@ -116,7 +117,7 @@ func (p *fakeParty) openSlice(_ context.Context, seed uint64, perSecond float64,
 	return nil
 }
 
-// profile counts the cycles between its begin and its end.
+// profile counts the cycles between its start and its end.
 func (p *fakeParty) profile(_ context.Context, _ []scenario.Capture, mark func() profile.Mark) (recording, error) {
 	if p.host.unprofiled != nil {
 		return nil, p.host.unprofiled
@@ -160,7 +161,7 @@ func newFakeHost() *fakeHost {
 	}
 }
 
-// conductor returns one whose processes are fakes of this host.
+// conductor returns a conductor whose processes are fakes of this host.
 func (h *fakeHost) conductor(t *testing.T, o Options) *conductor {
 	t.Helper()
 	o.Out = t.TempDir()
@@ -188,7 +189,7 @@ func (h *fakeHost) conductor(t *testing.T, o Options) *conductor {
 	return c
 }
 
-// both are the parties of a generation, in the order of their sides.
+// both returns the parties of a generation in the order of their sides.
 func (h *fakeHost) both(t *testing.T, generation int) (of [2]*fakeParty) {
 	t.Helper()
 	for _, p := range h.parties {
@@ -212,7 +213,7 @@ func fakeScenario() *scenario.Scenario {
 	}
 }
 
-// measured runs a conductor to its end, and returns what it printed.
+// measured runs a conductor to its end and returns its output.
 func measured(t *testing.T, c *conductor) string {
 	t.Helper()
 	var progress bytes.Buffer

@@ -10,14 +10,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// serverBytes is the memory that a server is taken to need when it is decided whether both sides fit on the host together: several
-// times what one uses under the load of a slice.
+// serverBytes is the assumed memory of a server for deciding whether both sides fit on the host
+// together. It is several times the memory that a server uses under the load of a slice.
 const serverBytes = 512 << 20
 
-// drivers are those that the load generator process has.
+// drivers are the drivers of the load generator process.
 var drivers = []string{"stream", "unary", "rest"}
 
-// Fits returns why a scenario cannot be measured as a duet on this host, or nil if it can.
+// Fits returns the reason why a scenario cannot be measured as a duet on this host, or nil.
 func Fits(s *scenario.Scenario) error {
 	switch {
 	case len(s.Points) > 0:
@@ -26,8 +26,9 @@ func Fits(s *scenario.Scenario) error {
 	return fits(s)
 }
 
-// FitsSweep returns why a scenario with a sweep cannot be measured as a duet, at all points in each generation, on this host, or nil if it
-// can. The servers are the same at all points, so that a sweep is of the workload.
+// FitsSweep returns the reason why a scenario with a sweep cannot be measured as a duet on this
+// host, at all points in each generation, or nil. All points use the same servers, so only the
+// workload can be swept.
 func FitsSweep(s *scenario.Scenario) error {
 	if len(s.Points) == 0 {
 		return errors.New("it has no sweep")
@@ -57,7 +58,7 @@ func fits(s *scenario.Scenario) error {
 	case t.Kind == scenario.ByProgram:
 		return errors.New("a comparison is of two builds of Prony's server, and the scenario has a target instead")
 	case t.Hosts != nil:
-		return errors.New("its nodes have hosts of their own, and those of two builds would share the forwarder between them")
+		return errors.New("its nodes have separate hosts, and the hosts of two builds would share the forwarder")
 	case t.Kind == scenario.Remote:
 		return errors.New("its servers run on other hosts, where the CPU clocks of slices can't be read")
 	case len(s.Workloads) != 1:
@@ -105,7 +106,7 @@ func fits(s *scenario.Scenario) error {
 	}
 	need := uint64(2 * max(1, t.Nodes) * serverBytes)
 	if available, known := observe.MemoryAvailable(); known && available < need {
-		return fmt.Errorf("both sides together are taken to need %d MiB of memory, and the host has %d", need>>20, available>>20)
+		return fmt.Errorf("both sides together need about %d MiB of memory, and the host has %d available", need>>20, available>>20)
 	}
 	return nil
 }

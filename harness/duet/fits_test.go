@@ -21,7 +21,7 @@ func TestFits(t *testing.T) {
 		`its topology "embedded"`:           func(s *scenario.Scenario) { s.Topology.Kind = scenario.Embedded },
 		`its topology "none"`:               func(s *scenario.Scenario) { s.Topology.Kind = scenario.NoTopology },
 		"2 workloads":                       func(s *scenario.Scenario) { s.Workloads = append(s.Workloads, s.Workloads[0]) },
-		"its nodes have hosts":              func(s *scenario.Scenario) { s.Topology.Hosts = &scenario.Hosts{} },
+		"its nodes have separate hosts":     func(s *scenario.Scenario) { s.Topology.Hosts = &scenario.Hosts{} },
 		"it has faults":                     func(s *scenario.Scenario) { s.Faults = []scenario.Fault{{}} },
 		"it observes its timed rounds":      func(s *scenario.Scenario) { s.Observe = &scenario.Observe{} },
 		"it has an attack":                  func(s *scenario.Scenario) { s.Attack = &scenario.Attack{} },
@@ -43,7 +43,7 @@ func TestFits(t *testing.T) {
 		spoil(s)
 		assert.ErrorContains(t, Fits(s), says)
 		_, _, err := Measure(t.Context(), s, [2]Side{}, Options{Within: time.Second})
-		if len(s.Points) == 0 { // Measure measures sweeps, and a comparison asks Fits
+		if len(s.Points) == 0 { // Measure calls FitsSweep for sweeps, and a comparison calls Fits
 			assert.ErrorContains(t, err, says)
 		}
 		assert.Error(t, err)

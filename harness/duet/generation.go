@@ -11,11 +11,12 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// generationTimeout bounds a generation, which takes seconds: a side that hangs ends it.
+// generationTimeout bounds a generation, which normally takes seconds. It ends a side that hangs.
 const generationTimeout = 2 * time.Minute
 
-// generation starts fresh processes of both sides, has load give them load and measure that, and ends them: none is left when it
-// returns. What goes wrong with a side or the host is g's verdict.
+// generation starts fresh processes of both sides, calls load to give them load and measure it, and
+// stops them. No process remains when it returns. A failure of a side or the host is the verdict of
+// g.
 func (c *conductor) generation(ctx context.Context, g *result.Generation, load func(context.Context, *result.Generation, [2]party) error) {
 	g.Started = time.Now()
 	began := c.now()
@@ -42,8 +43,8 @@ func (c *conductor) generation(ctx context.Context, g *result.Generation, load f
 	}
 }
 
-// admit stores what the servers of both sides run with, and sets c.refused if that cannot be compared. Only the first generation does
-// so: later ones have the same builds and scenario.
+// admit stores the settings of both sides' servers and sets c.refused if Admit refuses them. It
+// does so in the first generation only, because later ones have the same builds and scenario.
 func (c *conductor) admit(parties [2]party) {
 	if c.asked {
 		return
@@ -57,7 +58,6 @@ func (c *conductor) admit(parties [2]party) {
 	}
 }
 
-// pairs gives the load of a generation.
 func (c *conductor) pairs(g *result.Generation, parties [2]party) *pairs {
 	return &pairs{
 		parties: parties, first: g.First, together: c.duet.Together, now: c.now,
@@ -65,7 +65,7 @@ func (c *conductor) pairs(g *result.Generation, parties [2]party) *pairs {
 	}
 }
 
-// timed puts the load on both sides and judges what the generation measured.
+// timed runs the load on both sides and judges the generation.
 func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]party) error {
 	p := c.pairs(g, parties)
 	if err := p.warmUp(ctx, warmupPairs); err != nil {
@@ -94,7 +94,7 @@ func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]
 	return c.finish(ctx, g, parties)
 }
 
-// finish ends the load of both sides at once.
+// finish ends the load of both sides concurrently.
 func (c *conductor) finish(ctx context.Context, g *result.Generation, parties [2]party) error {
 	var ends [2]finished
 	if err := atOnce(func(side int) (err error) {
@@ -109,14 +109,14 @@ func (c *conductor) finish(ctx context.Context, g *result.Generation, parties [2
 	return nil
 }
 
-// take adds what a side's generator measured by its end.
+// take stores the final measurements of a side's generator.
 func (c *conductor) take(g *result.Generation, side int, end finished) {
 	s := &g.Sides[side]
 	s.Ledger, s.Open, s.RSSMB = end.ledger, end.open, end.rssMB
 	c.takeProblems(g, side, end)
 }
 
-// takeProblems makes what is wrong at the end of a load a fault of its side.
+// takeProblems turns problems at the end of a load into faults of its side.
 func (c *conductor) takeProblems(g *result.Generation, side int, end finished) {
 	s := &g.Sides[side]
 	for _, problem := range end.problems {
@@ -137,8 +137,9 @@ func (c *conductor) takeProblems(g *result.Generation, side int, end finished) {
 	}
 }
 
-// blame makes an error of the load a fault of its side. A server that ended by itself is incorrect. Otherwise the generation does not
-// count, and the gate tests whether one side has more of those than the other.
+// blame attributes an error of the load to a side. The unplanned end of a server is incorrect. Any
+// other error makes the generation invalid, and the gate tests whether one side has more of these
+// than the other.
 func (c *conductor) blame(ctx context.Context, g *result.Generation, parties [2]party, err error) {
 	for i, p := range parties {
 		if failure := p.failure(); failure != nil {
@@ -154,11 +155,12 @@ func (c *conductor) blame(ctx context.Context, g *result.Generation, parties [2]
 	}
 	for _, e := range of {
 		g.Sides[e.side].Faults = append(g.Sides[e.side].Faults, e.Error())
-		fault(g, result.Invalid, fmt.Sprintf("%s: the load could not go on: %v", c.sides[e.side].Name, e))
+		fault(g, result.Invalid, fmt.Sprintf("%s: the load failed: %v", c.sides[e.side].Name, e))
 	}
 }
 
-// stop ends the processes of both sides at once, whatever ended the generation. A server that does not end in order is incorrect.
+// stop ends the processes of both sides concurrently, whatever ended the generation. A server that
+// does not stop cleanly is incorrect.
 func (c *conductor) stop(ctx context.Context, g *result.Generation, parties [2]party) {
 	ctx = context.WithoutCancel(ctx)
 	var errs [2]error
@@ -180,7 +182,6 @@ func fault(g *result.Generation, verdict result.Verdict, reason string) {
 	g.Reasons = append(g.Reasons, reason)
 }
 
-// show writes a line about a generation.
 func (c *conductor) show(g *result.Generation) {
 	if g.Verdict != result.Pass {
 		c.line("  generation %d: %s: %s", g.Number, g.Verdict, firstLine(g.Reasons))

@@ -13,13 +13,15 @@ import (
 )
 
 const (
-	// stalledShare is the part of the median rate of its side's slices below which a slice is marked.
+	// stalledShare is the fraction of the median rate of a side's slices below which a slice is
+	// marked as stalled.
 	stalledShare = 0.25
 	// marksMax bounds the marks of a generation.
 	marksMax = 10
 )
 
-// watchHost watches the host until what it returns is called. The processes of both sides are the duet's own.
+// watchHost watches the host until the returned function is called. The processes of both sides do
+// not count as foreign.
 func watchHost(parties [2]party) func() result.Signals {
 	watch := observe.StartWatch(observe.WatchConfig{OwnCPU: func() (time.Duration, error) {
 		sum, err := observe.ProcessCPU(os.Getpid())
@@ -36,7 +38,8 @@ func watchHost(parties [2]party) func() result.Signals {
 	return watch.Stop
 }
 
-// judge judges whether a generation counts, as far as its slices and the host's signals say, and marks slices that stalled.
+// judge judges by its slices and the host's signals whether a generation counts, and marks stalled
+// slices.
 func (c *conductor) judge(g *result.Generation) {
 	j := validity.Signals(g.Signals, c.scenario.Validity)
 	for _, reason := range j.Reasons {
@@ -44,13 +47,14 @@ func (c *conductor) judge(g *result.Generation) {
 	}
 	g.Marks = append(g.Marks, j.Warnings...)
 	if len(j.Unknown) > 0 {
-		c.warn("this host does not say, so it could not be judged: " + strings.Join(j.Unknown, ", "))
+		c.warn("this host does not report these signals, so they were not judged: " + strings.Join(j.Unknown, ", "))
 	}
 	c.checkCycles(g)
 	g.Marks = append(g.Marks, c.stalled(g.Slices)...)
 }
 
-// checkCycles makes it a fault of a side if it completed nothing: there is no cost per cycle then.
+// checkCycles records a fault of a side that completed no cycle, because it then has no cost per
+// cycle.
 func (c *conductor) checkCycles(g *result.Generation) {
 	for i := range g.Sides {
 		if s := &g.Sides[i]; s.Cycles == 0 {
@@ -61,8 +65,9 @@ func (c *conductor) checkCycles(g *result.Generation) {
 	}
 }
 
-// stalled describes the slices that did less than a part of what their side did in its median slice, with how long each process was on a
-// CPU meanwhile: one that waited for the disk was not, and one that computed was.
+// stalled describes the slices whose rate was far below the median of their side. It adds the CPU
+// time of each process during the slice, which distinguishes a process that waited for the disk
+// from one that computed.
 func (c *conductor) stalled(all []result.Slice) (marks []string) {
 	var rates [2][]float64
 	for _, s := range all {
@@ -82,7 +87,7 @@ func (c *conductor) stalled(all []result.Slice) (marks []string) {
 		if len(marks) == marksMax {
 			return append(marks, "further slices stalled as well")
 		}
-		marks = append(marks, fmt.Sprintf("slice %d, of %s: %d cycles in %.1f ms, and the median slice does %.0f in that time; on a CPU meanwhile: its servers %.1f ms, its generator %.1f ms, the other side's servers %.1f ms",
+		marks = append(marks, fmt.Sprintf("slice %d, of %s: %d cycles in %.1f ms, expected %.0f at the median rate; CPU time in the slice: its servers %.1f ms, its generator %.1f ms, the other side's servers %.1f ms",
 			n+1, c.sides[s.Side].Name, s.Cycles, 1e3*s.Seconds, median[s.Side]*s.Seconds, float64(s.ServerCPUNs)/1e6, float64(s.ClientCPUNs)/1e6, float64(s.OtherCPUNs)/1e6))
 	}
 	return marks

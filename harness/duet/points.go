@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	// pointLength and pointOpenPairs are those of the phases of one point of a sweep. A generation then takes some eleven seconds with seven
-	// points, so that a few minutes have generations enough for an interval.
+	// pointLength and pointOpenPairs set the phases of one point of a sweep. A generation then
+	// takes some eleven seconds with seven points, so that a few minutes have enough generations
+	// for an interval.
 	pointLength    = 500 * time.Millisecond
 	pointOpenPairs = 6
-	// pointWarmupPairs are slices of each side before those that count. The servers are warm after the first point, and each point has new
-	// generators.
+	// pointWarmupPairs is the number of slices per side before the measurement of a point. The
+	// servers are warm after the first point, but each point has new generators.
 	pointWarmupPairs = 6
 )
 
-// swept reports whether the scenario has points, which all are measured in each generation.
+// swept reports whether the scenario has points. Each generation measures all of them.
 func (c *conductor) swept() bool { return len(c.scenario.Points) > 0 }
 
-// sweep puts the load of each point on both sides, in an order drawn at random, and judges what the generation measured.
+// sweep runs the load of each point on both sides, in random order, and judges the generation.
 func (c *conductor) sweep(ctx context.Context, g *result.Generation, parties [2]party) (err error) {
 	points := c.scenario.Points
 	all := make([]result.GenerationPoint, len(points))
@@ -58,7 +59,7 @@ func (c *conductor) sweep(ctx context.Context, g *result.Generation, parties [2]
 	return nil
 }
 
-// point measures one point: its warm-up, its closed and its open phase.
+// point measures one point: its warm-up, its closed phase and its open phase.
 func (c *conductor) point(ctx context.Context, g *result.Generation, p *pairs, i int, into *result.GenerationPoint) error {
 	if err := atOnce(func(side int) error { return p.parties[side].begin(ctx, i) }); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (c *conductor) point(ctx context.Context, g *result.Generation, p *pairs, i
 	if err := p.warmUp(ctx, pointWarmupPairs); err != nil {
 		return err
 	}
-	// The counters of a generation of its own, so that countersBetween adds them to the sides of this point.
+	// A separate Generation, so that countersBetween adds the counters to the sides of this point.
 	at := &result.Generation{Number: g.Number, First: g.First}
 	before := c.readCounters(ctx, at, p.parties)
 	var err error
@@ -95,7 +96,8 @@ func (c *conductor) point(ctx context.Context, g *result.Generation, p *pairs, i
 	return nil
 }
 
-// pointRate returns the rate of arrivals of a point: a part of the base's rate in the first generation that has one.
+// pointRate returns the rate of arrivals of a point. It is a fraction of the base's rate in the
+// first generation with cycles of the base at that point.
 func (c *conductor) pointRate(name string, base result.GenerationSide) float64 {
 	if c.rates == nil {
 		c.rates = map[string]float64{}
@@ -106,7 +108,7 @@ func (c *conductor) pointRate(name string, base result.GenerationSide) float64 {
 	return c.rates[name]
 }
 
-// checkPoints makes it a fault of a side if it completed nothing at a point.
+// checkPoints records a fault of a side that completed no cycle at a point.
 func (c *conductor) checkPoints(g *result.Generation) {
 	for _, p := range g.Points {
 		for i := range p.Sides {
@@ -119,7 +121,8 @@ func (c *conductor) checkPoints(g *result.Generation) {
 	}
 }
 
-// addLedger adds the tasks of another load. Samples beyond those of one load are left out.
+// addLedger adds the tasks of another load to sum. It keeps the samples of the first load that has
+// any.
 func addLedger(sum *result.Ledger, l result.Ledger) {
 	sum.Enqueued += l.Enqueued
 	sum.Unknown += l.Unknown
@@ -137,7 +140,8 @@ func addLedger(sum *result.Ledger, l result.Ledger) {
 	}
 }
 
-// showPoints writes a line about a generation of a sweep: the ratios of the change to the base, and the time that is left.
+// showPoints writes the line of a generation of a sweep: the ratios of change to base, and the
+// remaining time.
 func (c *conductor) showPoints(g *result.Generation, left time.Duration) {
 	if g.Verdict != result.Pass {
 		c.line("  generation %d: %s: %s", g.Number, g.Verdict, firstLine(g.Reasons))

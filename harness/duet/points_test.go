@@ -21,7 +21,7 @@ func sweptScenario(names ...string) *scenario.Scenario {
 	return s
 }
 
-// Each generation measures all points in an order of its own, and its sides have the sums.
+// Each generation measures all points in a separate random order, and its sides have the sums.
 func TestGenerationMeasuresAllPoints(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -62,7 +62,7 @@ func TestGenerationMeasuresAllPoints(t *testing.T) {
 	assert.Contains(t, text, " left")
 }
 
-// A side that fails at one point fails the generation, and is named.
+// A side that fails at one point fails the generation and is named.
 func TestPointThatFails(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -88,7 +88,7 @@ func TestPointThatFails(t *testing.T) {
 	c = h.conductor(t, Options{Generations: 2})
 	c.scenario = sweptScenario("a", "b")
 	measured(t, c)
-	assert.Equal(t, []string{"base: the load could not go on: slice: the connection broke"}, c.duet.Generations[0].Reasons)
+	assert.Equal(t, []string{"base: the load failed: slice: the connection broke"}, c.duet.Generations[0].Reasons)
 	assert.Empty(t, c.duet.Generations[0].Points)
 	assert.Equal(t, result.Pass, c.duet.Generations[1].Verdict)
 	for _, p := range h.parties {
@@ -122,7 +122,7 @@ func TestSweepsThatFit(t *testing.T) {
 	assert.ErrorContains(t, FitsSweep(of), `at b: its driver is "embedded"`)
 }
 
-// Nothing polls at any point.
+// No point polls.
 func TestPointsDoNotPoll(t *testing.T) {
 	t.Parallel()
 	s := sweptScenario("a", "b")
@@ -131,5 +131,5 @@ func TestPointsDoNotPoll(t *testing.T) {
 	quiet, differs := withoutPolling(s)
 	assert.True(t, differs)
 	assert.False(t, quiet.Points[1].Workloads[0].BusyPoll)
-	assert.True(t, s.Points[1].Workloads[0].BusyPoll, "the scenario itself is left alone")
+	assert.True(t, s.Points[1].Workloads[0].BusyPoll, "the caller's scenario is unchanged")
 }

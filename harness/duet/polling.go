@@ -6,12 +6,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// pollingWarning says that a duet leaves out a setting of its scenario.
+// pollingWarning reports that a duet ignores a setting of its scenario.
 const pollingWarning = "the scenario asks for busy polling, and a duet measures without it on both sides: polling spends idle time as CPU time, " +
 	"so that CPU per cycle would not be what the work costs"
 
-// withoutPolling returns the scenario that a duet measures, and whether it differs from s: nothing polls. Between the generations of
-// identical builds CPU per cycle of generators that poll differs by 14 %, and by 2.4 % without.
+// withoutPolling returns a copy of s without polling, and whether it differs from s. CPU time per
+// cycle of polling generators differs by 14 % between generations of identical builds, and by 2.4 %
+// without polling.
 func withoutPolling(s *scenario.Scenario) (_ *scenario.Scenario, differs bool) {
 	quiet := *s
 	quiet.Workloads = slices.Clone(s.Workloads)

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A duet measures without busy polling, records that, and leaves the caller's scenario as it was.
+// A duet measures without busy polling, records that, and does not modify the caller's scenario.
 func TestPollingIsOff(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(*scenario.Scenario){

@@ -16,25 +16,26 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// exitWait is how long a broken connection may come before the news that the server ended.
+// exitWait is how long to wait for the end of a server after a connection broke.
 const exitWait = 2 * time.Second
 
-// processes are the servers and the generator of a side in one generation: the party of a real duet.
+// processes is the party of a real duet: the servers and the generator of a side in one generation.
 type processes struct {
 	cluster   *topology.Cluster
 	load      *generator.Process
-	servers   []int // their process ids
-	conserved bool  // the servers' audit is to agree with the ledger
+	servers   []int // process ids
+	conserved bool  // the servers' audit must agree with the ledger
 	command   generator.Command
-	specs     []generator.Spec // of each point
-	used      time.Duration    // CPU time of the generators that were ended
-	enqueued  result.Ledger    // of the generators that were ended, together
+	specs     []generator.Spec // one per point
+	used      time.Duration    // CPU time of ended generators
+	enqueued  result.Ledger    // total of ended generators
 
 	ending  sync.Once
 	stopErr error
 }
 
-// startProcesses starts the servers of a side on empty folders, and its generator. After an error nothing is left.
+// startProcesses starts the servers of a side on empty folders, and its generator. On an error it
+// leaves nothing behind.
 func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, side int) (party, error) {
 	s, cpus := c.sides[side], c.cpus(g, side)
 	log := func(of string) string {
@@ -67,7 +68,7 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 			Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*(g.Number*len(points)+i)+side),
 		})
 	}
-	if c.swept() { // each point begins a load of its own
+	if c.swept() { // each point begins a separate load
 		return p, nil
 	}
 	if err := p.begin(ctx, 0); err != nil {
@@ -81,7 +82,7 @@ func (p *processes) begin(ctx context.Context, point int) (err error) {
 	return err
 }
 
-// settings are from the files that the servers wrote when they served.
+// settings returns the settings in the files that the servers wrote once they served.
 func (p *processes) settings() []result.ServerSettings { return p.cluster.Settings(nil) }
 
 func (p *processes) cpu() (c clocks, err error) {
@@ -128,7 +129,7 @@ func (p *processes) code() (of code, err error) {
 		of.servers.Resident += pages.Resident
 		of.servers.Large += pages.Large
 	}
-	if p.load != nil { // a sweep has none between its points
+	if p.load != nil { // a sweep has no generator between its points
 		of.generator, err = observe.ReadCodePages(p.load.PID())
 	}
 	return of, err
@@ -158,7 +159,7 @@ func (p *processes) finish(ctx context.Context) (finished, error) {
 	return f, nil
 }
 
-// finishLoad ends the generator, and reads how large the servers became.
+// finishLoad ends the generator and reads the peak memory of the servers.
 func (p *processes) finishLoad(ctx context.Context) (finished, error) {
 	used, err := observe.ProcessCPU(p.load.PID())
 	if err != nil {

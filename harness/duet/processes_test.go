@@ -14,8 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Real servers and generators run on the CPUs of their side, and say what they run with. Those of the second side use TLS.
-// The kernel caches the files of both sides differently and maps both by small pages.
+// Real servers and generators run on the CPUs of their side and report their settings. The second
+// side uses TLS. The kernel caches the files of both sides differently and maps both by small
+// pages.
 func TestProcessesOfASide(t *testing.T) {
 	t.Parallel()
 	queued, err := buildtest.Program("queued", "engine/cmd/queued")

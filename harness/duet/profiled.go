@@ -11,24 +11,27 @@ import (
 )
 
 const (
-	// profiledAgain is how many profiled generations may be measured again because one did not count.
+	// profiledAgain bounds how many profiled generations are repeated because one was invalid.
 	profiledAgain = 2
-	// causesLength is the closed phase of a profiled generation where causes are needed, and closedLength that of others. A CPU profile has a
-	// sample for each 10 ms of CPU time, so that a server of which half a CPU is used in its own slices has some 300 in 10 s.
+	// causesLength is the length of the closed phase of a profiled generation that is needed for
+	// causes; others have closedLength. A CPU profile has one sample per 10 ms of CPU time, so a
+	// server that uses half a CPU in its slices has some 300 samples in 10 s.
 	causesLength = 10 * time.Second
-	// profiledWithin bounds the time of all profiled generations. Two are measured whatever their time: fewer have no spread.
+	// profiledWithin bounds the time of all profiled generations. At least two are measured,
+	// because fewer have no spread.
 	profiledWithin = 2 * time.Minute
 )
 
-// profiles are what the profiled generations captured of each side, for a run folder of its own.
+// profiles holds the captures of the profiled generations per side, each with a separate run
+// folder.
 type profiles struct {
 	folders  [2]*result.Folder
 	results  [2]*result.Result
 	captured [2][]profile.Captured
 }
 
-// profile measures profiled generations, as many as are wanted, and stores a result for each side. A generation in which a side failed is
-// the duet's last one.
+// profile measures the required profiled generations and stores a result per side. A generation in
+// which a side failed ends the duet.
 func (c *conductor) profile(ctx context.Context) error {
 	wanted := c.scenario.Profiles()
 	if c.options.ProfileLosses {
@@ -101,7 +104,7 @@ func (c *conductor) newProfiles() (*profiles, error) {
 	return &p, nil
 }
 
-// profiled puts the closed load on both sides for a length while their processes are profiled.
+// profiled runs the closed load on both sides for length while their processes are profiled.
 func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties [2]party, into *profiles, length time.Duration) error {
 	p := c.pairs(g, parties)
 	if err := p.warmUp(ctx, warmupPairs); err != nil {
@@ -150,7 +153,7 @@ func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties 
 	return nil
 }
 
-// storeProfiles adds up the profiles of each side over its generations, and stores the side's result.
+// storeProfiles merges the profiles of each side over its generations and stores the side's result.
 func (c *conductor) storeProfiles(p *profiles) error {
 	for i, r := range p.results {
 		var err error

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Profiles are taken in generations that do not count, after those that do, and each side gets a run folder with them.
+// Profiles are taken in generations that do not count, after those that do. Each side has a run
+// folder with its profiles.
 func TestProfiledGenerations(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -22,7 +23,8 @@ func TestProfiledGenerations(t *testing.T) {
 	assert.Contains(t, text, "generation 5 (profiled)")
 	assert.Equal(t, []string{"base: no block profile", "change: no block profile"}, c.duet.Warnings)
 	assert.Contains(t, text, "fake: 2 profiled generations of some 4 s each, in 2m0s at most")
-	cycles := uint64(closedLength / (2 * sliceLength) * sliceLength * 100_000 / time.Second) // the fake does 100,000/s
+	// The fake does 100,000/s.
+	cycles := uint64(closedLength / (2 * sliceLength) * sliceLength * 100_000 / time.Second)
 	assert.InDelta(t, 2*(closedLength+2*warmupPairs*sliceLength).Seconds(), c.duet.ProfiledS, 1e-9)
 	for side, name := range []string{"base", "change"} {
 		arm, err := result.ReadArm(name, c.folder.File(name))
@@ -36,30 +38,31 @@ func TestProfiledGenerations(t *testing.T) {
 		}
 		g := c.duet.Generations[2].Sides[side]
 		assert.InDelta(t, float64(g.ServerCPUNs)/1e3/float64(g.Cycles), rounds[2].Metrics[result.ServerCPUUsPerCycle], 1e-9)
-		assert.Equal(t, []result.Covered{{Of: "profile cpu", Cycles: cycles}}, rounds[4].Covered, "the warm-up is not in it")
+		assert.Equal(t, []result.Covered{{Of: "profile cpu", Cycles: cycles}}, rounds[4].Covered, "the warm-up is not covered")
 		assert.Empty(t, h.both(t, 4)[side].open)
 		assert.Equal(t, 1, h.both(t, 4)[side].stops)
 		assert.Equal(t, name, arm.Result.Manifest.Build.Commit)
 	}
 }
 
-// A duet that needs causes has more of them, up to a bound in time.
+// A duet that needs causes has more profiled generations, up to a bound in time.
 func TestProfiledGenerationsThatAreNeeded(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		needed, captures, want int
-		losses                 bool          // profiles are for losses only
-		slow                   time.Duration // that each slice of a profiled generation takes longer
-		warning                string
+		losses                 bool // profiles are for losses only
+		// Extra duration of each slice of a profiled generation.
+		slow    time.Duration
+		warning string
 	}{
-		"more than the scenario's":         {needed: 6, captures: 1, want: 6},
-		"fewer than the scenario's":        {needed: 1, captures: 1, want: 2},
-		"none":                             {captures: 1, want: 2},
-		"none without captures":            {needed: 6},
-		"none without a loss":              {captures: 1, losses: true},
-		"as many as a loss needs":          {needed: 2, captures: 1, losses: true, want: 2},
-		"as many as fit into their time":   {needed: 6, captures: 1, want: 3, slow: 800 * time.Millisecond, warning: "3 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
-		"two, even if those take too long": {needed: 6, captures: 1, want: 2, slow: time.Minute, warning: "2 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
+		"more than the scenario's":             {needed: 6, captures: 1, want: 6},
+		"fewer than the scenario's":            {needed: 1, captures: 1, want: 2},
+		"none":                                 {captures: 1, want: 2},
+		"none without captures":                {needed: 6},
+		"none without a loss":                  {captures: 1, losses: true},
+		"the number that a loss needs":         {needed: 2, captures: 1, losses: true, want: 2},
+		"the number that fits into their time": {needed: 6, captures: 1, want: 3, slow: 800 * time.Millisecond, warning: "3 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
+		"two, even if those take too long":     {needed: 6, captures: 1, want: 2, slow: time.Minute, warning: "2 of 6 profiled generations were measured: more would have taken longer than 2m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +100,7 @@ func TestProfiledGenerationsThatAreNeeded(t *testing.T) {
 	}
 }
 
-// A profiled generation that the host disturbed is measured again, and has no part in the causes.
+// A profiled generation that the host disturbed is repeated and does not contribute to the causes.
 func TestProfiledGenerationOnABusyHost(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -127,7 +130,7 @@ func TestProfiledGenerationOnABusyHost(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 4, 5}, numbers)
 }
 
-// A duet without profiles is a duet all the same.
+// A duet without profiles is still complete.
 func TestProfilesThatCannotBeTaken(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -136,8 +139,8 @@ func TestProfilesThatCannotBeTaken(t *testing.T) {
 	c.scenario.Captures = []scenario.Capture{{Kind: "cpu"}}
 	measured(t, c)
 	assert.Len(t, c.duet.Generations, 2)
-	assert.Contains(t, c.duet.Warnings, "profiled generation 3: base: the load could not go on: the connection broke")
-	assert.Len(t, h.parties, 2*(2+1+profiledAgain), "it is tried again, but not for ever")
+	assert.Contains(t, c.duet.Warnings, "profiled generation 3: base: the load failed: the connection broke")
+	assert.Len(t, h.parties, 2*(2+1+profiledAgain), "the number of tries is bounded")
 	for _, p := range h.parties {
 		assert.Equal(t, 1, p.stops)
 	}

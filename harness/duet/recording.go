@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// sessions are the captures of a side's servers and of its generator, which comes last.
+// sessions holds the captures of a side's servers and, last, of its generator.
 type sessions struct {
 	captures []scenario.Capture
 	nodes    []string
@@ -42,7 +42,7 @@ func (p *processes) profile(ctx context.Context, captures []scenario.Capture, ma
 	return s, nil
 }
 
-// each calls do for all sessions at once, and returns all errors.
+// each calls do for all sessions concurrently and joins their errors.
 func (s *sessions) each(do func(i int) error) error {
 	errs := make([]error, len(s.of))
 	var all sync.WaitGroup
@@ -53,7 +53,7 @@ func (s *sessions) each(do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// end ends the sessions that did start.
+// end ends the sessions that were started.
 func (s *sessions) end(ctx context.Context) error {
 	return s.each(func(i int) error {
 		if s.of[i] == nil {

@@ -8,22 +8,24 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// readings are what the servers of both sides had counted at one time. A side that could not be read has none.
+// readings holds the metrics of both sides' servers at one time. A side that could not be read has
+// none.
 type readings [2][]observe.Metrics
 
-// readCounters reads what the servers of both sides have counted. It asks over HTTP, so it is called where nothing is measured and
-// nothing is in flight. The counters explain a loss and judge nothing: those that cannot be read are a warning.
+// readCounters reads the metrics of both sides' servers over HTTP. It must be called while nothing
+// is measured and no task is in flight. The metrics explain a loss and do not affect the verdict,
+// so an error is only a warning.
 func (c *conductor) readCounters(ctx context.Context, g *result.Generation, parties [2]party) (r readings) {
 	for _, i := range inOrder(g.First) {
 		var err error
 		if r[i], err = parties[i].counters(ctx); err != nil && ctx.Err() == nil {
-			c.warn(fmt.Sprintf("generation %d: %s: the times of its stages are not known: %v", g.Number, c.sides[i].Name, err))
+			c.warn(fmt.Sprintf("generation %d: %s: the times of its stages are unknown: %v", g.Number, c.sides[i].Name, err))
 		}
 	}
 	return r
 }
 
-// countersBetween adds to the sides of a generation what their servers counted between two readings.
+// countersBetween adds the difference of two readings to the sides of a generation.
 func (c *conductor) countersBetween(g *result.Generation, before, after readings) {
 	for i := range g.Sides {
 		s := &g.Sides[i]
@@ -47,8 +49,8 @@ func (c *conductor) countersBetween(g *result.Generation, before, after readings
 	}
 }
 
-// allocations adds what the servers' runtimes allocated between two readings, for each cycle, and how many goroutines they had. Servers that do
-// not count it have none.
+// allocations adds the allocations of the servers' runtimes per cycle between two readings, and the
+// number of goroutines. It adds nothing if a server does not report them.
 func allocations(s *result.GenerationSide, before, after []observe.Metrics) {
 	var objects, size uint64
 	goroutines := 0

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The stages and fsyncs of a side are those of the closed phase alone, and the side's run folder has them for the causes.
+// The stages and fsyncs of a side cover only the closed phase. The side's run folder has them for
+// the causes.
 func TestStagesOfTheClosedPhase(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -26,16 +27,16 @@ func TestStagesOfTheClosedPhase(t *testing.T) {
 			of, round := c.duet.Generations[n].Sides[side], arm.Result.Rounds[n]
 			require.Len(t, of.Stages, 1)
 			assert.Equal(t, result.StageApply, of.Stages[0].Name)
-			assert.InDelta(t, slices, of.Stages[0].SumMs, 1e-6, "neither the warm-up nor the open phase is in it")
+			assert.InDelta(t, slices, of.Stages[0].SumMs, 1e-6, "the warm-up and the open phase are not covered")
 			assert.Equal(t, of.Stages, round.Stages)
 			assert.InDelta(t, slices/float64(of.Cycles), round.Metrics[result.StorageFsyncsPerCycle], 1e-9)
 			assert.InDelta(t, 2*slices/float64(of.Cycles), round.Metrics[result.StorageFsyncUsPerCycle], 1e-9)
 		}
 	}
-	assert.Empty(t, c.duet.Warnings[2:], "beside the two of the fake profiles")
+	assert.Empty(t, c.duet.Warnings[2:], "the fake profiles cause two warnings")
 }
 
-// A duet whose counters cannot be read is measured all the same.
+// A duet whose counters cannot be read is still measured.
 func TestCountersThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
@@ -49,7 +50,7 @@ func TestCountersThatCannotBeRead(t *testing.T) {
 		assert.Nil(t, s.PerCycle)
 	}
 	assert.Equal(t, []string{
-		"generation 1: base: the times of its stages are not known: the connection broke",
-		"generation 1: change: the times of its stages are not known: the connection broke",
+		"generation 1: base: the times of its stages are unknown: the connection broke",
+		"generation 1: change: the times of its stages are unknown: the connection broke",
 	}, c.duet.Warnings)
 }

@@ -12,23 +12,28 @@ import (
 )
 
 const (
-	// workSeed is always the same, so that counters of two comparisons are those of the same work.
+	// workSeed is constant, so that counters of different comparisons are of the same work.
 	workSeed = 15
-	// workCycles take a few seconds on two cores with both sides at once. Allocations of a run with fewer cycles agree less well.
+	// workCycles take a few seconds on two cores with both sides running simultaneously.
+	// Allocations of a run with fewer cycles vary more.
 	workCycles = 60_000
-	// workRaftCycles are fewer: each commit waits for several nodes.
+	// workRaftCycles is lower, because each commit waits for several nodes.
 	workRaftCycles = 15_000
-	// workWarmUp is the number of cycles before the counters are read for the first time, so that allocations made once are not counted.
+	// workWarmUp is the number of cycles before the first reading of the counters, so that one-time
+	// allocations do not count.
 	workWarmUp = 3_000
-	// workTries is how often the fixed work is done at most. It is done again if a side failed or if a counter differs. A flush beside the work
-	// makes a server store a few records more, 3 or 21 of 16,363 sets. If that happens in a part p of the measurements of a side, all four of one
-	// side have it and none of the other in 2 p^4 (1-p)^4 of all cases: one of two thousand at p = 1/7, which was seen on a busy host of two cores.
+	// workTries bounds how often the fixed work is measured. It is repeated if a side failed or a
+	// counter differs. A flush during the work makes a server store a few more records: 3 or 21 of
+	// 16,363 sets were seen. If that happens with probability p per measurement of a side, all four
+	// measurements of one side have it and none of the other with probability 2 p^4 (1-p)^4. That
+	// is 1 in 2,000 at p = 1/7, the observed probability on a busy host with two cores.
 	workTries = 4
 )
 
-// fixedWork has both sides do the same fixed work at once, on servers of their own, and returns what the servers counted. If counters
-// differ, the work is done again, and each counter keeps those two values, one of each side, that differ least: what happens now and then, such as
-// a flush at another moment, is not the change's. Work that failed has no cycles, and a warning that says why.
+// fixedWork makes both sides do the same fixed work simultaneously, on separate servers, and
+// returns the servers' counters. If counters differ, it repeats the work and keeps for each counter
+// the two values, one per side, that differ least: an occasional event, such as a flush at another
+// moment, is not caused by the change. Failed work has no cycles and a warning with the reason.
 func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
 	cycles := c.options.WorkCycles
 	switch {
@@ -63,19 +68,20 @@ func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
 	return kept
 }
 
-// closest measures until no counter differs, workTries times at most, and returns the last measurement with the values of each counter that differ
-// least. It says in a warning if a measurement failed.
+// closest calls measure until no counter differs, at most workTries times. It returns the last
+// measurement, with the two values of each counter that differ least. It adds a warning if a
+// measurement failed.
 func closest(measure func(try int) (*result.FixedWork, error)) *result.FixedWork {
 	var kept *result.FixedWork
 	var failed error
-	seen := map[string][2][]float64{} // of each counter, what each side counted
+	seen := map[string][2][]float64{} // values of each counter by side
 	for try := 1; try <= workTries; try++ {
 		w, err := measure(try)
 		switch {
 		case err != nil:
 			failed = err
 			continue
-		case w.Cycles == 0 && kept != nil: // its sides did different work
+		case w.Cycles == 0 && kept != nil: // the sides did different work
 			continue
 		case w.Cycles > 0:
 			for name, values := range w.Counters {
@@ -92,12 +98,12 @@ func closest(measure func(try int) (*result.FixedWork, error)) *result.FixedWork
 	case kept == nil:
 		kept = &result.FixedWork{Counters: map[string][2]float64{}, Warnings: []string{fmt.Sprintf("the fixed work failed: %v", failed)}}
 	case failed != nil:
-		kept.Warnings = append(kept.Warnings, fmt.Sprintf("the fixed work was measured fewer times than was wanted, because a measurement failed: %v", failed))
+		kept.Warnings = append(kept.Warnings, fmt.Sprintf("the fixed work was measured fewer times than requested, because a measurement failed: %v", failed))
 	}
 	return kept
 }
 
-// nearest returns the two values, one of each side, that differ least.
+// nearest returns the two values, one per side, that differ least.
 func nearest(of [2][]float64) (pair [2]float64) {
 	least := math.Inf(1)
 	for _, base := range of[Base] {
@@ -110,7 +116,8 @@ func nearest(of [2][]float64) (pair [2]float64) {
 	return pair
 }
 
-// joinWork puts the counts of base and change beside each other. What one side does not count is left out, with a warning.
+// joinWork combines the counts of base and change. It leaves out counters that one side lacks and
+// adds a warning.
 func joinWork(sides [2]workCounts) *result.FixedWork {
 	w := &result.FixedWork{Cycles: sides[Base].cycles, Counters: map[string][2]float64{}, Shown: map[string][2]float64{}}
 	w.Warnings = append(w.Warnings, sides[Base].warnings...)
@@ -138,7 +145,7 @@ func joinWork(sides [2]workCounts) *result.FixedWork {
 		both(func(s workCounts) map[string]float64 { return s.shown }, w.Shown, name)
 	}
 	if sides[Base].cycles != sides[Change].cycles {
-		w.Cycles = 0 // counters of different work cannot be compared
+		w.Cycles = 0 // counters of different work are not comparable
 		w.Warnings = append(w.Warnings, fmt.Sprintf("the fixed work failed: the sides did %d and %d cycles", sides[Base].cycles, sides[Change].cycles))
 	}
 	return w
@@ -154,7 +161,6 @@ func differing(w *result.FixedWork) (names []string) {
 	return names
 }
 
-// differences says which counters differ.
 func differences(w *result.FixedWork) string {
 	names := differing(w)
 	if len(names) == 0 {

@@ -29,10 +29,10 @@ func TestHeapTotalsAreThoseOfTheRuntime(t *testing.T) {
 	assert.GreaterOrEqual(t, size, float64(before.TotalAlloc))
 	assert.LessOrEqual(t, size, float64(after.TotalAlloc))
 	_, _, err = heapTotals([]byte("# Mallocs = 12\n"))
-	require.ErrorContains(t, err, "has 1 of Mallocs and TotalAlloc")
+	require.ErrorContains(t, err, "found 1 of them")
 }
 
-// What a reading allocates itself is not counted, and neither is what was counted before the work.
+// Allocations of a reading do not count, and neither do counts from before the work.
 func TestCountsAreThoseOfTheWork(t *testing.T) {
 	server := func(allocs, sets, fsyncs, log float64) workReading {
 		return workReading{{
@@ -53,7 +53,7 @@ func TestCountsAreThoseOfTheWork(t *testing.T) {
 	assert.InDelta(t, 1, shown["background fsyncs"], 0)
 }
 
-// Heartbeats make the allocations of a cluster depend on time: they are no counter that is judged.
+// Heartbeats make the allocations of a cluster depend on time, so they are shown but not judged.
 func TestAllocationsOfAClusterAreShownOnly(t *testing.T) {
 	nodes := func(allocs float64) workReading { return workReading{{allocs: allocs}, {allocs: allocs}} }
 	w := &workRun{cluster: &topology.Cluster{}, leaders: []string{"n1", "n2"}}
@@ -80,13 +80,15 @@ func TestWhatOneSideDoesNotCountIsLeftOut(t *testing.T) {
 	assert.Contains(t, w.Warnings[0], "the sides did 9 and 10 cycles")
 }
 
-// A counter keeps the two values, one of each side, that differ least, whatever the measurements that they are of.
+// A counter has the two values, one per side, that differ least, even if they are of different
+// measurements.
 func TestTheSmallestDifferenceCounts(t *testing.T) {
 	assert.Equal(t, [2]float64{13, 12}, nearest([2][]float64{{10, 13, 20}, {12, 16}}))
 	assert.Equal(t, [2]float64{7, 7}, nearest([2][]float64{{10, 7}, {7, 12}}))
 }
 
-// The fixed work is measured until no counter differs, and a measurement that failed is not forgotten when one does.
+// The fixed work is measured until no counter differs. A failed measurement is reported even if a
+// later one succeeds.
 func TestFixedWorkIsMeasuredAgain(t *testing.T) {
 	other := &result.FixedWork{Counters: map[string][2]float64{result.WorkStorageSets: {9, 9}}}
 	for name, test := range map[string]struct {
@@ -94,7 +96,7 @@ func TestFixedWorkIsMeasuredAgain(t *testing.T) {
 		want    [2]float64
 		warning string
 	}{
-		"equal at once":             {[]any{[2]float64{10, 10}}, [2]float64{10, 10}, ""},
+		"equal at first":            {[]any{[2]float64{10, 10}}, [2]float64{10, 10}, ""},
 		"equal the next time":       {[]any{[2]float64{10, 13}, [2]float64{10, 10}}, [2]float64{10, 10}, ""},
 		"equal across measurements": {[]any{[2]float64{10, 13}, [2]float64{13, 16}}, [2]float64{13, 13}, ""},
 		"never equal":               {[]any{[2]float64{10, 14}, [2]float64{11, 13}, [2]float64{10, 13}, [2]float64{10, 14}}, [2]float64{11, 13}, ""},
@@ -103,7 +105,7 @@ func TestFixedWorkIsMeasuredAgain(t *testing.T) {
 		"failed": {
 			[]any{[2]float64{10, 12}, nil, nil, nil},
 			[2]float64{10, 12},
-			"the fixed work was measured fewer times than was wanted, because a measurement failed: the connection broke",
+			"the fixed work was measured fewer times than requested, because a measurement failed: the connection broke",
 		},
 		"all failed": {[]any{nil, nil, nil, nil}, [2]float64{}, "the fixed work failed: the connection broke"},
 	} {
@@ -129,7 +131,7 @@ func TestFixedWorkIsMeasuredAgain(t *testing.T) {
 	}
 }
 
-// If fixed work is interrupted, no line about its counters is printed.
+// Interrupted fixed work prints no line about its counters.
 func TestInterruptedFixedWorkSaysNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -17,24 +17,22 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Limits of reading a heap profile.
+// Limits for reading a heap profile.
 const (
 	heapTimeout  = 10 * time.Second
 	heapBytesMax = 32 << 20
 )
 
-// workReading is what all servers of a side had counted at one time.
+// workReading holds the counters of all servers of a side at one time.
 type workReading []serverReading
 
-// serverReading is what one server had counted.
 type serverReading struct {
 	metrics        map[string]float64 // as observe.Scrape returns them
 	allocs, bytes  float64
-	switches       float64 // of its threads between processors
-	reads, written float64 // calls that read and write
+	switches       float64 // context switches of its threads
+	reads, written float64 // read and write system calls
 }
 
-// readServer reads the counters of a server's process.
 func readServer(ctx context.Context, admin adminhttp.Client, pid int) (r serverReading, err error) {
 	if err := r.readProcess(pid); err != nil {
 		return r, err
@@ -50,9 +48,9 @@ func readServer(ctx context.Context, admin adminhttp.Client, pid int) (r serverR
 	return r, err
 }
 
-// heapTotals finds how many objects and bytes a process has allocated in its heap profile as text. The profile has them from
-// runtime.ReadMemStats, which counts each object. The metrics of the runtime leave out what each processor allocated last: some
-// thousand objects.
+// heapTotals extracts the numbers of allocated objects and bytes from a heap profile in text form.
+// The profile has them from runtime.ReadMemStats, which counts every object. The runtime's metrics
+// omit the latest allocations of each processor: some thousand objects.
 func heapTotals(profile []byte) (allocs, size float64, err error) {
 	totals := map[string]*float64{"# Mallocs = ": &allocs, "# TotalAlloc = ": &size}
 	found := 0
@@ -72,12 +70,12 @@ func heapTotals(profile []byte) (allocs, size float64, err error) {
 		return 0, 0, fmt.Errorf("read allocations: %w", err)
 	}
 	if found != len(totals) {
-		return 0, 0, fmt.Errorf("read allocations: the heap profile has %d of Mallocs and TotalAlloc", found)
+		return 0, 0, fmt.Errorf("read allocations: expected Mallocs and TotalAlloc in the heap profile, found %d of them", found)
 	}
 	return allocs, size, nil
 }
 
-// readProcess reads what the kernel counts.
+// readProcess reads the counters that the kernel keeps.
 func (r *serverReading) readProcess(pid int) error {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -95,14 +93,14 @@ func (r *serverReading) readProcess(pid int) error {
 	for _, t := range threads {
 		status, err := t.NewStatus()
 		if err != nil {
-			continue // the thread has ended, and took its counts with it
+			continue // the thread has ended, and its counts are lost
 		}
 		r.switches += float64(status.VoluntaryCtxtSwitches + status.NonVoluntaryCtxtSwitches)
 	}
 	return nil
 }
 
-// storeCounters are the metrics that are counters of fixed work, summed up over all servers.
+// storeCounters maps counters of fixed work to metrics, summed over all servers.
 var storeCounters = map[string]string{
 	result.WorkStorageSets:         "prony_storage_sets_total",
 	result.WorkStorageSetBytes:     "prony_storage_set_bytes_total",
@@ -115,7 +113,7 @@ var storeCounters = map[string]string{
 	result.WorkStreamFrames:        "prony_stream_frames_total",
 }
 
-// Further metrics of servers.
+// Other metrics of servers.
 const (
 	fsyncsMetric      = "prony_storage_fsyncs_total"
 	logFsyncsMetric   = "prony_storage_log_fsyncs_total"
@@ -125,14 +123,17 @@ const (
 	callsMetric       = "prony_calls_total"
 )
 
-// backgroundFsyncs names the fsyncs of flushes and compactions. These run beside the work, and the last of them may end after the second reading.
+// backgroundFsyncs is the name of the fsyncs of flushes and compactions. These run concurrently
+// with the work, and the last of them may end after the second reading.
 const backgroundFsyncs = "background fsyncs"
 
-// counts returns what the servers counted between the last two of three readings. The work was done between these; between the
-// first two nothing was done, so that their difference is what a reading itself allocates.
+// counts returns the growth of the servers' counters between the last two of three readings, during
+// the work. No work was done between the first two, so their difference is the allocations of a
+// reading, which counts subtracts.
 //
-// Left out are, of a cluster, calls, because clients ask for routes at intervals, and what followers write, because a follower that lags
-// takes several entries at once. Allocations of a cluster are shown only: heartbeats and lagging followers change them by up to 2 %.
+// For a cluster it leaves out calls, because clients ask for routes at intervals, and the writes of
+// followers, because a lagging follower takes several entries together. Allocations of a cluster
+// are only shown: heartbeats and lagging followers change them by up to 2 %.
 func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, warnings []string) {
 	counters, shown = map[string]float64{}, map[string]float64{}
 	rose := func(metric string, servers ...int) (sum float64, counted bool) {
@@ -165,7 +166,7 @@ func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, 
 		take(result.WorkRaftEntries, raftEntriesMetric, of)
 		take(result.WorkRaftEntryBytes, raftBytesMetric, of)
 	} else {
-		warnings = append(warnings, "fixed work: several nodes lead shards, so that the entries and fsyncs of their Raft logs are not compared")
+		warnings = append(warnings, "fixed work: several nodes lead shards, so the entries and fsyncs of their Raft logs are not compared")
 	}
 	for i := range all {
 		idle, before, after := r[0][i], r[1][i], r[2][i]
@@ -182,7 +183,7 @@ func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, 
 	return counters, shown, warnings
 }
 
-// leader returns which server of a cluster leads all shards; -1 if none does.
+// leader returns the index of the server that leads all shards, or -1 if none does.
 func (w *workRun) leader() int {
 	if slices.ContainsFunc(w.leaders, func(id string) bool { return id != w.leaders[0] }) {
 		return -1

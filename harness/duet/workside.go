@@ -15,29 +15,32 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// workTimeout bounds the fixed work of one side, its processes' start included.
+// workTimeout bounds the fixed work of one side, including the start of its processes.
 const workTimeout = 2 * time.Minute
 
-// workEnv are settings of the servers' runtime. Collections empty the pools of buffers at times of their own, so there are none below the
-// memory limit, which the fixed work does not reach.
+// workEnv configures the servers' runtime. A garbage collection empties the buffer pools at an
+// unpredictable moment, so collections are off below the memory limit, which the fixed work does
+// not reach.
 var workEnv = []string{"GOGC=off", "GOMEMLIMIT=1GiB"}
 
-// workCounts are what the servers of one side counted for the fixed work.
+// workCounts holds the counters of one side's servers for the fixed work.
 type workCounts struct {
-	cycles          uint64
-	counters, shown map[string]float64 // by the names of result.WorkCounter, and of what is shown only
+	cycles uint64
+	// counters are by the names of result.WorkCounter, shown are values without a verdict.
+	counters, shown map[string]float64
 	warnings        []string
 }
 
-// workTopology is a topology at the settings of fixed work: commits wait for their fsyncs, so that these are as many as the commits, and
-// a server has one processor, as the client does. Connections are not encrypted: what encryption allocates depends on timing.
+// workTopology returns a topology with the settings of fixed work. Commits wait for their fsyncs,
+// so that each commit has an fsync. Servers have one processor, like the client. Connections are
+// not encrypted, because the allocations of encryption depend on timing.
 func workTopology(t scenario.Topology) scenario.Topology {
 	t.Durability, t.SyncInterval, t.BusyPoll, t.TLS, t.Procs, t.DefaultSettings = "sync", 0, false, false, 1, false
 	return t
 }
 
-// workSide starts servers of a side on empty folders and a generator, has fixed work done, and returns what the servers counted
-// meanwhile. None of the processes is left.
+// workSide starts servers of a side on empty folders and a generator, does the fixed work, and
+// returns the servers' counters for it. It stops all processes.
 func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) (counts workCounts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
@@ -68,7 +71,7 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 	if _, err := load.Work(ctx, spec); err != nil {
 		return counts, err
 	}
-	var readings [3]workReading // the second one costs what one reading costs
+	var readings [3]workReading // the second one measures the allocations of a reading
 	for i := range readings {
 		if i == len(readings)-1 {
 			spec.Seed, spec.Cycles = workSeed, cycles
@@ -87,14 +90,13 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 	return counts, nil
 }
 
-// workRun is the servers of one side that do fixed work.
+// workRun holds the servers of one side that do fixed work.
 type workRun struct {
 	cluster   *topology.Cluster
-	addresses string   // the leader's first: unary calls then need no second hop
+	addresses string   // the leader's first, so that unary calls need no second hop
 	leaders   []string // by shard; "" without a cluster
 }
 
-// lead finds the shards' leaders.
 func (w *workRun) lead(ctx context.Context) (err error) {
 	if w.leaders, err = w.cluster.Leaders(ctx); err != nil {
 		return err
@@ -111,19 +113,20 @@ func (w *workRun) lead(ctx context.Context) (err error) {
 	return nil
 }
 
-// sameLeaders returns an error if leaders changed: what servers count then depends on when.
+// sameLeaders returns an error if leaders changed, because the counters then depend on the time of
+// the change.
 func (w *workRun) sameLeaders(ctx context.Context) error {
 	now, err := w.cluster.Leaders(ctx)
 	if err != nil {
 		return err
 	}
 	if !slices.Equal(now, w.leaders) {
-		return fmt.Errorf("the shards were led by %v at the begin of the fixed work and by %v at its end", w.leaders, now)
+		return fmt.Errorf("the shards were led by %v at the beginning of the fixed work and by %v at its end", w.leaders, now)
 	}
 	return nil
 }
 
-// read reads the counters of all servers, which are idle.
+// read reads the counters of all servers, which must be idle.
 func (w *workRun) read(ctx context.Context) (r workReading, err error) {
 	for _, s := range w.cluster.Servers() {
 		n := s.Node()
@@ -136,5 +139,6 @@ func (w *workRun) read(ctx context.Context) (r workReading, err error) {
 	return r, nil
 }
 
-// WorkKey tells apart the fixed work of scenarios: those with equal keys do the same work on the same servers.
+// WorkKey identifies the fixed work of a scenario: scenarios with equal keys do the same work on
+// the same servers.
 func WorkKey(s *scenario.Scenario) string { return fmt.Sprintf("%+v", workTopology(s.Topology)) }

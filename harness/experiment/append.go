@@ -18,9 +18,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Append adds an experiment at the end of the ledger at path, and creates the file if it does not exist. Earlier experiments and comments keep their
-// text. The file is replaced atomically. Append fails and leaves the file as it was if the ledger is invalid or already has an experiment of that
-// name, or if the new experiment is invalid. Two processes must not append at once: one of the two experiments may be lost.
+// Append adds an experiment at the end of the ledger at path and creates the file if it does not
+// exist. Earlier experiments and comments keep their text. The file is replaced atomically. Append
+// fails and leaves the file unchanged if the ledger is invalid, if it already has an experiment of
+// that name, or if the new experiment is invalid. Callers must not append from two processes
+// simultaneously: one of the two experiments may be lost.
 func Append(path string, e Experiment) error {
 	src, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -34,12 +36,13 @@ func Append(path string, e Experiment) error {
 		return err
 	}
 	if _, err := parse(path, text); err != nil {
-		return fmt.Errorf("append experiment %q to %s: it would not be read again: %w", e.Name, path, err)
+		return fmt.Errorf("append experiment %q to %s: the result would be invalid: %w", e.Name, path, err)
 	}
 	return result.WriteFile(path, text)
 }
 
-// CheckNew returns why no experiment of a name can be appended to the ledger at path, before it is measured.
+// CheckNew returns an error if Append would refuse an experiment of this name in the ledger at
+// path. Callers use it before they measure.
 func CheckNew(path, name string) error {
 	src, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -50,7 +53,7 @@ func CheckNew(path, name string) error {
 
 func checkNew(path string, src []byte, name string) error {
 	if problem := checkName(name); problem != "" {
-		return fmt.Errorf("%q is not the name of an experiment: %s", name, problem)
+		return fmt.Errorf("%q is not a valid experiment name: %s", name, problem)
 	}
 	all, err := parse(path, src)
 	if err != nil {
@@ -62,7 +65,7 @@ func checkNew(path string, src []byte, name string) error {
 	return nil
 }
 
-// appended returns the ledger with one experiment more.
+// appended returns the text of the ledger src with e added at its end.
 func appended(path string, src []byte, e Experiment) ([]byte, error) {
 	file, problems := hclwrite.ParseConfig(src, path, hcl.InitialPos)
 	if problems.HasErrors() {
@@ -136,18 +139,19 @@ func setRatio(b *hclwrite.Body, r Ratio) {
 	number(b, "high", r.High)
 }
 
-// set sets a text, on one line and cut where it is too long, unless it is empty.
+// set sets an attribute to text, on one line and truncated to textMax bytes. It omits the attribute
+// if text is empty.
 func set(b *hclwrite.Body, name, text string) {
 	if text = OneLine(text); text != "" {
 		b.SetAttributeValue(name, cty.StringVal(text))
 	}
 }
 
-// number sets a number with four significant digits.
+// number sets an attribute to v, rounded to four significant digits.
 func number(b *hclwrite.Body, name string, v float64) {
 	n, err := cty.ParseNumberVal(rounded(v))
 	if err != nil {
-		n = cty.NumberFloatVal(0) // of NaN and the infinities, which Load refuses as a ratio
+		n = cty.NumberFloatVal(0) // NaN and infinities become 0, which Load refuses as a ratio
 	}
 	b.SetAttributeValue(name, n)
 }
@@ -157,7 +161,8 @@ func rounded(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// OneLine makes a text one that an experiment can have: printable, on one line, and of bounded length. What is cut off is marked by "...".
+// OneLine returns text in the form that an experiment accepts: valid UTF-8 without control
+// characters, on one line, and at most textMax bytes. It ends a truncated text with "...".
 func OneLine(text string) string {
 	text = strings.ToValidUTF8(text, "?")
 	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")

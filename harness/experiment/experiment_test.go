@@ -34,7 +34,8 @@ experiment "client's" {
 }
 `
 
-// The ledger of this repository is sound, and has entries of persons and of ratchets.
+// The ledger of this repository is valid and has entries of both kinds: measured by persons and by
+// ratchets.
 func TestLedgerOfTheRepository(t *testing.T) {
 	all, err := Load("../../reports/experiments.hcl")
 	require.NoError(t, err)
@@ -44,7 +45,7 @@ func TestLedgerOfTheRepository(t *testing.T) {
 	assert.Nil(t, all[0].Measurement)
 	scored := 0
 	for _, e := range all {
-		assert.False(t, e.Kept && e.Measurement == nil && e.Code == "", "%s is kept, and does not say where it is in the code", e.Name)
+		assert.False(t, e.Kept && e.Measurement == nil && e.Code == "", "%s has kept = true but no code location", e.Name)
 		if e.Measurement != nil && e.Measurement.Score != nil {
 			scored++
 		}
@@ -68,7 +69,8 @@ func whole() Experiment {
 	}
 }
 
-// What is appended is read again as it was, and all that was there stays, comments included.
+// Append writes an experiment that reads back unchanged, and preserves all earlier text, comments
+// included.
 func TestAppendKeepsWhatIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "experiments.hcl")
 	require.NoError(t, os.WriteFile(path, []byte(byPerson), 0o600))
@@ -76,7 +78,7 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 	src, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(src), byPerson), "%s", src)
-	assert.NotContains(t, string(src)[len(byPerson):], "named_by", "what is empty is not there")
+	assert.NotContains(t, string(src)[len(byPerson):], "named_by", "empty texts are omitted")
 	all, err := Load(path)
 	require.NoError(t, err)
 	require.Len(t, all, 3)
@@ -89,7 +91,7 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 	assert.Equal(t, src, again)
 	require.Error(t, CheckNew(path, "one"))
 	require.NoError(t, CheckNew(path, "two"))
-	require.ErrorContains(t, CheckNew(path, "Two"), "is not the name of an experiment")
+	require.ErrorContains(t, CheckNew(path, "Two"), "is not a valid experiment name")
 }
 
 func TestAppendMakesALedger(t *testing.T) {
@@ -101,7 +103,7 @@ func TestAppendMakesALedger(t *testing.T) {
 	assert.Equal(t, []Experiment{whole()}, all)
 }
 
-// Neither a mistake in the ledger nor one in the experiment changes the file.
+// A mistake in the ledger or in the experiment leaves the file unchanged.
 func TestAppendRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "experiments.hcl")
 	broken := strings.Replace(byPerson, "kept       = true", "kep = true", 1)
@@ -109,16 +111,16 @@ func TestAppendRefuses(t *testing.T) {
 	require.ErrorContains(t, Append(path, whole()), `did you mean "kept"?`)
 	require.NoError(t, os.WriteFile(path, []byte(byPerson), 0o600))
 	for says, spoil := range map[string]func(*Experiment){
-		"has no cost":                             func(e *Experiment) { e.Cost = " " },
-		"is kept, and its measurement has":        func(e *Experiment) { e.Measurement.Disqualified = "it lost tasks" },
-		"has neither a score nor":                 func(e *Experiment) { e.Measurement.Score, e.Kept = nil, false },
-		"is not in its interval":                  func(e *Experiment) { e.Measurement.Score = &Ratio{2, 0.5, 1} },
-		"goes up to 1.01: its effect may be none": func(e *Experiment) { e.Kept, e.Measurement.Score = true, &Ratio{0.98, 0.97, 1.01} },
-		"says what it is kept for":                func(e *Experiment) { e.Kept, e.KeptFor = false, "shorter" },
-		"cycles_per_s is there twice":             func(e *Experiment) { e.Measurement.Figures[1].Point = "" },
-		"\"claim.go\" is no place in the code":    func(e *Experiment) { e.Code = "claim.go" },
-		"\"/a.go: func a\" is no place":           func(e *Experiment) { e.Code = "/a.go: func a" },
-		"newer instructions\" is not the n":       func(e *Experiment) { e.Name = "newer instructions" },
+		"has no cost": func(e *Experiment) { e.Cost = " " },
+		"has kept = true, but its measurement has":   func(e *Experiment) { e.Measurement.Disqualified = "it lost tasks" },
+		"has neither a score nor":                    func(e *Experiment) { e.Measurement.Score, e.Kept = nil, false },
+		"is not in its interval":                     func(e *Experiment) { e.Measurement.Score = &Ratio{2, 0.5, 1} },
+		"extends to 1.01: it may have no effect":     func(e *Experiment) { e.Kept, e.Measurement.Score = true, &Ratio{0.98, 0.97, 1.01} },
+		"was rejected, but has kept_for":             func(e *Experiment) { e.Kept, e.KeptFor = false, "shorter" },
+		"cycles_per_s is defined twice":              func(e *Experiment) { e.Measurement.Figures[1].Point = "" },
+		"\"claim.go\" is not a location in the code": func(e *Experiment) { e.Code = "claim.go" },
+		"\"/a.go: func a\" is not a location":        func(e *Experiment) { e.Code = "/a.go: func a" },
+		"newer instructions\" is not a v":            func(e *Experiment) { e.Name = "newer instructions" },
 	} {
 		e := whole()
 		spoil(&e)
@@ -160,14 +162,14 @@ experiment "two" {
 `))
 	require.Error(t, err)
 	for _, says := range []string{
-		"x.hcl:2", `experiment "one" has no named_by`, "does not say whether it was kept", `experiment "one" is there twice`, "hypothesis must be a string",
+		"x.hcl:2", `experiment "one" has no named_by`, "has no attribute kept", `experiment "one" is defined twice`, "hypothesis must be a string",
 		`did you mean "effect"?`, `experiment "two" has no cost`, `started is "yesterday", which is not a time`, "ratchet has neither a score nor a reason",
 	} {
 		assert.ErrorContains(t, err, says)
 	}
 }
 
-// Whatever texts and numbers an experiment has, it is read again with the same ones.
+// An experiment reads back with the texts and numbers that it was written with, whatever they are.
 func TestRoundTripOfAnyExperiment(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// bytesMax bounds a ledger: some thousand experiments.
+	// bytesMax bounds the size of a ledger. It holds some thousand experiments.
 	bytesMax = 2 << 20
-	// textMax bounds each text.
+	// textMax bounds each text, in bytes.
 	textMax = 2000
 	nameMax = 80
-	// countMax bounds a number of generations or points.
+	// countMax bounds the numbers of generations and points.
 	countMax = 1_000_000
 )
 
@@ -45,7 +45,8 @@ var (
 	}
 )
 
-// Load reads the ledger at path, in the order of the file. The error is a *hclfile.Diagnostics that holds everything that is wrong.
+// Load returns the experiments of the ledger at path in file order. The error is a
+// *hclfile.Diagnostics that lists every problem.
 func Load(path string) ([]Experiment, error) {
 	r := hclfile.Reader{BytesMax: bytesMax, LineBytesMax: 2 * textMax}
 	return read(&r, r.File(path, fileNames))
@@ -63,7 +64,7 @@ func read(r *hclfile.Reader, root *hclfile.Block) (all []Experiment, err error) 
 		for _, b := range root.Blocks("experiment", experimentBlock) {
 			e := readExperiment(b)
 			if where, twice := first[e.Name]; twice {
-				b.LabelProblem(fmt.Sprintf("experiment %q is there twice", e.Name), "the first is at "+where+"; rename one of the two")
+				b.LabelProblem(fmt.Sprintf("experiment %q is defined twice", e.Name), "the first is at "+where+"; rename one of the two")
 			}
 			first[e.Name] = b.Where()
 			all = append(all, e)
@@ -82,32 +83,32 @@ func text(b *hclfile.Block, name string, required bool) string {
 func readExperiment(b *hclfile.Block) Experiment {
 	e := Experiment{Name: b.Label(), Measurement: readMeasurement(b)}
 	if problem := checkName(e.Name); problem != "" {
-		b.LabelProblem(fmt.Sprintf("%q is not the name of an experiment", e.Name), problem)
+		b.LabelProblem(fmt.Sprintf("%q is not a valid experiment name", e.Name), problem)
 	}
 	byPerson := e.Measurement == nil
 	e.NamedBy, e.Hypothesis, e.Change = text(b, "named_by", byPerson), text(b, "hypothesis", true), text(b, "change", true)
 	e.File, e.Code, e.Effect, e.Cost = text(b, "file", false), text(b, "code", false), text(b, "effect", true), text(b, "cost", !byPerson)
 	e.Measured, e.KeptFor, e.Note = text(b, "measured", false), text(b, "kept_for", false), text(b, "note", false)
 	if path, declaration := e.InCode(); e.Code != "" && (declaration == "" || !filepath.IsLocal(path)) {
-		b.AttrProblem("code", fmt.Sprintf("%q is no place in the code", e.Code), `write the path from the root of the repository and the begin of a line: "engine/a.go: func run"`)
+		b.AttrProblem("code", fmt.Sprintf("%q is not a location in the code", e.Code), `write the path from the root of the repository and the beginning of a line: "engine/a.go: func run"`)
 	}
 	if !b.Has("kept") {
-		b.Problem(fmt.Sprintf("%s does not say whether it was kept", b), "add kept = true or kept = false")
+		b.Problem(fmt.Sprintf("%s has no attribute kept", b), "add kept = true or kept = false")
 	}
 	e.Kept = b.Bool("kept")
 	if m := e.Measurement; m != nil && e.Kept && (m.Score == nil || m.Disqualified != "") {
-		b.AttrProblem("kept", fmt.Sprintf("%s is kept, and its measurement has no score, or disqualifies it", b), "write kept = false")
+		b.AttrProblem("kept", fmt.Sprintf("%s has kept = true, but its measurement has no score or disqualifies it", b), "write kept = false")
 	} else if m != nil && e.Kept && m.Score.High >= 1 && e.KeptFor == "" {
-		b.AttrProblem("kept", fmt.Sprintf("%s is kept, and the interval of its score goes up to %v: its effect may be none", b, m.Score.High),
-			`write kept = false, or say why it is kept nevertheless: kept_for = "..."`)
+		b.AttrProblem("kept", fmt.Sprintf("%s has kept = true, but the interval of its score extends to %v: it may have no effect", b, m.Score.High),
+			`write kept = false, or give the reason for keeping it: kept_for = "..."`)
 	}
 	if e.KeptFor != "" && !e.Kept {
-		b.AttrProblem("kept_for", fmt.Sprintf("%s was rejected, and says what it is kept for", b), "remove kept_for, or write kept = true")
+		b.AttrProblem("kept_for", fmt.Sprintf("%s was rejected, but has kept_for", b), "remove kept_for, or write kept = true")
 	}
 	return e
 }
 
-// checkName returns how names are, if a name is not one.
+// checkName returns the rule for names if name breaks it, else "".
 func checkName(name string) string {
 	if name == "" || len(name) > nameMax || strings.ContainsFunc(name, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '\''
@@ -149,7 +150,7 @@ func readMeasurement(e *hclfile.Block) *Measurement {
 		figure := readFigure(f)
 		key := figure.Metric + " " + figure.Point
 		if where, twice := first[key]; twice {
-			f.LabelProblem(fmt.Sprintf("the figure %s is there twice", strings.TrimSpace(key)), "the first is at "+where+"; keep one of the two")
+			f.LabelProblem(fmt.Sprintf("the figure %s is defined twice", strings.TrimSpace(key)), "the first is at "+where+"; keep one of the two")
 		}
 		first[key] = f.Where()
 		m.Figures = append(m.Figures, figure)
@@ -165,13 +166,13 @@ func readFigure(b *hclfile.Block) Figure {
 	return f
 }
 
-// readRatio reads ratio, low and high, whose order they must have.
+// readRatio reads ratio, low and high and reports a problem unless low <= ratio <= high.
 func readRatio(b *hclfile.Block) (r Ratio) {
 	r.Low, _ = b.Number("low", hclfile.NumberSpec{Required: true, Example: "0.95"})
 	r.Ratio, _ = b.Number("ratio", hclfile.NumberSpec{Required: true, Example: "0.98"})
 	r.High, _ = b.Number("high", hclfile.NumberSpec{Required: true, Example: "1.01"})
 	if sound := r.Low > 0 && r.Ratio > 0 && r.High > 0; sound && (r.Low > r.Ratio || r.Ratio > r.High || math.IsInf(r.High, 0)) {
-		b.AttrProblem("ratio", fmt.Sprintf("the ratio %v is not in its interval, %v to %v", r.Ratio, r.Low, r.High), "low is at most ratio, and ratio at most high")
+		b.AttrProblem("ratio", fmt.Sprintf("the ratio %v is not in its interval, %v to %v", r.Ratio, r.Low, r.High), "expected low <= ratio <= high")
 	}
 	return r
 }

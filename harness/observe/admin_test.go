@@ -14,10 +14,10 @@ import (
 	"github.com/pronybench/prony/harness/adminhttp"
 )
 
-// secret is the token that the servers of these tests want.
+// secret is the token that the servers of these tests require.
 const secret = "prony-secret"
 
-// admin serves body at path to those who have the token.
+// admin serves body at path to clients with the token.
 func admin(t *testing.T, path, body string) adminhttp.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -118,7 +118,8 @@ func TestAuditRefusesWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// What other tenants do does not count, nor what was counted before, and a queue that was removed meanwhile counts from zero.
+// Since ignores other tenants and earlier counts. A queue that was removed in between counts from
+// zero.
 func TestAuditSince(t *testing.T) {
 	t.Parallel()
 	earlier := Audit{Queues: []QueueAudit{

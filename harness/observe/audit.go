@@ -16,10 +16,10 @@ const (
 	auditBytesMax = 16 << 20
 )
 
-// Audit is a server's own account of its queues, taken from one snapshot of its store.
+// Audit is a server's account of its queues, taken from one snapshot of its store.
 type Audit struct {
 	Queues []QueueAudit
-	// Tenants are those that Queues is confined to; nil: it has the queues of all.
+	// Tenants are the tenants that Queues is restricted to; nil means all tenants.
 	Tenants []string
 }
 
@@ -30,9 +30,9 @@ type QueueAudit struct {
 	Counts
 }
 
-// Counts are numbers of tasks. Enqueued and Completed count since the queue was created; Ready,
-// Leased, Delayed and Dead are the tasks that the counters of the queue say it holds; Stored is how
-// many task records were found when they were counted one by one.
+// Counts are numbers of tasks. Enqueued and Completed count since the creation of the queue. Ready,
+// Leased, Delayed and Dead are the tasks that the queue holds by its counters. Stored is the number
+// of task records in the store, counted one by one.
 type Counts struct {
 	Enqueued  uint64
 	Completed uint64
@@ -61,10 +61,11 @@ func (a Audit) Totals(without ...string) Counts {
 	return sum
 }
 
-// Since returns what was added to earlier counts, whose tasks that could be delivered are gone. It fails if less was counted than before.
+// Since returns the difference from earlier counts, which must have no deliverable tasks. It fails
+// if a counter has decreased.
 func (c Counts) Since(before Counts) (Counts, error) {
 	if c.Enqueued < before.Enqueued || c.Completed < before.Completed {
-		return Counts{}, fmt.Errorf("the server says %d tasks were enqueued and %d completed, and had said %d and %d before",
+		return Counts{}, fmt.Errorf("the server reports %d enqueued and %d completed tasks, expected at least the earlier %d and %d",
 			c.Enqueued, c.Completed, before.Enqueued, before.Completed)
 	}
 	return Counts{
@@ -74,10 +75,10 @@ func (c Counts) Since(before Counts) (Counts, error) {
 	}, nil
 }
 
-// Deliverable returns how many of the tasks may still be delivered.
+// Deliverable returns the number of tasks that may still be delivered.
 func (c Counts) Deliverable() uint64 { return c.Ready + c.Leased + c.Delayed }
 
-// Of returns the audit of some tenants.
+// Of returns the audit restricted to some tenants.
 func (a Audit) Of(tenants ...string) Audit {
 	of := Audit{Tenants: tenants}
 	for _, q := range a.Queues {
@@ -88,8 +89,9 @@ func (a Audit) Of(tenants ...string) Audit {
 	return of
 }
 
-// Since returns what the queues of an earlier audit's tenants hold, and how many tasks were enqueued and completed there since. A queue that
-// counts less than before was removed in between and made again: it counts from zero.
+// Since returns the tasks that the queues of the earlier audit's tenants hold now, and the tasks
+// enqueued and completed there since that audit. A queue with lower counts than before was removed
+// and created again in between, so it counts from zero.
 func (a Audit) Since(earlier Audit) (sum Counts) {
 	now, before := a.Of(earlier.Tenants...), earlier.byQueue()
 	sum = now.Totals()
@@ -103,7 +105,8 @@ func (a Audit) Since(earlier Audit) (sum Counts) {
 	return sum
 }
 
-// byQueue returns how many tasks were enqueued and completed by tenant and queue: each shard has a part of a queue.
+// byQueue sums the enqueued and completed tasks by tenant and queue, because each shard has a part
+// of a queue.
 func (a Audit) byQueue() map[[2]string]Counts {
 	all := map[[2]string]Counts{}
 	for _, q := range a.Queues {
@@ -114,12 +117,11 @@ func (a Audit) byQueue() map[[2]string]Counts {
 	return all
 }
 
-// Held is how many tasks the queues hold, in any state.
+// Held returns the number of tasks that the queues hold, in any state.
 func (c Counts) Held() uint64 { return c.Ready + c.Leased + c.Delayed + c.Dead }
 
-// ReadAudit asks a server for its audit. An answer
-// in which a count is missing or negative is an error: a count that is not there must not pass for
-// zero. It takes at most a minute and 16 MiB.
+// ReadAudit requests a server's audit. A missing or negative count is an error, so that it does not
+// count as zero. It takes at most a minute and 16 MiB.
 func ReadAudit(ctx context.Context, admin adminhttp.Client) (Audit, error) {
 	body, err := admin.Get(ctx, "/audit", auditTimeout, auditBytesMax)
 	if err != nil {
@@ -132,7 +134,7 @@ func ReadAudit(ctx context.Context, admin adminhttp.Client) (Audit, error) {
 	return audit, nil
 }
 
-// auditAnswer is the wire form. Pointers tell a missing value from a zero.
+// auditAnswer is the wire form. Pointers distinguish a missing value from zero.
 type auditAnswer struct {
 	Queues *[]queueAnswer `json:"queues"`
 }

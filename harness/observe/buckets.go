@@ -9,16 +9,17 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Buckets are a histogram's: how many values were found up to each bound. They are in the order of their bounds.
+// Buckets is a histogram: the number of values in each bucket, ordered by bound.
 type Buckets []Bucket
 
-// Bucket counts the values above the bound of the bucket before, up to Upper, which is +Inf for those beyond all bounds.
+// Bucket counts the values above the bound of the previous bucket, up to Upper. Upper is +Inf for
+// values beyond all bounds.
 type Bucket struct {
 	Upper float64
 	Count uint64
 }
 
-// Total is how many values there are.
+// Total returns the number of values.
 func (b Buckets) Total() (n uint64) {
 	for _, bucket := range b {
 		n += bucket.Count
@@ -26,8 +27,9 @@ func (b Buckets) Total() (n uint64) {
 	return n
 }
 
-// Since is what was counted after an earlier reading of the same histogram, nil being one without values. It is an error if a
-// bucket is missing or has fewer values now: it was another process's.
+// Since returns the values counted after an earlier reading of the same histogram; nil is a reading
+// without values. It fails if a bucket is missing or has fewer values now, because the earlier
+// reading was then of another process.
 func (b Buckets) Since(earlier Buckets) (Buckets, error) {
 	before := make(map[float64]uint64, len(earlier))
 	for _, bucket := range earlier {
@@ -50,7 +52,7 @@ func (b Buckets) Since(earlier Buckets) (Buckets, error) {
 	return grown, nil
 }
 
-// Plus adds the values of two histograms with the same bounds or others.
+// Plus adds two histograms, which may have different bounds.
 func (b Buckets) Plus(o Buckets) Buckets {
 	sum := slices.Concat(b, o)
 	slices.SortStableFunc(sum, func(x, y Bucket) int { return cmp.Compare(x.Upper, y.Upper) })
@@ -65,8 +67,8 @@ func (b Buckets) Plus(o Buckets) Buckets {
 	return kept
 }
 
-// Quantile returns the value that a part q, from 0 to 1, of all values do not exceed, interpolated in its bucket; of those
-// beyond all bounds the last bound is returned. 0 of no values.
+// Quantile returns the q-quantile of the values, interpolated within its bucket; q is in [0, 1].
+// For values beyond all bounds it returns the last bound, and 0 without values.
 func (b Buckets) Quantile(q float64) float64 {
 	rank := q * float64(b.Total())
 	lower, below := 0.0, 0.0
@@ -77,7 +79,8 @@ func (b Buckets) Quantile(q float64) float64 {
 				return lower
 			}
 			lower = min(lower, bucket.Upper)
-			return min(bucket.Upper, lower+(bucket.Upper-lower)*max(0, rank-below)/count) // rounding may exceed the bound
+			// Rounding may exceed the bound.
+			return min(bucket.Upper, lower+(bucket.Upper-lower)*max(0, rank-below)/count)
 		}
 		below += count
 		if !math.IsInf(bucket.Upper, 0) {
@@ -87,8 +90,8 @@ func (b Buckets) Quantile(q float64) float64 {
 	return 0
 }
 
-// Highest returns the bound of the highest bucket that has a value, which none exceeds, or the last bound where one may. 0 of
-// no values.
+// Highest returns the upper bound of the highest bucket with a value, or the last finite bound if
+// values lie beyond all bounds. It returns 0 without values.
 func (b Buckets) Highest() float64 {
 	last, highest := 0.0, 0.0
 	for _, bucket := range b {
@@ -102,7 +105,7 @@ func (b Buckets) Highest() float64 {
 	return highest
 }
 
-// bucketsOf takes the buckets of a histogram that was scraped, which counts all values up to each bound.
+// bucketsOf converts a scraped histogram, whose buckets are cumulative.
 func bucketsOf(h *dto.Histogram) Buckets {
 	upTo := make([]Bucket, 0, len(h.GetBucket())+1)
 	for _, bucket := range h.GetBucket() {

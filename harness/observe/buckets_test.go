@@ -42,10 +42,10 @@ s_count{stage="b",shard="0"} 4
 func TestBuckets(t *testing.T) {
 	b := Buckets{{1, 2}, {2, 0}, {4, 6}, {inf, 2}}
 	assert.EqualValues(t, 10, b.Total())
-	assert.InDelta(t, 0.5, b.Quantile(0.1), 1e-12, "the first of two up to 1")
-	assert.InDelta(t, 3, b.Quantile(0.5), 1e-12, "half of those from 2 to 4")
-	assert.InDelta(t, 4, b.Quantile(0.99), 1e-12, "all that is known of the last ones")
-	assert.LessOrEqual(t, Buckets{{16.000000000010914, 0}, {100, 0x187}}.Quantile(1), 100.0, "rounding exceeds no bound")
+	assert.InDelta(t, 0.5, b.Quantile(0.1), 1e-12, "the first of two values up to 1")
+	assert.InDelta(t, 3, b.Quantile(0.5), 1e-12, "half of the values from 2 to 4")
+	assert.InDelta(t, 4, b.Quantile(0.99), 1e-12, "the last bound")
+	assert.LessOrEqual(t, Buckets{{16.000000000010914, 0}, {100, 0x187}}.Quantile(1), 100.0, "rounding does not exceed a bound")
 	assert.InDelta(t, 4, b.Highest(), 0)
 	assert.InDelta(t, 1, Buckets{{1, 2}, {2, 0}}.Highest(), 0)
 	assert.Zero(t, Buckets(nil).Quantile(0.5))

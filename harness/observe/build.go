@@ -23,13 +23,15 @@ import (
 // gitTimeout bounds each git command.
 const gitTimeout = 5 * time.Second
 
-// Build describes the measured code: the Go version that built serverBinary, the commit stamped into serverBinary, and the SHA-256 of
-// serverBinary. A server without a stamp may be built from anything: its commit is unknown and it is dirty, whatever is checked out.
-// Without a server binary Build describes this program, the load generator: its stamped commit, or else the commit checked out in the
-// working directory, or else result.CommitUnknown.
+// Build describes the measured code: the Go version that built serverBinary, the commit stamped
+// into it, and its SHA-256. A server without a stamp may be built from any source: its commit is
+// unknown and it is dirty, whatever is checked out. Without a server binary Build describes this
+// program, the load generator: its stamped commit, or else the commit checked out in the working
+// directory, or else result.CommitUnknown.
 //
-// Dirty is false only if the stamp records a clean tree, this program was not built from a changed tree, and, in a checkout of Prony,
-// the server's commit and the checked-out commit have the same engine. Build takes at most about twenty seconds.
+// Dirty is false only if the stamp records a clean tree, this program was not built from a changed
+// tree, and, in a checkout of Prony, the server's commit and the checked-out commit have the same
+// engine. Build takes at most about twenty seconds.
 func Build(serverBinary string) result.Build {
 	build := result.Build{GoVersion: runtime.Version(), Commit: result.CommitUnknown, Dirty: true, Server: Binary(serverBinary)}
 	own, _ := debug.ReadBuildInfo()
@@ -49,7 +51,8 @@ func Build(serverBinary string) result.Build {
 // Harness describes the build of this program, as Build does without a server binary.
 func Harness() result.Build { return Build("") }
 
-// commitOfServer returns the commit stamped into a server; see Build. own describes this program, and dir may be in a checkout.
+// commitOfServer returns the commit stamped into a server; see Build. own describes this program,
+// and dir may be in a checkout.
 func commitOfServer(server, own *debug.BuildInfo, dir string) (commit string, dirty bool) {
 	commit, dirty, known := stampedCommit(server)
 	if !known {
@@ -59,7 +62,7 @@ func commitOfServer(server, own *debug.BuildInfo, dir string) (commit string, di
 	return commit, dirty || ownKnown && ownDirty || !engineCheckedOut(dir, commit)
 }
 
-// commitOf returns the commit of a program: the stamped one, or else the one that is checked out in dir.
+// commitOf returns the stamped commit of a program, or else the commit checked out in dir.
 func commitOf(info *debug.BuildInfo, dir string) (commit string, dirty bool) {
 	if commit, dirty, ok := stampedCommit(info); ok {
 		return commit, dirty
@@ -70,8 +73,8 @@ func commitOf(info *debug.BuildInfo, dir string) (commit string, dirty bool) {
 	return result.CommitUnknown, true
 }
 
-// engineCheckedOut reports whether a commit has the same engine as the commit checked out in dir. It is true if dir is not in a checkout
-// of Prony.
+// engineCheckedOut reports whether a commit has the same engine as the commit checked out in dir.
+// It returns true if dir is not in a checkout of Prony.
 func engineCheckedOut(dir, commit string) bool {
 	root, err := git(dir, "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -88,7 +91,7 @@ func engineCheckedOut(dir, commit string) bool {
 	return err == nil && differs == ""
 }
 
-// Binary returns the SHA-256 of a binary in hexadecimal; "unknown" of one that can't be read.
+// Binary returns the SHA-256 of a binary in hexadecimal, or "unknown" if it cannot be read.
 func Binary(path string) string {
 	sum, err := fileSHA256(path)
 	if err != nil {
@@ -97,8 +100,8 @@ func Binary(path string) string {
 	return sum
 }
 
-// stampedCommit returns what the go command recorded of the version control when it built a binary. A tree is clean only if that was
-// recorded.
+// stampedCommit returns the version control information that the go command stamped into a binary.
+// A tree only counts as clean if the stamp records it.
 func stampedCommit(info *debug.BuildInfo) (commit string, dirty, ok bool) {
 	if info == nil {
 		return "", true, false
@@ -107,7 +110,7 @@ func stampedCommit(info *debug.BuildInfo) (commit string, dirty, ok bool) {
 	return commit, changed == nil || *changed, commit != ""
 }
 
-// checkedOutCommit asks git for the commit of dir's checkout, and whether anything differs from it.
+// checkedOutCommit returns the commit of dir's checkout, and whether the tree differs from it.
 func checkedOutCommit(dir string) (commit string, dirty, ok bool) {
 	commit, err := git(dir, "rev-parse", "--verify", "HEAD")
 	if err != nil || commit == "" {
@@ -122,7 +125,7 @@ func git(dir string, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0") // looking must not write to the index
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0") // git must not write to the index
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout = &out
@@ -137,7 +140,7 @@ func fileSHA256(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Close() }() // only read
+	defer func() { _ = file.Close() }() // read only
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)

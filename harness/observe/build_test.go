@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// checkout makes a git repository with one commit and returns its folder and the commit.
+// checkout creates a git repository with one commit and returns its folder and the commit.
 func checkout(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -45,13 +45,13 @@ func TestBuildReadsTheCheckoutOfTheWorkingDirectory(t *testing.T) {
 	build := Build(binary)
 	assert.Equal(t, runtime.Version(), build.GoVersion)
 	assert.Equal(t, hex.EncodeToString(sum[:]), build.Server)
-	assert.Equal(t, result.CommitUnknown, build.Commit, "a binary without a stamp is not what is checked out")
+	assert.Equal(t, result.CommitUnknown, build.Commit, "a binary without a stamp does not count as the checked-out commit")
 	assert.True(t, build.Dirty)
 
 	goProgram, err := os.Executable()
 	require.NoError(t, err)
 	build = Build(goProgram)
-	assert.Equal(t, result.CommitUnknown, build.Commit, "neither is a Go program without a stamp")
+	assert.Equal(t, result.CommitUnknown, build.Commit, "a Go program without a stamp does not count as the checked-out commit")
 	assert.True(t, build.Dirty)
 
 	own := Harness()
@@ -61,7 +61,8 @@ func TestBuildReadsTheCheckoutOfTheWorkingDirectory(t *testing.T) {
 	assert.True(t, Harness().Dirty)
 }
 
-// Pages of a checkout describe its engine, so a server's commit with another engine counts as dirty.
+// Pages of a checkout describe its engine, so a server built from a commit with another engine
+// counts as dirty.
 func TestEngineCheckedOut(t *testing.T) {
 	dir, first := checkout(t)
 	commit := func(file string) string {
@@ -76,13 +77,13 @@ func TestEngineCheckedOut(t *testing.T) {
 		require.NoError(t, err)
 		return head
 	}
-	assert.True(t, engineCheckedOut(dir, "abc"), "the checkout is of something else")
+	assert.True(t, engineCheckedOut(dir, "abc"), "the checkout is of another project")
 	engine := commit("engine/cmd/queued/main.go")
 	assert.True(t, engineCheckedOut(dir, engine))
 	assert.False(t, engineCheckedOut(dir, first))
-	assert.False(t, engineCheckedOut(dir, "0123456789012345678901234567890123456789"), "the checkout does not have it")
+	assert.False(t, engineCheckedOut(dir, "0123456789012345678901234567890123456789"), "the checkout lacks the commit")
 	page := commit("reports/page.md")
-	assert.True(t, engineCheckedOut(dir, engine), "a page has changed since")
+	assert.True(t, engineCheckedOut(dir, engine), "only a page has changed since")
 	changed := commit("engine/queue.go")
 	assert.True(t, engineCheckedOut(dir, changed))
 	assert.False(t, engineCheckedOut(dir, page))
@@ -108,7 +109,7 @@ func TestCommitOfAServer(t *testing.T) {
 		"the generator has none":    {stamp(commit, "false"), nil, dir, commit, false},
 		"the server has none":       {&debug.BuildInfo{}, stamp(commit, "false"), dir, result.CommitUnknown, true},
 		"another engine":            {stamp("0123456789", "false"), nil, dir, "0123456789", true},
-		"not beside Prony's source": {stamp("0123456789", "false"), nil, elsewhere, "0123456789", false},
+		"outside of Prony's source": {stamp("0123456789", "false"), nil, elsewhere, "0123456789", false},
 	} {
 		got, dirty := commitOfServer(test.server, test.own, test.dir)
 		assert.Equal(t, test.commit, got, name)
@@ -121,7 +122,7 @@ func TestBuildOutsideOfACheckoutIsUnknown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	build := Build("missing")
 	assert.Equal(t, unknown, build.Commit)
-	assert.True(t, build.Dirty, "its commit is unknown")
+	assert.True(t, build.Dirty, "the commit is unknown")
 	assert.Equal(t, unknown, build.Server)
 	assert.NotEmpty(t, build.GoVersion)
 }
@@ -150,7 +151,7 @@ func TestStampedCommit(t *testing.T) {
 	assert.True(t, dirty)
 	assert.True(t, ok)
 	_, dirty, ok = stampedCommit(stamp("vcs.revision", "abc"))
-	assert.True(t, dirty, "clean only when it was recorded")
+	assert.True(t, dirty, "a tree is clean only if the stamp records it")
 	assert.True(t, ok)
 	_, _, ok = stampedCommit(stamp("-race", "true"))
 	assert.False(t, ok)

@@ -13,16 +13,17 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// unlimited is how a cgroup without a limit is reported, in cgroup v2's words.
+// unlimited is the report of a cgroup without a limit, as in cgroup v2.
 const unlimited = "max"
 
-// cgroups is a process's place in the control group hierarchies, and where those are mounted.
+// cgroups holds a process's positions in the control group hierarchies, and the mount points of
+// these.
 type cgroups struct {
 	groups []procfs.Cgroup
 	mounts []*procfs.MountInfo
 }
 
-// readCgroups returns this process's control groups; the result is empty when they cannot be read,
+// readCgroups returns this process's control groups. The result is empty if they cannot be read,
 // and its limits are then unknown.
 func readCgroups() cgroups {
 	proc, err := procfs.NewDefaultFS()
@@ -32,7 +33,7 @@ func readCgroups() cgroups {
 	return cgroupsOf(proc)
 }
 
-// cgroupsOf is readCgroups with a /proc of one's own.
+// cgroupsOf is readCgroups for another /proc.
 func cgroupsOf(proc procfs.FS) cgroups {
 	self, err := proc.Self()
 	if err != nil {
@@ -49,8 +50,8 @@ func cgroupsOf(proc procfs.FS) cgroups {
 	return cgroups{groups: groups, mounts: mounts}
 }
 
-// cpuMax returns the tightest CPU limit between the process's group and the topmost group that can
-// be seen, in cgroup v2's form "QUOTA PERIOD" (both in microseconds), "max" without a limit.
+// cpuMax returns the tightest CPU limit between the process's group and the topmost visible group,
+// in cgroup v2's form "QUOTA PERIOD" (both in microseconds), or "max" without a limit.
 func (c cgroups) cpuMax() string {
 	return c.tightest("cpu", func(version int, dir string) (limit float64, text string, err error) {
 		var quota, period string
@@ -79,7 +80,7 @@ func (c cgroups) cpuMax() string {
 	})
 }
 
-// memoryMax returns the tightest memory limit in bytes, as for cpuMax.
+// memoryMax returns the tightest memory limit in bytes, as cpuMax does for CPU time.
 func (c cgroups) memoryMax() string {
 	return c.tightest("memory", func(version int, dir string) (float64, string, error) {
 		file := "memory.max"
@@ -97,7 +98,7 @@ func (c cgroups) memoryMax() string {
 		if err != nil {
 			return 0, "", err
 		}
-		// Version 1 has no word for "no limit": it reports the largest number of whole pages.
+		// Version 1 reports the largest number of whole pages if there is no limit.
 		if version == 1 && limit >= math.MaxInt64-(1<<20) {
 			return math.Inf(1), unlimited, nil
 		}
@@ -105,8 +106,8 @@ func (c cgroups) memoryMax() string {
 	})
 }
 
-// tightest walks from the process's group to the top of what is mounted and returns the text of the
-// smallest limit. It is "unknown" if no level could be read.
+// tightest walks from the process's group to the top of the mounted hierarchy and returns the text
+// of the smallest limit, or "unknown" if no level could be read.
 func (c cgroups) tightest(controller string, read func(version int, dir string) (float64, string, error)) string {
 	version, mount, dir, ok := c.locate(controller)
 	if !ok {
@@ -123,7 +124,8 @@ func (c cgroups) tightest(controller string, read func(version int, dir string) 
 		case !errors.Is(err, fs.ErrNotExist):
 			return unknown
 		case answer == unknown && version == 2 && isRootGroup(dir):
-			answer = unlimited // the root group of version 2 has no limit files: it cannot be limited
+			// The root group of version 2 has no limit files, because it cannot be limited.
+			answer = unlimited
 		}
 		if dir == mount {
 			return answer
@@ -132,7 +134,8 @@ func (c cgroups) tightest(controller string, read func(version int, dir string) 
 	}
 }
 
-// unified returns the folder of the process's group in the hierarchy of version 2, where one is mounted.
+// unified returns the folder of the process's group in the hierarchy of version 2. ok is false if
+// none is mounted.
 func (c cgroups) unified() (dir string, ok bool) {
 	for _, g := range c.groups {
 		if g.HierarchyID == 0 {
@@ -170,8 +173,8 @@ func (c cgroups) locate(controller string) (version int, mount, dir string, ok b
 			continue
 		}
 		mount = filepath.Clean(m.MountPoint)
-		// A container may see only a part of the hierarchy: the mount's root is then not "/", and a
-		// path outside of it means that the mount shows the process's own group.
+		// A container may see only a part of the hierarchy: the root of the mount is then not "/".
+		// A path outside of that root means that the mount shows the process's own group.
 		inside, err := filepath.Rel(m.Root, group.Path)
 		if err != nil || inside == ".." || strings.HasPrefix(inside, "../") {
 			inside = "."
@@ -181,7 +184,8 @@ func (c cgroups) locate(controller string) (version int, mount, dir string, ok b
 	return 0, "", "", false
 }
 
-// isRootGroup tells whether dir is the root of the version 2 hierarchy: the one group without a type.
+// isRootGroup reports whether dir is the root of the version 2 hierarchy: the only group without a
+// type.
 func isRootGroup(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.controllers")); err != nil {
 		return false
@@ -190,8 +194,8 @@ func isRootGroup(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// CPUTime returns the CPU time that this process's control groups allow, in CPUs: 1.5 is one and a half seconds in each second. It is infinite
-// if they allow all or can't be read.
+// CPUTime returns the CPU time that this process's control groups allow, in CPUs: 1.5 is one and a
+// half seconds per second. It is infinite without a limit or if the limit cannot be read.
 func CPUTime() float64 {
 	limit, ok := cpuLimit(readCgroups().cpuMax())
 	if !ok {
@@ -200,7 +204,8 @@ func CPUTime() float64 {
 	return limit
 }
 
-// cpuLimit returns how many CPUs a limit "QUOTA PERIOD" allows; ok is false for anything else.
+// cpuLimit returns the number of CPUs that a limit "QUOTA PERIOD" allows; ok is false for any other
+// text.
 func cpuLimit(cpuMax string) (cpus float64, ok bool) {
 	quotaText, periodText, found := strings.Cut(cpuMax, " ")
 	if !found {

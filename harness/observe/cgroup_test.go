@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tree writes files, given by path below a new folder, and returns the folder.
+// tree writes the given files, keyed by path, into a new folder and returns the folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -85,7 +85,8 @@ func TestCgroupVersion1(t *testing.T) {
 	at := func(cpu, memory string) cgroups {
 		return cgroups{
 			groups: []procfs.Cgroup{
-				{HierarchyID: 0, Path: "/"}, // a hybrid host has version 2 too, without these controllers
+				// A hybrid host also has version 2, without these controllers.
+				{HierarchyID: 0, Path: "/"},
 				{HierarchyID: 1, Controllers: []string{"cpu", "cpuacct"}, Path: cpu},
 				{HierarchyID: 4, Controllers: []string{"memory"}, Path: memory},
 			},
@@ -110,7 +111,7 @@ func TestCgroupUnknownWhenNothingIsMounted(t *testing.T) {
 	assert.Equal(t, unknown, version2(t.TempDir(), "/", "/").cpuMax())
 }
 
-// The CPU time of this process is what its limit says.
+// CPUTime returns the limit of this process.
 func TestCPUTime(t *testing.T) {
 	want, ok := cpuLimit(readCgroups().cpuMax())
 	if !ok {

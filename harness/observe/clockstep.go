@@ -6,18 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clocks reads the wall clock and the monotonic one at the same moment, as near as can be; wall counts from 1970.
+// clocks reads the wall clock and the monotonic clock as simultaneously as possible. wall counts
+// from 1970.
 type clocks func() (wall, monotonic time.Duration)
 
 const (
-	// clockReads is how often both clocks are read until that went fast enough.
+	// clockReads bounds how often both clocks are read until a reading is fast enough.
 	clockReads = 8
-	// clockReadFast is as far apart as two readings may be that count as one moment: a thread that loses its CPU between them
-	// would see a step where there was none.
+	// clockReadFast is the longest duration of a reading that is accepted at once: a thread that
+	// loses its CPU between the clocks would see a step that did not happen.
 	clockReadFast = 50 * time.Microsecond
 )
 
-// hostClocks reads the wall clock between two readings of the monotonic one, and takes the fastest of a few tries.
+// hostClocks reads the wall clock between two readings of the monotonic clock and returns the
+// fastest of a few tries.
 func hostClocks() (wall, monotonic time.Duration) {
 	fastest := time.Duration(-1)
 	for range clockReads {
@@ -32,15 +34,16 @@ func hostClocks() (wall, monotonic time.Duration) {
 	return wall, monotonic
 }
 
-// readClock can't fail for clocks that every kernel has.
+// readClock ignores errors, because every kernel has these clocks.
 func readClock(id int32) time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(id, &t)
 	return time.Duration(t.Nano())
 }
 
-// clockStep is how far wall time and monotonic time have gone apart: the whole way that their difference went, so that a
-// step forth and back is one. Both are slewed alike.
+// clockStep measures how far wall time and monotonic time have drifted apart, as the range of their
+// difference, so that a step forth and back also counts. Slewing does not count, because it affects
+// both clocks.
 type clockStep struct {
 	begun     bool
 	low, high time.Duration

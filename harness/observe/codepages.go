@@ -11,15 +11,16 @@ import (
 	"strings"
 )
 
-// CodePages says how the kernel maps the program code of a process. Code in large pages (2 MiB on amd64) needs fewer entries of the
-// TLB, so that the same program runs faster.
+// CodePages describes how the kernel maps the program code of a process. Code in large pages (2 MiB
+// on amd64) needs fewer TLB entries, so the same program runs faster.
 type CodePages struct {
-	Resident uint64 // bytes of code that are in memory
-	Large    uint64 // the part of Resident that is mapped by large pages, in bytes
+	Resident uint64 // bytes of code in memory
+	Large    uint64 // bytes of Resident that are mapped by large pages
 }
 
-// ReadCodePages reads how the kernel maps the program code of the process pid now: all mappings of files that may be executed. It returns nil if the
-// kernel does not say, or if there is no such process.
+// ReadCodePages reads how the kernel currently maps the program code of the process pid: all
+// executable mappings of files. It returns nil if the kernel does not report it or the process does
+// not exist.
 func ReadCodePages(pid int) (*CodePages, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,8 +35,9 @@ func ReadCodePages(pid int) (*CodePages, error) {
 	return nil, fmt.Errorf("pages of the program code of process %d: %w", pid, err)
 }
 
-// parseCodePages reads the text of smaps as proc_pid_smaps(5) describes it: for each mapping a line with its addresses, permissions and file,
-// and lines with a name, a colon and a size in kB. Kernels before 5.4 have no FilePmdMapped, and the result is then nil.
+// parseCodePages parses smaps as described in proc_pid_smaps(5): for each mapping a line with its
+// addresses, permissions and file, and lines with a name, a colon and a size in kB. Kernels before
+// 5.4 lack FilePmdMapped; the result is then nil.
 func parseCodePages(text []byte) (*CodePages, error) {
 	var pages CodePages
 	code, known := false, false

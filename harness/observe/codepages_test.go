@@ -30,7 +30,8 @@ Rss:                   4 kB
 FilePmdMapped:         0 kB
 `
 
-// Only mappings of files that may be executed count: neither data of a program nor what the kernel maps into each process.
+// Only executable mappings of files count: neither a program's data nor the mappings that the
+// kernel adds to each process.
 func TestParseCodePages(t *testing.T) {
 	t.Parallel()
 	pages, err := parseCodePages([]byte(smaps))
@@ -39,7 +40,7 @@ func TestParseCodePages(t *testing.T) {
 
 	pages, err = parseCodePages([]byte("00402000-0136d000 r-xp 00002000 fe:00 9995096 /opt/queued\nRss: 15096 kB\n"))
 	require.NoError(t, err)
-	assert.Nil(t, pages, "the kernel does not say")
+	assert.Nil(t, pages, "the kernel does not report it")
 
 	for _, bad := range []string{"Rss: many kB", "FilePmdMapped:"} {
 		_, err = parseCodePages([]byte("00402000-0136d000 r-xp 00002000 fe:00 9995096 /opt/queued\n" + bad + "\n"))
@@ -51,8 +52,8 @@ func TestReadCodePages(t *testing.T) {
 	t.Parallel()
 	pages, err := ReadCodePages(os.Getpid())
 	require.NoError(t, err)
-	text, _ := os.ReadFile("/proc/self/smaps") // nothing on a kernel without that file
-	require.Equal(t, bytes.Contains(text, []byte("FilePmdMapped:")), pages != nil, "it is known where the kernel says it")
+	text, _ := os.ReadFile("/proc/self/smaps") // empty on a kernel without that file
+	require.Equal(t, bytes.Contains(text, []byte("FilePmdMapped:")), pages != nil, "the pages are known if the kernel reports them")
 	if pages != nil {
 		assert.Positive(t, pages.Resident)
 		assert.LessOrEqual(t, pages.Large, pages.Resident)
@@ -60,5 +61,5 @@ func TestReadCodePages(t *testing.T) {
 
 	pages, err = ReadCodePages(1 << 30)
 	require.NoError(t, err)
-	assert.Nil(t, pages, "there is no such process")
+	assert.Nil(t, pages, "no such process")
 }

@@ -11,14 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPU is one that this process may use.
+// CPU is a CPU that this process may use.
 type CPU struct {
 	ID int
-	// Core is the same for CPUs that are threads of one core. Where the kernel does not say, each CPU has a core of its own.
+	// Core is equal for CPUs that are threads of one core. If the kernel does not report cores,
+	// each CPU has a different one.
 	Core string
 }
 
-// CPUs returns the CPUs that this process may use, in the order of their numbers.
+// CPUs returns the CPUs that this process may use, ordered by number.
 func CPUs() ([]CPU, error) {
 	var may unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &may); err != nil {
@@ -33,11 +34,12 @@ func CPUs() ([]CPU, error) {
 	return coresOf("/", ids), nil
 }
 
-// coresOf finds the cores of CPUs in the kernel's files below root.
+// coresOf reads the cores of CPUs from the kernel's files below root.
 func coresOf(root string, ids []int) (all []CPU) {
 	for _, id := range ids {
 		cpu := CPU{ID: id, Core: strconv.Itoa(id)}
-		for _, name := range []string{"core_cpus_list", "thread_siblings_list"} { // the second is the name in older kernels
+		// The second name is that of older kernels.
+		for _, name := range []string{"core_cpus_list", "thread_siblings_list"} {
 			text, err := os.ReadFile(filepath.Join(root, "sys/devices/system/cpu/cpu"+strconv.Itoa(id), "topology", name))
 			if err == nil {
 				cpu.Core = strings.TrimSpace(string(text))

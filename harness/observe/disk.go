@@ -10,13 +10,13 @@ import (
 	"github.com/pronybench/prony/harness/walk"
 )
 
-// diskBlock is what the number of a file's blocks counts in, whatever the file system's own blocks are.
+// diskBlock is the unit of a file's block count, whatever the block size of the file system is.
 const diskBlock = 512
 
-// DiskUse returns how many bytes of disk the files below dir take, as du does: what is allocated to
-// them, which is more than they hold where space was set aside and less where they have holes. dir
-// may be a link to a folder. Files that vanish meanwhile, as those of a store at work do, count for
-// nothing.
+// DiskUse returns the bytes of disk that the files below dir occupy, as du does. These are the
+// allocated bytes: more than the file sizes if space was preallocated, and less if files have
+// holes. dir may be a link to a folder. Files that vanish during the call, as in an active store,
+// do not count.
 func DiskUse(dir string) (bytes uint64, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return 0, fmt.Errorf("disk use: %w", err)

@@ -15,7 +15,7 @@ func TestDiskUse(t *testing.T) {
 	dir := t.TempDir()
 	empty, err := DiskUse(dir)
 	require.NoError(t, err)
-	assert.Zero(t, empty, "folders are not counted")
+	assert.Zero(t, empty, "folders do not count")
 
 	write := func(name string, size int) {
 		path := filepath.Join(dir, name)
@@ -24,7 +24,7 @@ func TestDiskUse(t *testing.T) {
 		require.NoError(t, err)
 		_, err = file.Write(bytes.Repeat([]byte{1}, size))
 		require.NoError(t, err)
-		require.NoError(t, file.Sync(), "until then nothing may be allocated")
+		require.NoError(t, file.Sync(), "blocks are allocated at the latest by a sync")
 		require.NoError(t, file.Close())
 	}
 	write("shards/0000/a", 1<<20)
@@ -38,13 +38,13 @@ func TestDiskUse(t *testing.T) {
 	require.NoError(t, os.Symlink(dir, link))
 	linked, err := DiskUse(link)
 	require.NoError(t, err)
-	assert.Equal(t, used, linked, "a link to the folder is the folder")
+	assert.Equal(t, used, linked, "a link is followed")
 
 	_, err = DiskUse(filepath.Join(dir, "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// A store at work creates and removes files while they are counted.
+// A store creates and removes files during the count.
 func TestDiskUseOfAFolderThatChanges(t *testing.T) {
 	dir := t.TempDir()
 	stop, stopped := make(chan struct{}), make(chan error, 1)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filesystemNames holds the filesystems whose statfs type belongs to one name only.
+// filesystemNames maps statfs types to names, for types that belong to a single filesystem.
 var filesystemNames = map[int64]string{
 	unix.BTRFS_SUPER_MAGIC:     "btrfs",
 	unix.F2FS_SUPER_MAGIC:      "f2fs",
@@ -19,9 +19,9 @@ var filesystemNames = map[int64]string{
 	unix.XFS_SUPER_MAGIC:       "xfs",
 }
 
-// filesystem returns the name of the filesystem that dir is on, such as "ext4", "tmpfs" or
-// "overlay". ext2, ext3 and ext4 share one statfs type, and many filesystems have none in the
-// table above; for these the kernel's table of mounts tells.
+// filesystem returns the name of the filesystem of dir, such as "ext4", "tmpfs" or "overlay". ext2,
+// ext3 and ext4 share a statfs type, and many filesystems are not in filesystemNames; for these it
+// looks up the kernel's table of mounts.
 func filesystem(dir string) string {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {
@@ -44,8 +44,9 @@ func filesystem(dir string) string {
 	return mountedType(path, mounts)
 }
 
-// mountedType returns the filesystem type of the mount that path, absolute and without symbolic
-// links, lies on: the one with the longest mount point, and of equals the last, which hides the others.
+// mountedType returns the filesystem type of the mount that contains path, which must be absolute
+// and without symbolic links. It is the mount with the longest mount point; among equal ones the
+// last, which hides the others.
 func mountedType(path string, mounts []*procfs.MountInfo) string {
 	longest, name := -1, unknown
 	for _, m := range mounts {

@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	// foreignNamed bounds how many foreign processes are named.
+	// foreignNamed bounds the named foreign processes.
 	foreignNamed = 3
-	// foreignLeastPercent is the share of all CPUs' time below which a foreign process is not named.
+	// foreignLeastPercent is the share of all CPUs' time below which a foreign process is not
+	// named.
 	foreignLeastPercent = 1.0
 )
 
-// processTimes is what the kernel has counted of a process.
 type processTimes struct {
-	name    string // comm: never the command line, which may hold secrets
+	name    string // comm, never the command line, which may contain secrets
 	parent  int
-	started uint64        // tells it from a later process of the same number
-	cpu     time.Duration // its own, and that of children that have ended and that it waited for
+	started uint64 // distinguishes it from a later process with the same number
+	// CPU time of the process, and of its ended children that it has waited for.
+	cpu time.Duration
 }
 
-// processes reads the times of all processes; nil without /proc.
+// processes reads the times of all processes. It returns nil without /proc.
 func (h hostFiles) processes() map[int]processTimes {
 	if h.proc == nil {
 		return nil
@@ -38,7 +39,7 @@ func (h hostFiles) processes() map[int]processTimes {
 	for _, p := range all {
 		stat, err := p.Stat()
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended
 		}
 		ticks := time.Duration(stat.UTime+stat.STime) + time.Duration(stat.CUTime+stat.CSTime)
 		times[p.PID] = processTimes{name: stat.Comm, parent: stat.PPID, started: stat.Starttime, cpu: ticks * time.Second / clockTicks}
@@ -46,8 +47,9 @@ func (h hostFiles) processes() map[int]processTimes {
 	return times
 }
 
-// foreign returns the processes that used most of the CPU time between two readings, except those that own reports.
-// Processes that started and ended in between count for the parent that waited for them. all is the time of all CPUs.
+// foreign returns the processes that used the most CPU time between two readings, except those that
+// own reports. Processes that started and ended in between count for the parent that waited for
+// them. all is the time of all CPUs.
 func foreign(before, after map[int]processTimes, own func(pid int) bool, all time.Duration) (named []result.ForeignProcess) {
 	used := map[int]time.Duration{}
 	for pid, now := range after {
@@ -60,7 +62,8 @@ func foreign(before, after map[int]processTimes, own func(pid int) bool, all tim
 		if now, still := after[pid]; still && was.started == now.started {
 			continue
 		}
-		used[was.parent] -= was.cpu // the parent's time now includes it, and it was used before
+		// The parent's time now includes the child's time before the first reading.
+		used[was.parent] -= was.cpu
 	}
 	byName := map[string]time.Duration{}
 	for pid, d := range used {
@@ -77,9 +80,10 @@ func foreign(before, after map[int]processTimes, own func(pid int) bool, all tim
 	return named[:min(foreignNamed, len(named))]
 }
 
-// below reports whether a process is root or a descendant of it.
+// below reports whether a process is root or one of its descendants.
 func below(all map[int]processTimes, pid, root int) bool {
-	for range len(all) + 1 { // processes are read one after the other, so their parents might form a cycle
+	// Processes are not read atomically, so their parents might form a cycle.
+	for range len(all) + 1 {
 		if pid == root {
 			return true
 		}
@@ -92,7 +96,7 @@ func below(all map[int]processTimes, pid, root int) bool {
 	return false
 }
 
-// foreignProcesses names the processes that are not of the run.
+// foreignProcesses names the processes that do not belong to the run.
 func (w *Watch) foreignProcesses(all time.Duration) []result.ForeignProcess {
 	self, after := os.Getpid(), w.host.processes()
 	own := func(pid int) bool { return below(after, pid, self) }

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// processLine is /proc/PID/stat of a process, with its own CPU time and that of ended children in hundredths of a second.
+// processLine returns /proc/PID/stat of a process. Its CPU time and that of its ended children are
+// in hundredths of a second.
 func processLine(pid, parent int, name string, own, ended, started int) string {
 	return fmt.Sprintf("%d (%s) S %d 1 1 0 -1 0 0 0 0 0 %d 0 %d 0 20 0 1 0 %d 1000 10 18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
 		pid, name, parent, own, ended, started)
@@ -37,7 +38,8 @@ func TestForeignProcessesAreNamed(t *testing.T) {
 	put(t, root, map[string]string{
 		"proc/stat":    statLine(1700, 0, 500, 8300, 0, 10, 90, 400),
 		"proc/20/stat": processLine(20, 10, "a (b) c", 600, 0, 2),
-		// The build has ended: its shell waited for it, and for another that began and ended in between.
+		// The build has ended: its shell waited for it, and for another process that started and
+		// ended in between.
 		"proc/10/stat": processLine(10, 1, "shell", 100, 900+50+30, 1),
 		"proc/31/stat": processLine(31, 30, "server", 305, 0, 5),
 		"proc/40/stat": processLine(40, 1, "idle", 7001, 0, 6),
@@ -56,20 +58,22 @@ func TestForeignProcessesAreNamed(t *testing.T) {
 	}
 }
 
-// A process that has the number of another one that ended is not that one.
+// A process with the number of an ended process is a different process.
 func TestForeignTellsProcessesOfOneNumberApart(t *testing.T) {
 	before := map[int]processTimes{5: {name: "old", started: 1, cpu: time.Hour}}
 	after := map[int]processTimes{5: {name: "new", started: 2, cpu: time.Second}}
 	none := func(int) bool { return false }
 	assert.Equal(t, []result.ForeignProcess{{Name: "new", CPUPercent: 50}}, foreign(before, after, none, 2*time.Second))
 	assert.Empty(t, foreign(nil, after, func(pid int) bool { return pid == 5 }, 2*time.Second))
-	assert.Empty(t, foreign(nil, after, none, 1000*time.Second), "below a percent")
+	assert.Empty(t, foreign(nil, after, none, 1000*time.Second), "below one percent")
 }
 
-// Where the watch knows the processes of the run, a child of this process that is not one of them is named. Otherwise no descendant is.
+// If the watch knows the processes of the run, it names a child of this process that is not one of
+// them. Otherwise it names no descendant.
 func TestAForeignChildIsNamed(t *testing.T) {
 	self := os.Getpid()
-	names := map[int]string{self: "self", 5_000_060: "server", 5_000_061: "child"} // the latter two are above the largest process id
+	// The latter two exceed the largest process id.
+	names := map[int]string{self: "self", 5_000_060: "server", 5_000_061: "child"}
 	for want, own := range map[string]func() []int{"child": func() []int { return []int{5_000_060} }, "": nil} {
 		root := unifiedHost(t)
 		used := func(cpu int) {

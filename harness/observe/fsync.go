@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	fsyncsMax  = 200                    // samples taken at most
-	fsyncsFor  = 500 * time.Millisecond // no further sample is begun after this
+	fsyncsMax  = 200                    // maximum number of samples
+	fsyncsFor  = 500 * time.Millisecond // no sample starts after this time
 	fsyncBytes = 512                    // appended before each fdatasync
 )
 
-// fsyncLatency summarises the time of one small append and its fdatasync, in milliseconds.
+// fsyncLatency summarises the duration of a small append with its fdatasync, in milliseconds.
 type fsyncLatency struct {
 	p50, p99, max float64
 	n             int
 }
 
-// measureFsync appends to a new file in dir and syncs it, up to count times and for about limit
-// (a single fdatasync cannot be interrupted), then removes the file. At least one sample is taken.
+// measureFsync appends to a new file in dir and syncs it, up to count times and for about limit (a
+// single fdatasync cannot be interrupted), then removes the file. It takes at least one sample.
 func measureFsync(dir string, count int, limit time.Duration) (latency fsyncLatency, err error) {
 	file, err := os.CreateTemp(dir, ".prony-fsync-*")
 	if err != nil {
@@ -57,7 +57,8 @@ func measureFsync(dir string, count int, limit time.Duration) (latency fsyncLate
 	}, nil
 }
 
-// rank returns a percentile of sorted samples: the smallest sample that at least so many percent of all do not exceed.
+// rank returns a percentile of sorted samples: the smallest sample that is not exceeded by at least
+// the given percentage of all samples.
 func rank(sorted []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)*percent+99)/100-1]
 }

@@ -6,16 +6,16 @@ import (
 	"runtime/metrics"
 )
 
-// Runtime is what a process's Go runtime has counted since the process began.
+// Runtime holds the counters of a process's Go runtime since the start of the process.
 type Runtime struct {
 	AllocatedBytes   uint64
 	AllocatedObjects uint64
 	GCCycles         uint64
-	Goroutines       int     // now
-	GCPauses         Buckets // how long all goroutines were stopped for a collection, in seconds
+	Goroutines       int     // current number
+	GCPauses         Buckets // durations for which a collection stopped all goroutines, in seconds
 }
 
-// Names of the figures in runtime/metrics.
+// Names in runtime/metrics.
 const (
 	runtimeBytes      = "/gc/heap/allocs:bytes"
 	runtimeObjects    = "/gc/heap/allocs:objects"
@@ -25,7 +25,7 @@ const (
 	runtimePauses     = "/sched/pauses/total/gc:seconds"
 )
 
-// OwnRuntime reads those of this process. It does not stop the world.
+// OwnRuntime reads the counters of this process. It does not stop the world.
 func OwnRuntime() Runtime {
 	samples := []metrics.Sample{
 		{Name: runtimeBytes},
@@ -57,7 +57,8 @@ func OwnRuntime() Runtime {
 // GoroutinesMetric is the number of goroutines in the server's /metrics.
 const GoroutinesMetric = "go_goroutines"
 
-// The same figures as the server's /metrics name them. Objects are those of MemStats.Mallocs, tiny ones included.
+// Names of the same figures in the server's /metrics. Objects are MemStats.Mallocs, which includes
+// tiny objects.
 const (
 	scrapedBytes      = "go_memstats_alloc_bytes_total"
 	scrapedObjects    = "go_memstats_mallocs_total"
@@ -66,16 +67,16 @@ const (
 	scrapedPauses     = "go_sched_pauses_total_gc_seconds"
 )
 
-// RuntimeOf finds the figures among what a server says of itself. It is an error if one is missing.
+// RuntimeOf extracts the figures from a server's metrics. It fails if one is missing.
 func RuntimeOf(m Metrics) (Runtime, error) {
 	for _, name := range []string{scrapedBytes, scrapedObjects, scrapedCycles, scrapedGoroutines} {
 		if v, there := m.Values[name]; !there || v < 0 {
-			return Runtime{}, errors.New("the server does not say " + name)
+			return Runtime{}, errors.New("the server does not report " + name)
 		}
 	}
 	pauses, there := m.Histograms[scrapedPauses]
 	if !there {
-		return Runtime{}, errors.New("the server does not say " + scrapedPauses)
+		return Runtime{}, errors.New("the server does not report " + scrapedPauses)
 	}
 	return Runtime{
 		AllocatedBytes: uint64(m.Values[scrapedBytes]), AllocatedObjects: uint64(m.Values[scrapedObjects]),
@@ -83,11 +84,11 @@ func RuntimeOf(m Metrics) (Runtime, error) {
 	}, nil
 }
 
-// Since returns what was counted after an earlier reading of the same process; Goroutines are the larger number of the two. It
-// is an error if anything was counted backwards.
+// Since returns the growth since an earlier reading of the same process; Goroutines is the larger
+// of the two numbers. It fails if a counter has decreased.
 func (r Runtime) Since(earlier Runtime) (Runtime, error) {
 	if r.AllocatedBytes < earlier.AllocatedBytes || r.AllocatedObjects < earlier.AllocatedObjects || r.GCCycles < earlier.GCCycles {
-		return Runtime{}, errors.New("a runtime has counted less than before: it is another process's")
+		return Runtime{}, errors.New("a runtime counter has decreased: the process was restarted")
 	}
 	pauses, err := r.GCPauses.Since(earlier.GCPauses)
 	if err != nil {

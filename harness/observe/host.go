@@ -12,13 +12,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// unknown stands for every text that could not be read.
+// unknown is the value of every text that could not be read.
 const unknown = "unknown"
 
 // Host describes the machine that this process runs on. Filesystem and fsync latency are those of
-// dataDir, which must exist; the measurement writes a small file there for at most about half a
-// second and removes it. The hop between threads takes another fifth of a second. CPUs counts the CPUs that this process may use, and GOMAXPROCS is this
-// process's. What could not be read is "unknown" or 0, so there is no error.
+// dataDir, which must exist; the measurement writes a small file there for about half a second at
+// most and removes it. The measurement of hops between threads takes another fifth of a second.
+// CPUs is the number of CPUs that this process may use, and GOMAXPROCS that of this process. Values
+// that cannot be read are "unknown" or 0, so there is no error.
 func Host(dataDir string) result.Host {
 	host := result.Host{
 		OS:              runtime.GOOS,
@@ -32,7 +33,7 @@ func Host(dataDir string) result.Host {
 		Filesystem:      filesystem(dataDir),
 		Virtualisation:  virtualisation("/"),
 		Container:       container("/"),
-		// Before this process adds to it.
+		// Read before this process adds to the pressure.
 		PressureCPUPercent: hostFiles{root: "/"}.cpuPressurePercent(),
 	}
 	if fs, err := procfs.NewDefaultFS(); err == nil {
@@ -62,7 +63,7 @@ func kernelRelease() string {
 	return known(unix.ByteSliceToString(name.Release[:]))
 }
 
-// cpuModel returns the model of the first CPU. Some architectures do not state one.
+// cpuModel returns the model of the first CPU. Some architectures do not report one.
 func cpuModel(fs procfs.FS) string {
 	cpus, err := fs.CPUInfo()
 	if err != nil || len(cpus) == 0 {
@@ -71,7 +72,7 @@ func cpuModel(fs procfs.FS) string {
 	return known(cpus[0].ModelName)
 }
 
-// memoryMB returns the machine's memory in units of 2^20 bytes, 0 when unknown.
+// memoryMB returns the machine's memory in units of 2^20 bytes, or 0 if unknown.
 func memoryMB(fs procfs.FS) float64 {
 	info, err := fs.Meminfo()
 	if err != nil || info.MemTotalBytes == nil {
@@ -80,10 +81,10 @@ func memoryMB(fs procfs.FS) float64 {
 	return float64(*info.MemTotalBytes) / (1 << 20)
 }
 
-// gomaxprocsSource says where a GOMAXPROCS of procs came from, following the rules of Go's runtime:
-// the environment variable where it is a positive number, else the cgroup's CPU limit rounded up
-// (but at least 2) where that is below the number of CPUs, else the number of CPUs. A value that
-// none of these explains was set by the program or came about in another way: "unknown".
+// gomaxprocsSource returns the origin of a GOMAXPROCS of procs by the rules of Go's runtime: the
+// environment variable if it is a positive number, else the cgroup's CPU limit rounded up (but at
+// least 2) if it is below the number of CPUs, else the number of CPUs. A value that these rules do
+// not explain, for example one that the program set, is "unknown".
 func gomaxprocsSource(env string, procs, cpus int, cpuMax string) string {
 	if n, err := strconv.Atoi(env); err == nil && n > 0 {
 		if n == procs {

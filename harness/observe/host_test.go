@@ -62,7 +62,7 @@ func TestFsyncSamplesAreBoundedByCountAndTime(t *testing.T) {
 }
 
 func TestFilesystemOfKnownMounts(t *testing.T) {
-	// "/proc" is what the process reads all else from, so it is always mounted.
+	// "/proc" is always mounted, because the process reads everything else from it.
 	assert.Equal(t, "proc", filesystem("/proc"))
 	mounts, err := procfs.GetMounts()
 	require.NoError(t, err)

@@ -13,16 +13,18 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// hostFiles is where the kernel's files are: below root there is proc, sys, and whatever the control groups are mounted on.
+// hostFiles locates the kernel's files: root contains proc, sys, and the mount points of the
+// control groups.
 type hostFiles struct {
 	root string
 	proc *procfs.FS // nil if /proc cannot be read
-	// groups is this process's place in the control groups, which it keeps while it is observed.
+	// groups holds this process's control groups. They are assumed not to change during the
+	// observation.
 	groups cgroups
 }
 
-// openHost finds the kernel's files below root; "" is the host's own root. Without /proc all signals but the clock's are
-// unknown.
+// openHost locates the kernel's files below root; "" is the real root. Without /proc all signals
+// except the clock's are unknown.
 func openHost(root string) hostFiles {
 	h := hostFiles{root: root}
 	if h.root == "" {
@@ -40,17 +42,18 @@ func openHost(root string) hostFiles {
 	return h
 }
 
-// cpuTimes are the times of all CPUs together since the host started.
+// cpuTimes are the times of all CPUs since the host started.
 type cpuTimes struct {
-	all   time.Duration // of every kind
+	all   time.Duration // all kinds
 	steal time.Duration
-	// busy is what processes used. Interrupts are left out: most of them are the load's own, which goes over the loopback,
-	// and depending on the kernel's configuration they are in the CPU time of the process that they interrupted.
+	// busy is the time used by processes. It excludes interrupts: most of them are caused by the
+	// load, which uses the loopback interface, and depending on the kernel's configuration they
+	// count as CPU time of the interrupted process.
 	busy time.Duration
 }
 
-// cpuTimes reads the first line of /proc/stat, which counts hundredths of a second. A sandbox may show zeroes: known is false
-// then.
+// cpuTimes reads the first line of /proc/stat, whose unit is a hundredth of a second. known is
+// false if all times are zero, as in some sandboxes.
 func (h hostFiles) cpuTimes() (t cpuTimes, known bool) {
 	if h.proc == nil {
 		return cpuTimes{}, false
@@ -59,7 +62,7 @@ func (h hostFiles) cpuTimes() (t cpuTimes, known bool) {
 	if err != nil {
 		return cpuTimes{}, false
 	}
-	c := stat.CPUTotal // time as a guest's is in that of users already
+	c := stat.CPUTotal // user time includes guest time
 	busy := c.User + c.Nice + c.System
 	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	t = cpuTimes{
@@ -70,7 +73,7 @@ func (h hostFiles) cpuTimes() (t cpuTimes, known bool) {
 	return t, t.all > 0
 }
 
-// The resources that the kernel counts stalls of.
+// Resources whose stalls the kernel counts.
 const (
 	cpuPressure = iota
 	ioPressure
@@ -80,13 +83,14 @@ const (
 
 var pressureNames = [pressures]string{"cpu", "io", "memory"}
 
-// pressure is how long, in all, some task waited for a resource; known is false where the kernel does not count it.
+// pressure is the total time in which some task waited for a resource; known is false if the kernel
+// does not count it.
 type pressure struct {
 	stalled time.Duration
 	known   bool
 }
 
-// hostPressure reads /proc/pressure: of all tasks of the host.
+// hostPressure reads /proc/pressure, which covers all tasks of the host.
 func (h hostFiles) hostPressure() (all [pressures]pressure) {
 	for i, name := range pressureNames {
 		all[i] = readPressure(filepath.Join(h.root, "proc", "pressure", name))
@@ -94,7 +98,8 @@ func (h hostFiles) hostPressure() (all [pressures]pressure) {
 	return all
 }
 
-// groupPressure reads the same of this process's control group of version 2, which the servers that it starts are in too.
+// groupPressure reads the pressure of this process's version 2 control group, which also contains
+// the servers that it starts.
 func (h hostFiles) groupPressure() (all [pressures]pressure) {
 	dir, ok := h.groups.unified()
 	if !ok {
@@ -106,7 +111,8 @@ func (h hostFiles) groupPressure() (all [pressures]pressure) {
 	return all
 }
 
-// cpuPressurePercent is the share of the last ten seconds in which some task of the host waited for a CPU (PSI); nil if it is unknown.
+// cpuPressurePercent returns the share of the last ten seconds in which some task of the host
+// waited for a CPU (PSI), or nil if unknown.
 func (h hostFiles) cpuPressurePercent() *float64 {
 	text, known := pressureField(filepath.Join(h.root, "proc", "pressure", pressureNames[cpuPressure]), "avg10=")
 	if !known {
@@ -119,7 +125,7 @@ func (h hostFiles) cpuPressurePercent() *float64 {
 	return &percent
 }
 
-// readPressure reads the total of a file of pressure, which is in microseconds.
+// readPressure reads the total of a pressure file, whose unit is a microsecond.
 func readPressure(path string) pressure {
 	text, known := pressureField(path, "total=")
 	if !known {
@@ -132,7 +138,7 @@ func readPressure(path string) pressure {
 // pressureField returns a field of the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=123".
 func pressureField(path, prefix string) (text string, known bool) {
 	data, err := os.ReadFile(path)
-	if err != nil { // also where the kernel was started without it, which the first read says
+	if err != nil { // reading also fails if the kernel was started without PSI
 		return "", false
 	}
 	for line := range strings.Lines(string(data)) {
@@ -149,14 +155,15 @@ func pressureField(path, prefix string) (text string, known bool) {
 	return "", false
 }
 
-// throttled is how often and how long the CPU quota of a control group has stopped tasks.
+// throttled holds the number and the total duration of the stops by the CPU quota of a control
+// group.
 type throttled struct {
 	periods uint64
 	stopped time.Duration
 }
 
-// throttling reads the counters of this process's control group and of those above it, as far as they can be seen, by
-// folder. Any of them may have a quota. known is false when not one tells.
+// throttling reads the counters of this process's control group and of its visible ancestors, keyed
+// by folder. Any of them may have a quota. known is false if none reports the counters.
 func (h hostFiles) throttling() (groups map[string]throttled, known bool) {
 	version, mount, dir, ok := h.groups.locate("cpu")
 	if !ok {
@@ -180,8 +187,8 @@ func (h hostFiles) throttling() (groups map[string]throttled, known bool) {
 	}
 }
 
-// readThrottled reads cpu.stat, whose time is in microseconds in version 2 and in nanoseconds in version 1. A group without
-// the CPU controller has the file without these counters.
+// readThrottled reads cpu.stat. Its unit is a microsecond in version 2 and a nanosecond in version
+// 1. Groups without the CPU controller have the file without these counters.
 func readThrottled(version int, dir string) (t throttled, known bool, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "cpu.stat"))
 	if err != nil {
@@ -209,9 +216,10 @@ func readThrottled(version int, dir string) (t throttled, known bool, err error)
 	return t, known, nil
 }
 
-// frequencies are the lowest and the highest clock rate among the CPUs at one moment, in MHz; known is false where the host
-// does not show any. Without cpufreq files /proc/cpuinfo says what was measured if the CPU counts its cycles, which is
-// the flag aperfmperf; else, as on many virtual machines, it has a constant, which says nothing.
+// frequencies returns the lowest and the highest current clock rate of the CPUs, in MHz; known is
+// false if the host does not report them. Without cpufreq files it uses /proc/cpuinfo if the CPU
+// has the flag aperfmperf: the rates are then measured. Otherwise, as on many virtual machines,
+// they are meaningless constants.
 func (h hostFiles) frequencies() (low, high float64, known bool) {
 	take := func(mhz float64) {
 		if mhz <= 0 {
@@ -222,12 +230,12 @@ func (h hostFiles) frequencies() (low, high float64, known bool) {
 		}
 		high, known = max(high, mhz), true
 	}
-	// The pattern is constant, and the root has none: no error.
+	// The pattern is valid, so Glob returns no error.
 	files, _ := filepath.Glob(filepath.Join(h.root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // a CPU that was taken offline
+			continue // a CPU that is offline
 		}
 		if kHz, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil {
 			take(kHz / 1000)

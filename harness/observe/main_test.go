@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// helperEnv makes the test binary act as a child process instead: it touches memory and burns CPU
-// on two threads, says "ready", and ends when its standard input does.
+// helperEnv makes the test binary act as a child process: it touches memory, burns CPU on two
+// threads, writes "ready", and ends when its standard input is closed.
 const helperEnv = "PRONY_OBSERVE_TEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -22,10 +22,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// helperBytes is how much memory the helper makes resident, and gives back before it says ready.
+// helperBytes is the memory that the helper makes resident and releases before it writes "ready".
 const helperBytes = 64 << 20
 
-// burnFor is how much CPU time the helper uses before it says "ready".
+// burnFor is the CPU time that the helper uses before it writes "ready".
 const burnFor = 200 * time.Millisecond
 
 func burnAndWait() {
@@ -50,7 +50,6 @@ func burnAndWait() {
 	}
 }
 
-// burn uses CPU until this process has used d more of it.
 func burn(d time.Duration) {
 	begun := selfCPU()
 	for x := uint64(1); selfCPU()-begun < d; {

@@ -2,7 +2,8 @@ package observe
 
 import "github.com/prometheus/procfs"
 
-// MemoryAvailable returns how many bytes of memory the host says that new processes can use without swapping, and whether it says so.
+// MemoryAvailable returns the bytes of memory that new processes can use without swapping, by the
+// kernel's estimate. known is false if the kernel does not report it.
 func MemoryAvailable() (bytes uint64, known bool) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

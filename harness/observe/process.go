@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessCPU returns the CPU time, user and system, that the process pid has used since it began,
-// in all its threads, ended ones included. It reads the process's CPU clock, which counts
-// nanoseconds; where the kernel refuses that, it falls back to /proc, which counts hundredths of a
+// ProcessCPU returns the CPU time, user and system, that the process pid has used since its start,
+// in all its threads including ended ones. It reads the process's CPU clock, whose unit is a
+// nanosecond. If the kernel refuses that, it falls back to /proc, whose unit is a hundredth of a
 // second. The process must not have been reaped.
 func ProcessCPU(pid int) (time.Duration, error) {
 	if pid <= 0 {
-		return 0, fmt.Errorf("CPU time of process %d: a process id is positive", pid)
+		return 0, fmt.Errorf("CPU time of process %d: expected a positive process id", pid)
 	}
 	clock := int32(unix.CLOCK_PROCESS_CPUTIME_ID)
 	if pid != os.Getpid() {
@@ -35,8 +35,8 @@ func ProcessCPU(pid int) (time.Duration, error) {
 	return used, nil
 }
 
-// processClock returns the id of pid's CPU clock as clock_getcpuclockid(3) would: the complement of
-// the process id above three bits, of which 2 selects the scheduler's clock of the whole process.
+// processClock returns the id of pid's CPU clock like clock_getcpuclockid(3): the complement of the
+// process id, shifted left by three bits, plus 2 for the scheduler's clock of the whole process.
 func processClock(pid int) int32 {
 	return int32(^pid)<<3 | 2
 }
@@ -66,7 +66,7 @@ func RSS(pid int) (uint64, error) {
 	return uint64(stat.ResidentMemory()), nil
 }
 
-// PeakRSS returns the largest resident set of the process pid since it began or since the last
+// PeakRSS returns the maximum resident set of the process pid since its start or the last
 // ResetPeak, in bytes.
 func PeakRSS(pid int) (uint64, error) {
 	proc, err := procfs.NewProc(pid)
@@ -83,8 +83,8 @@ func PeakRSS(pid int) (uint64, error) {
 	return status.VmHWM, nil
 }
 
-// ResetPeak makes PeakRSS of the process pid start again from its present resident set. Kernels and
-// sandboxes may refuse it; PeakRSS then goes on covering the process's whole life.
+// ResetPeak restarts PeakRSS of the process pid from its current resident set. Kernels and
+// sandboxes may refuse it; PeakRSS then continues to cover the whole life of the process.
 func ResetPeak(pid int) error {
 	path := "/proc/" + strconv.Itoa(pid) + "/clear_refs"
 	file, err := os.OpenFile(path, os.O_WRONLY, 0) // no O_CREATE: a missing process is an error
@@ -98,7 +98,7 @@ func ResetPeak(pid int) error {
 	return nil
 }
 
-// FDs returns how many file descriptors the process pid has open.
+// FDs returns the number of open file descriptors of the process pid.
 func FDs(pid int) (int, error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {

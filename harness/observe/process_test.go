@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// child is the helper process of TestMain.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
@@ -78,12 +77,13 @@ func TestProcessCPUOfAChildRisesByWhatItBurns(t *testing.T) {
 	spent := after.Since(before)
 	assert.GreaterOrEqual(t, spent.CPU, burnFor*9/10)
 	assert.Positive(t, spent.Wall)
-	assert.NotZero(t, after.CPU%time.Millisecond, "a round number of milliseconds is what /proc would say")
-	// /proc counts hundredths of a second, so it may lag by one of user and one of system time.
+	assert.NotZero(t, after.CPU%time.Millisecond, "/proc would return whole milliseconds")
+	// /proc counts hundredths of a second, so it may lag by one unit of user and one unit of system
+	// time.
 	assert.GreaterOrEqual(t, fallbackAfter-fallbackBefore, burnFor*9/10-20*time.Millisecond)
 
 	rusage := c.end(t)
-	assert.GreaterOrEqual(t, rusage+20*time.Millisecond, after.CPU, "the clock of the process cannot be ahead of what it used in all")
+	assert.GreaterOrEqual(t, rusage+20*time.Millisecond, after.CPU, "the clock of the process cannot exceed its total usage")
 	assert.InDelta(t, rusage.Seconds(), after.CPU.Seconds(), 0.5*rusage.Seconds())
 }
 
@@ -94,7 +94,7 @@ func TestProcessCPUCountsNanosecondsOfThisProcess(t *testing.T) {
 	after, err := ProcessCPU(os.Getpid())
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, after-before, 15*time.Millisecond)
-	assert.NotZero(t, after%time.Millisecond, "a round number of milliseconds is what /proc would say")
+	assert.NotZero(t, after%time.Millisecond, "/proc would return whole milliseconds")
 }
 
 func TestProcessOfAnEndedChildIsAnError(t *testing.T) {
@@ -146,9 +146,9 @@ func TestRSS(t *testing.T) {
 	}
 	after, err := RSS(os.Getpid())
 	require.NoError(t, err)
-	assert.Greater(t, after, before+32<<20, "the pages touched are resident")
+	assert.Greater(t, after, before+32<<20, "touched pages are resident")
 	require.NoError(t, unix.Munmap(held))
-	_, err = RSS(1<<22 + 1) // above the largest process id
+	_, err = RSS(1<<22 + 1) // exceeds the largest process id
 	require.Error(t, err)
 }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// clockTicks is how many of the units that /proc counts CPU time in make a second.
+// clockTicks is the number of /proc's CPU time units per second.
 const clockTicks = 100
 
-// Tree is some processes with all that they have started and that still run.
+// Tree is a set of processes with all their running descendants.
 type Tree struct{ pids []int }
 
-// TreeOf finds the processes below roots, and the roots. A root that has ended is left out.
+// TreeOf returns the tree of roots and their descendants. It leaves out roots that have ended.
 func TreeOf(roots []int) (Tree, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -27,7 +27,7 @@ func TreeOf(roots []int) (Tree, error) {
 	for _, p := range all {
 		stat, err := p.Stat()
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended
 		}
 		below[stat.PPID] = append(below[stat.PPID], p.PID)
 		if slices.Contains(roots, p.PID) {
@@ -44,17 +44,18 @@ func TreeOf(roots []int) (Tree, error) {
 	return t, nil
 }
 
-// PIDs are the processes, roots first.
+// PIDs returns the process ids, roots first.
 func (t Tree) PIDs() []int { return slices.Clone(t.pids) }
 
-// Sample reads what the processes have used up to now, with those below them that have ended. What has ended counts in hundredths of a second. The
-// bytes written are those of processes that run.
+// Sample returns the resource usage of the processes and of their ended descendants so far. The
+// latter has a resolution of a hundredth of a second. Written bytes are those of running processes
+// only.
 func (t Tree) Sample() (Usage, error) {
 	sum := Usage{WritesKnown: len(t.pids) > 0}
 	for _, pid := range t.pids {
 		u, err := Sample(pid)
 		if err != nil {
-			continue // it has ended meanwhile, and counts in the process above it
+			continue // the process has ended and counts for its parent
 		}
 		ended, err := endedBelow(pid)
 		if err != nil {
@@ -68,7 +69,7 @@ func (t Tree) Sample() (Usage, error) {
 	return sum, nil
 }
 
-// endedBelow is the CPU time of the children of a process that have ended and that it has waited for.
+// endedBelow returns the CPU time of the ended children that a process has waited for.
 func endedBelow(pid int) (time.Duration, error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
@@ -81,7 +82,7 @@ func endedBelow(pid int) (time.Duration, error) {
 	return time.Duration(stat.CUTime+stat.CSTime) * time.Second / clockTicks, nil
 }
 
-// ResetPeaks has Peak begin anew, as ResetPeak does of one process.
+// ResetPeaks restarts the peak of each process, as ResetPeak does.
 func (t Tree) ResetPeaks() error {
 	for _, pid := range t.pids {
 		if err := ResetPeak(pid); err != nil {
@@ -91,8 +92,9 @@ func (t Tree) ResetPeaks() error {
 	return nil
 }
 
-// Memory returns the peak of the memory of a single process, as PeakRSS does. Several processes share memory: of those it is what they have together
-// now, with what they share counted once, and now is set.
+// Memory returns the peak memory of a single process, as PeakRSS does. Several processes share
+// memory, so for these it returns their current total instead, with shared memory counted once, and
+// sets now.
 func (t Tree) Memory() (bytes uint64, now bool, err error) {
 	if len(t.pids) == 1 {
 		bytes, err = PeakRSS(t.pids[0])
@@ -101,11 +103,11 @@ func (t Tree) Memory() (bytes uint64, now bool, err error) {
 	for _, pid := range t.pids {
 		proc, err := procfs.NewProc(pid)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended
 		}
 		rollup, err := proc.ProcSMapsRollup()
 		if errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist) {
-			continue // likewise, whether or not the process above it has waited for it
+			continue // the process has ended, whether or not its parent has waited for it
 		}
 		if err != nil {
 			return 0, true, fmt.Errorf("memory of process %d: %w", pid, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A shell that has a child, and has waited for another one that used CPU time.
+// A shell with a running child that has waited for another child, which used CPU time.
 func TestTree(t *testing.T) {
 	cmd := exec.Command("sh", "-c", `(i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done); sleep 600 & echo $!; wait`)
 	out, err := cmd.StdoutPipe()
@@ -36,7 +36,7 @@ func TestTree(t *testing.T) {
 	require.NoError(t, err)
 	own, err := ProcessCPU(root)
 	require.NoError(t, err)
-	assert.Greater(t, used.CPU, own+10*time.Millisecond, "with the child that has ended")
+	assert.Greater(t, used.CPU, own+10*time.Millisecond, "including the ended child")
 	both, now, err := tree.Memory()
 	require.NoError(t, err)
 	assert.True(t, now)
@@ -52,10 +52,10 @@ func TestTree(t *testing.T) {
 		return err == nil && strings.Contains(string(stat), ") Z ")
 	}, time.Minute, time.Millisecond)
 	_, _, err = Tree{[]int{root, over.Process.Pid}}.Memory()
-	require.NoError(t, err, "with a process that has ended and was not waited for")
+	require.NoError(t, err, "with a zombie process")
 	require.NoError(t, over.Wait())
 	_, _, err = Tree{[]int{root, over.Process.Pid}}.Memory()
-	require.NoError(t, err, "with a process that is gone")
+	require.NoError(t, err, "with an ended process")
 	none, err := TreeOf([]int{1 << 30})
 	require.NoError(t, err)
 	assert.Empty(t, none.PIDs())

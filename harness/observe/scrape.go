@@ -21,21 +21,22 @@ const (
 	scrapeBytesMax = 8 << 20
 )
 
-// Metrics are what a server says of itself. A key is a metric's name; values of a label named state, stage, cause or step stay apart,
-// as NAME{state="VALUE"}, and those of all others are combined as Combine does.
+// Metrics are the metrics of a server. A key is a metric's name. Values of the labels state, stage,
+// cause and step have separate keys, as NAME{state="VALUE"}; values of all other labels are
+// combined as Combine does.
 type Metrics struct {
-	// Values are those of counters, gauges and metrics of no type. Histograms and summaries are NAME_sum and NAME_count. Values
-	// that are not finite numbers are left out.
+	// Values are those of counters, gauges and untyped metrics. Histograms and summaries appear as
+	// NAME_sum and NAME_count. Values that are not finite are missing.
 	Values map[string]float64
-	// Histograms have their buckets.
+	// Histograms are the buckets of histograms.
 	Histograms map[string]Buckets
 }
 
 // UnsyncedSeconds is the age of the oldest acknowledgement that no fsync covers.
 const UnsyncedSeconds = "prony_unsynced_seconds"
 
-// Combine adds a value to what all has under its key: the two are summed up, but of an age and of a metric whose name ends in _max the
-// larger one is kept.
+// Combine adds a value to the entry of key in all. Values are summed, except for UnsyncedSeconds
+// and metrics whose names end in _max: of these the maximum counts.
 func Combine(all map[string]float64, key string, value float64) {
 	name, _, _ := strings.Cut(key, "{")
 	if before, there := all[key]; there && (strings.HasSuffix(name, "_max") || name == UnsyncedSeconds) {
@@ -45,13 +46,13 @@ func Combine(all map[string]float64, key string, value float64) {
 	all[key] += value
 }
 
-// Scrape reads the values of ScrapeAll.
+// Scrape returns the values of ScrapeAll.
 func Scrape(ctx context.Context, admin adminhttp.Client) (map[string]float64, error) {
 	m, err := ScrapeAll(ctx, admin)
 	return m.Values, err
 }
 
-// ReadMetrics has a server write its metrics, as ScrapeAll does, and discards them.
+// ReadMetrics requests a server's metrics as ScrapeAll does and discards them.
 func ReadMetrics(ctx context.Context, admin adminhttp.Client) error {
 	if _, err := admin.Get(ctx, "/metrics", scrapeTimeout, scrapeBytesMax); err != nil {
 		return fmt.Errorf("read metrics: %w", err)
@@ -88,13 +89,14 @@ func parseMetrics(body []byte) (Metrics, error) {
 	return m, nil
 }
 
-// FsyncSeconds is the counter of the time that fsyncs of the stores' files took.
+// FsyncSeconds is the counter of the time spent in fsyncs of the stores' files.
 const FsyncSeconds = "prony_storage_fsync_seconds_total"
 
-// fsyncMicroseconds is the name and unit that earlier builds of the server have for FsyncSeconds. The base of a comparison may be one.
+// fsyncMicroseconds is FsyncSeconds in earlier builds of the server, with another unit. The base of
+// a comparison may be such a build.
 const fsyncMicroseconds = "prony_storage_fsync_microseconds_total"
 
-// rename gives the values of an earlier build the names and units that they have now.
+// rename converts the values of an earlier build to the current names and units.
 func (m *Metrics) rename() {
 	if us, there := m.Values[fsyncMicroseconds]; there {
 		delete(m.Values, fsyncMicroseconds)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The largest of several shards is no sum.
+// A maximum over several shards is not summed.
 func TestTheLargestOfSeveralShardsIsKept(t *testing.T) {
 	m, err := ScrapeAll(t.Context(), admin(t, "/metrics", `# TYPE items_max gauge
 items_max{shard="0"} 7
@@ -33,7 +33,8 @@ sets{step="claim",shard="1"} 6
 	assert.Equal(t, map[string]float64{`least_max{stage="a_max"}`: -1, `sum{stage="a_max"}`: -6}, all)
 }
 
-// The window of loss of a server is that of all its shards together, and the age of its oldest acknowledgement the greatest of them.
+// A server's window of loss is the sum over all its shards, and the age of its oldest
+// acknowledgement their maximum.
 func TestTheWindowOfLossOfSeveralShards(t *testing.T) {
 	m, err := parseMetrics([]byte(`prony_unsynced_tasks{shard="0"} 5
 prony_unsynced_tasks{shard="1"} 7
@@ -44,7 +45,7 @@ prony_unsynced_seconds{shard="1"} 2
 	assert.Equal(t, map[string]float64{"prony_unsynced_tasks": 12, UnsyncedSeconds: 3}, m.Values)
 }
 
-// A build from before the counter was renamed can be the base of a comparison.
+// A build from before the renaming of the counter can be the base of a comparison.
 func TestTheFsyncTimeOfAnEarlierServer(t *testing.T) {
 	for page, want := range map[string]float64{
 		`prony_storage_fsync_seconds_total{shard="0"} 0.25

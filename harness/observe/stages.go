@@ -7,22 +7,24 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// stagesHistogram is the servers' histogram of the time that a stage takes.
+// stagesHistogram is the servers' histogram of the duration of stages.
 const stagesHistogram = "prony_stage_seconds"
 
-// stageNames are the stages in the order in which a batch passes them, and then the one that is of tasks.
+// stageNames lists the stages in the order in which a batch passes them, followed by the stage of
+// tasks.
 var stageNames = []string{
 	result.StageReceive, result.StageInbox, result.StageDecide, result.StageApply, result.StageCommitWait, result.StageCommit, result.StageReplicate, result.StageReply,
 	result.StageReady,
 }
 
-// Stages returns how long the stages of the servers' pipeline took between two readings of each server, added up over nodes and
-// shards. A stage that nothing passed is left out. So is a stage that another process of a server counted before: problems says which.
+// Stages returns the durations of the pipeline stages between two readings of each server, summed
+// over nodes and shards. It leaves out stages without a pass. It also leaves out stages whose
+// counts are of a restarted server, and reports them in problems.
 func Stages(before, after []Metrics) (all []result.Stage, problems []string) {
 	for _, name := range stageNames {
 		stage, err := stageOf(name, before, after)
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("stage %s is left out: %v", name, err))
+			problems = append(problems, fmt.Sprintf("stage %s is missing: %v", name, err))
 		} else if stage.Count > 0 {
 			all = append(all, stage)
 		}
@@ -48,8 +50,8 @@ func stageOf(name string, before, after []Metrics) (stage result.Stage, err erro
 	return result.StageOf(name, 1e3*seconds, counts), nil
 }
 
-// Rose returns by how much a value rose between two readings of each server, added up over the servers that have it, and whether one
-// has it.
+// Rose returns the growth of a value between two readings of each server, summed over the servers
+// that have it. has is false if no server has it.
 func Rose(before, after []Metrics, key string) (sum float64, has bool) {
 	for i := range after {
 		if v, there := after[i].Values[key]; there {

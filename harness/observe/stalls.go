@@ -18,18 +18,18 @@ const (
 	stallsBytesMax = 8 << 20
 )
 
-// Stalls are the last slow commits of a server and the last work of its stores. Their times count from the epoch of the clock of
-// this process: AtS is seconds of Unix time.
+// Stalls holds the latest slow commits of a server and the latest work of its stores. AtS is the
+// Unix time in seconds by the clock of this process.
 type Stalls struct {
 	SlowMs  float64
 	Commits []result.SlowCommit
 	Work    []result.StoreWork
-	// Total is how many slow commits there were since the server's process began.
+	// Total is the number of slow commits since the start of the server's process.
 	Total uint64
 }
 
-// ReadStalls reads the slow commits of a server. It returns nil if the server does not record them. It takes at most ten seconds and
-// 8 MiB.
+// ReadStalls reads the slow commits of a server. It returns nil if the server does not record them.
+// It takes at most ten seconds and 8 MiB.
 func ReadStalls(ctx context.Context, admin adminhttp.Client) (*Stalls, error) {
 	body, err := admin.Get(ctx, "/debug/stalls", stallsTimeout, stallsBytesMax)
 	var status adminhttp.StatusError
@@ -42,7 +42,8 @@ func ReadStalls(ctx context.Context, admin adminhttp.Client) (*Stalls, error) {
 	return parseStalls(body, time.Now())
 }
 
-// parseStalls reads an answer that came now. The server may have another clock: its times are moved by the difference.
+// parseStalls parses an answer received at now. It shifts the server's times by the difference
+// between the clocks.
 func parseStalls(body []byte, now time.Time) (*Stalls, error) {
 	var a adminjson.Stalls
 	if err := json.Unmarshal(body, &a); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The times of a server whose clock differs are moved by the difference.
+// The times of a server with a different clock are shifted by the difference.
 func TestStallsAreReadInTheTimesOfThisProcess(t *testing.T) {
 	s, err := parseStalls([]byte(`{"now_ms":50000,"slow_ms":5,"commits_total":9,
 		"commits":[{"began_ms":48000,"took_ms":20,"shard":1,"commands":3,"cause":"flush","causes_ms":{"flush":20},"flush_ms":18,
@@ -31,7 +31,7 @@ func TestStallsAreReadInTheTimesOfThisProcess(t *testing.T) {
 	}, s)
 }
 
-// A server of another version may say less, and more.
+// A server of another version may report fewer or more fields.
 func TestStallsOfAnotherVersionAreRead(t *testing.T) {
 	s, err := parseStalls([]byte(`{"now_ms":50000,"slow_ms":5,"commits":[{"began_ms":48000,"took_ms":20,"colour":"red"}],"more":{}}`), time.Unix(1_000, 0))
 	require.NoError(t, err)

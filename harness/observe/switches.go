@@ -6,14 +6,15 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Switches is how often the kernel took threads off a CPU.
+// Switches counts how often the kernel took threads off a CPU.
 type Switches struct {
-	Voluntary   uint64 // because they waited
-	Involuntary uint64 // because others were due
+	Voluntary   uint64 // the thread waited
+	Involuntary uint64 // the thread was preempted
 }
 
-// ContextSwitches returns how often the threads of the process pid that live now were switched so far. Go's runtime ends threads rarely, so
-// that the difference of two readings is the process's.
+// ContextSwitches returns the context switches of the current threads of the process pid since
+// their start. Go's runtime rarely ends threads, so the difference of two readings is nearly that
+// of the whole process.
 func ContextSwitches(pid int) (s Switches, err error) {
 	threads, err := procfs.AllThreads(pid)
 	if err != nil {
@@ -30,10 +31,10 @@ func ContextSwitches(pid int) (s Switches, err error) {
 	return s, nil
 }
 
-// HostCPU is the time of all CPUs of the host together.
+// HostCPU holds the times of all CPUs of the host.
 type HostCPU struct{ all, idle float64 }
 
-// ReadHostCPU reads it. A sandbox may show zeroes: known is false then.
+// ReadHostCPU reads the current times. known is false if all times are zero, as in some sandboxes.
 func ReadHostCPU() (c HostCPU, known bool) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -43,14 +44,14 @@ func ReadHostCPU() (c HostCPU, known bool) {
 	if err != nil {
 		return c, false
 	}
-	t := stat.CPUTotal // time as a guest's is in that of users already
+	t := stat.CPUTotal // user time includes guest time
 	c.idle = t.Idle + t.Iowait
 	c.all = t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ + t.Steal + c.idle
 	return c, c.all > 0
 }
 
-// IdlePercent is the share of the CPUs' time since an earlier reading in which they had nothing to do. The kernel counts hundredths of a
-// second.
+// IdlePercent returns the share of the CPUs' time since an earlier reading in which they were idle.
+// The kernel's unit is a hundredth of a second.
 func (c HostCPU) IdlePercent(before HostCPU) float64 {
 	if c.all <= before.all {
 		return 0

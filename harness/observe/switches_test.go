@@ -14,12 +14,12 @@ func TestSleepsAreVoluntarySwitchesOfTheThreadsThatSlept(t *testing.T) {
 	before, err := ContextSwitches(os.Getpid())
 	require.NoError(t, err)
 	done := make(chan struct{})
-	go func() { // hardly the process's first thread
+	go func() { // probably not on the process's first thread
 		defer close(done)
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		for range 20 {
-			time.Sleep(time.Millisecond) // each sleep is a voluntary switch, which is what is counted
+			time.Sleep(time.Millisecond) // each sleep is a voluntary switch
 		}
 	}()
 	<-done

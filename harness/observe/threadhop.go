@@ -12,23 +12,24 @@ import (
 )
 
 const (
-	hopsMax    = 2000                   // round trips taken at most
-	hopsWarmup = 100                    // round trips before the first one that counts
-	hopsFor    = 200 * time.Millisecond // no further round trip is begun after this
+	hopsMax    = 2000                   // maximum number of round trips
+	hopsWarmup = 100                    // round trips before the first measured one
+	hopsFor    = 200 * time.Millisecond // no round trip starts after this time
 )
 
-// threadHop summarises the time of a hop between two OS threads, in microseconds.
+// threadHop summarises the duration of a hop between two OS threads, in microseconds.
 type threadHop struct {
 	p50, p99 float64
 	n        int
 }
 
-// measureThreadHop passes a byte to and fro between two OS threads through two pipes, up to count times and for about limit. A hop is
-// half of a round trip: from before the write of the byte until the thread that waited in read has it. Both threads are locked to their
-// goroutines and place themselves nowhere: on which CPUs they run is the kernel's choice. At least one round trip is taken.
+// measureThreadHop passes a byte back and forth between two OS threads through two pipes, up to
+// count times and for about limit. A hop is half of a round trip: the time from before the write of
+// the byte until the thread that waits in read has it. Both threads are locked to their goroutines;
+// the kernel chooses their CPUs. It takes at least one round trip.
 //
-// GOMAXPROCS is raised to two meanwhile: with one, a thread that waits in read keeps the other one from running until Go's monitor
-// takes the processor away from it.
+// It raises GOMAXPROCS to two during the measurement: with one, a thread that waits in read blocks
+// the other one until Go's monitor retakes the processor.
 func measureThreadHop(warmup, count int, limit time.Duration) (hop threadHop, err error) {
 	if before := runtime.GOMAXPROCS(0); before < 2 {
 		runtime.GOMAXPROCS(2)
@@ -36,7 +37,8 @@ func measureThreadHop(warmup, count int, limit time.Duration) (hop threadHop, er
 	}
 	var there, back [2]int
 	if err := errors.Join(unix.Pipe2(there[:], unix.O_CLOEXEC), unix.Pipe2(back[:], unix.O_CLOEXEC)); err != nil {
-		return hop, fmt.Errorf("measure a hop between threads: %w", err) // a process without descriptors has lost more than two
+		// Descriptors of one pipe may leak if the process has none left.
+		return hop, fmt.Errorf("measure a hop between threads: %w", err)
 	}
 	answered := make(chan error, 1)
 	go func() {
@@ -45,7 +47,7 @@ func measureThreadHop(warmup, count int, limit time.Duration) (hop threadHop, er
 		answered <- errors.Join(answerHops(there[0], back[1]), unix.Close(back[1]))
 	}()
 	samples, err := roundTrips(there[1], back[0], warmup, count, limit)
-	err = errors.Join(err, unix.Close(there[1])) // which ends the other thread
+	err = errors.Join(err, unix.Close(there[1])) // ends the other thread
 	err = errors.Join(err, <-answered, unix.Close(there[0]), unix.Close(back[0]))
 	if err != nil {
 		return hop, fmt.Errorf("measure a hop between threads: %w", err)
@@ -54,7 +56,7 @@ func measureThreadHop(warmup, count int, limit time.Duration) (hop threadHop, er
 	return threadHop{p50: hopUs(rank(samples, 50)), p99: hopUs(rank(samples, 99)), n: len(samples)}, nil
 }
 
-// roundTrips returns the times of round trips, without those of the warm-up.
+// roundTrips returns the durations of round trips after the warm-up.
 func roundTrips(out, in, warmup, count int, limit time.Duration) (samples []time.Duration, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -76,7 +78,7 @@ func roundTrips(out, in, warmup, count int, limit time.Duration) (samples []time
 	return samples, nil
 }
 
-// answerHops writes back each byte that it reads, until there is no writer any more.
+// answerHops writes back each byte that it reads, until the writer closes the pipe.
 func answerHops(in, out int) error {
 	var token [1]byte
 	for {
@@ -114,5 +116,5 @@ func take(fd int, token []byte) error {
 	}
 }
 
-// hopUs is half of a round trip, in microseconds.
+// hopUs returns half of a round trip, in microseconds.
 func hopUs(trip time.Duration) float64 { return float64(trip) / 2 / float64(time.Microsecond) }

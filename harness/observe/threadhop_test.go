@@ -29,7 +29,7 @@ func TestHopsAreBoundedByCountAndTime(t *testing.T) {
 	assert.Equal(t, before, descriptors(), "the pipes are closed")
 }
 
-// A process with one processor measures the kernel's hop too, and has one processor again afterwards.
+// A process with GOMAXPROCS 1 also measures the kernel's hop, and has GOMAXPROCS 1 afterwards.
 func TestHopWithOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	hop, err := measureThreadHop(0, 3, time.Hour)
@@ -45,7 +45,7 @@ func TestRank(t *testing.T) {
 	}
 	assert.Equal(t, time.Duration(100), rank(samples, 50))
 	assert.Equal(t, time.Duration(198), rank(samples, 99))
-	assert.Equal(t, time.Duration(64), rank(samples[:64], 99), "of few samples it is the largest")
+	assert.Equal(t, time.Duration(64), rank(samples[:64], 99), "for few samples it is the largest")
 	assert.Equal(t, time.Duration(1), rank(samples[:1], 50))
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// put writes files below a root that exists.
 func put(t *testing.T, root string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -19,7 +18,7 @@ func put(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-// statLine is /proc/stat of two CPUs, in hundredths of a second.
+// statLine returns /proc/stat of two CPUs, in hundredths of a second.
 func statLine(user, nice, system, idle, iowait, irq, softirq, steal int) string {
 	return fmt.Sprintf("cpu  %d %d %d %d %d %d %d %d 50 0\ncpu0 1 0 0 1 0 0 0 0 0 0\nintr 0\nbtime 1\nprocesses 1\nprocs_running 1",
 		user, nice, system, idle, iowait, irq, softirq, steal)
@@ -31,14 +30,15 @@ func stalledLine(us int) string {
 
 const cpuinfo = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU\ncpu MHz\t\t: %g\nflags\t\t: fpu aperfmperf\n\nprocessor\t: 1\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU\ncpu MHz\t\t: %g\nflags\t\t: fpu aperfmperf\n"
 
-// inGroups makes process 1 of a tree the one that looks, with its lines of cgroup and mountinfo.
+// inGroups makes process 1 the reading process of a tree, with the given lines of cgroup and
+// mountinfo.
 func inGroups(t *testing.T, root, groups, mounts string) {
 	t.Helper()
 	put(t, root, map[string]string{"proc/1/cgroup": groups, "proc/1/mountinfo": mounts})
 	require.NoError(t, os.Symlink("1", filepath.Join(root, "proc/self")))
 }
 
-// unifiedHost is a host with everything, whose process is in the group /job/step of version 2.
+// unifiedHost is a host with all signals, whose process is in the version 2 group /job/step.
 func unifiedHost(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()

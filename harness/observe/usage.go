@@ -7,17 +7,18 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Usage is what a process had used at one moment.
+// Usage is the cumulative resource usage of a process at one moment.
 type Usage struct {
 	CPU time.Duration // as ProcessCPU counts it
-	// Written is how many bytes the process made the kernel send to storage, as /proc/PID/io counts them: pages of files that the
-	// process made dirty, again after each write-back. WritesKnown says whether the kernel counts them.
+	// Written is the number of bytes that the process made the kernel send to storage, as in
+	// /proc/PID/io: pages of files that the process dirtied, once per write-back. WritesKnown
+	// reports whether the kernel counts them.
 	Written     uint64
 	WritesKnown bool
-	At          time.Time // when it was read; carries the monotonic clock
+	At          time.Time // time of the reading, with the monotonic clock
 }
 
-// Spent is what a process used between two samples.
+// Spent is the resource usage of a process between two samples.
 type Spent struct {
 	CPU         time.Duration
 	Written     uint64 // bytes
@@ -25,7 +26,7 @@ type Spent struct {
 	Wall        time.Duration // by the monotonic clock
 }
 
-// Sample reads what the process pid has used up to now.
+// Sample returns the resource usage of the process pid so far.
 func Sample(pid int) (Usage, error) {
 	cpu, err := ProcessCPU(pid)
 	if err != nil {
@@ -36,10 +37,12 @@ func Sample(pid int) (Usage, error) {
 	return u, nil
 }
 
-// Ended is the usage, from now on, of a process that has ended: its CPU time is known to who waited for it.
+// Ended returns the usage of a process that has ended. The caller adds the CPU time that the wait
+// for it reported.
 func Ended() Usage { return Usage{At: time.Now()} }
 
-// written reads how much a process had written to storage. Kernels and sandboxes may not say.
+// written reads the bytes that a process has written to storage. Kernels and sandboxes may not
+// report it.
 func written(pid int) (bytes uint64, known bool) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
@@ -52,7 +55,7 @@ func written(pid int) (bytes uint64, known bool) {
 	return io.WriteBytes, true
 }
 
-// Since returns what was used from the earlier sample, of the same process, up to u.
+// Since returns the usage between an earlier sample of the same process and u.
 func (u Usage) Since(earlier Usage) Spent {
 	s := Spent{CPU: u.CPU - earlier.CPU, Wall: u.At.Sub(earlier.At)}
 	if s.WritesKnown = u.WritesKnown && earlier.WritesKnown && u.Written >= earlier.Written; s.WritesKnown {
@@ -61,7 +64,7 @@ func (u Usage) Since(earlier Usage) Spent {
 	return s
 }
 
-// Cores returns how many CPUs the process kept busy on average.
+// Cores returns the average number of busy CPUs.
 func (s Spent) Cores() (float64, error) {
 	if s.Wall <= 0 {
 		return 0, errors.New("CPU share: no time has passed")
@@ -69,8 +72,7 @@ func (s Spent) Cores() (float64, error) {
 	return float64(s.CPU) / float64(s.Wall), nil
 }
 
-// CPUMicrosecondsPer returns the CPU time per cycle in microseconds. Without a cycle there is no
-// such figure, and it is an error.
+// CPUMicrosecondsPer returns the CPU time per cycle in microseconds. It fails without cycles.
 func (s Spent) CPUMicrosecondsPer(cycles uint64) (float64, error) {
 	if cycles == 0 {
 		return 0, errors.New("CPU time per cycle: no cycle was counted")
@@ -78,8 +80,8 @@ func (s Spent) CPUMicrosecondsPer(cycles uint64) (float64, error) {
 	return float64(s.CPU) / float64(time.Microsecond) / float64(cycles), nil
 }
 
-// WrittenBytesPer returns the bytes written to storage per cycle, with known false without such a
-// count or without a cycle.
+// WrittenBytesPer returns the bytes written to storage per cycle. known is false without a count or
+// without cycles.
 func (s Spent) WrittenBytesPer(cycles uint64) (bytes float64, known bool) {
 	if cycles == 0 || !s.WritesKnown {
 		return 0, false
@@ -87,7 +89,7 @@ func (s Spent) WrittenBytesPer(cycles uint64) (bytes float64, known bool) {
 	return float64(s.Written) / float64(cycles), true
 }
 
-// Plus is what two processes used in the same time.
+// Plus returns the usage of two processes in the same time.
 func (s Spent) Plus(o Spent) Spent {
 	return Spent{
 		CPU: s.CPU + o.CPU, Wall: max(s.Wall, o.Wall),

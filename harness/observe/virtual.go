@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// hypervisors are the vendors and products that virtual machines name in their DMI tables, by a part of the text in lower case.
+// hypervisors maps parts of the vendors and products in the DMI tables of virtual machines, in
+// lower case, to names.
 var hypervisors = []struct{ part, name string }{
 	{"kvm", "KVM"},
 	{"qemu", "QEMU"},
@@ -26,13 +27,14 @@ var hypervisors = []struct{ part, name string }{
 	{"firecracker", "Firecracker"},
 }
 
-// virtualisation names the hypervisor below the root of the host's files. It returns "none" if the CPU reports no hypervisor,
-// "unknown" if no file says, and "a hypervisor" for one without a known name.
+// virtualisation names the hypervisor, from the host's files below root. It returns "none" if the
+// CPU reports no hypervisor, "unknown" if no file reports it, and "a hypervisor" if the name is
+// unknown.
 func virtualisation(root string) string {
 	if strings.Contains(readText(root, "proc/version"), "gVisor") {
 		return "gVisor"
 	}
-	// EC2 machines with the whole hardware name the same vendor.
+	// Bare-metal EC2 machines have the same vendor.
 	metal := strings.Contains(readText(root, "sys/class/dmi/id/product_name"), ".metal")
 	for _, file := range []string{
 		"sys/class/dmi/id/product_name", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/board_vendor", "sys/class/dmi/id/bios_vendor",
@@ -49,7 +51,7 @@ func virtualisation(root string) string {
 	for line := range strings.Lines(cpu) {
 		name, flags, found := strings.Cut(line, ":")
 		switch {
-		case !found || strings.TrimSpace(name) != "flags": // only x86 has the flag of a hypervisor
+		case !found || strings.TrimSpace(name) != "flags": // only x86 has the hypervisor flag
 		case slices.Contains(strings.Fields(flags), "hypervisor"):
 			return "a hypervisor"
 		default:
@@ -59,7 +61,7 @@ func virtualisation(root string) string {
 	return unknown
 }
 
-// containers are the marks of container runtimes in the paths of control groups.
+// containers maps parts of control group paths to container runtimes.
 var containers = []struct{ part, name string }{
 	{"kubepods", "Kubernetes"},
 	{"docker", "Docker"},
@@ -69,8 +71,9 @@ var containers = []struct{ part, name string }{
 	{"machine.slice", "systemd-nspawn"},
 }
 
-// container names what confines this process, below the root of the host's files. It returns "none" if the first process's root is
-// that of the machine as far as files tell, "a container" if the root is an overlay, and "unknown" without /proc.
+// container names the container runtime that confines this process, from the host's files below
+// root. It returns "none" if no file indicates a container, "a container" if the root filesystem is
+// an overlay, and "unknown" without /proc.
 func container(root string) string {
 	for _, mark := range []struct{ file, name string }{
 		{".dockerenv", "Docker"},
@@ -90,7 +93,8 @@ func container(root string) string {
 		}
 	}
 	mounts := readText(root, "proc/self/mountinfo")
-	for line := range strings.Lines(mounts) { // ID PARENT DEVICE ROOT MOUNTPOINT OPTIONS ... - TYPE SOURCE ...
+	// ID PARENT DEVICE ROOT MOUNTPOINT OPTIONS ... - TYPE SOURCE ...
+	for line := range strings.Lines(mounts) {
 		fields := strings.Fields(line)
 		dash := slices.Index(fields, "-")
 		if dash > 4 && dash+1 < len(fields) && fields[4] == "/" && fields[dash+1] == "overlay" {
@@ -103,7 +107,7 @@ func container(root string) string {
 	return "none"
 }
 
-// readText returns the content of a file below root, or "" if it can't be read.
+// readText returns the content of a file below root, or "" if it cannot be read.
 func readText(root, name string) string {
 	data, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {

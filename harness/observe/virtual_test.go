@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// filesOf makes a root with files of these contents.
 func filesOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -38,7 +37,7 @@ func TestVirtualisation(t *testing.T) {
 	}
 	assert.Equal(t, "none", virtualisation(filesOf(t, map[string]string{
 		"proc/cpuinfo": metal, "sys/class/dmi/id/product_name": "c7i.metal-24xl\n", "sys/class/dmi/id/sys_vendor": "Amazon EC2\n",
-	})), "the whole machine, of the same vendor")
+	})), "a bare-metal machine of the same vendor")
 }
 
 func TestContainer(t *testing.T) {

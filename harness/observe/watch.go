@@ -9,30 +9,32 @@ import (
 )
 
 const (
-	// watchEvery is the time between samples where a Watch's config names none.
+	// watchEvery is the default interval between samples.
 	watchEvery = 250 * time.Millisecond
-	// frequencyEvery is how many samples there are to one of the CPUs' frequencies: to be asked for them, some kernels
-	// interrupt every CPU.
+	// frequencyEvery is the number of samples per reading of the CPUs' frequencies, because some
+	// kernels interrupt every CPU to read them.
 	frequencyEvery = 4
 )
 
-// WatchConfig says what to watch.
+// WatchConfig configures a Watch.
 type WatchConfig struct {
-	Root  string        // below which there are proc and sys; "" means the host's own
-	Every time.Duration // between samples; 0 means 250 ms
-	// OwnCPU is the CPU time that all processes of the run have used so far; nil means that of this process alone. An error
-	// makes the foreign CPU time unknown.
+	Root  string        // contains proc and sys; "" means the real root
+	Every time.Duration // interval between samples; 0 means 250 ms
+	// OwnCPU returns the CPU time that all processes of the run have used so far; nil means that of
+	// this process only. An error makes the foreign CPU time unknown.
 	OwnCPU func() (time.Duration, error)
-	// OwnProcesses returns the processes whose CPU time OwnCPU counts. All others but this one are named as foreign. nil: all
-	// but this process and its descendants are.
+	// OwnProcesses returns the processes whose CPU time OwnCPU counts. All others except this
+	// process are foreign. Nil means that all processes except this one and its descendants are
+	// foreign.
 	OwnProcesses func() []int
-	// Sample is called with every sample, by one goroutine at a time, and never after Stop has returned. It may be nil.
+	// Sample is called with every sample, never concurrently and never after Stop has returned. It
+	// may be nil.
 	Sample func()
 
-	clocks clocks // nil: the host's
+	clocks clocks // nil means the host's
 }
 
-// Watch watches the host from Start to Stop. What it keeps does not grow with the time in between.
+// Watch watches the host from StartWatch to Stop. Its memory does not grow with time.
 type Watch struct {
 	config WatchConfig
 	host   hostFiles
@@ -41,15 +43,14 @@ type Watch struct {
 	began  hostEdge
 	before map[int]processTimes
 
-	// Written by the goroutine that samples, or before it starts and after it has ended.
+	// Written by the sampling goroutine, or before it starts and after it has ended.
 	samples         int
 	clock           clockStep
-	frequency       bool // one was seen
+	frequency       bool // at least one frequency was read
 	lowest, highest float64
-	slowed          float64 // lowest of the fastest CPU's
+	slowed          float64 // lowest frequency of the fastest CPU
 }
 
-// hostEdge is what the kernel had counted at an edge of the window.
 type hostEdge struct {
 	at       time.Time
 	cpu      cpuTimes
@@ -62,7 +63,7 @@ type hostEdge struct {
 	known    bool // stopped is known
 }
 
-// StartWatch begins to watch. The caller must call Stop.
+// StartWatch starts to watch. The caller must call Stop.
 func StartWatch(config WatchConfig) *Watch {
 	if config.Every <= 0 {
 		config.Every = watchEvery
@@ -81,7 +82,8 @@ func StartWatch(config WatchConfig) *Watch {
 	return w
 }
 
-// edge reads the counters. The host's CPU time and the run's are read one right after the other.
+// edge reads the counters. It reads the CPU times of the host and of the run immediately after each
+// other.
 func (w *Watch) edge() (e hostEdge) {
 	e.pressure, e.group = w.host.hostPressure(), w.host.groupPressure()
 	e.stopped, e.known = w.host.throttling()
@@ -127,7 +129,8 @@ func (w *Watch) sampleFrequency() {
 	w.lowest, w.highest, w.slowed = min(w.lowest, low), max(w.highest, high), min(w.slowed, high)
 }
 
-// Stop takes the last sample and returns what was seen; what could not be read is nil. It must be called once.
+// Stop takes the last sample and returns the signals; those that could not be read are nil. It must
+// be called once.
 func (w *Watch) Stop() result.Signals {
 	close(w.stop)
 	<-w.done
@@ -155,8 +158,8 @@ func (w *Watch) Stop() result.Signals {
 	return s
 }
 
-// cpu fills in what the hypervisor and others took of the CPUs. /proc/stat counts hundredths of a second, so what others
-// took can come out below nothing: that is nothing.
+// cpu adds the CPU time of the hypervisor and of foreign processes. The resolution of /proc/stat is
+// a hundredth of a second, so a negative foreign time is possible and becomes 0.
 func (w *Watch) cpu(s *result.Signals, ended *hostEdge) {
 	if !w.began.cpuKnown || !ended.cpuKnown {
 		return
@@ -176,8 +179,8 @@ func (w *Watch) cpu(s *result.Signals, ended *hostEdge) {
 	}
 }
 
-// since is the share of the time that passed in which some task waited; the kernel sums up what ended a moment ago too, so it
-// is cut at the whole.
+// since returns the share of the passed time in which some task waited. It is at most 100 %: the
+// kernel may also add stalls that ended shortly before.
 func (p pressure) since(earlier pressure, passed time.Duration) *float64 {
 	if !p.known || !earlier.known {
 		return nil
@@ -189,8 +192,8 @@ func (p pressure) since(earlier pressure, passed time.Duration) *float64 {
 	return share
 }
 
-// throttled fills in the figures of the group that was stopped for longest: when one is stopped, those below it are, but the
-// kernel counts that only where the quota is.
+// throttled adds the figures of the group that was stopped for the longest time. A quota also stops
+// all groups below it, but the kernel only counts that in the group with the quota.
 func (w *Watch) throttled(s *result.Signals, ended *hostEdge, passed time.Duration) {
 	var most throttled
 	for dir, now := range ended.stopped {
@@ -207,7 +210,7 @@ func (w *Watch) throttled(s *result.Signals, ended *hostEdge, passed time.Durati
 	s.ThrottledPercent = percent(float64(most.stopped), float64(passed))
 }
 
-// percent is nil where there is no such share.
+// percent returns a share in percent, or nil if it is not a finite, nonnegative number.
 func percent(part, whole float64) *float64 {
 	share := 100 * part / whole
 	if math.IsNaN(share) || math.IsInf(share, 0) || share < 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// fakeClocks are both clocks, which a test moves.
+// fakeClocks holds both clocks, which a test moves.
 type fakeClocks struct {
 	mu              sync.Mutex
 	wall, monotonic time.Duration
@@ -35,8 +35,8 @@ func (c *fakeClocks) move(wall, monotonic time.Duration) {
 	c.wall, c.monotonic = c.wall+wall, c.monotonic+monotonic
 }
 
-// watched watches a tree for ten seconds, and a little so that the last sample is not at the end, of the bubble's time, in the middle of which change
-// is called.
+// watched watches a tree for slightly more than ten seconds of the bubble's time, so that the last
+// sample is not at the end. It calls change halfway.
 func watched(t *testing.T, config WatchConfig, change func()) (s result.Signals) {
 	t.Helper()
 	if config.clocks == nil {
@@ -58,7 +58,8 @@ func TestWatchReadsEverySignal(t *testing.T) {
 	s := watched(t, WatchConfig{Root: root, OwnCPU: func() (time.Duration, error) { return own, nil }}, func() {
 		own += 4 * time.Second
 		put(t, root, map[string]string{
-			// 20 s of two CPUs: 7 of users and system, of which 4 are ours, 2 of interrupts, 10 idle and waiting, 1 stolen.
+			// 20 s of two CPUs: 7 of user and system time, of which 4 are the run's, 2 of
+			// interrupts, 10 idle or waiting, 1 stolen.
 			"proc/stat":                           statLine(1500, 100, 600, 8900, 100, 60, 240, 500),
 			"proc/pressure/cpu":                   stalledLine(6_000_000),
 			"proc/pressure/io":                    stalledLine(2_500_000),
@@ -95,11 +96,11 @@ func TestWatchReadsEverySignal(t *testing.T) {
 			assert.InDelta(t, c.want, *c.got, 0.01, name)
 		}
 	}
-	assert.Nil(t, s.GroupPressureMemoryPercent, "the group has no such file")
-	assert.Equal(t, 42, s.Samples, "one each 250 ms, and the edges")
+	assert.Nil(t, s.GroupPressureMemoryPercent, "the group has no memory.pressure")
+	assert.Equal(t, 42, s.Samples, "one per 250 ms, and the edges")
 }
 
-// What can't be read is not known, which is not the same as good.
+// A signal that cannot be read is unknown, not good.
 func TestWatchKnowsNothingOfABareHost(t *testing.T) {
 	for name, root := range map[string]string{"no proc": t.TempDir(), "no root": filepath.Join(t.TempDir(), "none")} {
 		s := watched(t, WatchConfig{Root: root}, func() {})
@@ -124,7 +125,8 @@ func TestForeignCPUIsUnknownWithoutTheRunsOwn(t *testing.T) {
 	assert.Nil(t, s.ForeignCPUPercent)
 }
 
-// /proc/stat lags behind the clock of a process, so that the run may seem to have used more than all.
+// /proc/stat lags behind the clock of a process, so the run may appear to have used more than the
+// total.
 func TestForeignCPUIsNeverNegative(t *testing.T) {
 	root := unifiedHost(t)
 	own := time.Duration(0)
@@ -147,10 +149,11 @@ func TestThrottlingOfVersion1(t *testing.T) {
 	})
 	assert.Equal(t, new(40.0), s.ThrottledMs)
 	assert.Equal(t, new(4.0), s.ThrottledPeriods)
-	assert.Nil(t, s.GroupPressureCPUPercent, "version 1 has none")
+	assert.Nil(t, s.GroupPressureCPUPercent, "version 1 has no pressure")
 }
 
-// A group that can have no quota is not throttled; one that does not say so is unknown.
+// A group that cannot have a quota is not throttled. A group that does not report the counters is
+// unknown.
 func TestThrottlingOfGroupsWithoutCounters(t *testing.T) {
 	const mounted = "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw"
 	root := t.TempDir()
@@ -179,7 +182,7 @@ func TestPressureThatIsNotCounted(t *testing.T) {
 	assert.Nil(t, s.PressureMemoryPercent)
 }
 
-// The files of cpufreq go before what /proc/cpuinfo says.
+// The files of cpufreq take precedence over /proc/cpuinfo.
 func TestFrequencyOfCPUFreq(t *testing.T) {
 	root := unifiedHost(t)
 	frequency := func(cpu0, cpu1 int) {
@@ -195,7 +198,7 @@ func TestFrequencyOfCPUFreq(t *testing.T) {
 	assert.Equal(t, new(25.0), s.FrequencyDropPercent)
 }
 
-// A virtual machine that does not count its CPUs' cycles shows a constant, which is not a measurement.
+// A virtual machine without a cycle counter shows a constant, which is not a measurement.
 func TestFrequencyThatIsAConstant(t *testing.T) {
 	root := unifiedHost(t)
 	put(t, root, map[string]string{"proc/cpuinfo": strings.ReplaceAll(fmt.Sprintf(cpuinfo, 2600.0, 2600.0), " aperfmperf", " hypervisor")})
@@ -225,7 +228,7 @@ func TestClockSteps(t *testing.T) {
 	forthAndBack.sample(clock.read)
 	clock.move(-20*time.Millisecond, 0)
 	forthAndBack.sample(clock.read)
-	assert.InDelta(t, 20, forthAndBack.ms(), 1e-9, "the edges alone would not show it")
+	assert.InDelta(t, 20, forthAndBack.ms(), 1e-9, "a comparison of the edges would miss it")
 }
 
 func TestHostClocksAgree(t *testing.T) {
@@ -243,7 +246,7 @@ func TestWatchCallsSample(t *testing.T) {
 	assert.Equal(t, 12, called)
 }
 
-// The host itself can be watched, and says at least what every Linux does.
+// The real host can be watched, and reports at least the signals of every Linux.
 func TestWatchThisHost(t *testing.T) {
 	s := StartWatch(WatchConfig{}).Stop()
 	assert.NotNil(t, s.ClockStepMs)

@@ -2,8 +2,9 @@ package observe
 
 import "os"
 
-// WorkingDir returns the working directory: relative to the repository's root where it is inside one
-// ("." at the root itself), because other hosts have that folder too; absolute otherwise, and "unknown" if it cannot be read.
+// WorkingDir returns the working directory: relative to the root of the repository ("." at the
+// root) within one, because other hosts have that folder too; absolute otherwise, and "unknown" if
+// it cannot be read.
 func WorkingDir() string {
 	dir, err := os.Getwd()
 	if err != nil {

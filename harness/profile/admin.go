@@ -22,13 +22,13 @@ const (
 	ratesTimeout    = 5 * time.Second
 	ratesBytesMax   = 4 << 10
 	snapshotTimeout = 30 * time.Second
-	// A profile larger than this, as sent or unpacked, is an error: it would not be a profile of a
-	// server with a bounded number of call sites.
+	// A larger profile, as sent or unpacked, is an error: a server with a bounded number of call
+	// sites does not produce one.
 	profileBytesMax  = 64 << 20
 	unpackedBytesMax = 512 << 20
 )
 
-// rates are the profiling rates of a process; a nil one is not touched.
+// rates are the profiling rates of a process; nil leaves a rate unchanged.
 type rates struct {
 	mutex *int64 // runtime.SetMutexProfileFraction
 	block *int64 // runtime.SetBlockProfileRate, nanoseconds
@@ -36,7 +36,7 @@ type rates struct {
 
 func (r rates) any() bool { return r.mutex != nil || r.block != nil }
 
-// Server is a process with the engine's admin listener at an address.
+// Server is a process with an admin listener of the engine.
 type Server struct{ Admin adminhttp.Client }
 
 func (s Server) setRates(ctx context.Context, wanted rates) error {
@@ -60,7 +60,7 @@ func (s Server) setRates(ctx context.Context, wanted rates) error {
 		return fmt.Errorf("set profiling rates: PUT %s: %w", s.Admin.URL(path), err)
 	}
 	if differs(wanted.mutex, answer.Mutex) || differs(wanted.block, answer.Block) {
-		return fmt.Errorf("set profiling rates: PUT %s: the process answers that other rates are in force: %.200s", s.Admin.URL(path), body)
+		return fmt.Errorf("set profiling rates: PUT %s: the process reports other rates: %.200s", s.Admin.URL(path), body)
 	}
 	return nil
 }
@@ -89,7 +89,6 @@ func (s Server) stopCPU(ctx context.Context) (*profile.Profile, error) {
 	return s.fetch(ctx, http.MethodPost, "/debug/cpu/stop")
 }
 
-// fetch returns the profile that the server answers with.
 func (s Server) fetch(ctx context.Context, method, path string) (*profile.Profile, error) {
 	body, err := s.Admin.Do(ctx, method, path, nil, snapshotTimeout, profileBytesMax)
 	if err != nil {
@@ -102,7 +101,7 @@ func (s Server) fetch(ctx context.Context, method, path string) (*profile.Profil
 	return p, nil
 }
 
-// parse reads a gzipped profile of at most bytesMax bytes unpacked.
+// parse reads a gzipped profile of at most bytesMax unpacked bytes.
 func parse(packed []byte, bytesMax int64) (*profile.Profile, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

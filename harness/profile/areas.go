@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// areaOrder is the order in which a summary has the areas.
+// areaOrder is the order of the areas in a summary.
 var areaOrder = []string{
 	result.AreaRPC, result.AreaCodec, result.AreaQueue, result.AreaGet, result.AreaIterator, result.AreaCommit, result.AreaCompaction,
 	result.AreaReplication, result.AreaScheduler, result.AreaGC, result.AreaMemory, result.AreaSyscalls, result.AreaOther,
@@ -20,8 +20,9 @@ const (
 	pebblePath = "github.com/cockroachdb/pebble/v2."
 )
 
-// areaPrefixes name functions by the beginning of their full names. A function that no prefix names belongs to its caller's area: a helper of Pebble
-// to the look-up or the commit that calls the helper, and memmove to the code that copies.
+// areaPrefixes assigns functions to areas by prefixes of their full names. A function without a
+// matching prefix belongs to its caller's area: a helper of Pebble to the look-up or the commit
+// that calls it, and memmove to the code that copies.
 var areaPrefixes = map[string][]string{
 	result.AreaRPC: {
 		"google.golang.org/grpc", "golang.org/x/net/http2", "net/http.", "net.", "crypto/tls.",
@@ -72,7 +73,8 @@ var areaPrefixes = map[string][]string{
 	result.AreaSyscalls: {"internal/runtime/syscall.", "syscall.", "golang.org/x/sys/unix."},
 }
 
-// areas returns what each area has of a profile's values of the kind. They sum to the profile's total.
+// areas divides the values of a profile of kind k among the areas. They sum to the total of the
+// profile.
 func areas(p *profile.Profile, k kind) ([]result.ProfileArea, error) {
 	index, err := valueIndex(p, k.value)
 	if err != nil {
@@ -92,7 +94,8 @@ func areas(p *profile.Profile, k kind) ([]result.ProfileArea, error) {
 	return out, nil
 }
 
-// areaOf returns the area of a stack's innermost function that has one. known remembers the areas of functions.
+// areaOf returns the area of the innermost function of a stack that has an area. known caches the
+// areas of functions.
 func areaOf(stack []string, known map[string]string) string {
 	for _, function := range stack {
 		area, seen := known[function]
@@ -107,7 +110,8 @@ func areaOf(stack []string, known map[string]string) string {
 	return result.AreaOther
 }
 
-// areaNamed returns the area that a function's name begins with a prefix of, or "". No two areas have a prefix of one function.
+// areaNamed returns the area that has a prefix of the function's name, or "". At most one area has
+// such a prefix.
 func areaNamed(function string) string {
 	for area, prefixes := range areaPrefixes {
 		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(function, prefix) }) {

@@ -45,7 +45,7 @@ func TestAreaOfAStack(t *testing.T) {
 	}
 }
 
-// The areas of a profile are in their order, and sum to its total.
+// The areas of a profile are in areaOrder and sum to its total.
 func TestAreasOfAProfile(t *testing.T) {
 	const engine = "github.com/pronybench/prony/engine/"
 	p := build(
@@ -92,7 +92,7 @@ func TestAreasSumToTheProfile(t *testing.T) {
 	})
 }
 
-// Each area has a prefix or is what is left, and no function has prefixes of two areas.
+// Each area except AreaOther has a prefix, and no function has prefixes of two areas.
 func TestEachAreaHasAPlace(t *testing.T) {
 	for area, prefixes := range areaPrefixes {
 		assert.Contains(t, areaOrder, area)

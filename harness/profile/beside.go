@@ -8,15 +8,16 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Beside is what one function, or lock, took per cycle in each pair of rounds that were measured beside each other, in nanoseconds.
+// Beside is the time of one function or lock per cycle in each pair of rounds of base and change,
+// in nanoseconds.
 type Beside struct {
-	Node     string // result.GeneratorNode of the generator's; of all servers together without one
+	Node     string // result.GeneratorNode for the generator; "" for all servers together
 	Kind     string // "cpu", or KindLock
 	Function string // or the lock
 	stat.Pairs
 }
 
-// Level returns what both sides take on average together, in nanoseconds per cycle.
+// Level returns the average time of both sides together, in nanoseconds per cycle.
 func (b *Beside) Level() float64 {
 	var sum float64
 	for i := range b.Base {
@@ -25,9 +26,10 @@ func (b *Beside) Level() float64 {
 	return sum / float64(len(b.Base))
 }
 
-// PairUp returns the CPU time of each function and the time that was waited for each lock, of the rounds of two sides that have the same
-// number, sorted by node, kind and name. Functions are charged as by Diff. The kinds that a round lacks are left out. With fewer than
-// two pairs of rounds with cycles the error is ErrTooFewRounds.
+// PairUp pairs the rounds of two sides by their numbers and returns the CPU time of each function
+// and the wait for each lock, sorted by node, kind and name. It charges functions as Diff does.
+// Kinds that a round lacks are missing. With fewer than two pairs of rounds with cycles the error
+// is ErrTooFewRounds.
 func PairUp(base, change []PerRound) ([]Beside, error) {
 	var b, c []PerRound
 	for _, r := range base {
@@ -37,7 +39,7 @@ func PairUp(base, change []PerRound) ([]Beside, error) {
 		}
 	}
 	if len(b) < diffRoundsMin {
-		return nil, fmt.Errorf("%w: %d generations have profiles of both sides, and %d are needed", ErrTooFewRounds, len(b), diffRoundsMin)
+		return nil, fmt.Errorf("%w: %d generations have profiles of both sides, expected at least %d", ErrTooFewRounds, len(b), diffRoundsMin)
 	}
 	cpu := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == "cpu" })]
 	var all []Beside

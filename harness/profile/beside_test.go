@@ -11,13 +11,12 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// numbered is a round with a number.
 func numbered(number int, r PerRound) PerRound {
 	r.Round = number
 	return r
 }
 
-// besideOf returns what a name has, of the servers or the generator.
+// besideOf returns the entry with that name, of the servers or the generator.
 func besideOf(t *testing.T, all []Beside, node, kind, name string) Beside {
 	t.Helper()
 	for _, b := range all {
@@ -25,11 +24,11 @@ func besideOf(t *testing.T, all []Beside, node, kind, name string) Beside {
 			return b
 		}
 	}
-	require.Fail(t, "it is not there", "%s %s %s in %+v", node, kind, name, all)
+	require.Fail(t, "no such entry", "%s %s %s in %+v", node, kind, name, all)
 	return Beside{}
 }
 
-// Rounds are paired by their numbers, whatever their order, and those without a partner are left out.
+// Rounds are paired by their numbers, in any order. Rounds without a partner are ignored.
 func TestPairUp(t *testing.T) {
 	base := []PerRound{numbered(4, cpuRound(100, 0)), numbered(5, cpuRound(110, 0)), numbered(6, cpuRound(120, 3))}
 	change := []PerRound{numbered(6, cpuRound(320, 0)), numbered(7, cpuRound(330, 0)), numbered(4, cpuRound(300, 1))}
@@ -45,12 +44,12 @@ func TestPairUp(t *testing.T) {
 	assert.Equal(t, []stat.Counted{{Value: 3_000_000, Events: 300}, {Value: 3_200_000, Events: 320}}, hot.Change)
 	assert.InDelta(t, 1.1e6+3.1e6, hot.Level(), 1e-3)
 	rare := besideOf(t, all, "", "cpu", "rare")
-	assert.Equal(t, []stat.Counted{{}, {Value: 30_000, Events: 3}}, rare.Base, "a function without a sample took nothing")
+	assert.Equal(t, []stat.Counted{{}, {Value: 30_000, Events: 3}}, rare.Base, "a function without a sample took no time")
 	of := besideOf(t, all, result.GeneratorNode, "cpu", "hot")
-	assert.InDelta(t, 200_000, of.Base[0].Value, 1e-9, "per cycle that its profile covers")
+	assert.InDelta(t, 200_000, of.Base[0].Value, 1e-9, "per cycle of its profile")
 	assert.InDelta(t, 400_000, of.Change[0].Value, 1e-9)
 	for _, b := range all {
-		assert.NotEqual(t, KindLock, b.Kind, "no blocking was profiled")
+		assert.NotEqual(t, KindLock, b.Kind, "without a block profile")
 	}
 
 	blocked := func(number int, wait int64) PerRound {
@@ -68,10 +67,10 @@ func TestPairUpRefuses(t *testing.T) {
 	two := []PerRound{numbered(1, cpuRound(1, 1)), numbered(2, cpuRound(1, 1))}
 	_, err := PairUp(two, two[:1])
 	require.ErrorIs(t, err, ErrTooFewRounds)
-	require.ErrorContains(t, err, "1 generations have profiles of both sides, and 2 are needed")
+	require.ErrorContains(t, err, "1 generations have profiles of both sides, expected at least 2")
 	idle := []PerRound{two[0], numbered(2, PerRound{})}
 	_, err = PairUp(two, idle)
-	require.ErrorIs(t, err, ErrTooFewRounds, "a round without cycles is no pair")
+	require.ErrorIs(t, err, ErrTooFewRounds, "a round without cycles is not paired")
 	broken := numbered(2, PerRound{Cycles: 1, Profiles: map[string]*profile.Profile{"cpu": build(delayTypes())}})
 	_, err = PairUp(two, []PerRound{two[0], broken})
 	require.ErrorContains(t, err, `pair up cpu profiles: the profile has no values of type "cpu"`)

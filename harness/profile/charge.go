@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// ownPrefix begins the names of the project's own functions, except those of its main packages, which begin with mainPrefix.
+	// ownPrefix begins the names of the project's functions, except those of its main packages,
+	// which begin with mainPrefix.
 	ownPrefix  = "github.com/pronybench/prony/"
 	mainPrefix = "main."
 
@@ -19,7 +20,7 @@ const (
 	callersMax = 4
 )
 
-// charges says what p's values of an index are charged to, the largest first.
+// charges charges the values of p at index to functions and returns these, largest first.
 func charges(p *profile.Profile, index int) []result.Charge {
 	type charge struct {
 		result.Charge
@@ -57,7 +58,8 @@ func charges(p *profile.Profile, index int) []result.Charge {
 	return out[:min(len(out), chargesMax)]
 }
 
-// chargedTo returns what a stack, innermost frame first, is charged to, and the own functions that called it.
+// chargedTo returns the function charged for a stack, innermost frame first, and the project's
+// functions that called it.
 func chargedTo(stack []string) (function string, callers []string) {
 	for _, f := range stack {
 		f = withoutTypeArguments(f)
@@ -82,7 +84,7 @@ func chargedTo(stack []string) (function string, callers []string) {
 		switch path := packageOf(f); {
 		case waits(path):
 		case !isStandard(path):
-			return path, nil // what the standard library does is done for its caller
+			return path, nil // the standard library works for its caller
 		case standard == "":
 			standard = path
 		}
@@ -90,13 +92,14 @@ func chargedTo(stack []string) (function string, callers []string) {
 	return cmp.Or(standard, result.ChargeScheduling), nil
 }
 
-// isStandard reports whether a package is of the standard library: only the import paths of others begin with a domain.
+// isStandard reports whether a package belongs to the standard library: import paths of other
+// packages begin with a domain.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
 }
 
-// withoutTypeArguments makes all instances of a generic function one.
+// withoutTypeArguments maps all instances of a generic function to one name.
 func withoutTypeArguments(function string) string {
 	first, last := strings.IndexByte(function, '['), strings.LastIndexByte(function, ']')
 	if first < 0 || last < first {

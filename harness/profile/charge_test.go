@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// stacks makes a CPU profile of stacks, innermost frame first, with a number of samples each.
+// stacks creates a CPU profile from stacks, innermost frame first, with the given number of samples
+// each.
 func stacks(of map[string]int64, frames map[string][]string) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}}
 	known := map[string]*profile.Function{}
@@ -29,7 +30,8 @@ func stacks(of map[string]int64, frames map[string][]string) *profile.Profile {
 	return p
 }
 
-// What the standard library does is charged to the function of a main package, or else to the library, that it is done for.
+// The standard library's work is charged to the function of a main package or the library that
+// called it.
 func TestTheStandardLibraryIsNotTheCause(t *testing.T) {
 	got := charges(stacks(map[string]int64{"burn": 5, "library": 4, "standard": 3}, map[string][]string{
 		"burn":     {"time.now", "time.Now", "main.burn", "main.main.gowrap1"},
@@ -43,7 +45,8 @@ func TestTheStandardLibraryIsNotTheCause(t *testing.T) {
 	}, got)
 }
 
-// What libraries and the runtime do is charged to the function of ours that they do it for.
+// The work of libraries and the runtime is charged to the function of this project that called
+// them.
 func TestChargesAreToOwnFunctions(t *testing.T) {
 	const own = "github.com/pronybench/prony/engine/"
 	frames := map[string][]string{

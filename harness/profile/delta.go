@@ -7,9 +7,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// subtract returns what happened in a span between two snapshots of a cumulative profile. Samples whose
-// summarised value did not grow are dropped; other values of a sample are at least 0. Only the
-// sample types that k keeps remain. The snapshots are not changed.
+// subtract returns the difference of two snapshots of a cumulative profile, taken at the ends of
+// span. It drops samples whose summarised value did not grow; negative other values become 0. Only
+// the sample types that k keeps remain. It does not modify the snapshots.
 func subtract(before, after *profile.Profile, span Span, k kind) (*profile.Profile, error) {
 	first, last := before.Copy(), after.Copy()
 	for _, p := range []*profile.Profile{first, last} {
@@ -34,14 +34,14 @@ func subtract(before, after *profile.Profile, span Span, k kind) (*profile.Profi
 			s.Value[i] = max(s.Value[i], 0)
 		}
 	}
-	difference = difference.Compact() // the dropped samples' frames go too
+	difference = difference.Compact() // drops the frames of the dropped samples too
 	difference.DefaultSampleType = k.value
 	difference.TimeNanos = span.From.At.UnixNano()
 	difference.DurationNanos = span.To.At.Sub(span.From.At).Nanoseconds()
 	return difference, nil
 }
 
-// keepTypes removes all sample types but those named; none named keeps all.
+// keepTypes removes all sample types except the named ones. Without names it keeps all.
 func keepTypes(p *profile.Profile, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func keepTypes(p *profile.Profile, names []string) error {
 	return nil
 }
 
-// valueIndex returns which of each sample's values has the type name.
+// valueIndex returns the index of the values of a type in each sample.
 func valueIndex(p *profile.Profile, name string) (int, error) {
 	for i, t := range p.SampleType {
 		if t.Type == name {

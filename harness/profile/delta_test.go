@@ -18,7 +18,8 @@ type stack struct {
 	values    []int64
 }
 
-// build makes a profile. A function has the same address in each, as snapshots of one process have.
+// build creates a profile. A function has the same address in all profiles, like in snapshots of
+// one process.
 func build(types []*profile.ValueType, stacks ...stack) *profile.Profile {
 	p := &profile.Profile{SampleType: types, PeriodType: &profile.ValueType{Type: "contentions", Unit: "count"}, Period: 1}
 	locations := map[string]*profile.Location{}
@@ -84,7 +85,7 @@ func TestSubtractKeepsWhatGrew(t *testing.T) {
 	assert.Len(t, difference.Function, 4, "functions of dropped samples are dropped")
 	assert.Equal(t, at.UnixNano(), difference.TimeNanos)
 	assert.Equal(t, (3 * time.Second).Nanoseconds(), difference.DurationNanos)
-	assert.Equal(t, int64(200), before.Sample[1].Value[1], "the snapshots are not changed")
+	assert.Equal(t, int64(200), before.Sample[1].Value[1], "the snapshots are not modified")
 }
 
 func TestSubtractOfEmptyProfiles(t *testing.T) {

@@ -19,26 +19,29 @@ import (
 )
 
 const (
-	// diffRoundsMin is how many profiled rounds each side of a diff needs: one says nothing of how rounds vary.
+	// diffRoundsMin is the number of profiled rounds that each side of a diff needs: a single one
+	// does not show how rounds vary.
 	diffRoundsMin = 2
-	// diffShareMin is the part of a profile's total that a function must differ by to be reported.
+	// diffShareMin is the smallest reported difference of a function, as a fraction of the
+	// profile's total.
 	diffShareMin = 0.005
-	// diffMax is how many functions are reported for each kind of profile.
+	// diffMax bounds the functions reported per kind of profile.
 	diffMax = 15
 )
 
-// PerRound are the profiles of one profiled round.
+// PerRound holds the profiles of one profiled round.
 type PerRound struct {
 	Round  int
-	Cycles uint64 // of the window
-	// Profiles are those of all servers together, and Generator those of the load generator, by kind.
+	Cycles uint64 // in the window
+	// Profiles are the profiles of all servers together, and Generator those of the load generator,
+	// by kind.
 	Profiles, Generator map[string]*profile.Profile
-	// Covered are the cycles completed while a kind of profile of the servers, or of the generator, was recorded; those of the window
-	// stand in for what is missing.
+	// Covered and GeneratorCovered count the cycles completed during each kind of profile. The
+	// window's cycles replace a missing count.
 	Covered, GeneratorCovered map[string]uint64
 }
 
-// of returns the profile of a kind of the servers, or of the generator, with its cycles.
+// of returns a kind of profile of the servers or of the generator, with its cycles.
 func (r *PerRound) of(kind string, generator bool) (*profile.Profile, uint64) {
 	profiles, covered := r.Profiles, r.Covered
 	if generator {
@@ -47,13 +50,15 @@ func (r *PerRound) of(kind string, generator bool) (*profile.Profile, uint64) {
 	return profiles[kind], cmp.Or(covered[kind], r.Cycles)
 }
 
-// KindLock is the kind of a difference in what was waited for a lock, as Locks names it.
+// KindLock is the kind of a difference in the wait for a lock, named as Locks names it.
 const KindLock = "lock"
 
-// Diff tells by how much what each function is charged per cycle differs between two sides, over the kinds that both have: cpu, mutex, block and
-// allocs, and by how much longer each lock was waited for. CPU time and allocations are charged to the project's own function that they are under,
-// with what it calls in libraries. Diff returns those whose 95 % interval excludes zero and that differ by at least half a percent of the profile's
-// total, the largest difference of each kind first. Every twentieth function that does not differ has an interval that excludes zero by chance.
+// Diff compares per cycle what each function is charged on two sides, over the kinds that both have
+// (cpu, mutex, block and allocs), and how long each lock was waited for. CPU time and allocations
+// of libraries are charged to the function of this project that called them. Diff returns the
+// differences whose 95 % interval excludes zero and that are at least half a percent of the
+// profile's total, the largest of each kind first. One in twenty functions without a real
+// difference has an interval that excludes zero by chance.
 //
 // With fewer than two rounds on a side, or a round without cycles, the error is ErrTooFewRounds.
 func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
@@ -65,7 +70,7 @@ func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 			}
 		}
 		if counted < diffRoundsMin || counted != len(side) {
-			return nil, fmt.Errorf("%w: each side needs %d with cycles, and one has %d of %d; set profiled_rounds = 3, say",
+			return nil, fmt.Errorf("%w: expected at least %d with cycles on each side, and all of them, got %d of %d; set profiled_rounds = 3, for example",
 				ErrTooFewRounds, diffRoundsMin, counted, len(side))
 		}
 	}
@@ -73,7 +78,7 @@ func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 	for _, generator := range []bool{false, true} {
 		for _, k := range kinds {
 			if k.name == "goroutine" {
-				continue // a state, which does not add up over cycles
+				continue // a state, which cannot be divided by cycles
 			}
 			of, err := diffKind(base, change, k, generator)
 			if err != nil {
@@ -90,13 +95,13 @@ func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 	return all, nil
 }
 
-// charged is what one function of one round is charged, per cycle.
+// charged is the charge of one function in one round, per cycle.
 type charged struct {
 	flat stat.Counted
 	cum  float64
 }
 
-// sides are what each function, or lock, is charged in each round of base and change.
+// sides holds the charges of each function or lock in each round of base and change.
 type sides [2][]map[string]charged
 
 func diffKind(base, change []PerRound, k kind, generator bool) ([]result.ProfileDelta, error) {
@@ -107,7 +112,8 @@ func diffKind(base, change []PerRound, k kind, generator bool) ([]result.Profile
 	return deltasOf(k.name, unit, generator, *of)
 }
 
-// chargedSides returns what functions are charged in a kind of profile, and its unit. It returns nil if the kind was not captured in all rounds.
+// chargedSides returns the charges of the functions in a kind of profile, and their unit. It
+// returns nil if a round lacks the kind.
 func chargedSides(base, change []PerRound, k kind, generator bool) (*sides, string, error) {
 	unit := ""
 	var all sides
@@ -128,7 +134,7 @@ func chargedSides(base, change []PerRound, k kind, generator bool) (*sides, stri
 	return &all, unit, nil
 }
 
-// diffLocks compares how long each lock was waited for, where all rounds tell.
+// diffLocks compares the wait for each lock. It returns nil if a round has no block profile.
 func diffLocks(base, change []PerRound, generator bool) ([]result.ProfileDelta, error) {
 	of := lockedSides(base, change, generator)
 	if of == nil {
@@ -137,10 +143,10 @@ func diffLocks(base, change []PerRound, generator bool) ([]result.ProfileDelta, 
 	return deltasOf(KindLock, nanoseconds, generator, *of)
 }
 
-// nanoseconds is the unit of what is waited for a lock.
+// nanoseconds is the unit of the wait for a lock.
 const nanoseconds = "nanoseconds"
 
-// lockedSides returns how long each lock was waited for. It returns nil if not all rounds tell.
+// lockedSides returns the wait for each lock. It returns nil if a round has no block profile.
 func lockedSides(base, change []PerRound, generator bool) *sides {
 	var all sides
 	for i, side := range [][]PerRound{base, change} {
@@ -152,7 +158,7 @@ func lockedSides(base, change []PerRound, generator bool) *sides {
 			}
 			of := map[string]charged{}
 			for _, l := range Locks(block, mutex, cycles, EngineNames()) {
-				if l.Kind != opRuntime { // its name is all that is known of it
+				if l.Kind != opRuntime { // only its name is known
 					of[l.Name] = charged{flat: stat.Counted{Value: l.WaitNsPerCycle, Events: float64(l.Waits)}, cum: l.WaitNsPerCycle}
 				}
 			}
@@ -162,7 +168,7 @@ func lockedSides(base, change []PerRound, generator bool) *sides {
 	return &all
 }
 
-// deltasOf returns what differs between the rounds of two sides.
+// deltasOf returns the significant differences between the rounds of two sides.
 func deltasOf(kind, unit string, generator bool, of sides) ([]result.ProfileDelta, error) {
 	functions := map[string]bool{}
 	var total [2]float64
@@ -209,8 +215,8 @@ func nodeOf(generator bool) string {
 	return ""
 }
 
-// chargedOf is what each function of a profile is charged per cycle, as summarise charges it. In profiles of contention
-// idle waits are left out, which would drown the others.
+// chargedOf returns the charge of each function of a profile per cycle, as summarise charges it. It
+// leaves out idle waits in a block profile, which would dominate the others.
 func chargedOf(p *profile.Profile, k kind, cycles uint64) (map[string]charged, string, error) {
 	index, err := valueIndex(p, k.value)
 	if err != nil {
@@ -251,10 +257,11 @@ func chargedOf(p *profile.Profile, k kind, cycles uint64) (map[string]charged, s
 	return of, p.SampleType[index].Unit, nil
 }
 
-// bytesSampled is the runtime's default: an allocation is recorded for so many bytes allocated.
+// bytesSampled is the runtime's default interval between two sampled allocations, in allocated
+// bytes.
 const bytesSampled = 512 << 10
 
-// events is how many events of the profiler a sample stands for, about.
+// events estimates how many events of the profiler a sample represents.
 func events(p *profile.Profile, s *profile.Sample, k kind) float64 {
 	switch k.name {
 	case "cpu":
@@ -273,8 +280,9 @@ func events(p *profile.Profile, s *profile.Sample, k kind) float64 {
 	return 1
 }
 
-// Rounds reads the profiles of each profiled round of a run at a point (0 without a sweep), summed over all servers. It also reads
-// runs of earlier versions, which stored a single profiled round without a folder for each.
+// Rounds reads the profiles of each valid profiled round of a run at a point (0 without a sweep),
+// summed over all servers. It also reads runs of earlier versions, which stored a single profiled
+// round without a separate folder.
 func Rounds(runDir string, r *result.Result, point int) ([]PerRound, error) {
 	var rounds []PerRound
 	for i := range r.Rounds {
@@ -295,8 +303,8 @@ func Rounds(runDir string, r *result.Result, point int) ([]PerRound, error) {
 	return rounds, nil
 }
 
-// roundProfiles returns the profiles of a round, of all servers or of the generator, by kind, and the cycles that each kind covers:
-// the mean over the servers.
+// roundProfiles returns the profiles of a round, of all servers or of the generator, by kind, and
+// the cycles that each kind covers, averaged over the servers.
 func roundProfiles(runDir string, r *result.Result, round *result.Round, generator bool) (map[string]*profile.Profile, map[string]uint64, error) {
 	byKind := map[string][]*profile.Profile{}
 	covered, spans := map[string]uint64{}, map[string]uint64{}
@@ -320,7 +328,7 @@ func roundProfiles(runDir string, r *result.Result, round *result.Round, generat
 		}
 		read, err := readFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("the profiles of round %d are not there: a run that is only published has its summaries alone: %w", round.Number, err)
+			return nil, nil, fmt.Errorf("the profiles of round %d are missing: a published run has only their summaries: %w", round.Number, err)
 		}
 		if err != nil {
 			return nil, nil, err

@@ -17,7 +17,8 @@ func cpuTypes() []*profile.ValueType {
 	return []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
 }
 
-// cpuRound is a CPU profile of 1000 cycles in which a function has so many samples, beside others that have 400 and 1.
+// cpuRound is a CPU profile of 1000 cycles in which the functions hot and rare have the given
+// number of samples, and two others have 400 and 1.
 func cpuRound(hot, rare int64) PerRound {
 	const each = 10_000_000
 	return PerRound{Cycles: 1000, Profiles: map[string]*profile.Profile{"cpu": build(
@@ -67,7 +68,7 @@ func TestDiffLeavesOutWhatIsIdle(t *testing.T) {
 	require.Len(t, deltas, 2)
 	assert.Equal(t, shardPath+"(*Shard).pass", deltas[0].Function)
 	assert.Equal(t, KindLock, deltas[1].Kind)
-	assert.Equal(t, "shard.(*Shard).pass", deltas[1].Function, "as the lock of a function without a name for it")
+	assert.Equal(t, "shard.(*Shard).pass", deltas[1].Function, "the function names a lock without a known name")
 }
 
 func TestDiffThatThereIsNot(t *testing.T) {
@@ -80,13 +81,13 @@ func TestDiffThatThereIsNot(t *testing.T) {
 	}
 	deltas, err := Diff(two, []PerRound{cpuRound(900, 1), {Cycles: 1}})
 	require.NoError(t, err)
-	assert.Empty(t, deltas, "a kind that a round does not have is not compared")
+	assert.Empty(t, deltas, "a kind that a round lacks is not compared")
 	broken := []PerRound{cpuRound(1, 1), {Cycles: 1, Profiles: map[string]*profile.Profile{"cpu": build(delayTypes())}}}
 	_, err = Diff(two, broken)
 	require.ErrorContains(t, err, `compare cpu profiles: the profile has no values of type "cpu"`)
 }
 
-// The profiles of rounds and nodes are added up as they should be, and read again round by round.
+// Merge sums the profiles of rounds and nodes, and Rounds reads them round by round.
 func TestMergeAndRounds(t *testing.T) {
 	runDir := t.TempDir()
 	var captured []Captured
@@ -114,7 +115,7 @@ func TestMergeAndRounds(t *testing.T) {
 	assert.Equal(t, 3, cpu.Rounds)
 	assert.EqualValues(t, 3000, cpu.Cycles)
 	assert.InDelta(t, (70+1200)*1e7, cpu.Total, 0)
-	assert.InDelta(t, 40, profiles[1].Total, 0, "goroutines do not add up")
+	assert.InDelta(t, 40, profiles[1].Total, 0, "goroutines are not summed")
 	assert.Equal(t, "n2", profiles[2].Node)
 	merged, err := readFile(filepath.Join(runDir, cpu.File))
 	require.NoError(t, err)
@@ -131,10 +132,10 @@ func TestMergeAndRounds(t *testing.T) {
 	r.Rounds[0].Verdict = result.Invalid
 	rounds, err = Rounds(runDir, r, 1)
 	require.NoError(t, err)
-	assert.Len(t, rounds, 2, "a round that is not sound explains nothing")
+	assert.Len(t, rounds, 2, "an invalid round is ignored")
 	require.NoError(t, os.Remove(filepath.Join(runDir, Source{Round: 5, Point: 1, Node: "n1"}.Dir(), "cpu.pb.gz")))
 	_, err = Rounds(runDir, r, 1)
-	require.ErrorContains(t, err, "the profiles of round 5 are not there")
+	require.ErrorContains(t, err, "the profiles of round 5 are missing")
 	_, _, err = Merge(filepath.Join(runDir, "nowhere"), nil)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(runDir, captured[0].Dir(), "cpu.pb.gz"), []byte("nonsense"), 0o600))
@@ -142,7 +143,7 @@ func TestMergeAndRounds(t *testing.T) {
 	require.ErrorContains(t, err, "not a gzipped profile")
 }
 
-// A run of an earlier version has one profiled round, whose profiles are not in a folder of its own.
+// A run of an earlier version has one profiled round without a separate folder.
 func TestRoundsOfAnEarlierVersion(t *testing.T) {
 	runDir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(runDir, "profiles"), 0o755))
@@ -157,7 +158,7 @@ func TestRoundsOfAnEarlierVersion(t *testing.T) {
 	assert.EqualValues(t, 7e7, sumOf(t, rounds[0].Profiles["cpu"], "cpu", "hot"))
 }
 
-// sumOf adds up a sample type over the samples of a function.
+// sumOf sums the values of a sample type over the samples of a function.
 func sumOf(t *testing.T, p *profile.Profile, sampleType, function string) int64 {
 	t.Helper()
 	index, err := valueIndex(p, sampleType)

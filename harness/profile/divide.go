@@ -8,17 +8,19 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Area is a part of the program, by the functions in a sample's stack.
+// Area is a part of the program, identified by the functions in a sample's stack.
 type Area struct {
 	Name string
-	// Within lists prefixes of full function names. A sample is of the area if one of its functions has one of the prefixes.
+	// Within lists prefixes of full function names. A sample belongs to the area if one of its
+	// functions has one of the prefixes.
 	Within []string
-	// Innermost looks at the innermost function of a sample alone.
+	// Innermost considers only the innermost function of a sample.
 	Innermost bool
 }
 
-// Areas divides the CPU time of a session that was stopped, in nanoseconds: each sample is of the first area that it fits, and those that
-// fit none are under "". samples is how many samples there are. A session that recorded no CPU profile is an error.
+// Areas divides the CPU time of a stopped session among areas, in nanoseconds. Each sample belongs
+// to the first area that matches, or to "" if none does. samples is the number of samples. It is an
+// error if the session has no CPU profile.
 func (s *Session) Areas(areas []Area) (ns map[string]float64, samples int, err error) {
 	p := s.profiles["cpu"]
 	if p == nil {
@@ -49,7 +51,7 @@ func divide(p *profile.Profile, areas []Area) (ns map[string]float64, samples in
 	return ns, samples, nil
 }
 
-// has reports whether a stack, innermost frame first, is of the area.
+// has reports whether a stack, innermost frame first, belongs to the area.
 func (a Area) has(stack []string) bool {
 	if a.Innermost {
 		stack = stack[:min(1, len(stack))]

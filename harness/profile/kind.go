@@ -7,20 +7,22 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// kind says how one kind of profile is taken and read.
+// kind describes how to take and read one kind of profile.
 type kind struct {
 	name string
-	// runtime is what the runtime calls the profile that a snapshot is of; empty for the CPU profile.
+	// runtime is the runtime's name of a snapshot profile; "" for the CPU profile.
 	runtime string
-	// collect makes the process collect its garbage before a snapshot.
+	// collect makes the process run a garbage collection before a snapshot.
 	collect bool
-	// cumulative profiles are taken at both ends of the window and subtracted.
+	// cumulative profiles need a snapshot at both ends of the window; the result is their
+	// difference.
 	cumulative bool
-	// keep lists the sample types that a difference has a meaning for; all when empty.
+	// keep lists the sample types whose difference is meaningful; empty means all.
 	keep []string
-	// value is the sample type that is summarised.
+	// value is the summarised sample type.
 	value string
-	// caller charges a sample's flat value to the innermost frame outside the runtime, see attribute.
+	// caller charges a sample's flat value to the innermost frame outside the runtime; see
+	// attribute.
 	caller bool
 }
 
@@ -28,28 +30,29 @@ var kinds = []kind{
 	{name: "cpu", value: "cpu"},
 	{name: "mutex", runtime: "mutex", cumulative: true, value: "delay", caller: true},
 	{name: "block", runtime: "block", cumulative: true, value: "delay", caller: true},
-	// The runtime publishes allocations only up to the last garbage collection, so the collection makes the snapshot exact. A server
-	// offers it for the heap profile only. Memory in use is a level, of which a difference would say nothing.
+	// The runtime publishes allocations only up to the last garbage collection, so the collection
+	// makes the snapshot exact. Servers only support it for the heap profile. Memory in use is
+	// dropped, because a difference of levels is meaningless.
 	{name: "allocs", runtime: "heap", collect: true, cumulative: true, keep: []string{"alloc_objects", "alloc_space"}, value: "alloc_space"},
 	{name: "goroutine", runtime: "goroutine", value: "goroutine", caller: true},
 }
 
-// capture is a checked scenario.Capture.
+// capture is a validated scenario.Capture.
 type capture struct {
 	kind
 	mutexFraction int
 	blockRate     time.Duration
 }
 
-// check returns the captures in the order in which they are taken, or what is wrong with them.
+// check validates the captures and returns them in capture order.
 func check(wanted []scenario.Capture) ([]capture, error) {
 	byName := make(map[string]scenario.Capture, len(wanted))
 	for _, w := range wanted {
 		if w.Kind == "trace" {
-			continue // it is no profile: see Recorder
+			continue // a trace is not a profile: see Recorder
 		}
 		if _, twice := byName[w.Kind]; twice {
-			return nil, fmt.Errorf("capture %q is given twice; give it once", w.Kind)
+			return nil, fmt.Errorf("duplicate capture %q; remove one of the two", w.Kind)
 		}
 		byName[w.Kind] = w
 	}
@@ -63,18 +66,18 @@ func check(wanted []scenario.Capture) ([]capture, error) {
 		c := capture{kind: k}
 		switch {
 		case k.name == "mutex" && w.MutexFraction <= 0:
-			return nil, fmt.Errorf("capture %q: mutex fraction %d; it must be at least 1, which records each event", w.Kind, w.MutexFraction)
+			return nil, fmt.Errorf("capture %q: mutex fraction %d, expected at least 1, which records each event", w.Kind, w.MutexFraction)
 		case k.name == "mutex":
 			c.mutexFraction = w.MutexFraction
 		case k.name == "block" && w.BlockRate <= 0:
-			return nil, fmt.Errorf("capture %q: block rate %s; it must be at least 1ns, which records each event", w.Kind, w.BlockRate)
+			return nil, fmt.Errorf("capture %q: block rate %s, expected at least 1ns, which records each event", w.Kind, w.BlockRate)
 		case k.name == "block":
 			c.blockRate = w.BlockRate
 		}
 		captures = append(captures, c)
 	}
 	for name := range byName {
-		return nil, fmt.Errorf("capture %q is unknown; use cpu, mutex, block, allocs or goroutine", name)
+		return nil, fmt.Errorf("unknown capture %q; use cpu, mutex, block, allocs or goroutine", name)
 	}
 	return captures, nil
 }

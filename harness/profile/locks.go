@@ -17,30 +17,33 @@ const (
 	sitesMax = 5
 )
 
-// Locks joins the block profile, whose delay is charged to the goroutine that waited, with the mutex profile, whose
-// delay is charged to the one whose unlocking ended the wait: it says of each lock who waited for whom. Either profile
-// may be nil. Cycles are those of the profiled windows; of none there is no figure per cycle.
+// Locks joins the block profile, whose delay is charged to the goroutine that waited, with the
+// mutex profile, whose delay is charged to the goroutine whose unlock ended the wait. The result
+// shows for each lock who waited for whom. Either profile may be nil. cycles is the number of
+// cycles in the profiled windows; 0 omits the figures per cycle.
 //
-// A lock is known by the functions that take it and give it up: those of the engine by names, which knows its source,
-// those of other packages by the type that the functions are methods of, so that two locks of one type are one.
-// How long was waited comes from the block profile, and where that has nothing of the lock, as of the runtime's own,
-// from the mutex profile. What names says of waiting for work or for an answer is left out.
+// A lock is identified by the functions that acquire and release it. names maps those of the engine
+// to lock names, because it knows the engine's source. Those of other packages map to the type that
+// has them as methods, so that two locks of one type count as one. The wait comes from the block
+// profile or, for locks that it lacks, such as those of the runtime, from the mutex profile. Locks
+// leaves out waits for work or for an answer, according to names.
 //
-// The runtime scales up what it sampled, so a lock of few waits is uncertain. The longest waits come first, at most
-// ten locks.
+// The runtime scales its samples up, so the figures of a lock with few waits are uncertain. Locks
+// returns at most ten locks, longest wait first.
 func Locks(block, mutex *profile.Profile, cycles uint64, names Names) []result.Lock {
 	return account(block, mutex, cycles, names).Locks
 }
 
-// Account is what the goroutines of a server waited for, in nanoseconds of all of them together.
+// Account divides the wait of a server's goroutines by reason, in nanoseconds summed over all
+// goroutines.
 type Account struct {
 	Locks []result.Lock
-	// LockNs is all waiting for locks and channels; WorkNs that of goroutines that had nothing to do, and AnswerNs that for
-	// an answer whose time is in the account of who gives it.
+	// LockNs is the wait for locks and channels, WorkNs that of idle goroutines, and AnswerNs that
+	// for an answer whose time is in the account of the process that gives it.
 	LockNs, WorkNs, AnswerNs float64
 }
 
-// lock is a result.Lock that is added up.
+// lock is a result.Lock during the summation.
 type lock struct {
 	result.Lock
 	mutexNs, blockNs       float64
@@ -81,7 +84,7 @@ func account(block, mutex *profile.Profile, cycles uint64, names Names) Account 
 	})
 	each(mutex, func(s site, ns float64, n uint64) {
 		if s.op == opCond {
-			s.op = opMutex // who waits for a condition gives up its lock
+			s.op = opMutex // a goroutine that waits for a condition releases its lock
 		}
 		l := get(names.lock(s), lockKind(s.op))
 		l.mutexNs += ns
@@ -113,14 +116,15 @@ func account(block, mutex *profile.Profile, cycles uint64, names Names) Account 
 	return a
 }
 
-// each calls do for each sample of a profile of contention, with its delay and how often it happened.
+// each calls do for each sample of a contention profile, with its delay and its number of
+// contentions.
 func each(p *profile.Profile, do func(s site, ns float64, n uint64)) {
 	if p == nil {
 		return
 	}
 	delay, err := valueIndex(p, "delay")
 	if err != nil {
-		return // it is not one of contention
+		return // not a contention profile
 	}
 	contentions, err := valueIndex(p, "contentions")
 	for _, s := range p.Sample {
@@ -139,7 +143,8 @@ func lockKind(op string) string {
 	return op
 }
 
-// sites are the largest of a lock, scaled so that all of them together are its wait: the two profiles are sampled apart.
+// sites returns the largest sites of a lock. It scales their waits so that all sites sum to wait,
+// because the two profiles are sampled independently.
 func sites(of map[result.LockSite]float64, wait float64) []result.LockSite {
 	var total float64
 	for _, ns := range of {
@@ -160,7 +165,7 @@ func sites(of map[result.LockSite]float64, wait float64) []result.LockSite {
 	return all[:min(len(all), sitesMax)]
 }
 
-// Caveats say how far figures of locks can be trusted, a sentence each.
+// Caveats returns the limits of the lock figures, one sentence each.
 func Caveats() []string {
 	return []string{
 		"Contention is sampled and scaled up by the runtime: a lock of few waits is uncertain.",
@@ -169,7 +174,7 @@ func Caveats() []string {
 	}
 }
 
-// Site writes a site as a person reads it: "shard.(*inbox).take in shard.(*Shard).decide".
+// Site formats a site for a person: "shard.(*inbox).take in shard.(*Shard).decide".
 func Site(s result.LockSite) string {
 	text := render.Function(s.Function)
 	if s.From != "" {
@@ -178,8 +183,9 @@ func Site(s result.LockSite) string {
 	return text
 }
 
-// Sentence describes a lock so that a person can act on it: "62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).take in
-// shard.(*Shard).decide; 18 µs per cycle". It names the waiters if the holders are unknown.
+// Sentence describes a lock for a person: "62 % of lock wait is shard.inbox.mu, held by
+// shard.(*inbox).take in shard.(*Shard).decide; 18 µs per cycle". It names the waiters if the
+// holders are unknown.
 func Sentence(l result.Lock) string {
 	role, by := "held by", l.Holders
 	switch {

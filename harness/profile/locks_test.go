@@ -16,7 +16,7 @@ import (
 
 const shardPath = symbols.Module + "engine/shard."
 
-// testNames does not change when the engine does.
+// testNames is independent of changes to the engine.
 var testNames = Names{map[string]symbols.Use{
 	"engine/shard.(*inbox).put":     {Locks: []string{"shard.inbox.mu"}},
 	"engine/shard.(*inbox).take":    {Locks: []string{"shard.inbox.mu"}},
@@ -25,7 +25,8 @@ var testNames = Names{map[string]symbols.Use{
 	"engine/shard.(*Shard).release": {Receives: []string{"shard.Shard.pipe"}},
 }, symbols.Waits}
 
-// Block and mutex profiles as the runtime writes them, of a lock that two functions wait for and three hold.
+// inboxProfiles returns block and mutex profiles as the runtime writes them, of a lock with two
+// waiting and three holding functions.
 func inboxProfiles() (block, mutex *profile.Profile) {
 	block = build(
 		delayTypes(),
@@ -49,8 +50,8 @@ func TestLocksJoinWaitersWithHolders(t *testing.T) {
 	block, mutex := inboxProfiles()
 	a := account(block, mutex, 100, testNames)
 	require.Len(t, a.Locks, 3)
-	assert.InDelta(t, 900_000, a.WorkNs, 0, "an idle shard waits for no lock")
-	assert.InDelta(t, 770, a.AnswerNs, 0, "nor does a commit that waits for the disk, nor the harness")
+	assert.InDelta(t, 900_000, a.WorkNs, 0, "an idle shard does not wait for a lock")
+	assert.InDelta(t, 770, a.AnswerNs, 0, "a commit that waits for the disk and the harness do not wait for a lock")
 	assert.InDelta(t, 10_000, a.LockNs, 0)
 	assert.Equal(t, result.Lock{
 		Name: "shard.inbox.mu", Kind: "mutex", WaitNs: 8000, WaitNsPerCycle: 80, Share: 0.8, Waits: 4,
@@ -62,7 +63,7 @@ func TestLocksJoinWaitersWithHolders(t *testing.T) {
 			{Function: shardPath + "(*inbox).take", From: shardPath + "(*Shard).decide", WaitNs: 6000, Share: 0.75},
 			{Function: shardPath + "(*inbox).put", From: shardPath + "(*Shard).Settle", WaitNs: 2000, Share: 0.25},
 		},
-	}, a.Locks[0], "how long was waited is what the waiters say")
+	}, a.Locks[0], "the wait is that of the block profile")
 	assert.Equal(t, result.Lock{
 		Name: "runtime.wakep", Kind: "runtime", WaitNs: 1000, WaitNsPerCycle: 10, Share: 0.1, Waits: 4,
 		Holders: []result.LockSite{{Function: "runtime.wakep", WaitNs: 1000, Share: 1}},
@@ -70,7 +71,7 @@ func TestLocksJoinWaitersWithHolders(t *testing.T) {
 	pipe := a.Locks[2]
 	assert.Equal(t, "shard.Shard.pipe", pipe.Name)
 	assert.Equal(t, "channel", pipe.Kind)
-	assert.Equal(t, []result.LockSite{{Function: shardPath + "(*Shard).release", WaitNs: 1000, Share: 1}}, pipe.Holders, "the one that empties it")
+	assert.Equal(t, []result.LockSite{{Function: shardPath + "(*Shard).release", WaitNs: 1000, Share: 1}}, pipe.Holders, "the function that receives from it")
 	assert.Equal(t, "10 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 10.0 ns per cycle", Sentence(pipe))
 }
 
@@ -80,16 +81,17 @@ func TestLocksOfOneProfileAlone(t *testing.T) {
 	alone := Locks(nil, mutex, 0, testNames)
 	require.Len(t, alone, 2)
 	assert.InDelta(t, 10_000, alone[0].WaitNs, 0)
-	assert.Zero(t, alone[0].WaitNsPerCycle, "without a cycle there is no figure per cycle")
+	assert.Zero(t, alone[0].WaitNsPerCycle, "no figure per cycle without cycles")
 	alone = Locks(block, nil, 1, testNames)
 	require.Len(t, alone, 2)
 	assert.Empty(t, alone[0].Holders)
 	assert.Equal(t, "89 % of lock wait is shard.inbox.mu, waited for by shard.(*inbox).take in shard.(*Shard).decide; 8.00 µs per cycle", Sentence(alone[0]))
 	assert.Empty(t, Locks(build([]*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, stack{[]string{"f"}, []int64{1}}), nil, 1, Names{}),
-		"a profile of something else has no locks")
+		"other profiles have no locks")
 }
 
-// Who waits for a condition gives up its lock: that unlocking is the lock's, and the wait for the condition is not.
+// A goroutine that waits for a condition releases its lock. The unlock counts for the lock, but the
+// wait for the condition does not.
 func TestLockOfACondition(t *testing.T) {
 	block := build(
 		delayTypes(),
@@ -107,7 +109,7 @@ func TestLockOfACondition(t *testing.T) {
 	assert.Empty(t, locks[1].Holders)
 }
 
-// Locks of other packages are known by their types, and generic functions by what they were written as.
+// Locks of other packages are named by their types, and generic functions without type arguments.
 func TestNamesOfLocks(t *testing.T) {
 	for _, c := range []struct {
 		stack []string
@@ -133,8 +135,9 @@ func TestNamesOfLocks(t *testing.T) {
 	}
 }
 
-// A goroutine that receives in the function that it was started with is idle, and so is one that receives in a library; one that
-// sends is held up, and one that receives further down in the engine waits for another.
+// A goroutine that receives in the function that it was started with is idle, and so is one that
+// receives in a library. One that sends is blocked by contention, and one that receives further
+// down in the engine waits for another goroutine.
 func TestWaitsForWork(t *testing.T) {
 	for _, c := range []struct {
 		stack []string
@@ -157,7 +160,8 @@ func TestWaitsForWork(t *testing.T) {
 		{[]string{"runtime.selectgo", symbols.Module + "engine/shard.AwaitReply[go.shape.int]", "a/b.loop"}, symbols.ForAnswer},
 		{[]string{"sync.(*Cond).Wait", "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", "a/b.loop"}, symbols.ForWork},
 		{[]string{"sync.(*Cond).Wait", "google.golang.org/grpc/test/bufconn.(*pipe).Read", "a/b.loop"}, symbols.ForWork},
-		{[]string{"sync.(*Cond).Wait", "google.golang.org/grpc/test/bufconn.(*pipe).Write", "a/b.loop"}, symbols.ForLock}, // the pipe is full
+		// The pipe is full.
+		{[]string{"sync.(*Cond).Wait", "google.golang.org/grpc/test/bufconn.(*pipe).Write", "a/b.loop"}, symbols.ForLock},
 		{[]string{"runtime.selectgo", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForWork},
 		{[]string{"runtime.chanrecv1", symbols.Module + "engine/memory.(*Gate).measureLocked", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForLock},
 		{[]string{"sync.(*WaitGroup).Wait", "a/b.loop"}, symbols.ForLock},
@@ -171,7 +175,8 @@ func TestWaitsForWork(t *testing.T) {
 	}
 }
 
-// Whatever the profiles: all that was waited is in one of the three, shares are of one whole, and the longest comes first.
+// For all profiles: each wait has one of the three reasons, the shares sum to one, and the longest
+// wait comes first.
 func TestAccountProperty(t *testing.T) {
 	functions := []string{
 		"sync.(*Mutex).Lock", "runtime.chansend1", "runtime.chanrecv1", "runtime.selectgo", "sync.(*Cond).Wait", "runtime.unlock",
@@ -203,7 +208,7 @@ func TestAccountProperty(t *testing.T) {
 	})
 }
 
-// The real profiles of this process, whose goroutines meet at a lock.
+// Real profiles of this process, with goroutines that contend for a lock.
 func TestLocksOfRealProfiles(t *testing.T) {
 	p := newProcess(t)
 	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture, blockCapture}, marks())
@@ -218,5 +223,5 @@ func TestLocksOfRealProfiles(t *testing.T) {
 			return
 		}
 	}
-	t.Fatal("it is not known who waited for whom")
+	t.Fatal("the profiles do not show who waited for whom")
 }

@@ -16,20 +16,21 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// folder is where the profiles of a run are, in its folder.
+// folder is the subfolder of a run folder for profiles.
 const folder = "profiles"
 
-// extension is that of a profile's file.
+// extension is the extension of a profile's file.
 const extension = ".pb.gz"
 
-// Source is where profiles are of.
+// Source identifies the origin of profiles.
 type Source struct {
-	Round int    // its number; 0: of all profiled rounds, merged
-	Point int    // the number of its point; 0 without a sweep
-	Node  string // the id of the node; "" of a server that stands alone
+	Round int    // number of the round; 0 for all profiled rounds, merged
+	Point int    // number of the point; 0 without a sweep
+	Node  string // id of the node; "" for a single server
 }
 
-// Dir is the folder of a source's profiles in a run folder, with slashes: "profiles/round-08/point-1/n2".
+// Dir returns the folder of a source's profiles in a run folder, with slashes:
+// "profiles/round-08/point-1/n2".
 func (s Source) Dir() string {
 	round, point := "", ""
 	if s.Round != 0 {
@@ -41,15 +42,16 @@ func (s Source) Dir() string {
 	return path.Join(folder, round, point, s.Node)
 }
 
-// Captured are the profiles of one process, as they were stored in one profiled round.
+// Captured describes the stored profiles of one process in one profiled round.
 type Captured struct {
 	Source
-	// Cycles are those completed while a profile was recorded, over all nodes, by the profile's kind.
+	// Cycles are the cycles that all nodes completed during each kind of profile.
 	Cycles map[string]uint64
 }
 
-// Merge adds up the profiles of each point and node over its rounds, stores the sums in the run folder beside those of
-// the rounds, and says what is in them. Goroutines are a state and not a sum: they are those of the last round.
+// Merge sums the profiles of each point and node over its rounds, stores the sums in the run folder
+// next to those of the rounds, and summarises them. Goroutines are a state, so it takes those of
+// the last round rather than a sum.
 func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock, error) {
 	var profiles []result.Profile
 	var locks []result.Lock
@@ -94,7 +96,7 @@ func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock,
 	return profiles, locks, nil
 }
 
-// generatorLast compares nodes so that the generator comes after the servers.
+// generatorLast orders nodes so that the generator comes after the servers.
 func generatorLast(a, b string) int {
 	switch {
 	case a == b:
@@ -107,7 +109,7 @@ func generatorLast(a, b string) int {
 	return 0
 }
 
-// grouped puts together what is of one point and node, in the order of these and of the rounds.
+// grouped groups the profiles by point and node, in the order of points, nodes and rounds.
 func grouped(captured []Captured) [][]Captured {
 	sorted := slices.Clone(captured)
 	slices.SortStableFunc(sorted, func(a, b Captured) int {
@@ -123,7 +125,6 @@ func grouped(captured []Captured) [][]Captured {
 	return groups
 }
 
-// mergeGroup reads the profiles of one point and node and adds them up by kind.
 func mergeGroup(runDir string, group []Captured) (map[string]*profile.Profile, map[string]uint64, error) {
 	cycles := map[string]uint64{}
 	byKind := map[string][]*profile.Profile{}
@@ -152,8 +153,7 @@ func mergeGroup(runDir string, group []Captured) (map[string]*profile.Profile, m
 	return merged, cycles, nil
 }
 
-// add sums profiles up. They are of processes of their own, so their addresses say nothing: what is the same are
-// functions and lines.
+// add sums profiles of different processes by function and line, because their addresses differ.
 func add(all []*profile.Profile) (*profile.Profile, error) {
 	if len(all) == 1 {
 		return all[0], nil
@@ -166,7 +166,7 @@ func add(all []*profile.Profile) (*profile.Profile, error) {
 	return sum, nil
 }
 
-// readDir reads the profiles of a folder by kind. A kind that it does not have is missing.
+// readDir reads the profiles of a folder by kind. The map omits missing kinds.
 func readDir(dir string) (map[string]*profile.Profile, error) {
 	found := map[string]*profile.Profile{}
 	for _, k := range kinds {
@@ -182,7 +182,6 @@ func readDir(dir string) (map[string]*profile.Profile, error) {
 	return found, nil
 }
 
-// readFile reads a profile as it was stored.
 func readFile(name string) (*profile.Profile, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -195,8 +194,8 @@ func readFile(name string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// ReadWaits says what the goroutines of a server waited for, from the profiles that a run stored. The error is
-// fs.ErrNotExist's where the block profile is not there.
+// ReadWaits returns the waits of a server's goroutines from the stored profiles of a run. The error
+// is fs.ErrNotExist if the block profile is missing.
 func ReadWaits(runDir string, of Source) (Account, error) {
 	dir := filepath.Join(runDir, filepath.FromSlash(of.Dir()))
 	block, err := readFile(filepath.Join(dir, "block"+extension))

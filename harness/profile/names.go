@@ -8,21 +8,22 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// Names are the names that locks and waits get in a report. The zero value names locks by types and functions, and takes every
-// wait for contention except that of an idle goroutine.
+// Names maps functions to the names of locks and classifies waits. The zero value names locks by
+// types and functions and treats every wait as contention, except that of an idle goroutine.
 type Names struct {
 	uses  map[string]symbols.Use // by function, without symbols.Module
 	waits []symbols.Wait
 }
 
-// EngineNames are the names of the engine that this program was built with.
+// EngineNames returns the names of the engine that this program was built with.
 func EngineNames() Names { return Names{symbols.Uses, symbols.Waits} }
 
-// wait returns what a site of the block profile waits for, and the evidence. A goroutine that waits for a mutex waits for a lock,
-// and so does one that waits to send, because the channel is full or has no receiver. A goroutine that waits to receive in the
-// function that it was started with has nothing to do. For the others the table of waits decides, and a function that the
-// table does not have waits for a lock if it is the engine's, for an answer if it is of the load generator, and for work if it
-// receives in a library, where only a send shows that a channel is full.
+// wait returns the reason for a wait in the block profile, and the evidence. A wait for a mutex is
+// contention. So is a wait to send, because the channel is full or has no receiver. A goroutine
+// that waits to receive in the function that it was started with is idle. Other waits are
+// classified by the table of waits. A function that is not in the table waits for a lock if it
+// belongs to the engine, and for an answer if it belongs to the load generator. If it receives in a
+// library it waits for work, because there only a send shows that a channel is full.
 func (n Names) wait(s site) (symbols.Reason, string) {
 	for i := range n.waits {
 		if k := &n.waits[i]; k.Anywhere && slices.ContainsFunc(s.stack, k.Is) {
@@ -72,10 +73,11 @@ func (n Names) lock(s site) string {
 	if len(fields) == 0 {
 		return render.Function(function)
 	}
-	return strings.Join(fields, " or ") // the function uses several, and the profile does not say which
+	// The function uses several, and the profile does not distinguish them.
+	return strings.Join(fields, " or ")
 }
 
-// receivers are the functions that receive from a channel of that name.
+// receivers returns the functions that receive from the channel with that name.
 func (n Names) receivers(channel string) []string {
 	var found []string
 	for function, of := range n.uses {

@@ -7,8 +7,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// dropOwn removes what a process did only to be profiled: the samples in whose stack the runtime's profiler, or the part of this
-// package that takes the profiles of the harness's own process, appears.
+// dropOwn removes the work that a process did only to be profiled: the samples with a frame of the
+// runtime's profiler or of the code in this package that profiles the harness's process.
 func dropOwn(p *profile.Profile) *profile.Profile {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		return slices.ContainsFunc(frames(s), func(function string) bool {

@@ -7,28 +7,29 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Process is a process that profiles are taken of. Its methods are called one after the other.
+// Process is a process to be profiled. Its methods must not be called concurrently.
 type Process interface {
-	// setRates puts profiling rates in force, and makes sure that they are.
+	// setRates sets profiling rates and verifies them.
 	setRates(ctx context.Context, wanted rates) error
-	// snapshot returns a profile as it stands.
+	// snapshot returns the current state of a profile.
 	snapshot(ctx context.Context, k kind) (*profile.Profile, error)
-	// startCPU begins the process's only CPU profile. It returns errNoCPUProfile if the process has no such means.
+	// startCPU starts the process's only CPU profile. It returns errNoCPUProfile if the process
+	// does not support it.
 	startCPU(ctx context.Context) error
-	// stopCPU ends that profile and returns it.
+	// stopCPU ends the CPU profile and returns it.
 	stopCPU(ctx context.Context) (*profile.Profile, error)
 }
 
-// Mark is an instant, and how many cycles were completed until then.
+// Mark is an instant and the number of cycles completed before it.
 type Mark struct {
 	At     time.Time
 	Cycles uint64
 }
 
-// Span is the time that a profile covers, from one mark to another.
+// Span is the time that a profile covers, between two marks.
 type Span struct{ From, To Mark }
 
-// Cycles returns how many cycles were completed in the span.
+// Cycles returns the number of cycles completed in the span.
 func (s Span) Cycles() uint64 {
 	if s.To.Cycles < s.From.Cycles {
 		return 0
@@ -36,7 +37,8 @@ func (s Span) Cycles() uint64 {
 	return s.To.Cycles - s.From.Cycles
 }
 
-// lasting returns the span that ends when s does and lasts as long as a process says, with cycles at the rate of s.
+// lasting returns a span that ends with s and has the duration that the process reports, with
+// cycles at the rate of s.
 func (s Span) lasting(took time.Duration) Span {
 	passed := s.To.At.Sub(s.From.At)
 	if took <= 0 || passed <= 0 {

@@ -12,20 +12,21 @@ import (
 )
 
 const (
-	// traceBytesMax is more than a server's flight recorder keeps, which takes its own bound as a hint.
+	// traceBytesMax bounds a trace. It exceeds the bound of a server's flight recorder, which the
+	// recorder treats as a hint.
 	traceBytesMax = 128 << 20
-	// traceTimeout bounds what starts and stops a recorder.
+	// traceTimeout bounds the start and the stop of a recorder.
 	traceTimeout = 5 * time.Second
 )
 
-// Recorder is a server's flight recorder: while it is on, the execution trace of the last seconds can be taken. Its
-// methods are called one after the other.
+// Recorder is a server's flight recorder: while it runs, the execution trace of the last seconds
+// can be taken. Its methods must not be called concurrently.
 type Recorder struct {
 	admin adminhttp.Client
 }
 
-// StartRecorder has a server keep the trace of at least the last seconds, 1 to 60 of them, as far as 16 MiB hold them. It
-// costs a busy server a few percent of its time.
+// StartRecorder makes a server record the trace of at least the last seconds, 1 to 60, within a
+// bound of 16 MiB. It costs a busy server a few percent of its CPU time.
 func StartRecorder(ctx context.Context, admin adminhttp.Client, seconds int) (*Recorder, error) {
 	path := "/debug/trace/start?seconds=" + strconv.Itoa(seconds)
 	if _, err := admin.Do(ctx, http.MethodPost, path, nil, traceTimeout, ratesBytesMax); err != nil {
@@ -34,7 +35,7 @@ func StartRecorder(ctx context.Context, admin adminhttp.Client, seconds int) (*R
 	return &Recorder{admin}, nil
 }
 
-// Take writes the trace so far to a file, which go tool trace reads. The recorder goes on.
+// Take writes the current trace to a file for go tool trace. The recorder keeps running.
 func (r *Recorder) Take(ctx context.Context, name string) error {
 	taken, err := r.admin.Get(ctx, "/debug/trace/snapshot", snapshotTimeout, traceBytesMax)
 	if err != nil {
@@ -46,7 +47,7 @@ func (r *Recorder) Take(ctx context.Context, name string) error {
 	return nil
 }
 
-// Stop ends the recorder, also when ctx is done.
+// Stop ends the recorder, even if ctx is done.
 func (r *Recorder) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceTimeout)
 	defer cancel()

@@ -34,7 +34,7 @@ func TestRecorder(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, r.Take(over, name), context.Canceled)
-	require.NoError(t, r.Stop(over), "it is ended whatever happens")
+	require.NoError(t, r.Stop(over), "Stop works with an ended context")
 	assert.True(t, p.askedFor("/debug/trace/stop"))
 }
 

@@ -9,20 +9,20 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Remote is a process that takes its own profiles when another process asks for them: it sends a request there, where Self.Answer executes
-// it, and returns the answer.
+// Remote is a process that profiles itself on request of this process. The function sends a request
+// to the process, where Self.Answer executes it, and returns the answer.
 type Remote func(ctx context.Context, ask Request) (packed []byte, err error)
 
-// Request is what a Remote asks for.
+// Request is a request of a Remote.
 type Request struct {
 	Do string `json:"do"` // one of the constants below
-	// Mutex and Block are the profiling rates to put in force; a nil one is not touched.
+	// Mutex and Block are the profiling rates to set; nil leaves a rate unchanged.
 	Mutex *int64 `json:"mutex,omitempty"`
 	Block *int64 `json:"block,omitempty"`
-	Kind  string `json:"kind,omitempty"` // of a snapshot, as a scenario names it
+	Kind  string `json:"kind,omitempty"` // of a snapshot, by its name in a scenario
 }
 
-// What a Request asks to do.
+// Values of Request.Do.
 const (
 	doRates    = "rates"
 	doSnapshot = "snapshot"
@@ -56,7 +56,8 @@ func (r Remote) fetch(ctx context.Context, ask Request) (*profile.Profile, error
 	return parse(packed, unpackedBytesMax)
 }
 
-// Answer executes the request of a Remote in the calling process, and returns the profile, if the request is for one, as pprof packs it.
+// Answer executes the request of a Remote in this process. It returns the profile in pprof's packed
+// format if the request asks for one.
 func (s *Self) Answer(ctx context.Context, ask Request) ([]byte, error) {
 	switch ask.Do {
 	case doRates:
@@ -64,7 +65,7 @@ func (s *Self) Answer(ctx context.Context, ask Request) ([]byte, error) {
 	case doSnapshot:
 		at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == ask.Kind && k.runtime != "" })
 		if at < 0 {
-			return nil, fmt.Errorf("there is no snapshot of kind %q", ask.Kind)
+			return nil, fmt.Errorf("unknown snapshot kind %q", ask.Kind)
 		}
 		return s.packed(kinds[at])
 	case doStartCPU:
@@ -72,5 +73,5 @@ func (s *Self) Answer(ctx context.Context, ask Request) ([]byte, error) {
 	case doStopCPU:
 		return bytes.Clone(s.packedCPU()), nil
 	}
-	return nil, fmt.Errorf("request %q; it must be %s, %s, %s or %s", ask.Do, doRates, doSnapshot, doStartCPU, doStopCPU)
+	return nil, fmt.Errorf("request %q, expected %s, %s, %s or %s", ask.Do, doRates, doSnapshot, doStartCPU, doStopCPU)
 }

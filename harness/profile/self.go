@@ -10,8 +10,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Self is the process that calls it: the load generator takes its own profiles. At most one session of a process may be under way,
-// because the runtime has one CPU profile and one rate of each kind.
+// Self profiles the calling process, for example the load generator. At most one session per
+// process may be active, because the runtime has one CPU profile and one rate of each kind.
 type Self struct{ cpu bytes.Buffer }
 
 func (*Self) setRates(_ context.Context, wanted rates) error {
@@ -32,7 +32,7 @@ func (s *Self) snapshot(_ context.Context, k kind) (*profile.Profile, error) {
 	return parse(packed, unpackedBytesMax)
 }
 
-// packed returns a profile as it stands, as pprof packs it.
+// packed returns the current state of a profile in pprof's packed format.
 func (*Self) packed(k kind) ([]byte, error) {
 	if k.collect {
 		runtime.GC()
@@ -53,7 +53,7 @@ func (s *Self) stopCPU(context.Context) (*profile.Profile, error) {
 	return parse(s.packedCPU(), unpackedBytesMax)
 }
 
-// packedCPU ends the CPU profile and returns it as pprof packs it.
+// packedCPU ends the CPU profile and returns it in pprof's packed format.
 func (s *Self) packedCPU() []byte {
 	pprof.StopCPUProfile()
 	return s.cpu.Bytes()

@@ -20,20 +20,20 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	runtime.MemProfileRate = 1 // each allocation is recorded, so that tests can expect exact sizes
+	runtime.MemProfileRate = 1 // every allocation is recorded, so that tests can expect exact sizes
 	goleak.VerifyTestMain(m)
 }
 
-// secret is the token that the process wants of all who ask it.
+// secret is the token that the process requires from callers.
 const secret = "prony-secret"
 
-// process is the admin listener of this very process: its profiles are real ones of the tests.
+// process is the admin listener of the test process, with its real profiles.
 type process struct {
 	admin adminhttp.Client
 
 	mu     sync.Mutex
-	rates  map[string]int64 // in force
-	asked  []string         // paths, in order
+	rates  map[string]int64 // current rates
+	asked  []string         // requested paths, in order
 	broken map[string]http.HandlerFunc
 }
 
@@ -108,7 +108,6 @@ func (p *process) rate(name string) int64 {
 	return p.rates[name]
 }
 
-// answer makes path answer with handler from now on.
 func (p *process) answer(path string, handler http.HandlerFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,8 +129,8 @@ func refuse(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "out of order", http.StatusInternalServerError)
 }
 
-// waitUntilWaiting returns when a goroutine that runs function is in the state that a stack dump
-// shows, such as "sync.Mutex.Lock".
+// waitUntilWaiting returns when a goroutine that runs function is in the given state of a stack
+// dump, such as "sync.Mutex.Lock".
 func waitUntilWaiting(t *testing.T, function, state string) {
 	t.Helper()
 	buffer := make([]byte, 1<<20)

@@ -13,26 +13,27 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Session is one capture of one window. Start, StartCPU, Stop and Write are called in this order from one
-// goroutine at a time; Stop must be called for each Session that Start returned.
+// Session captures the profiles of one window. Callers call Start, StartCPU, Stop and Write in this
+// order and never concurrently. They must call Stop for each Session that Start returned.
 type Session struct {
 	of       Process
 	mark     func() Mark
 	captures []capture
 	before   map[string]*profile.Profile
 	spans    map[string]Span // by kind
-	cpu      bool            // a CPU profile is recorded
+	cpu      bool            // a CPU profile is being recorded
 	warnings []string
 
 	stop     sync.Once
 	stopErr  error
-	profiles map[string]*profile.Profile // what Stop made, by kind
+	profiles map[string]*profile.Profile // results of Stop, by kind
 }
 
-// Start begins the captures shortly before a window: it switches the profiling rates of the process on and takes the first
-// snapshots. StartCPU begins the CPU profile. mark is called at both ends of each profile; it says which time and which cycles
-// the profile covers. An allocation capture makes the process collect its garbage at both ends. When Start fails it has switched
-// the rates off again as far as the process still answers, and nothing is left running.
+// Start begins the captures shortly before a window: it sets the profiling rates of the process and
+// takes the first snapshots. StartCPU starts the CPU profile. mark is called at both ends of each
+// profile and returns the current time and cycles. An allocation capture makes the process run a
+// garbage collection at both ends. If Start fails, it resets the rates if the process still
+// answers, and no capture remains active.
 func Start(ctx context.Context, of Process, captures []scenario.Capture, mark func() Mark) (*Session, error) {
 	checked, err := check(captures)
 	if err != nil {
@@ -64,7 +65,8 @@ func (s *Session) begin(ctx context.Context) error {
 	return nil
 }
 
-// StartCPU begins the CPU profile at the window's start, if one is wanted. A process that cannot record one is a warning.
+// StartCPU starts the CPU profile at the start of the window, if the captures include one. A
+// process that cannot record one only causes a warning.
 func (s *Session) StartCPU(ctx context.Context) error {
 	if !slices.ContainsFunc(s.captures, func(c capture) bool { return c.name == "cpu" }) {
 		return nil
@@ -72,7 +74,7 @@ func (s *Session) StartCPU(ctx context.Context) error {
 	switch err := s.of.startCPU(ctx); {
 	case errors.Is(err, errNoCPUProfile):
 		s.captures = slices.DeleteFunc(s.captures, func(c capture) bool { return c.name == "cpu" })
-		s.warnings = append(s.warnings, "there is no CPU profile of it: "+err.Error())
+		s.warnings = append(s.warnings, "no CPU profile: "+err.Error())
 		return nil
 	case err != nil:
 		return fmt.Errorf("start the CPU profile: %w", err)
@@ -81,9 +83,10 @@ func (s *Session) StartCPU(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the captures at the end of the window: it ends the CPU profile, takes the last snapshots and switches the rates off.
-// With a cancelled ctx it gives the captures up, but still ends the CPU profile and switches the rates off. When it returns,
-// nothing of the session runs any more. A second call returns what the first one did.
+// Stop ends the captures at the end of the window: it ends the CPU profile, takes the last
+// snapshots and resets the rates. With a cancelled ctx it discards the captures, but still ends the
+// CPU profile and resets the rates. When it returns, the session is no longer active. Further calls
+// return the result of the first one.
 func (s *Session) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		profiles, err := s.end(ctx)
@@ -96,10 +99,10 @@ func (s *Session) Stop(ctx context.Context) error {
 	return s.stopErr
 }
 
-// Spans returns what each profile covers, by kind. Call Spans after Stop.
+// Spans returns the time that each profile covers, by kind. It is valid after Stop.
 func (s *Session) Spans() map[string]Span { return s.spans }
 
-// Warnings say what could not be captured.
+// Warnings returns a sentence for each profile that could not be captured.
 func (s *Session) Warnings() []string { return s.warnings }
 
 func (s *Session) end(ctx context.Context) (map[string]*profile.Profile, error) {
@@ -130,7 +133,7 @@ func (s *Session) end(ctx context.Context) (map[string]*profile.Profile, error) 
 	return profiles, nil
 }
 
-// stopCPU ends the CPU profile, also when ctx is done: the process has no other.
+// stopCPU ends the CPU profile, even if ctx is done, because the process has only one.
 func (s *Session) stopCPU(ctx context.Context) (*profile.Profile, error) {
 	if !s.cpu {
 		return nil, nil
@@ -147,7 +150,8 @@ func (s *Session) stopCPU(ctx context.Context) (*profile.Profile, error) {
 	return recorded, nil
 }
 
-// secondSnapshots takes all of them, in the order of the first ones so that each covers the same time.
+// secondSnapshots takes the last snapshots in the order of the first ones, so that each profile
+// covers a similar time.
 func (s *Session) secondSnapshots(ctx context.Context) (map[string]*profile.Profile, error) {
 	after := make(map[string]*profile.Profile, len(s.captures))
 	for _, c := range s.captures {
@@ -172,7 +176,7 @@ func (s *Session) secondSnapshots(ctx context.Context) (map[string]*profile.Prof
 	return after, nil
 }
 
-// rates returns those that the captures want; a nil one is left alone.
+// rates returns the rates that the captures need; nil leaves a rate unchanged.
 func (s *Session) rates() rates {
 	var r rates
 	for _, c := range s.captures {
@@ -188,7 +192,7 @@ func (s *Session) rates() rates {
 	return r
 }
 
-// ratesOff switches off what rates switched on, also when ctx is done.
+// ratesOff resets the rates that the session has set, even if ctx is done.
 func (s *Session) ratesOff(ctx context.Context) error {
 	r := s.rates()
 	if !r.any() {

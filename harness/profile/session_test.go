@@ -32,7 +32,7 @@ var (
 	blockCapture = scenario.Capture{Kind: "block", BlockRate: 1}
 )
 
-// contend makes wanter wait for a lock that holder then gives up, once.
+// contend makes wanter wait once for a lock that holder then releases.
 func contend(t *testing.T, holder func(*sync.Mutex)) {
 	t.Helper()
 	var mu sync.Mutex
@@ -62,7 +62,7 @@ func holderAlways(mu *sync.Mutex) { mu.Unlock() }
 //go:noinline
 func holderAfter(mu *sync.Mutex) { mu.Unlock() }
 
-// block makes receiver, which is called name, wait for a channel, once.
+// block makes receiver, which is called name, wait once for a channel.
 func block(t *testing.T, name string, receiver func(chan int)) {
 	t.Helper()
 	ch := make(chan int)
@@ -98,7 +98,7 @@ func read(t *testing.T, runDir, file string) *profile.Profile {
 	return p
 }
 
-// sum adds up a sample type over the samples in whose stack function appears.
+// sum adds the values of a sample type over the samples whose stack has function.
 func sum(t *testing.T, p *profile.Profile, sampleType, function string) int64 {
 	t.Helper()
 	index, err := valueIndex(p, sampleType)
@@ -124,7 +124,7 @@ func find(top []result.ProfileEntry, function string) *result.ProfileEntry {
 	return nil
 }
 
-// marks returns a mark at each call: a second and ten cycles after the one before.
+// marks returns marks that are a second and ten cycles apart.
 func marks() func() Mark {
 	var n uint64
 	return func() Mark {
@@ -135,7 +135,7 @@ func marks() func() Mark {
 
 func TestMutexProfileCoversOnlyTheWindow(t *testing.T) {
 	p := newProcess(t)
-	p.setRate("mutex", 1) // what came before the window is in the process's profile
+	p.setRate("mutex", 1) // so that the process's profile has contention from before the window
 	contend(t, holderBefore)
 	for range 3 {
 		contend(t, holderAlways)
@@ -184,7 +184,7 @@ func TestBlockProfileCoversOnlyTheWindow(t *testing.T) {
 	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{blockCapture}, marks())
 	require.NoError(t, err)
 	assert.Equal(t, int64(1), p.rate("block"))
-	assert.Zero(t, p.rate("mutex"), "a rate that no capture wants is left alone")
+	assert.Zero(t, p.rate("mutex"), "a rate that no capture needs is unchanged")
 	block(t, "receiverInWindow", receiverInWindow)
 	require.NoError(t, s.Stop(t.Context()))
 	assert.Zero(t, p.rate("block"))
@@ -218,7 +218,7 @@ func TestAllocationsCoverOnlyTheWindow(t *testing.T) {
 	assert.Zero(t, sum(t, stored, "alloc_space", "allocateBefore"))
 	assert.Equal(t, int64(64<<20), sum(t, stored, "alloc_space", "allocateInWindow"))
 	assert.Equal(t, int64(1), sum(t, stored, "alloc_objects", "allocateInWindow"))
-	require.Len(t, stored.SampleType, 2, "memory in use has no difference that means anything")
+	require.Len(t, stored.SampleType, 2, "a difference of memory in use is meaningless")
 	assert.Equal(t, "bytes", profiles[0].Unit)
 	assert.NotNil(t, find(profiles[0].Top, "allocateInWindow"), "%+v", profiles[0].Top)
 }
@@ -263,7 +263,6 @@ func TestCPUAndGoroutinesOfTheWindow(t *testing.T) {
 	assert.False(t, p.askedFor("/debug/rates"), "no capture needs a rate")
 }
 
-// cpuTime is what this process has used.
 func cpuTime() (time.Duration, error) { return observe.ProcessCPU(os.Getpid()) }
 
 var sink uint64
@@ -286,10 +285,10 @@ func burnInWindow(stop chan struct{}) {
 func TestStartRefusesWhatItCannotCapture(t *testing.T) {
 	p := newProcess(t)
 	for want, captures := range map[string][]scenario.Capture{
-		`"heap" is unknown`:    {{Kind: "heap"}},
-		`"cpu" is given twice`: {{Kind: "cpu"}, {Kind: "cpu"}},
-		"mutex fraction 0":     {{Kind: "mutex"}},
-		"block rate 0s":        {{Kind: "block"}},
+		`unknown capture "heap"`:  {{Kind: "heap"}},
+		`duplicate capture "cpu"`: {{Kind: "cpu"}, {Kind: "cpu"}},
+		"mutex fraction 0":        {{Kind: "mutex"}},
+		"block rate 0s":           {{Kind: "block"}},
 	} {
 		_, err := Start(t.Context(), Server{p.admin}, captures, marks())
 		require.ErrorContains(t, err, want)
@@ -319,7 +318,7 @@ func TestStartFailsWhenRatesCannotBeSet(t *testing.T) {
 	for _, body := range []string{`{"mutex":5,"block":0}`, `{"block":0}`} {
 		p.answer("/debug/rates", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) })
 		_, err = Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture}, marks())
-		require.ErrorContains(t, err, "other rates are in force", body)
+		require.ErrorContains(t, err, "the process reports other rates", body)
 	}
 }
 
@@ -339,7 +338,7 @@ func TestStopThatFailsSwitchesRatesOff(t *testing.T) {
 	p.answer("/debug/pprof/mutex", refuse)
 	err = s.Stop(t.Context())
 	require.ErrorContains(t, err, "last mutex snapshot")
-	assert.Equal(t, err, s.Stop(t.Context()), "the same answer again")
+	assert.Equal(t, err, s.Stop(t.Context()), "the same error again")
 	assert.Zero(t, p.rate("mutex"))
 	assert.Zero(t, p.rate("block"))
 	_, err = s.Write(t.TempDir(), "profiles")
@@ -375,7 +374,8 @@ func TestCPUProfileThatFailsIsReported(t *testing.T) {
 	}
 }
 
-// A server of an earlier version has no CPU profile of a chosen time; its other profiles are taken.
+// A server of an earlier version has no CPU profile over a requested time; its other profiles are
+// taken.
 func TestServerWithoutCPUProfiles(t *testing.T) {
 	p := newProcess(t)
 	p.answer("/debug/cpu/start", http.NotFound)
@@ -392,7 +392,7 @@ func TestServerWithoutCPUProfiles(t *testing.T) {
 	assert.False(t, p.askedFor("/debug/cpu/stop"))
 }
 
-// A profile's cycles are those of the time that it covers itself, not of the time between two requests.
+// A profile's cycles are those of the time that it covers, not of the time between two requests.
 func TestSpans(t *testing.T) {
 	p := newProcess(t)
 	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{{Kind: "cpu"}, mutexCapture, {Kind: "goroutine"}}, marks())
@@ -410,11 +410,11 @@ func TestSpans(t *testing.T) {
 	second := Span{From: Mark{time.Unix(1, 0), 1000}, To: Mark{time.Unix(2, 0), 2000}}
 	half := second.lasting(500 * time.Millisecond)
 	assert.Equal(t, Span{From: Mark{time.Unix(1, 500e6), 1500}, To: second.To}, half)
-	assert.Equal(t, second, second.lasting(0), "of a profile that does not say")
-	assert.EqualValues(t, 2000, second.lasting(time.Minute).Cycles(), "no more than there were")
+	assert.Equal(t, second, second.lasting(0), "a profile without a duration")
+	assert.EqualValues(t, 2000, second.lasting(time.Minute).Cycles(), "at most the completed cycles")
 }
 
-// A process that takes its own profiles is a load generator: that of a run is this process, and one of a duet is asked by another.
+// Load generators profile themselves: in a run this process, in a duet another process on request.
 func TestProfilesOfThisProcess(t *testing.T) {
 	var asked Self
 	for name, of := range map[string]Process{"itself": &Self{}, "asked": Remote(asked.Answer)} {
@@ -437,7 +437,7 @@ func TestProfilesOfThisProcess(t *testing.T) {
 			for _, p := range profiles {
 				for _, sample := range read(t, dir, p.File).Sample {
 					for _, function := range frames(sample) {
-						assert.NotContains(t, function, "profile.(*Se", "%s: taking profiles is no work of the generator", p.Kind)
+						assert.NotContains(t, function, "profile.(*Se", "%s: profiling does not count as work of the generator", p.Kind)
 					}
 				}
 			}
@@ -449,9 +449,9 @@ func TestProfilesOfThisProcess(t *testing.T) {
 func TestRequestsForProfilesThatAreUnknown(t *testing.T) {
 	var s Self
 	for says, ask := range map[string]Request{
-		`request "dump"`:                      {Do: "dump"},
-		`there is no snapshot of kind "cpu"`:  {Do: doSnapshot, Kind: "cpu"},
-		`there is no snapshot of kind "heap"`: {Do: doSnapshot, Kind: "heap"},
+		`request "dump"`:               {Do: "dump"},
+		`unknown snapshot kind "cpu"`:  {Do: doSnapshot, Kind: "cpu"},
+		`unknown snapshot kind "heap"`: {Do: doSnapshot, Kind: "heap"},
 	} {
 		_, err := s.Answer(t.Context(), ask)
 		assert.ErrorContains(t, err, says)
@@ -484,5 +484,5 @@ func TestProfilingItselfIsLeftOut(t *testing.T) {
 			}
 		}
 	}
-	assert.Positive(t, sum(t, read(t, dir, "profiles/block.pb.gz"), "contentions", "receiverInWindow"), "the rest is kept")
+	assert.Positive(t, sum(t, read(t, dir, "profiles/block.pb.gz"), "contentions", "receiverInWindow"), "the other samples remain")
 }

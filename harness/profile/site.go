@@ -7,7 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// What a goroutine waits in.
+// Kinds of waits of a goroutine.
 const (
 	opMutex     = "mutex"
 	opRWMutex   = "rwmutex"
@@ -19,23 +19,25 @@ const (
 	opRuntime   = "runtime"
 )
 
-// site is where a goroutine waited or let others go on.
+// site is a place where a goroutine waited or released others.
 type site struct {
 	op string
-	// function is the innermost one outside the runtime, normalised; of a wait inside the runtime the innermost one that is
-	// not a lock's own.
+	// function is the innermost function outside the runtime, normalised. For a wait inside the
+	// runtime it is the innermost function that is not part of a lock's implementation.
 	function string
-	// from is the function that called into the type that function is a method of; "" where there is none.
+	// from is the function that called into the type that has function as a method; "" if there is
+	// none.
 	from string
-	// root says that the goroutine was started with function.
+	// root reports whether the goroutine was started with function.
 	root  bool
 	stack []string // normalised, innermost first
 }
 
-// ops are the primitives by the beginning of their functions' names, those first that call others of them.
+// ops lists the primitives by prefixes of their function names. Primitives that call others come
+// first.
 var ops = []struct{ prefix, op string }{
 	{"sync.(*RWMutex).", opRWMutex},
-	{"sync.(*Mutex).", opMutex}, // also of a sync.Once, and of a condition that came to pass
+	{"sync.(*Mutex).", opMutex}, // includes sync.Once, and a wake-up from a condition
 	{"internal/sync.(*Mutex).", opMutex},
 	{"sync.(*Cond).", opCond},
 	{"sync.(*WaitGroup).", opWaitGroup},
@@ -46,7 +48,7 @@ var ops = []struct{ prefix, op string }{
 	{"runtime.selectgo", opSelect},
 }
 
-// siteOf says what a sample of a block or mutex profile is of.
+// siteOf returns the site of a sample of a block or mutex profile.
 func siteOf(s *profile.Sample) site {
 	stack := frames(s)
 	for i, f := range stack {
@@ -88,12 +90,12 @@ func siteOf(s *profile.Sample) site {
 	return found
 }
 
-// starts reports whether a function only calls the one that a go statement, or a WaitGroup, was given.
+// starts reports whether a function only calls the function given to a go statement or a WaitGroup.
 func starts(function string) bool {
 	return strings.Contains(function, ".gowrap") || strings.HasSuffix(function, "-fm") || function == "sync.(*WaitGroup).Go.func1"
 }
 
-// runtimeLock names a lock inside the runtime by the function that gave it up.
+// runtimeLock names a lock inside the runtime by the function that released it.
 func runtimeLock(waiting []string) string {
 	for _, f := range waiting {
 		if !strings.HasPrefix(f, "runtime.unlock") && f != "runtime.systemstack" && f != "runtime.mcall" {
@@ -103,7 +105,8 @@ func runtimeLock(waiting []string) string {
 	return waiting[0]
 }
 
-// normal is a function's name without its type arguments, so that all instances of a generic function are one.
+// normal removes the type arguments of a function's name, so that all instances of a generic
+// function are one.
 func normal(function string) string {
 	open := strings.IndexByte(function, '[')
 	if open < 0 {
@@ -123,8 +126,8 @@ func normal(function string) string {
 	return function[:open]
 }
 
-// ownerOf is the type that a function is a method of, with its package, "a/b.T"; of other functions their package.
-// Function literals belong to what they are written in.
+// ownerOf returns the type that has a function as a method, with its package, as "a/b.T". For other
+// functions it returns the package. Function literals belong to the declaration that contains them.
 func ownerOf(function string) string {
 	path := packageOf(function)
 	rest := strings.TrimPrefix(strings.TrimPrefix(function, path), ".")
@@ -136,7 +139,8 @@ func ownerOf(function string) string {
 	return path + "." + first
 }
 
-// enclosing is the declared function that a function literal is written in; of others themselves.
+// enclosing returns the declared function that contains a function literal, or the function if it
+// is not a literal.
 func enclosing(function string) string {
 	path := packageOf(function)
 	rest := function[len(path):]

@@ -10,14 +10,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// topEntries is how many functions a summary names.
+// topEntries bounds the functions in a summary.
 const topEntries = 15
 
-// summarise returns the total of p's value of the kind and the functions with the largest shares,
-// by flat and, among equals, by cumulative value.
+// summarise returns the total of p's values of the kind and the functions with the largest shares,
+// ordered by flat value and then by cumulative value.
 //
-// Flat of a function is what is charged to it alone, see attribute; Cum is what is charged to all
-// stacks that it appears in, each counted once however often it recurs.
+// Flat is the value charged to the function alone; see attribute. Cum is the value of all stacks
+// that contain the function, counted once per stack even if it recurs.
 func summarise(p *profile.Profile, k kind) (result.Profile, error) {
 	index, err := valueIndex(p, k.value)
 	if err != nil {
@@ -63,11 +63,11 @@ func summarise(p *profile.Profile, k kind) (result.Profile, error) {
 	return summary, nil
 }
 
-// attribute returns the function that a stack, innermost frame first, is charged to. That is the
-// innermost one; or, with caller, the innermost one outside Go's runtime, sync and internal
-// packages: that a goroutine waited in runtime.selectgo or handed over in sync.(*Mutex).Unlock is
-// true of all of them, and which function of the program did so is what is asked. A stack that has
-// no other frame, such as one of a lock inside the runtime, is charged to its innermost one.
+// attribute returns the function charged for a stack, innermost frame first. That is the innermost
+// one or, with caller, the innermost one outside Go's runtime, sync and internal packages: every
+// waiting goroutine is in a function such as runtime.selectgo or sync.(*Mutex).Unlock, so the
+// caller is the useful answer. A stack without such a frame, for example of a lock inside the
+// runtime, is charged to its innermost one.
 func attribute(stack []string, caller bool) string {
 	if caller {
 		for _, function := range stack {
@@ -79,8 +79,8 @@ func attribute(stack []string, caller bool) string {
 	return stack[0]
 }
 
-// waits tells whether a package of the standard library is one that goroutines wait in on behalf of
-// their callers.
+// waits reports whether goroutines wait in a package of the standard library on behalf of their
+// callers.
 func waits(path string) bool {
 	return path == "runtime" || strings.HasPrefix(path, "internal/") || strings.HasPrefix(path, "runtime/internal/") ||
 		path == "sync" || strings.HasPrefix(path, "sync/")
@@ -89,7 +89,7 @@ func waits(path string) bool {
 // packageOf returns the import path in a function's full name: "a/b" of "a/b.(*T[c/d.E]).M.func1".
 func packageOf(function string) string {
 	if bracket := strings.IndexByte(function, '['); bracket >= 0 {
-		function = function[:bracket] // type arguments may hold paths of their own
+		function = function[:bracket] // type arguments may contain paths
 	}
 	slash := strings.LastIndexByte(function, '/') + 1
 	if dot := strings.IndexByte(function[slash:], '.'); dot >= 0 {
@@ -98,7 +98,7 @@ func packageOf(function string) string {
 	return function
 }
 
-// frames returns the names of a sample's functions, innermost first, inlined ones included.
+// frames returns the names of a sample's functions, innermost first, including inlined ones.
 func frames(s *profile.Sample) []string {
 	var stack []string
 	for _, location := range s.Location {

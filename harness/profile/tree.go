@@ -10,27 +10,29 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Call is a function as its caller called it: what it and all that it called cost, and the calls that it made.
+// Call is a function in a call tree, with its cumulative value and the calls that it made.
 type Call struct {
 	Function string
 	Value    int64
-	Calls    []*Call // the dearest first
-	// Omitted is above 0 if this Call sums up that many smaller calls, which the tree leaves out. Function is empty then.
+	Calls    []*Call // largest value first
+	// Omitted is above 0 if this Call is the sum of that many smaller calls that the tree omits.
+	// Function is then empty.
 	Omitted int
 }
 
-// Tree returns the calls of a profile that a run stored, from the functions that goroutines were started with down. The outermost Call is the
-// whole profile and has no function. The tree has callsMax calls at most, besides those that stand for omitted ones: the dearest, wherever
-// they are. The values are in the unit of the profile's summary, and add up to its total. The error is fs.ErrNotExist's if the file does not
-// exist.
+// Tree returns the call tree of a stored profile, starting with the functions that goroutines were
+// started with. The root represents the whole profile and has no function. The tree has at most
+// callsMax calls, those with the largest values anywhere, in addition to the sums of omitted ones.
+// The values are in the unit of the profile's summary and sum to its total. The error is
+// fs.ErrNotExist if the file does not exist, and ErrEmpty for an empty profile.
 func Tree(runDir string, of result.Profile, callsMax int) (*Call, error) {
 	file := filepath.FromSlash(of.File)
 	if !filepath.IsLocal(file) {
-		return nil, fmt.Errorf("the %s profile %q is not in its run's folder", of.Kind, of.File)
+		return nil, fmt.Errorf("the %s profile %q is not in the run folder", of.Kind, of.File)
 	}
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == of.Kind })
 	if i < 0 {
-		return nil, fmt.Errorf("a profile of kind %q is not known", of.Kind)
+		return nil, fmt.Errorf("unknown profile kind %q", of.Kind)
 	}
 	p, err := readFile(filepath.Join(runDir, file))
 	if err != nil {
@@ -55,16 +57,16 @@ func Tree(runDir string, of result.Profile, callsMax int) (*Call, error) {
 	return root.call("", root.keep(callsMax)), nil
 }
 
-// ErrEmpty says that nothing was recorded in a profile.
+// ErrEmpty means that a profile has no samples.
 var ErrEmpty = errors.New("the profile is empty")
 
-// growing is a call while samples are added.
+// growing is a call during the summation of samples.
 type growing struct {
 	value int64
 	calls map[string]*growing
 }
 
-// add adds a sample with the functions below this one, outermost first.
+// add adds a sample. stack has the functions below this call, outermost first.
 func (g *growing) add(stack []string, value int64) {
 	g.value += value
 	if len(stack) == 0 {
@@ -81,13 +83,12 @@ func (g *growing) add(stack []string, value int64) {
 	callee.add(stack[1:], value)
 }
 
-// named is a call with its function.
 type named struct {
 	function string
 	*growing
 }
 
-// sorted are the calls that a call made, the dearest first.
+// sorted returns the calls that a call made, largest value first.
 func (g *growing) sorted() []named {
 	all := make([]named, 0, len(g.calls))
 	for function, callee := range g.calls {
@@ -99,8 +100,9 @@ func (g *growing) sorted() []named {
 	return all
 }
 
-// keep chooses the dearest calls below this one, at most so many. No call is dearer than its caller, which stands before it: the caller of a
-// chosen one is chosen.
+// keep chooses the calls with the largest values below this one, at most the given number. The
+// value of a call never exceeds its caller's, and the caller comes first in the stable order, so
+// the caller of a chosen call is always chosen.
 func (g *growing) keep(most int) map[*growing]bool {
 	var all []*growing
 	var gather func(*growing)
@@ -119,7 +121,7 @@ func (g *growing) keep(most int) map[*growing]bool {
 	return kept
 }
 
-// call returns the call with those below it that are kept, and one for all others that it made.
+// call returns the call with its chosen calls, and one Call that sums all others.
 func (g *growing) call(function string, kept map[*growing]bool) *Call {
 	c := &Call{Function: function, Value: g.value}
 	var rest Call

@@ -16,7 +16,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// treeOf writes a CPU profile with these stacks, outermost function first and joined by spaces, and reads its tree.
+// treeOf writes a CPU profile with these stacks, outermost function first and joined by spaces, and
+// returns its tree.
 func treeOf(t require.TestingT, dir string, stacks map[string]int64, callsMax int) (*Call, error) {
 	p := &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}},
@@ -40,7 +41,7 @@ func treeOf(t require.TestingT, dir string, stacks map[string]int64, callsMax in
 	return Tree(dir, result.Profile{Kind: "cpu", File: "cpu.pb.gz"}, callsMax)
 }
 
-// outline is a tree as lines, each with its depth.
+// outline formats a tree as lines with their depths.
 func outline(c *Call, depth int) string {
 	text := fmt.Sprintf("%s%s %d", strings.Repeat(" ", depth), c.Function, c.Value)
 	if c.Omitted > 0 {
@@ -90,7 +91,7 @@ func TestTreeKeepsTheTotalInSoManyCalls(t *testing.T) {
 			total += value
 		}
 		assert.Equal(t, total, tree.Value)
-		kept := -1 // the outermost call is not counted
+		kept := -1 // the root does not count
 		var check func(*Call)
 		check = func(c *Call) {
 			if c.Omitted == 0 {
@@ -113,11 +114,11 @@ func TestTreeIsRefused(t *testing.T) {
 	_, err := treeOf(t, dir, nil, 10)
 	assert.ErrorIs(t, err, ErrEmpty)
 	_, err = Tree(dir, result.Profile{Kind: "cpu", File: "../cpu.pb.gz"}, 1)
-	assert.ErrorContains(t, err, "not in its run's folder")
+	assert.ErrorContains(t, err, "not in the run folder")
 	_, err = Tree(dir, result.Profile{Kind: "cpu", File: "none.pb.gz"}, 1)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = Tree(dir, result.Profile{Kind: "heat", File: "cpu.pb.gz"}, 1)
-	assert.ErrorContains(t, err, `kind "heat" is not known`)
+	assert.ErrorContains(t, err, `unknown profile kind "heat"`)
 	_, err = Tree(dir, result.Profile{Kind: "mutex", File: "cpu.pb.gz"}, 1)
 	assert.ErrorContains(t, err, `no values of type "delay"`)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bad.pb.gz"), []byte("x"), 0o600))

@@ -12,9 +12,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Write stores the profiles as runDir/SUB/KIND.pb.gz, which go tool pprof reads, and returns their
-// summaries, whose File is SUB/KIND.pb.gz. Summaries have the order cpu, mutex, block, allocs,
-// goroutine. Without a Stop that returned nil it is an error.
+// Write stores the profiles as runDir/SUB/KIND.pb.gz for go tool pprof and returns their summaries,
+// whose File is SUB/KIND.pb.gz, in the order cpu, mutex, block, allocs, goroutine. It fails unless
+// Stop has succeeded.
 func (s *Session) Write(runDir, sub string) ([]result.Profile, error) {
 	if s.profiles == nil {
 		return nil, errors.New("write profiles: the session was not stopped, or stopping it failed")

@@ -28,30 +28,32 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// The faults of a server that breaks its contract at each hundredth completion, or otherwise.
+// Faults of the fake server. Most affect each hundredth completion.
 const (
-	faultNone     = "none"
-	faultToken    = "token"    // none, but it wants an access token of all who call
-	faultFull     = "full"     // refuses each hundredth task
-	faultKeeps    = "keeps"    // acknowledges the completion, and keeps the task leased
-	faultSilent   = "silent"   // never answers the frame that has it
-	faultStale    = "stale"    // refuses it, saying that the lease is not the task's
-	faultTwice    = "twice"    // hands the task out once more
-	faultSwaps    = "swaps"    // hands a task out before the one enqueued before it
-	faultStrays   = "strays"   // says of a task that it is of another queue
-	faultHangsUp  = "hangs up" // ends the stream, and lives on
-	faultNoAudit  = "no audit" // answers no audit
-	faultAfter    = "after"    // completes the leased tasks after each audit, as if their completions had been under way
+	faultNone    = "none"
+	faultToken   = "token"    // none, but it requires an access token from all callers
+	faultFull    = "full"     // refuses each hundredth task
+	faultKeeps   = "keeps"    // acknowledges the completion, but keeps the task leased
+	faultSilent  = "silent"   // never answers the frame with the completion
+	faultStale   = "stale"    // refuses the completion with a stale token
+	faultTwice   = "twice"    // hands the task out twice
+	faultSwaps   = "swaps"    // hands a task out before the one enqueued before it
+	faultStrays  = "strays"   // hands a task out under another queue
+	faultHangsUp = "hangs up" // ends the stream, but stays alive
+	faultNoAudit = "no audit" // does not answer audits
+	// Completes the leased tasks after each audit, as if their completions had been in flight.
+	faultAfter    = "after"
 	faultBadEnd   = "bad end"  // exits with status 4 on SIGTERM
 	faultMisreads = "misreads" // answers reads with another payload
-	faultForgets  = "forgets"  // acknowledges failures, and never hands their tasks out again
-	faultDies     = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
+	faultForgets  = "forgets"  // acknowledges failures, but never hands their tasks out again
+	// Exits with status 3 at the third request for its metrics, after the load.
+	faultDies = "dies"
 )
 
 const faultEach = 100
 
-// broken is a queue server in memory, of one tenant and one queue, with one fault. All of it is
-// guarded by mu; changed tells the streams.
+// broken is a queue server in memory, with one tenant, one queue and one fault. mu guards all of
+// it; changed wakes the streams.
 type broken struct {
 	queuepb.UnimplementedQueueServiceServer
 	fault string
@@ -60,15 +62,15 @@ type broken struct {
 	changed   *sync.Cond
 	ready     []*queuepb.Task
 	leased    map[string]*queuepb.Task
-	kept      map[string]*queuepb.Task // all that were enqueued
-	offered   uint64                   // tasks to enqueue
+	kept      map[string]*queuepb.Task // all enqueued tasks
+	offered   uint64                   // tasks of all enqueue requests
 	enqueued  uint64
 	completed uint64
-	settled   uint64 // completions asked for
+	settled   uint64 // requested completions
 	token     uint64
 }
 
-// task returns a task to hand out, with a token of its own; b.mu is held.
+// task returns a task to hand out, with a new token. The caller holds b.mu.
 func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
 	b.token++
 	return &queuepb.Task{
@@ -76,7 +78,7 @@ func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
 	}
 }
 
-// GetTask answers with a task, whatever became of it.
+// GetTask returns a task whatever its state is.
 func (b *broken) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +93,7 @@ func (b *broken) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*queuep
 	return &queuepb.GetTaskResponse{Task: &queuepb.Task{Id: t.GetId(), Tenant: "t0", Queue: t.GetQueue(), Payload: payload}}, nil
 }
 
-// AwaitResult answers that the task is done, without a result.
+// AwaitResult answers that the task is completed, without a result.
 func (b *broken) AwaitResult(context.Context, *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	return &queuepb.AwaitResultResponse{State: queuepb.TaskState_TASK_STATE_DONE}, nil
 }
@@ -138,7 +140,7 @@ func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest,
 	}
 }
 
-// Work sends from the handler's goroutine and receives in another, which ends with the stream.
+// Work sends from the handler's goroutine and receives in another one, which ends with the stream.
 func (b *broken) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
 	var credits int
 	var answers []*queuepb.SettleAnswer
@@ -191,7 +193,8 @@ func (b *broken) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queue
 	}
 }
 
-// settle carries the completions of a frame out; b.mu is held. The answer is nil where there is none.
+// settle executes the completions of a frame. The caller holds b.mu. The answer is nil if there is
+// none.
 func (b *broken) settle(in *queuepb.WorkRequest) (*queuepb.SettleAnswer, error) {
 	if len(in.GetSettlements()) == 0 {
 		return nil, nil
@@ -230,12 +233,14 @@ func (b *broken) settle(in *queuepb.WorkRequest) (*queuepb.SettleAnswer, error) 
 	return answer, nil
 }
 
-// Complete refuses for good the tasks of a stream that ended. Otherwise the client would complete them and open another stream.
+// Complete permanently refuses the tasks of a stream that ended. Otherwise the client would
+// complete them and open another stream.
 func (b *broken) Complete(context.Context, *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "lost the thread")
 }
 
-// audit tells the truth, whatever the streams said. A task that was handed out twice was completed twice.
+// audit reports the true state, whatever the streams answered. A task that was handed out twice was
+// completed twice.
 func (b *broken) audit(w http.ResponseWriter, _ *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -257,10 +262,10 @@ func (b *broken) audit(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// secret is what a server wants to be shown that wants a token.
+// secret is the token of a server that requires one.
 const secret = "let-me-in"
 
-// guard refuses whoever does not show the token, but for the probe.
+// guard refuses requests without the token, except the readiness probe.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/readyz" && r.Header.Get("Authorization") != "Bearer "+secret {
@@ -284,7 +289,7 @@ func die(code int, format string, args ...any) {
 	os.Exit(code)
 }
 
-// actServer behaves as queued does, except for the fault.
+// actServer behaves like queued except for the fault.
 func actServer(fault string) {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)

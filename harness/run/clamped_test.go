@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A round with latencies beyond the longest that is kept has percentiles that are too low, unless its tasks waited before the window.
+// Latencies beyond the highest recorded value make a round invalid, because its percentiles are too
+// low. Tasks enqueued before the window are exempt.
 func TestLatenciesThatWereCutOff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -39,7 +40,7 @@ func TestLatenciesThatWereCutOff(t *testing.T) {
 		require.NoError(t, r.take(o, plannedRound{kind: c.kind}, m), name)
 		assert.Equal(t, c.want, m.round.Verdict, name)
 		if c.want == result.Invalid {
-			assert.Contains(t, m.round.Reasons[0], "3 latencies were above 1m0s, the longest that is kept", name)
+			assert.Contains(t, m.round.Reasons[0], "3 latencies exceeded 1m0s, the highest recorded value", name)
 		}
 	}
 }

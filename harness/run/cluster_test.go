@@ -15,7 +15,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// cluster is a short round on three nodes.
 func cluster() *scenario.Scenario {
 	s := small()
 	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp", Procs: 1}
@@ -27,7 +26,8 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	s := cluster()
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
-	s.Workloads[0].Batch, s.Phases.Tasks = 8, 3000 // the receipt of some messages is timed, not of each
+	// The server times every n-th message, so the round needs many of them.
+	s.Workloads[0].Batch, s.Phases.Tasks = 8, 3000
 	on := real(t)
 	e := execute(t, s, on)
 	r := e.result
@@ -54,7 +54,7 @@ func TestCluster(t *testing.T) {
 		for _, stage := range []string{"receive", "inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply"} {
 			assert.Positive(t, passed[stage], "stage %s", stage)
 		}
-		assert.InEpsilon(t, round.Metrics[result.ServerCPUUsPerCycle], cpu, 1e-9, "the cluster's figure is that of all nodes")
+		assert.InEpsilon(t, round.Metrics[result.ServerCPUUsPerCycle], cpu, 1e-9, "the cluster's figure is the sum of all nodes")
 		assert.Positive(t, round.Server[completedCounter])
 		assert.Positive(t, round.Server["prony_shard_turn_seconds_count"])
 		require.NotNil(t, round.Stalls, "each node records its slow commits")
@@ -86,7 +86,7 @@ func TestClusterOverREST(t *testing.T) {
 	assert.Positive(t, e.result.Rounds[0].Cycles)
 }
 
-// The backlog of a cluster survives the end of all its nodes at once.
+// The backlog of a cluster survives the simultaneous end of all its nodes.
 func TestBacklogOfACluster(t *testing.T) {
 	t.Parallel()
 	s := cluster()
@@ -99,11 +99,11 @@ func TestBacklogOfACluster(t *testing.T) {
 	assert.Positive(t, e.result.Metrics[result.RestartFirstClaimS].Median)
 }
 
-// A node that ends unasked makes the run incorrect, also where the others go on without it.
+// A node that ends unplanned makes the run incorrect, even if the others continue.
 func TestNodeThatEndsByItself(t *testing.T) {
 	t.Parallel()
 	s := cluster()
-	forTime(s, 10*time.Minute) // which does not pass: the node's end ends the round
+	forTime(s, 10*time.Minute) // never reached: the end of the node ends the round
 	on := real(t)
 	e := begin(t, s, on)
 	e.awaitWindow(t)

@@ -9,12 +9,14 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Judge compares arms that were measured in blocks. Package gate implements it: run measures and does not judge.
+// Judge compares arms that were measured in blocks. Package gate implements it: package run
+// measures and does not judge.
 type Judge func(arms []result.Arm) *result.Comparison
 
-// Compare measures arms in blocks, judges them, and stores the comparison beside the results of the arms. The verdict is invalid if too many blocks
-// were dropped, unless the change is at fault for that: then it is regressed. Compare returns the comparison and its folder; errors are those of
-// Interleave.
+// Compare measures arms in blocks, judges them, and stores the comparison next to the results of
+// the arms. If too many blocks were dropped, the verdict is invalid, or regressed if the change
+// caused the drops. Compare returns the comparison and its folder; its errors are those of
+// Interleave and of writing the comparison.
 func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOptions, judge Judge) (*result.Comparison, string, error) {
 	measured, err := Interleave(ctx, s, arms, o)
 	if err != nil {
@@ -28,7 +30,8 @@ func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOption
 	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
 }
 
-// finishComparison adds the times, the dropped blocks and their warnings to a comparison.
+// finishComparison adds the times, the dropped blocks and their warnings to a comparison and judges
+// the drops.
 func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 	c.Dropped, c.Tried = measured.Dropped, measured.Tried
 	c.Started, c.Finished = measured.Started, measured.Finished
@@ -36,27 +39,29 @@ func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 	JudgeDropped(c, rounds)
 }
 
-// JudgeDropped worsens the verdict of a comparison if the change had more invalid rounds than chance explains, or if more blocks were dropped than
-// a fit host would have. rounds is the number of timed rounds that the scenario has for each arm.
+// JudgeDropped worsens the verdict of a comparison if the change had more invalid rounds than
+// chance explains, or if more blocks were dropped than a fit host would cause. rounds is the number
+// of timed rounds per arm in the scenario.
 func JudgeDropped(c *result.Comparison, rounds int) {
 	if judgeInvalid(c) {
 		return
 	}
 	if c.Dropped > droppedMax(rounds) {
 		c.Verdict = result.Worst(c.Verdict, result.Invalid)
-		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped, and %d measured: the host is not fit", c.Dropped, c.Blocks))
+		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped and %d measured: the host is not fit", c.Dropped, c.Blocks))
 	}
 }
 
-// The levels of the test of whether invalid rounds are the change's fault.
+// Significance levels of the test whether the change causes invalid rounds.
 const (
-	invalidAlpha   = 0.005 // the change is regressed
-	invalidSuspect = 0.05  // the change does not pass
+	invalidAlpha   = 0.005 // at or below it the change is regressed
+	invalidSuspect = 0.05  // at or below it the change does not pass
 )
 
-// judgeInvalid tests whether the rounds of the change were invalid more often than those of the other arms. A host that is not fit makes
-// the rounds of all arms invalid alike, and a dropped block says nothing; a change that makes its rounds invalid must not pass because
-// these rounds were left out. It reports whether the change is at fault.
+// judgeInvalid tests whether the rounds of the change were invalid more often than those of the
+// other arms, and reports whether the change is at fault. An unfit host makes rounds of all arms
+// invalid with equal probability, so a dropped block is no evidence. A change that makes its own
+// rounds invalid must not pass just because these rounds do not count.
 func judgeInvalid(c *result.Comparison) (atFault bool) {
 	var change, others result.Tried
 	for _, t := range c.Tried {
@@ -71,7 +76,7 @@ func judgeInvalid(c *result.Comparison) (atFault bool) {
 	}
 	p, err := stat.FisherGreater(change.Invalid, change.Rounds, others.Invalid, others.Rounds)
 	if err != nil {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("whether the invalid rounds are the change's fault could not be tested: %v", err))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("cannot test whether the change causes the invalid rounds: %v", err))
 		return false
 	}
 	text := fmt.Sprintf("%d of %d rounds of the change were invalid, and %d of %d of the others (p = %.4f)",

@@ -22,53 +22,57 @@ const (
 
 // Arm is one side of a comparison.
 type Arm struct {
-	Name   string // of its folder
-	Server string // the queued binary
-	// Env is added to the environment of its servers: "NAME=value".
+	Name   string // also the name of its folder
+	Server string // the path of the queued binary
+	// Env is added to the environment of the arm's servers, as "NAME=value".
 	Env []string
-	// Build says of which commit the binary is, where it does not say so itself; nil where it does.
+	// Build is the revision of the binary if the binary does not report it; otherwise nil.
 	Build *result.Build
 }
 
-// ArmsOptions say how arms are measured.
+// ArmsOptions configures the measurement of arms.
 type ArmsOptions struct {
 	Options // Server is not used: each arm has its own
-	// For bounds the time of the timed rounds: no block begins that would end later than that after the first block began. 0 means no
-	// bound besides the scenario's rounds. Two blocks are measured in any case.
+	// For bounds the duration of the timed rounds: no block begins that would probably end later
+	// than For after the start of the first block. 0 means that only the scenario's rounds are a
+	// bound. At least two blocks are measured in any case.
 	For time.Duration
-	// Admit is called once the servers of all arms have said what they run with, in the order of the arms, after the first timed block as
-	// a rule. Its error ends the comparison. Nil admits all.
+	// Admit is called once, with the reported settings of the servers of each arm in arm order,
+	// usually after the first timed block. Its error ends the comparison. Nil admits all.
 	Admit func(servers [][]result.ServerSettings) error
 }
 
 // Arms are the results of several arms that were measured in blocks.
 type Arms struct {
-	Folder string // in which each arm has its run folder
+	Folder string // holds a run folder per arm
 	Arms   []result.Arm
-	Blocks int // timed ones that count: rounds of each arm
-	// Dropped are the blocks left out because a round was invalid, and Why says so for each.
+	Blocks int // timed blocks that count: the number of rounds per arm
+	// Dropped counts the blocks left out because a round was invalid. Why has the reasons for each.
 	Dropped int
 	Why     []string
-	// Tried has an element for each arm, in their order.
+	// Tried has one element per arm, in arm order.
 	Tried    []result.Tried
 	Started  time.Time
 	Finished time.Time
 }
 
-// profiledAgain is how many profiled rounds may be measured again because one was invalid.
+// profiledAgain bounds how many blocks of profiled rounds are measured again because a round was
+// invalid.
 const profiledAgain = 2
 
-// droppedMax is how many blocks may be dropped and measured again.
 func droppedMax(blocks int) int { return max(2, blocks/2) }
 
-// Interleave measures arms in blocks: first blocks of one timed round of each arm, each on fresh servers, then blocks of profiled
-// rounds. The rounds of a block are compared with each other, because a host that is slow for a while slows all of them. The
-// order within the blocks is counterbalanced: every second block reverses the order of the block before it, and every second
-// pair of blocks begins with the next arm, so that each arm has each position equally often over twice as many blocks as arms.
+// Interleave measures arms in blocks: first blocks of one timed round of each arm, each on fresh
+// servers, then blocks of profiled rounds. The rounds of a block are compared with each other,
+// because a host that is slow for a while slows all of them. The order within the blocks is
+// counterbalanced: every second block reverses the order of its predecessor, and every second pair
+// of blocks begins with the next arm. Each arm thus has each position equally often over twice as
+// many blocks as arms.
 //
-// A block with an invalid round is dropped and measured again, for up to half as many blocks as the scenario has rounds. A server
-// that fails, or a task at fault, ends the comparison, and the result of that arm says so. Each arm is an ordinary result in its
-// own folder, below a folder that is created in Out. As with Execute, an error means that there are no results.
+// A block with an invalid round is dropped and measured again, for up to half as many blocks as the
+// scenario has rounds. A failed server or a task at fault ends the comparison, and the result of
+// that arm records it. Each arm is an ordinary result in a separate folder, below a folder that is
+// created in Out. As with Execute, an error means that no results exist.
 func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOptions) (*Arms, error) {
 	if err := checkArms(s, arms); err != nil {
 		return nil, err
@@ -82,7 +86,7 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 		return nil, err
 	}
 	b := newBench(folder, s, o, started)
-	b.progress.pace.planned *= time.Duration(len(arms)) // a block is to the progress what a round is to a run
+	b.progress.pace.planned *= time.Duration(len(arms)) // the progress counts a block as a round
 	b.progress.pace.begin(started)
 	defer b.progress.clear()
 	for _, arm := range arms {
@@ -101,17 +105,17 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 
 func checkArms(s *scenario.Scenario, arms []Arm) error {
 	if len(s.Points) > 0 {
-		return fmt.Errorf("scenario %q has a sweep of %d points, and a comparison is of one: take a scenario without a sweep", s.Name, len(s.Points))
+		return fmt.Errorf("scenario %q has a sweep of %d points, expected one point: compare with a scenario without a sweep", s.Name, len(s.Points))
 	}
 	if s.Topology.Attached() {
-		return fmt.Errorf("scenario %q attaches to servers that run already, whichever build is compared: have its nodes started by SSH", s.Name)
+		return fmt.Errorf("scenario %q attaches to servers that already run, so both arms would measure the same build: let SSH start its nodes", s.Name)
 	}
 	if len(arms) < 2 {
-		return fmt.Errorf("%d arm can't be measured beside another: it takes two", len(arms))
+		return fmt.Errorf("cannot compare %d arm: expected at least two", len(arms))
 	}
 	for i, a := range arms {
 		if a.Name == "" || result.Slug(a.Name) != a.Name {
-			return fmt.Errorf("arm %q: its name must be of lower-case letters, digits and hyphens, since it names a folder", a.Name)
+			return fmt.Errorf("arm %q: expected a name of lower-case letters, digits and hyphens, because it names a folder", a.Name)
 		}
 		if slices.ContainsFunc(arms[:i], func(o Arm) bool { return o.Name == a.Name }) {
 			return fmt.Errorf("two arms are named %q", a.Name)
@@ -120,16 +124,16 @@ func checkArms(s *scenario.Scenario, arms []Arm) error {
 	return nil
 }
 
-// bench is the arms of a comparison while they are measured.
+// bench is the state of a comparison that is being measured.
 type bench struct {
 	options  ArmsOptions
 	arms     []*runner
 	measured Arms
-	profiled int // rounds of each arm, so far
+	profiled int // rounds per arm so far
 	admitted bool
 	progress *progress
-	host     *result.Host // once it was looked at
-	// execute executes one round of an arm. It is runner.round, except in tests.
+	host     *result.Host // nil until it was examined
+	// execute executes one round of an arm. It is runner.round except in tests.
 	execute func(context.Context, *runner, plannedRound) measured
 }
 
@@ -140,7 +144,7 @@ func newBench(folder *result.Folder, s *scenario.Scenario, o ArmsOptions, starte
 	}
 }
 
-// add prepares the run of an arm.
+// add prepares an arm: its folder, its runner and its manifest.
 func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	folder, err := result.Create(b.measured.Folder, arm.Name)
 	if err != nil {
@@ -154,7 +158,7 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	}
 	r.env, r.progress = arm.Env, b.progress
 	if len(b.arms) > 0 {
-		r.references = b.arms[0].references // the arms are measured in the same minutes
+		r.references = b.arms[0].references // arms are interleaved, so they share the samples
 	}
 	if arm.Build != nil {
 		of := &r.result.Manifest.Build
@@ -165,7 +169,7 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	return r.folder.WriteManifest(r.result.Manifest)
 }
 
-// describe reads the host once, for all arms.
+// describe examines the host once and caches the result for all arms.
 func (b *bench) describe(dir string) result.Host {
 	if b.host == nil {
 		host := observe.Host(dir)
@@ -182,7 +186,6 @@ func (b *bench) clean() error {
 	return errors.Join(errs...)
 }
 
-// run measures all blocks, and stores the result of each arm.
 func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 	number, going, err := b.calibrate(ctx)
 	if err != nil {
@@ -218,7 +221,7 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 	return b.finish()
 }
 
-// admit asks whether the servers of the arms can be compared, once these have said what they run with.
+// admit calls Admit once, as soon as the servers of all arms have reported their settings.
 func (b *bench) admit() error {
 	var servers [][]result.ServerSettings
 	for _, r := range b.arms {
@@ -233,7 +236,8 @@ func (b *bench) admit() error {
 	return b.options.Admit(servers)
 }
 
-// calibrate finds the peak that a rate is a part of with the first arm, so that all arms get the same rate.
+// calibrate finds the peak with the first arm and gives it to the others, so that a rate given as a
+// part of the peak is the same for all arms.
 func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err error) {
 	first := b.arms[0]
 	for _, p := range planned(first.scenario, nil) {
@@ -255,7 +259,7 @@ func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err erro
 	return rounds, true, nil
 }
 
-// round measures one round of an arm.
+// round measures one round of an arm. It returns an error if ctx ended.
 func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured, error) {
 	over := b.progress.turn(r.folder.ID())
 	m := b.execute(ctx, r, p)
@@ -266,7 +270,8 @@ func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured,
 	return m, nil
 }
 
-// block measures one round of each arm, and keeps them unless one is invalid. It says whether to go on.
+// block measures one round of each arm and stores the rounds, or drops the block if a round is
+// invalid. It reports whether the comparison continues.
 func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err error) {
 	rounds := make([]measured, len(b.arms))
 	for _, i := range b.order(p.kind) {
@@ -299,7 +304,7 @@ func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err erro
 	return true, nil
 }
 
-// tried counts a round of an arm.
+// tried counts a round of an arm, unless it is a profiled one.
 func (b *bench) tried(arm int, m *measured) {
 	if m.round.Profiled {
 		return
@@ -311,7 +316,6 @@ func (b *bench) tried(arm int, m *measured) {
 	}
 }
 
-// drop leaves a block out.
 func (b *bench) drop(p plannedRound, of *runner, m *measured) {
 	if p.kind == timed {
 		b.measured.Dropped++
@@ -322,7 +326,8 @@ func (b *bench) drop(p plannedRound, of *runner, m *measured) {
 	b.progress.line("  block %d: dropped: %s is invalid: %s", p.number, of.folder.ID(), m.round.Reasons)
 }
 
-// order is that of the arms in the next block. Dropped blocks do not count, so that each arm has each position equally often in those that are kept.
+// order returns the order of the arms in the next block. Dropped blocks do not count, so that each
+// arm has each position equally often in the stored blocks.
 func (b *bench) order(of kind) []int {
 	if of == profiled {
 		return order(b.profiled, len(b.arms))
@@ -330,7 +335,8 @@ func (b *bench) order(of kind) []int {
 	return order(b.measured.Blocks, len(b.arms))
 }
 
-// order is that of n arms in a block, from 0: reversed in every second block, and begun with the next arm every two.
+// order returns the order of n arms in a block, counted from 0. It reverses every second block and
+// rotates by one arm every two blocks.
 func order(block, n int) []int {
 	arms := make([]int, n)
 	for i := range arms {
@@ -342,7 +348,6 @@ func order(block, n int) []int {
 	return arms
 }
 
-// show is a line for a block.
 func (b *bench) show(p plannedRound, rounds []measured) {
 	line := fmt.Sprintf("  block %d", p.number)
 	if p.kind == profiled {
@@ -358,7 +363,6 @@ func (b *bench) show(p plannedRound, rounds []measured) {
 	b.progress.line("%s cycles/s", line)
 }
 
-// finish judges and stores each arm by itself.
 func (b *bench) finish() error {
 	var errs []error
 	for _, r := range b.arms {

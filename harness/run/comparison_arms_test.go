@@ -19,7 +19,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// byName is a judge that says which rounds it was given.
+// byName is a judge that records which rounds it received.
 func byName(arms []result.Arm) *result.Comparison {
 	c := &result.Comparison{Version: result.Version, Verdict: result.Pass, Metrics: []result.MetricDelta{}}
 	for _, a := range arms {
@@ -32,7 +32,8 @@ func byName(arms []result.Arm) *result.Comparison {
 	return c
 }
 
-// Two builds and the first one again, on real servers: a run folder for each, rounds of one number beside each other, and nothing left.
+// Two builds and a second copy of the first one, on real servers: each has a run folder, rounds are
+// interleaved, and no other files remain.
 func TestCompareOnRealServers(t *testing.T) {
 	longtest.Only(t)
 	t.Parallel()
@@ -52,12 +53,12 @@ func TestCompareOnRealServers(t *testing.T) {
 	assert.Equal(t, []string{Base, Base, Change, Change, Control, Control}, c.Reasons, "two timed rounds of each, and no profiled ones")
 	assert.Zero(t, c.Dropped)
 	assert.False(t, c.Finished.Before(c.Started))
-	assert.Len(t, on.started(t), 12, "each round has a server of its own")
+	assert.Len(t, on.started(t), 12, "each round has a separate server")
 
 	names, err := os.ReadFile(filepath.Join(filepath.Dir(on.path), "arms"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{Base, Change, Control, Control, Change, Base, Change, Control, Base, Base, Control, Change}, strings.Fields(string(names)),
-		"the order is reversed in each second block, and begins with the next arm every two")
+		"every second block reverses the order, and every second pair begins with the next arm")
 
 	stored, err := result.ReadComparison(folder)
 	require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestCompareOnRealServers(t *testing.T) {
 		assert.Len(t, a.Side().Server, 64)
 		assert.NoDirExists(t, filepath.Join(folder, name, result.DataDir))
 	}
-	assert.NoFileExists(t, filepath.Join(out, result.LatestLink), "an arm is not the newest run")
+	assert.NoFileExists(t, filepath.Join(out, result.LatestLink), "an arm is not the latest run")
 	assert.NoFileExists(t, filepath.Join(folder, result.LatestLink))
 }
 
@@ -92,10 +93,10 @@ func TestInterleaveRefuses(t *testing.T) {
 		says string
 	}{
 		{swept, []Arm{{Name: "a"}, {Name: "b"}}, "a sweep of 3 points"},
-		{small(), []Arm{{Name: "a"}}, "it takes two"},
+		{small(), []Arm{{Name: "a"}}, "expected at least two"},
 		{small(), []Arm{{Name: "a"}, {Name: "a"}}, `two arms are named "a"`},
-		{small(), []Arm{{Name: "a"}, {Name: "../b"}}, "names a folder"},
-		{small(), []Arm{{Name: "a"}, {Name: ""}}, "names a folder"},
+		{small(), []Arm{{Name: "a"}, {Name: "../b"}}, "it names a folder"},
+		{small(), []Arm{{Name: "a"}, {Name: ""}}, "it names a folder"},
 	} {
 		out := t.TempDir()
 		c0, folder, err := Compare(t.Context(), c.s, c.arms, ArmsOptions{Options: Options{Out: out}}, byName)
@@ -108,12 +109,12 @@ func TestInterleaveRefuses(t *testing.T) {
 	}
 }
 
-// A block that is measured in place of a dropped one has its order.
+// A block that replaces a dropped one has the same order.
 func TestDroppedBlocksHaveNoPlaceInTheOrder(t *testing.T) {
 	t.Parallel()
 	b := &bench{arms: make([]*runner, 2)}
 	first := b.order(timed)
-	assert.Equal(t, first, b.order(timed), "nothing was kept meanwhile")
+	assert.Equal(t, first, b.order(timed), "no block was stored in between")
 	b.measured.Blocks++
 	second := b.order(timed)
 	assert.NotEqual(t, first, second)
@@ -145,13 +146,13 @@ func TestOrderIsCounterbalanced(t *testing.T) {
 		}
 		for _, counts := range places {
 			for _, count := range counts {
-				require.Equal(t, 2, count, "each arm stands everywhere equally often: %v", places)
+				require.Equal(t, 2, count, "each arm has each position equally often: %v", places)
 			}
 		}
 	})
 }
 
-// acted is a bench of three arms whose rounds come out as told.
+// acted is a bench of three arms whose rounds have the outcomes that act sets.
 func acted(t *testing.T, s *scenario.Scenario, length time.Duration, act func(arm string, p plannedRound, m *measured)) *bench {
 	t.Helper()
 	folder, err := result.Create(t.TempDir(), "acted")
@@ -202,7 +203,7 @@ func TestInvalidRoundDropsItsBlock(t *testing.T) {
 	assert.Equal(t, 1, b.measured.Dropped)
 	assert.Equal(t, []string{"block 2 was dropped: control: a neighbour took the CPU"}, b.measured.Why)
 	for _, a := range b.measured.Arms {
-		assert.Equal(t, []int{1, 3, 4, 5}, numbers(a), "another block is measured instead, and no arm keeps a round of that one")
+		assert.Equal(t, []int{1, 3, 4, 5}, numbers(a), "another block is measured instead, and no arm stores a round of the dropped one")
 		assert.Equal(t, result.Pass, a.Result.Verdict)
 	}
 }
@@ -221,14 +222,15 @@ func TestInvalidProfiledRoundIsMeasuredAgain(t *testing.T) {
 		want := 3
 		if !fit {
 			want = 2
-			assert.Len(t, b.measured.Why, 3, "it is not tried for ever")
+			assert.Len(t, b.measured.Why, 3, "the number of tries is bounded")
 		}
 		assert.Len(t, b.measured.Arms[0].Result.Rounds, want)
-		assert.Zero(t, b.measured.Dropped, "the timed blocks are all there")
+		assert.Zero(t, b.measured.Dropped, "no timed block was dropped")
 	}
 }
 
-// What the servers of all arms run with may end the comparison as soon as it is known: the first block is dropped after its first round.
+// Admit may end the comparison as soon as the settings of all arms are known, here after the second
+// block: the first block is dropped after its first round.
 func TestSettingsOfTheArms(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []error{nil, errors.New("their settings differ")} {
@@ -272,7 +274,7 @@ func TestDroppedBlocksAreBounded(t *testing.T) {
 	assert.Equal(t, droppedMax(6)+1, b.measured.Dropped)
 }
 
-// A comparison of which too many blocks were dropped is invalid, whatever those left say.
+// A comparison with too many dropped blocks is invalid, whatever the other blocks show.
 func TestCompareOfDroppedBlocksIsInvalid(t *testing.T) {
 	t.Parallel()
 	c := &result.Comparison{Version: result.Version, Verdict: result.Regressed}
@@ -286,7 +288,7 @@ func TestCompareOfDroppedBlocksIsInvalid(t *testing.T) {
 	assert.Equal(t, 3, c.Dropped)
 }
 
-// A change whose rounds are invalid again and again is at fault for that, and its blocks are not dropped in silence.
+// A change that repeatedly makes its rounds invalid is judged for it.
 func TestInvalidRoundsOfTheChangeAreJudged(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -304,7 +306,7 @@ func TestInvalidRoundsOfTheChangeAreJudged(t *testing.T) {
 		},
 		"the base, half of its rounds": {
 			func(arm string, number int) bool { return arm == Base && number%2 == 1 }, result.Invalid,
-			"9 blocks were dropped, and 8 measured: the host is not fit", "",
+			"9 blocks were dropped and 8 measured: the host is not fit", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -353,7 +355,7 @@ func TestFailedServerEndsTheComparison(t *testing.T) {
 			}
 		})
 		require.NoError(t, b.run(t.Context(), s))
-		assert.Equal(t, 5, carried, "three rounds, and two up to the failure: nothing follows it")
+		assert.Equal(t, 5, carried, "three rounds, and two up to the failure: the failure is the last one")
 		assert.Equal(t, 1, b.measured.Blocks)
 		for _, a := range b.measured.Arms {
 			if a.Name == Change {
@@ -366,21 +368,21 @@ func TestFailedServerEndsTheComparison(t *testing.T) {
 	}
 }
 
-// The time that is given ends the timed rounds, and not those for the profiles.
+// Options.For bounds the timed rounds but not the profiled ones.
 func TestTimeEndsTheBlocks(t *testing.T) {
 	t.Parallel()
 	s := blocks(1000)
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 	b := acted(t, s, time.Nanosecond, func(string, plannedRound, *measured) {})
 	require.NoError(t, b.run(t.Context(), s))
-	assert.Equal(t, 2, b.measured.Blocks, "two are measured in any case")
+	assert.Equal(t, 2, b.measured.Blocks, "at least two are measured")
 	for _, a := range b.measured.Arms {
 		require.Len(t, a.Result.Rounds, 3)
 		assert.True(t, a.Result.Rounds[2].Profiled)
 	}
 }
 
-// All arms bear the same part of the same peak, which the first arm finds.
+// All arms have the same part of the same peak, which the first arm finds.
 func TestArmsShareThePeak(t *testing.T) {
 	t.Parallel()
 	s := blocks(2)
@@ -419,7 +421,8 @@ func TestInterruptedComparison(t *testing.T) {
 	}
 }
 
-// The arms of a comparison share their references, which are measured before the first block and after each one.
+// The arms of a comparison share their references, measured before the first block and after each
+// one.
 func TestArmsShareTheirReferences(t *testing.T) {
 	t.Parallel()
 	s := blocks(2)

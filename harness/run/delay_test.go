@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Whole runs of a real server with delayed tasks, by each driver that delays them: none comes before it is due.
+// Whole runs of a real server with delayed tasks, by each driver that supports them: no task is
+// claimed before it is due.
 func TestDelays(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "unary", "rest"} {
@@ -19,7 +20,8 @@ func TestDelays(t *testing.T) {
 			t.Parallel()
 			s := small()
 			w := &s.Workloads[0]
-			w.Driver, w.Batch, w.InFlight = name, 4, 16 // so few that the window ends after many delays
+			// So few that many delays end within the window.
+			w.Driver, w.Batch, w.InFlight = name, 4, 16
 			w.Delay = scenario.Delay{Time: 10 * time.Millisecond, Part: 0.2}
 			r := execute(t, s, real(t)).result
 			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)

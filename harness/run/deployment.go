@@ -16,46 +16,52 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// DeploymentOptions say where and how servers are deployed.
+// DeploymentOptions configures where and how servers are deployed.
 type DeploymentOptions struct {
-	Folder  string   // where servers, logs and the account of the current window are kept; made if need be
-	Server  string   // the queued binary
+	// Folder holds the servers' data, the logs and the account of the current window. It is created
+	// if missing.
+	Folder  string
+	Server  string   // the path of the queued binary
 	Command []string // the exact command, for the manifest
 	// Progress and Terminal are as in Options.
 	Progress io.Writer
 	Terminal bool
 
-	bootID func() (string, error) // nil: the kernel's
+	bootID func() (string, error) // nil selects the kernel's
 }
 
-// Deployment is servers that stay up while windows are measured on them, one after the other. Each window has an account of its own,
-// which is closed before the next window: nothing is left on the servers then that could be delivered. Servers, data and the account of
-// a window outlive this process in a folder, so that another one goes on after a crash of any of them. Its methods must not be called at
-// the same time.
+// Deployment is a set of servers that stay up while windows are measured on them one after the
+// other. Each window has a separate account, which is closed before the next window starts: by then
+// the servers hold no deliverable task. Servers, data and the account of a window outlive this
+// process in a folder, so that another process can continue after a crash of any of them. Its
+// methods must not be called concurrently.
 type Deployment struct {
 	options   DeploymentOptions
 	runner    *runner
 	cluster   *topology.Cluster
 	injection *injection
-	warm      bool // a window was measured since the servers' last start
+	warm      bool // a window was measured since the last start of the servers
 	keep      bool
 }
 
-// DeploymentWindow is what was measured in one window.
+// DeploymentWindow is the outcome of one window.
 type DeploymentWindow struct {
 	Round      result.Round
-	Histograms result.Histograms // empty of a window that was cut short
+	Histograms result.Histograms // empty if the window was cut short
 	Workloads  []result.WorkloadHistograms
 	Warnings   []string
-	Processes  []ProcessSample // at the window's end, after its drain: this process first, then the servers that run
-	Ends       []ServerEnd     // of servers that ended by themselves, before or in the window, or while it drained
-	// Interrupted is set if the window has no figures: a server ended in it by itself, its load could not go on, or its process died. The
-	// round is invalid then, or incorrect. Its account is closed.
+	// Processes are sampled at the end of the window, after its drain: this process first, then the
+	// running servers.
+	Processes []ProcessSample
+	// Ends are the unplanned ends of servers before or in the window or during its drain.
+	Ends []ServerEnd
+	// Interrupted is set if the window has no figures: a server ended in it unplanned, its load
+	// failed, or its process died. The round is then invalid or incorrect. Its account is closed.
 	Interrupted bool
 }
 
-// Deploy starts the servers of a scenario, or resumes those that the folder holds, of the same topology. After a crash in a window,
-// Recover must be called before Measure.
+// Deploy starts the servers of a scenario, or resumes the servers stored in the folder, which must
+// have the same topology. After a crash in a window, callers must call Recover before Measure.
 func Deploy(ctx context.Context, s *scenario.Scenario, o DeploymentOptions) (*Deployment, error) {
 	d, err := deploy(ctx, s, o)
 	if err != nil {
@@ -102,13 +108,13 @@ func deploy(ctx context.Context, s *scenario.Scenario, o DeploymentOptions) (*De
 	return d, nil
 }
 
-// deployable refuses what a deployment can't measure.
+// deployable returns an error for each feature of the scenario that a deployment cannot measure.
 func deployable(s *scenario.Scenario) error {
 	refuse := func(is bool, what, remedy string) error {
 		if !is {
 			return nil
 		}
-		return fmt.Errorf("scenario %q has %s, which can't be measured window after window on the same servers: %s", s.Name, what, remedy)
+		return fmt.Errorf("scenario %q has %s, which cannot be measured in successive windows on the same servers: %s", s.Name, what, remedy)
 	}
 	some := func(is func(scenario.Workload) bool) bool { return scenario.Any(s.Workloads, is) }
 	return errors.Join(
@@ -119,7 +125,7 @@ func deployable(s *scenario.Scenario) error {
 		refuse(s.Backlog != nil, "a backlog", "remove it"),
 		refuse(s.Attack != nil, "an attack", "remove it"),
 		refuse(s.Observe != nil, "an observe block", "remove it"),
-		refuse(some(func(w scenario.Workload) bool { return w.Driver == scenario.DriverK6 }), `the driver "k6"`, "use one of the harness's own"),
+		refuse(some(func(w scenario.Workload) bool { return w.Driver == scenario.DriverK6 }), `the driver "k6"`, "use a driver of the harness"),
 		refuse(some(scenario.Workload.ReadsTasks), "a workload with reads", "remove them"),
 		refuse(some(scenario.Workload.FailsTasks), "a workload with fail", "remove it"),
 		refuse(some(scenario.Workload.RepeatsKeys), "a workload with key", "remove it"),
@@ -130,13 +136,14 @@ func deployable(s *scenario.Scenario) error {
 	)
 }
 
-// Manifest describes what is measured: the host, the builds, the scenario, and the settings of the servers.
+// Manifest describes the host, the builds, the scenario and the settings of the servers.
 func (d *Deployment) Manifest() result.Manifest { return d.runner.result.Manifest }
 
-// Keep makes Close leave the servers' data, and the account of a window that was interrupted, for the next Deploy.
+// Keep makes Close preserve the servers' data, and the account of an interrupted window, for the
+// next Deploy.
 func (d *Deployment) Keep() { d.keep = true }
 
-// Close stops the servers, and removes their data unless Keep was called. The logs stay.
+// Close stops the servers and removes their data unless Keep was called. The logs remain.
 func (d *Deployment) Close(ctx context.Context) error {
 	err := errors.Join(d.cluster.Stop(context.WithoutCancel(ctx)), d.injection.close())
 	if !d.keep {
@@ -147,17 +154,20 @@ func (d *Deployment) Close(ctx context.Context) error {
 	return err
 }
 
-// Measure measures one window: its load, with the faults of the scenario or without, its drain and its account. It warms up before the
-// first window since a start of a server. Meanwhile the account is checkpointed once a second, and each completion that is asked for is
-// noted before, so that Recover can close the account if this process dies.
+// Measure measures one window: its load, with or without the faults of the scenario, its drain and
+// its account. It warms up before the first window after a start of a server. During the window the
+// account is checkpointed once a second, and each completion is journaled before it is requested,
+// so that Recover can close the account if this process dies.
 //
-// A server that ends by itself, which no fault made end, cuts the window short: figures of a time without one of the servers would stand
-// for nothing. The server is started again, what is left of the window's tasks is drained, and the account is closed with all that this
-// process knows. The round is incorrect if the server ended for a reason of its own, as after a panic, and invalid if SIGKILL ended it,
-// which comes from outside.
+// A server that ends unplanned cuts the window short, because figures measured without one of the
+// servers would be meaningless. Measure then starts the server again, drains the remaining tasks of
+// the window, and closes the account with all that this process knows. The round is incorrect if
+// the server ended for an internal reason such as a panic, and invalid if SIGKILL ended it, which
+// comes from outside.
 //
-// The error is for what keeps further windows from being measured: ctx ended, a server does not start again, or the servers hold tasks
-// of earlier windows. If ctx ended in the window, its account is kept for Recover.
+// An error means that no further window can be measured: ctx ended, a server does not start again,
+// or the servers hold tasks of earlier windows. If ctx ended in the window, the account is
+// preserved for Recover.
 func (d *Deployment) Measure(ctx context.Context, number int, faults bool) (DeploymentWindow, error) {
 	w, err := d.measure(ctx, number, faults)
 	if err != nil {
@@ -178,7 +188,7 @@ func (d *Deployment) measure(ctx context.Context, number int, faults bool) (w De
 		return w, err
 	}
 	if n := r.before.Deliverable(); n > 0 {
-		return w, fmt.Errorf("the servers hold %d tasks of earlier windows: their accounts did not close, or others use the servers", n)
+		return w, fmt.Errorf("the servers hold %d tasks of earlier windows, expected none: their accounts did not close, or other clients use the servers", n)
 	}
 	p := plannedRound{number: number, kind: timed}
 	defer useProcs(r.scenario.Workloads[0].Procs)()
@@ -204,7 +214,8 @@ func (d *Deployment) measure(ctx context.Context, number int, faults bool) (w De
 	return w, d.finish(ctx, accounts, &m, &w)
 }
 
-// windowRunner is the runner of one window.
+// windowRunner returns a copy of the runner for one window, without faults if faults is false and
+// without a warm-up if the servers are warm.
 func (d *Deployment) windowRunner(faults bool) *runner {
 	r, s := *d.runner, *d.runner.scenario
 	if !faults {
@@ -217,7 +228,7 @@ func (d *Deployment) windowRunner(faults bool) *runner {
 	return &r
 }
 
-// finish closes a window's account, whose tasks are drained, and fills in what was measured.
+// finish closes the account of a drained window and fills in w.
 func (d *Deployment) finish(ctx context.Context, accounts *windowAccounts, m *measured, w *DeploymentWindow) error {
 	if err := accounts.close(); err != nil {
 		m.fault(result.Invalid, err.Error())

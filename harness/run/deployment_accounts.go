@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// windowDir is the folder of a deployment that holds the account of the current window: windowFile, and for each workload a checkpoint
-	// of its ledger, the one that was synced last, and the journals since.
+	// windowDir is the folder of a deployment that holds the account of the current window:
+	// windowFile, and for each workload the latest checkpoint of its ledger, the latest synced
+	// checkpoint, and the journals written since.
 	windowDir     = "window"
 	windowFile    = "window.json"
 	windowVersion = 1
@@ -27,26 +28,26 @@ const (
 	checkpointEvery = time.Second
 )
 
-// openAccount is the content of windowFile: a window whose account is not closed.
+// openAccount is the content of windowFile. It describes a window whose account is not closed.
 type openAccount struct {
 	Version  int            `json:"version"`
 	Number   int            `json:"number"`
-	Accounts int            `json:"accounts"` // ledgers, one of each workload
+	Accounts int            `json:"accounts"` // the number of ledgers, one per workload
 	Started  time.Time      `json:"started"`
-	Before   observe.Counts `json:"before"`             // what the servers had counted before it
-	Boot     string         `json:"boot"`               // the start of the host since which the journals are whole
-	Rebooted bool           `json:"rebooted,omitempty"` // the host was started again in the window
+	Before   observe.Counts `json:"before"` // the servers' counters before the window
+	// Boot is the boot of the host for which the journals are complete.
+	Boot     string `json:"boot"`
+	Rebooted bool   `json:"rebooted,omitempty"` // the host was rebooted during the window
 }
 
 func (d *Deployment) windowPath() string { return d.runner.folder.File(windowDir) }
 
-// bootID names the present start of the host.
 func bootID() (string, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(text)), err
 }
 
-// readWindow returns the window whose account is open, if there is one.
+// readWindow returns the window whose account is open, if any.
 func readWindow(dir string) (w openAccount, found bool, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, windowFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,25 +60,27 @@ func readWindow(dir string) (w openAccount, found bool, err error) {
 		return w, false, fmt.Errorf("%s in %s is damaged: %w", windowFile, dir, err)
 	}
 	if w.Version != windowVersion {
-		return w, false, fmt.Errorf("%s in %s has version %d, and must have version %d: use the program that wrote it", windowFile, dir, w.Version, windowVersion)
+		return w, false, fmt.Errorf("%s in %s has version %d, expected version %d: use the program that wrote it", windowFile, dir, w.Version, windowVersion)
 	}
 	return w, true, nil
 }
 
-// windowAccounts keeps the ledgers of a window on the disk. Once a second it begins new journals, writes checkpoints in place of the last
-// ones, and then removes the journals before. Files outlive a killed process without fsync, which only the first and the last checkpoint
-// of a window have.
+// windowAccounts stores the ledgers of a window on disk. Once a second it begins new journals,
+// replaces the checkpoints, and then removes the older journals. Files survive the death of the
+// process without fsync. Only the first and the last checkpoint of a window are synced, so only
+// these survive a crash of the host.
 type windowAccounts struct {
 	dir      string
 	accounts []*ledger.Ledger
-	journals []*os.File // of each account
-	number   int        // of these journals
+	journals []*os.File // one per account
+	number   int        // the number of the current journals
 
 	quit, done chan struct{}
-	err        error // why there are no further checkpoints; read after done is closed
+	err        error // the error that ended the checkpoints; read after done is closed
 }
 
-// openWindow stores the accounts of a window and begins to checkpoint them. The folder may hold older files of the same window.
+// openWindow stores the accounts of a window and starts to checkpoint them. The folder may hold
+// older files of the same window.
 func openWindow(dir string, w openAccount, boot func() (string, error), accounts []*ledger.Ledger) (*windowAccounts, error) {
 	a := &windowAccounts{dir: dir, accounts: accounts, journals: make([]*os.File, len(accounts)), quit: make(chan struct{}), done: make(chan struct{})}
 	if err := a.open(w, boot); err != nil {
@@ -90,7 +93,7 @@ func openWindow(dir string, w openAccount, boot func() (string, error), accounts
 func (a *windowAccounts) open(w openAccount, boot func() (string, error)) (err error) {
 	if _, found, err := readWindow(a.dir); err != nil {
 		return err
-	} else if !found { // what was never begun
+	} else if !found { // files without a window
 		if err := os.RemoveAll(a.dir); err != nil {
 			return err
 		}
@@ -121,7 +124,7 @@ func (a *windowAccounts) open(w openAccount, boot func() (string, error)) (err e
 	return result.WriteFile(filepath.Join(a.dir, windowFile), append(text, '\n'))
 }
 
-// keep writes checkpoints until it is stopped, or until one fails.
+// keep writes checkpoints until the window closes or one fails.
 func (a *windowAccounts) keep() {
 	defer close(a.done)
 	ticker := time.NewTicker(checkpointEvery)
@@ -139,7 +142,7 @@ func (a *windowAccounts) keep() {
 	}
 }
 
-// close takes the last checkpoint. It returns why a checkpoint could not be written, if one could not.
+// close writes the last checkpoint and returns the first error of any checkpoint.
 func (a *windowAccounts) close() error {
 	close(a.quit)
 	<-a.done
@@ -159,7 +162,9 @@ func (a *windowAccounts) closeJournals() error {
 	return errors.Join(errs...)
 }
 
-// checkpoint writes the checkpoints of all accounts, each in one step, and begins journals before.
+// checkpoint begins new journals and writes the checkpoints of all accounts, each one atomically.
+// The new journal of an account begins before its checkpoint, so that every completion is in one of
+// the two.
 func (a *windowAccounts) checkpoint(synced bool) error {
 	a.number++
 	for i := range a.accounts {
@@ -226,7 +231,6 @@ func writeCheckpoint(path string, account *ledger.Ledger, synced bool) (err erro
 	return file.Sync()
 }
 
-// journalsOf returns the journals of an account.
 func journalsOf(dir string, account int) (paths []string, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -242,8 +246,9 @@ func journalNumber(path string) (number int) {
 	return number
 }
 
-// restoreAccounts restores the ledgers of a window. If the host was started again since, what was not synced may be older, or damaged, and
-// the journals prove nothing.
+// restoreAccounts restores the ledgers of a window. If the host was rebooted since, files that were
+// not synced may be outdated or damaged: it then ignores the journals, and uses the synced
+// checkpoint if the latest one is damaged.
 func restoreAccounts(dir string, w openAccount, boot string) (accounts []*ledger.Ledger, _ error) {
 	for i := range w.Accounts {
 		path := checkpointPath(dir, i)
@@ -272,7 +277,7 @@ func restoreAccount(path string, journals ...string) (*ledger.Ledger, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // only read
+		defer func() { _ = file.Close() }() // read only
 		readers = append(readers, file)
 	}
 	return ledger.Restore(readers[0], readers[1:]...)

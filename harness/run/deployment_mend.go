@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// revivalsMax bounds how often servers are started again while a window drains.
+	// revivalsMax bounds how often servers are restarted while a window drains.
 	revivalsMax = 5
-	// emptyQuiet is the time between two looks that must both find nothing on the servers: an enqueue that was under way when its
-	// caller died may take effect in between.
+	// emptyQuiet is the time between the two audits that must both find the servers empty: an
+	// enqueue that was in flight when its caller died may take effect in between.
 	emptyQuiet = 500 * time.Millisecond
 )
 
-// ServerEnd is the unplanned end of a server, and its next start.
+// ServerEnd is the unplanned end of a server and its restart.
 type ServerEnd struct {
-	Node   string        `json:"node"` // "" of a server that stands alone
+	Node   string        `json:"node"` // "" for a single server
 	Ended  time.Time     `json:"ended"`
 	Down   time.Duration `json:"down_ns"` // until it was ready again
-	Killed bool          `json:"killed"`  // by SIGKILL, which comes from another process or the kernel
+	Killed bool          `json:"killed"`  // by SIGKILL, which another process or the kernel sent
 	Status string        `json:"status"`  // "exit status 2", "signal: killed"
-	Lines  []string      `json:"lines"`   // the last ones of its log
+	Lines  []string      `json:"lines"`   // the last lines of its log
 }
 
-// revive starts servers again that have ended, and notes those that ended by themselves.
+// revive restarts the servers that have ended and records the unplanned ends in w.
 func (d *Deployment) revive(ctx context.Context, w *DeploymentWindow) error {
 	if d.cluster.Failure() == nil && !slices.ContainsFunc(d.cluster.Servers(), func(s *topology.Server) bool { return !s.Running() }) {
 		return nil
@@ -46,7 +46,8 @@ func (d *Deployment) revive(ctx context.Context, w *DeploymentWindow) error {
 	return err
 }
 
-// settle sees to it that nothing of a window comes later, where the outcome of some of its tasks is not known.
+// settle drains the servers if the outcome of some of the window's tasks is unknown, so that no
+// task of it is delivered later.
 func (d *Deployment) settle(ctx context.Context, loads *loads, m *measured) error {
 	if !slices.ContainsFunc(loads.accounts, func(a *ledger.Ledger) bool { return a.Totals().Outstanding > 0 }) {
 		return nil
@@ -58,14 +59,15 @@ func (d *Deployment) settle(ctx context.Context, loads *loads, m *measured) erro
 	return err
 }
 
-// faultLeft judges what the servers still hold after a window.
+// faultLeft makes the round incorrect if the servers still hold tasks after a window.
 func (m *measured) faultLeft(tasks uint64) {
 	if tasks > 0 {
-		m.fault(result.Incorrect, fmt.Sprintf("the servers still hold %d tasks that no worker got", tasks))
+		m.fault(result.Incorrect, fmt.Sprintf("the servers still hold %d tasks that no worker received", tasks))
 	}
 }
 
-// mend closes the account of a window that was cut short: it starts the servers again and drains what is left.
+// mend closes the account of a window that was cut short: it restarts the servers and drains the
+// remaining tasks.
 func (d *Deployment) mend(ctx context.Context, loads *loads, m *measured, w *DeploymentWindow) error {
 	before := len(w.Ends)
 	left, err := d.drainThrough(ctx, loads, w)
@@ -86,7 +88,7 @@ func (d *Deployment) mend(ctx context.Context, loads *loads, m *measured, w *Dep
 		if end.Killed {
 			verdict = result.Invalid
 		}
-		m.fault(verdict, fmt.Sprintf("server %q ended by itself, and was ready again after %v: %s", end.Node, end.Down.Round(time.Millisecond), end.Status))
+		m.fault(verdict, fmt.Sprintf("server %q ended unplanned and was ready again after %v: %s", end.Node, end.Down.Round(time.Millisecond), end.Status))
 	}
 	if len(w.Ends) == before {
 		m.fault(brokenOff(m.cause))
@@ -94,7 +96,7 @@ func (d *Deployment) mend(ctx context.Context, loads *loads, m *measured, w *Dep
 	return nil
 }
 
-// drainThrough drains what is left on the servers, and starts those again that end meanwhile.
+// drainThrough drains the servers and restarts those that end during the drain.
 func (d *Deployment) drainThrough(ctx context.Context, loads *loads, w *DeploymentWindow) (left uint64, err error) {
 	for range revivalsMax {
 		if err := d.revive(ctx, w); err != nil {
@@ -106,7 +108,7 @@ func (d *Deployment) drainThrough(ctx context.Context, loads *loads, w *Deployme
 		if err == nil || ctx.Err() != nil {
 			return left, err
 		}
-		select { // a broken connection may be known before the end of its server
+		select { // a broken connection may be noticed before the end of its server
 		case <-d.cluster.Failed():
 		case <-ctx.Done():
 		case <-time.After(exitWait):
@@ -116,8 +118,9 @@ func (d *Deployment) drainThrough(ctx context.Context, loads *loads, w *Deployme
 	return left, fmt.Errorf("servers ended %d times while the window drained: %w", revivalsMax, err)
 }
 
-// drain claims and completes all that the servers hold. It returns how many tasks are left when the time is up: that of a drain, and that
-// of a lease, which a worker may have that is gone.
+// drain claims and completes all tasks on the servers. It returns the number of remaining tasks at
+// the deadline, which is the time of a drain plus the longest lease: a dead worker may still hold a
+// lease.
 func (d *Deployment) drain(ctx context.Context, loads *loads) (left uint64, err error) {
 	lease := slices.MaxFunc(loads.workloads, func(a, b scenario.Workload) int { return int(a.Lease - b.Lease) }).Lease
 	deadline := time.Now().Add(loads.runner.scenario.Phases.Drain + lease)
@@ -134,7 +137,7 @@ func (d *Deployment) drain(ctx context.Context, loads *loads) (left uint64, err 
 		case left > 0:
 			_, err := stage(ctx, loads, func(cfgs []load.Config) (struct{}, error) {
 				for _, cfg := range cfgs {
-					cfg.Persist = true // what is in doubt may not be there
+					cfg.Persist = true // tasks whose enqueue is in doubt may not exist
 					if _, err := load.Drain(ctx, cfg, max(time.Until(deadline), time.Second)); err != nil {
 						return struct{}{}, err
 					}
@@ -154,10 +157,12 @@ func (d *Deployment) drain(ctx context.Context, loads *loads) (left uint64, err 
 	}
 }
 
-// Recover closes the account of the window that was under way when the process before this one died, if there is one: it restores the
-// ledgers, and drains what is left of the window's tasks. What a ledger's checkpoint and its journal prove is judged: see
-// ledger.Ledger.Checkpoint. If the host was started again since, tasks that were outstanding are in doubt and not lost. Recover may be
-// interrupted, and called again. It takes as long as a lease that a worker had, and a drain, at most.
+// Recover closes the account of the window that was in progress when the previous process died, if
+// any: it restores the ledgers and drains the remaining tasks of the window. It judges what the
+// checkpoint and the journal of each ledger prove: see ledger.Ledger.Checkpoint. If the host was
+// rebooted since, tasks that were outstanding are in doubt rather than lost. Recover may be
+// interrupted and called again. It drains at most revivalsMax times, each time for at most the
+// scenario's drain time plus the longest lease.
 func (d *Deployment) Recover(ctx context.Context) (w DeploymentWindow, found bool, err error) {
 	w, found, err = d.recover(ctx)
 	if err != nil {
@@ -177,7 +182,7 @@ func (d *Deployment) recover(ctx context.Context) (w DeploymentWindow, found boo
 	}
 	r := d.windowRunner(false)
 	if window.Accounts != len(r.scenario.Workloads) {
-		return w, true, fmt.Errorf("it had %d workloads, the scenario has %d", window.Accounts, len(r.scenario.Workloads))
+		return w, true, fmt.Errorf("the window had %d workloads, the scenario has %d", window.Accounts, len(r.scenario.Workloads))
 	}
 	restored, err := restoreAccounts(d.windowPath(), window, boot)
 	if err != nil {
@@ -201,14 +206,15 @@ func (d *Deployment) recover(ctx context.Context) (w DeploymentWindow, found boo
 	m.faultLeft(left)
 	m.checkBalance()
 	d.checkRecovered(ctx, window, rebooted, &m)
-	m.fault(result.Invalid, "the harness ended in the window: the window has an account, and no figures")
+	m.fault(result.Invalid, "the harness ended in the window: the window has an account but no figures")
 	w.Interrupted = true
 	return w, true, d.finish(ctx, accounts, &m, &w)
 }
 
-// checkRecovered holds the servers' account against itself and against what is known of a window that was interrupted. What was enqueued
-// and completed after the last checkpoint is in no ledger. Servers may have lost what they had acknowledged if the host was started again
-// and they do not wait for each fsync.
+// checkRecovered checks the servers' account for consistency and against the known part of an
+// interrupted window. Tasks enqueued and completed after the last checkpoint are in no ledger.
+// After a reboot, servers that do not wait for each fsync may have lost acknowledged tasks, so they
+// are not judged.
 func (d *Deployment) checkRecovered(ctx context.Context, w openAccount, rebooted bool, m *measured) {
 	conserved := scenario.Invariant{Kind: "conserved"}
 	if !slices.Contains(d.runner.scenario.Invariants, conserved) || rebooted && d.runner.scenario.Topology.Durability != "sync" {

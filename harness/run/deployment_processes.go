@@ -12,17 +12,17 @@ import (
 	"github.com/pronybench/prony/harness/walk"
 )
 
-// ProcessSample is what a process holds at the end of a window.
+// ProcessSample is the resource usage of a process at the end of a window.
 type ProcessSample struct {
-	Node       string `json:"node"` // "harness" of this process, "server" of one that stands alone
+	Node       string `json:"node"` // "harness" for this process, "server" for a single server
 	PID        int    `json:"pid"`
 	RSSBytes   uint64 `json:"rss_bytes"`
 	FDs        int    `json:"fds"`
 	Goroutines int    `json:"goroutines"`
-	DataBytes  int64  `json:"data_bytes"` // of the files in the server's data folder; 0 of the harness
+	// DataBytes is the size of the files in the server's data folder; 0 for the harness.
+	DataBytes int64 `json:"data_bytes"`
 }
 
-// processes samples this process and all servers that run.
 func (d *Deployment) processes(ctx context.Context) ([]ProcessSample, error) {
 	own := ProcessSample{Node: "harness", PID: os.Getpid(), Goroutines: runtime.NumGoroutine()}
 	if err := own.sample(); err != nil {
@@ -62,7 +62,8 @@ func (p *ProcessSample) sample() (err error) {
 	return err
 }
 
-// sizeOf adds up the files below a folder. A store removes files meanwhile.
+// sizeOf returns the total size of the files below a folder. It skips files that the store removes
+// concurrently.
 func sizeOf(dir string) (bytes int64, err error) {
 	err = walk.Dir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {

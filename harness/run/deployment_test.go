@@ -25,25 +25,26 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// deployEnv makes the test binary a harness that measures one long window after the other on servers in the folder that it names;
-// deployServerEnv is their program, and deployNodesEnv how many there are.
+// deployEnv makes the test binary a harness that measures a single long window on servers in the
+// folder that it names. deployServerEnv names the server binary, and deployNodesEnv the number of
+// nodes.
 const (
 	deployEnv       = "PRONY_RUN_TEST_DEPLOY"
 	deployServerEnv = "PRONY_RUN_TEST_SERVER"
 	deployNodesEnv  = "PRONY_RUN_TEST_NODES"
 )
 
-// lasting is a scenario for a deployment of some nodes.
+// lasting is a scenario for a deployment of the given number of nodes.
 func lasting(nodes int) *scenario.Scenario {
 	s := small()
-	s.Workloads[0].Lease = 3 * time.Second // as long as the tasks of a worker that died stay with it
+	s.Workloads[0].Lease = 3 * time.Second // tasks of a dead worker stay leased for this long
 	if nodes > 1 {
 		s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: nodes, Shards: 1, Durability: "none", Listen: "tcp", TLS: true}
 	}
 	return s
 }
 
-// long makes the windows of a scenario last until something happens to them.
+// long makes the windows of a scenario last until an event ends them.
 func long(s *scenario.Scenario) *scenario.Scenario {
 	forTime(s, 4*patience)
 	return s
@@ -71,7 +72,7 @@ func deployed(t *testing.T, s *scenario.Scenario, on server, folder string) *Dep
 	return d
 }
 
-// awaitJournals waits until a window has been under way for some checkpoints.
+// awaitJournals waits until a window has written a number of checkpoints.
 func awaitJournals(t *testing.T, folder string, checkpoints int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -103,7 +104,7 @@ func passes(t *testing.T, d *Deployment, number int, faults bool) DeploymentWind
 	return w
 }
 
-// balances checks the account of a window that has no figures.
+// balances checks the account of a window without figures.
 func balances(t *testing.T, w DeploymentWindow) {
 	t.Helper()
 	assert.True(t, w.Interrupted)
@@ -148,7 +149,8 @@ func TestWindowsOnTheSameServers(t *testing.T) {
 	assert.FileExists(t, filepath.Join(folder, logsDir, "server.log"))
 }
 
-// A server that is killed from outside ends its window, whose account is closed with another process, and not the deployment.
+// A server that is killed from outside ends its window but not the deployment. Another process of
+// the server closes the account.
 func TestAServerThatIsKilledInAWindow(t *testing.T) {
 	t.Parallel()
 	on, folder := real(t), t.TempDir()
@@ -173,7 +175,7 @@ func TestAServerThatIsKilledInAWindow(t *testing.T) {
 	assert.Equal(t, "signal: killed", w.Ends[0].Status)
 	assert.NotEmpty(t, w.Ends[0].Lines)
 	assert.Positive(t, w.Ends[0].Down)
-	assert.Regexp(t, `^server "" ended by itself, and was ready again after .*: signal: killed$`, strings.Join(w.Round.Reasons, "\n"))
+	assert.Regexp(t, `^server "" ended unplanned and was ready again after .*: signal: killed$`, strings.Join(w.Round.Reasons, "\n"))
 	s.Phases = brief
 	assert.False(t, d.warm)
 	passes(t, d, 3, false)
@@ -182,7 +184,7 @@ func TestAServerThatIsKilledInAWindow(t *testing.T) {
 	select {
 	case <-d.cluster.Failed():
 	case <-time.After(patience):
-		require.Fail(t, "the end of the server is not noted")
+		require.Fail(t, "the end of the server is not recorded")
 	}
 	w = passes(t, d, 4, false)
 	assert.Len(t, w.Ends, 1)
@@ -190,7 +192,8 @@ func TestAServerThatIsKilledInAWindow(t *testing.T) {
 	gone(t, on)
 }
 
-// killedHarness measures in another process until that is killed in a window, alone or together with its servers.
+// killedHarness measures in another process and kills it in a window, alone or together with its
+// servers.
 func killedHarness(t *testing.T, on server, folder string, nodes int, servers bool) {
 	t.Helper()
 	executable, err := os.Executable()
@@ -233,7 +236,7 @@ func TestAHarnessThatIsKilledInAWindow(t *testing.T) {
 			require.ErrorContains(t, err, "recover it first")
 
 			given, cancel := context.WithCancel(t.Context())
-			cancel() // Recover may be interrupted
+			cancel() // an interrupted Recover can be repeated
 			_, found, err := d.Recover(given)
 			assert.True(t, found)
 			require.ErrorIs(t, err, context.Canceled)
@@ -243,7 +246,7 @@ func TestAHarnessThatIsKilledInAWindow(t *testing.T) {
 			require.True(t, found)
 			balances(t, w)
 			assert.Equal(t, 7, w.Round.Number)
-			assert.Equal(t, []string{"the harness ended in the window: the window has an account, and no figures"}, w.Round.Reasons)
+			assert.Equal(t, []string{"the harness ended in the window: the window has an account but no figures"}, w.Round.Reasons)
 			passes(t, d, 8, false)
 			_, found, err = d.Recover(t.Context())
 			require.NoError(t, err)
@@ -254,10 +257,11 @@ func TestAHarnessThatIsKilledInAWindow(t *testing.T) {
 	}
 }
 
-// What the servers lost while no harness watched is found. After another start of the host it may be so, without durability.
+// Recover detects tasks that the servers lost while no harness watched. After a reboot without
+// durability the loss is tolerated.
 func TestTasksThatAreGoneAfterAKill(t *testing.T) {
 	t.Parallel()
-	for name, rebooted := range map[string]bool{"the same start of the host": false, "another one": true} {
+	for name, rebooted := range map[string]bool{"the same boot": false, "another boot": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			on, folder := real(t), t.TempDir()
@@ -267,7 +271,8 @@ func TestTasksThatAreGoneAfterAKill(t *testing.T) {
 			require.NoError(t, os.RemoveAll(filepath.Join(kept, "server-alone", "data")))
 			state, err := os.ReadFile(filepath.Join(kept, "state.json"))
 			require.NoError(t, err)
-			state = regexp.MustCompile(`"token": ".*"`).ReplaceAll(state, []byte(`"token": ""`)) // an empty server makes another one
+			// Without a token the server does not recognise its data and creates a new store.
+			state = regexp.MustCompile(`"token": ".*"`).ReplaceAll(state, []byte(`"token": ""`))
 			require.NoError(t, os.WriteFile(filepath.Join(kept, "state.json"), state, 0o600))
 			o := DeploymentOptions{Folder: folder, Server: on.path}
 			if rebooted {
@@ -290,7 +295,8 @@ func TestTasksThatAreGoneAfterAKill(t *testing.T) {
 	}
 }
 
-// A cluster goes on after the harness was killed, with faults in some windows, and after one that was given up.
+// A cluster continues after its harness was killed, with faults in some windows, and after an
+// abandoned window.
 func TestACluster(t *testing.T) {
 	t.Parallel()
 	on, folder := real(t), t.TempDir()
@@ -299,7 +305,7 @@ func TestACluster(t *testing.T) {
 	forTime(s, 6*time.Second)
 	s.Faults = []scenario.Fault{
 		{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: s.Phases.Window / 8, Times: 1, For: 200 * time.Millisecond},
-		{ // the nodes reach each other through links that they did not have before
+		{ // the nodes now reach each other through links that can fail
 			Kind: scenario.FaultPartition, Target: scenario.Target{Kind: scenario.TargetFollower}, At: s.Phases.Window / 2, Times: 1,
 			For: 200 * time.Millisecond, Mode: scenario.Drop,
 		},
@@ -317,7 +323,7 @@ func TestACluster(t *testing.T) {
 	require.Len(t, w.Round.Faults.Events, 2)
 	assert.NotEqual(t, result.Incorrect, w.Round.Verdict, "%v", w.Round.Reasons)
 	assert.Zero(t, w.Round.Ledger.Lost+w.Round.Ledger.Duplicated+w.Round.Ledger.Corrupted)
-	assert.Empty(t, w.Ends, "a fault is no end by itself")
+	assert.Empty(t, w.Ends, "a fault is not an unplanned end")
 
 	given, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -340,7 +346,7 @@ func TestACluster(t *testing.T) {
 	gone(t, on)
 }
 
-// Two servers never write the same data.
+// Two servers never write to the same data.
 func TestAServerThatWasLeft(t *testing.T) {
 	t.Parallel()
 	on, folder := real(t), t.TempDir()
@@ -382,12 +388,13 @@ func TestWhatCantBeDeployed(t *testing.T) {
 		spoil(s)
 		folder := filepath.Join(t.TempDir(), "none")
 		_, err := Deploy(t.Context(), s, DeploymentOptions{Folder: folder})
-		require.ErrorContains(t, err, `scenario "small" has `+says+", which can't be measured window after window on the same servers: ")
+		require.ErrorContains(t, err, `scenario "small" has `+says+", which cannot be measured in successive windows on the same servers: ")
 		require.NoDirExists(t, folder)
 	}
 }
 
-// The account of a window on the disk is restored with its journals, and after another start of the host with what was synced.
+// The account of a window is restored from disk with its journals. After a reboot only the synced
+// part is used.
 func TestTheAccountOfAWindow(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), windowDir)
@@ -406,10 +413,10 @@ func TestTheAccountOfAWindow(t *testing.T) {
 		require.NoError(t, err)
 		return restored[0].Balance().Lost
 	}
-	assert.EqualValues(t, 2, lost("now"), "but for the one whose completion was asked for")
+	assert.EqualValues(t, 2, lost("now"), "except the one whose completion was requested")
 	assert.Zero(t, lost("later"))
 	require.NoError(t, a.close())
-	assert.EqualValues(t, 2, lost("now"), "the last checkpoint has it")
+	assert.EqualValues(t, 2, lost("now"), "the last checkpoint includes it")
 
 	path := checkpointPath(dir, 0)
 	require.NoError(t, os.Remove(path))
@@ -417,11 +424,11 @@ func TestTheAccountOfAWindow(t *testing.T) {
 	_, err = restoreAccounts(dir, w, "now")
 	require.ErrorIs(t, err, ledger.ErrCheckpoint)
 	require.ErrorContains(t, err, path)
-	assert.Zero(t, lost("later"), "what was synced is left")
+	assert.Zero(t, lost("later"), "the synced checkpoint is used")
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, windowFile), []byte(`{"version":9}`), 0o600))
 	_, _, err = readWindow(dir)
-	require.ErrorContains(t, err, "has version 9, and must have version 1")
+	require.ErrorContains(t, err, "has version 9, expected version 1")
 }
 
 func TestAnAccountThatCantBeStoredIsTold(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Whole runs of a real server whose leases are extended, by each driver that can.
+// Whole runs of a real server whose leases are extended, by each driver that supports it.
 func TestExtensions(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "unary", "rest"} {
@@ -30,12 +30,12 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-// A server that refuses to extend a lease that is valid makes the run incorrect.
+// A server that refuses to extend a valid lease makes the run incorrect.
 func TestExtensionsThatAreRefusedAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Workloads[0].Extend = 0.5
-	forTime(s, window) // tasks whose completion is refused stay leased, and their batches keep their room
+	forTime(s, window) // tasks whose completion is refused stay leased and occupy in-flight slots
 	r := executeUntilDrained(t, s, acting(t, faultStale)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	assert.Regexp(t, `not extended: \d+ extensions were refused although their lease was valid, and \d+ acknowledged; the first: unextended: producer \d task \d+: `+

@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Whole runs of a real server whose tasks are failed, by each driver that can: each failure is retried or ends its task, and the server's own
-// account has the dead.
+// Whole runs of a real server whose tasks fail, by each driver that supports it. Each failure is
+// retried or ends its task, and the server's account includes the dead tasks.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "unary", "rest"} {
@@ -37,11 +37,11 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A server that acknowledges failures and never hands the tasks out again makes the run incorrect.
+// A server that acknowledges failures but never hands the tasks out again makes the run incorrect.
 func TestRetriesThatAreLostAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Workloads[0].Batch = 1 // a batch gives its room back when all of its tasks are done
+	s.Workloads[0].Batch = 1 // a batch frees its slots when all of its tasks are completed
 	s.Workloads[0].Fail, s.Workloads[0].MaxAttempts, s.Workloads[0].Backoff = 0.05, 5, 5*time.Millisecond
 	r := executeUntilDrained(t, s, acting(t, faultForgets)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)

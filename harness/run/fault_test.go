@@ -20,9 +20,8 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// The tests of this file run scenarios on servers that fail.
+// The tests of this file run scenarios on faulty servers.
 
-// reasons are a run's, as one text.
 func (e *execution) reasons() string { return strings.Join(e.result.Reasons, "\n") }
 
 func TestFakeServerWithoutAFaultPasses(t *testing.T) {
@@ -32,7 +31,7 @@ func TestFakeServerWithoutAFaultPasses(t *testing.T) {
 	assert.Equal(t, map[string]float64{"broken_up": 1}, e.result.Rounds[0].Server)
 }
 
-// A server may refuse to take tasks: that is said, and is no fault.
+// A server may refuse tasks: the run has a warning and no fault.
 func TestServerRefusesTasks(t *testing.T) {
 	t.Parallel()
 	e := execute(t, small(), acting(t, faultFull))
@@ -42,8 +41,9 @@ func TestServerRefusesTasks(t *testing.T) {
 	assert.Contains(t, e.shown.String(), "small: warning: "+e.result.Warnings[0])
 }
 
-// executeUntilDrained executes a scenario on a server that keeps tasks for itself, so that the drain takes all of its time. On a busy machine
-// workers still complete tasks at its end, and nothing is counted as lost: it must last longer.
+// executeUntilDrained executes a scenario on a server that withholds tasks, so that the drain
+// reaches its deadline. On a busy machine workers may still complete tasks at the deadline, so no
+// task counts as lost; it then repeats the run with a longer drain.
 func executeUntilDrained(t *testing.T, s *scenario.Scenario, on server) *execution {
 	t.Helper()
 	s.Phases.Drain = 500 * time.Millisecond
@@ -55,7 +55,7 @@ func executeUntilDrained(t *testing.T, s *scenario.Scenario, on server) *executi
 	return e
 }
 
-// Each way of not keeping the contract is found, and the reason says which it was.
+// Each breach of the contract is detected, and the reason identifies it.
 func TestServerBreaksItsContract(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestServerBreaksItsContract(t *testing.T) {
 			says: []string{"not conserved: the server acknowledged the completion of ", " tasks, it counts ", "0 tasks should be left, the server still holds ", " leased"},
 			not:  []string{"does not balance", "not all tasks were completed"},
 			check: func(t *testing.T, l result.Ledger) {
-				assert.Equal(t, l.Enqueued, l.Completed, "all was acknowledged")
+				assert.Equal(t, l.Enqueued, l.Completed, "every completion was acknowledged")
 				assert.Zero(t, l.Lost)
 			},
 		},
@@ -119,10 +119,10 @@ func TestServerBreaksItsContract(t *testing.T) {
 		},
 		{
 			fault: faultHangsUp, verdict: result.Invalid,
-			says: []string{"the load could not go on: ", "lost the thread"},
+			says: []string{"the load failed: ", "lost the thread"},
 			not:  []string{"does not balance", "the server ended"},
 			check: func(t *testing.T, l result.Ledger) {
-				assert.Zero(t, l.Lost, "what was under way is not lost")
+				assert.Zero(t, l.Lost, "tasks in flight are not lost")
 				assert.Empty(t, l.Samples)
 			},
 		},
@@ -171,20 +171,21 @@ func TestServerBreaksItsContract(t *testing.T) {
 			}
 			switch c.fault {
 			case faultHangsUp, faultBadEnd, faultDies:
-				assert.Len(t, e.result.Rounds, 1, "a server that failed is not started again")
+				assert.Len(t, e.result.Rounds, 1, "a failed server is not restarted")
 			case faultKeeps:
 				assert.Len(t, e.result.Rounds, 2, "a fault in the account does not end the run")
 			case faultSilent, faultStale:
 				assert.Contains(t, e.reasons(), fmt.Sprintf("not all tasks were completed %s after the window", s.Phases.Drain))
 			}
 			if c.verdict == result.Incorrect {
-				assert.NotContains(t, result.NewOutcome(e.result, e.folder).Metrics, result.CyclesPerS, "no figure is published")
+				assert.NotContains(t, result.NewOutcome(e.result, e.folder).Metrics, result.CyclesPerS, "figures are not published")
 			}
 		})
 	}
 }
 
-// What acknowledges and keeps is found by the invariant alone: a scenario without it does not see that.
+// Only the invariant detects a server that acknowledges a completion but keeps the task. A scenario
+// without it passes.
 func TestConservedIsAskedForByTheScenario(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -209,7 +210,7 @@ func TestServerDoesNotStart(t *testing.T) {
 	assert.FileExists(t, filepath.Join(e.folder, logsDir, "server-01.log"))
 }
 
-// A later round whose server does not start spoils the run, and what was measured before is kept.
+// If the server of a later round does not start, the run fails but keeps the earlier rounds.
 func TestServerDoesNotStartAgain(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -234,7 +235,8 @@ func TestServerIsNoProgram(t *testing.T) {
 	assert.Contains(t, e.reasons(), "no such file")
 }
 
-// A server that is killed under load has broken its contract; its end explains the broken connection.
+// A server that is killed under load has broken its contract. Its end explains the broken
+// connection.
 func TestServerIsKilledInMidRound(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -252,14 +254,14 @@ func TestServerIsKilledInMidRound(t *testing.T) {
 	for _, part := range []string{"round 1: the server ended by itself", "status: signal: killed", "msg=serving", "server-01.log"} {
 		assert.Contains(t, e.reasons(), part)
 	}
-	assert.Len(t, e.result.Reasons, 1, "it is said once")
-	assert.Zero(t, e.result.Rounds[0].Ledger.Lost, "what was under way is not lost")
+	assert.Len(t, e.result.Reasons, 1, "it is reported once")
+	assert.Zero(t, e.result.Rounds[0].Ledger.Lost, "tasks in flight are not lost")
 	stored, _, err := result.Read(e.folder)
 	require.NoError(t, err)
 	assert.Equal(t, e.result.Reasons, stored.Reasons)
 }
 
-// A full disk is stood in for by the greatest size of a file: the server's log of writes reaches it.
+// A limit on the size of files simulates a full disk: the server's write-ahead log reaches it.
 func TestDiskIsFull(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -284,7 +286,7 @@ func TestDiskIsFull(t *testing.T) {
 	}
 }
 
-// Ctrl-C in mid-round ends the run at once and leaves nothing, also no folder for a socket.
+// Ctrl-C during a round ends the run immediately and leaves no process and no socket folder behind.
 func TestInterrupted(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -302,23 +304,23 @@ func TestInterrupted(t *testing.T) {
 			e.awaitWindow(t)
 			sockets, err := filepath.Glob(filepath.Join(tmp, "prony-*"))
 			require.NoError(t, err)
-			require.Len(t, sockets, 1, "the test looks where the socket is")
+			require.Len(t, sockets, 1, "the socket is in the expected folder")
 			e.cancel()
 			e.end(t)
 			require.ErrorIs(t, e.err, context.Canceled)
 			assert.Contains(t, e.err.Error(), "interrupted in round 1 of ")
-			assert.NotContains(t, e.err.Error(), "topology", "the server was stopped in order")
+			assert.NotContains(t, e.err.Error(), "topology", "the server stopped cleanly")
 			assert.NoDirExists(t, sockets[0])
-			assert.NoFileExists(t, filepath.Join(e.folder, result.ResultFile), "there is no result")
+			assert.NoFileExists(t, filepath.Join(e.folder, result.ResultFile), "no result is stored")
 			assert.NoFileExists(t, filepath.Join(e.out, result.LatestLink))
-			assert.FileExists(t, filepath.Join(e.folder, result.ManifestFile), "but what was run")
+			assert.FileExists(t, filepath.Join(e.folder, result.ManifestFile), "the manifest is stored")
 			assert.FileExists(t, filepath.Join(e.folder, logsDir, "server-01.log"))
-			assert.True(t, strings.HasSuffix(e.shown.String(), "\r\x1b[K"), "the live line is taken away: %q", e.shown)
+			assert.True(t, strings.HasSuffix(e.shown.String(), "\r\x1b[K"), "the live line is erased: %q", e.shown)
 		})
 	}
 }
 
-// A server that cannot be stopped in order is not kept quiet about, whatever else went on.
+// The error of a server that does not stop cleanly is reported together with the interruption.
 func TestInterruptedAndBadlyStopped(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -344,7 +346,7 @@ func TestInterruptedBeforeTheServerIsReady(t *testing.T) {
 	require.ErrorIs(t, e.err, context.Canceled)
 }
 
-// The profiles of a round that is interrupted are ended, whatever they were about.
+// Interrupting a round ends its profiles.
 func TestInterruptedProfiles(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -369,7 +371,7 @@ func TestInterruptedProfiles(t *testing.T) {
 	assert.Contains(t, log(), "rates mutex=0")
 }
 
-// breakOff says what went wrong, keeps faults that are proven, and waits for no server once ctx is done.
+// breakOff records the cause, keeps proven faults, and does not wait for a server once ctx is done.
 func TestBreakOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -399,6 +401,6 @@ func TestBreakOff(t *testing.T) {
 	assert.Equal(t, []string{
 		"the ledger does not balance: 0 lost, 1 duplicated, 0 corrupted of 9 tasks enqueued; the first: " +
 			"duplicated: producer 0 task 2: a completion was acknowledged again",
-		"the load could not go on: a hook failed",
+		"the load failed: a hook failed",
 	}, m.round.Reasons)
 }

@@ -11,16 +11,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// nobody is a server that must not be started.
+// nobody is a server that the test must not start.
 func nobody(t *testing.T) server { return script(t, "exit 1") }
 
-// notStarted checks that no server was.
 func notStarted(t *testing.T, e *execution) {
 	t.Helper()
 	assert.NoFileExists(t, e.server.pids)
 }
 
-// executeInside is execute where no process is started.
+// executeInside is execute for scenarios that start no process.
 func executeInside(t *testing.T, s *scenario.Scenario) *execution {
 	t.Helper()
 	e := begin(t, s, nobody(t))
@@ -31,8 +30,8 @@ func executeInside(t *testing.T, s *scenario.Scenario) *execution {
 	return e
 }
 
-// A server in the generator's own process: whole rounds, with profiles and the store's counters, but no figure that takes
-// two processes to be told.
+// A server within the generator's process yields whole rounds with profiles and store counters, but
+// no figure that requires two processes.
 func TestAServerInsideTheGenerator(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -63,7 +62,7 @@ func TestNoServerAtAll(t *testing.T) {
 	s.Workloads[0].Driver, s.Workloads[0].Connections, s.Workloads[0].Tenants = "null", 2, 2
 	e := executeInside(t, s)
 	r := e.result
-	assert.NotContains(t, e.shown.String(), "server 0.0", "what is not known is not zero")
+	assert.NotContains(t, e.shown.String(), "server 0.0", "an unknown figure is not shown as zero")
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	require.Len(t, r.Rounds, 1)
 	assert.Positive(t, r.Rounds[0].Ledger.Enqueued)

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Whole runs of a real server under which tasks are enqueued again, by each driver that gives keys: the server stores none of them twice.
+// Whole runs of a real server with repeated enqueues of tasks, by each driver that supports keys:
+// the server stores each of them once.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "unary", "rest"} {
@@ -27,7 +28,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A server that does not know keys makes the run incorrect: it answers with other ids, and stores tasks twice.
+// A server that ignores keys makes the run incorrect: it answers with other ids and stores tasks
+// twice.
 func TestKeysThatAreForgottenAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := small()

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The real server's window of loss is empty at durability sync. At interval each fsync adds a peak.
+// The real server's window of loss is empty at durability sync. At durability interval each fsync
+// adds a peak.
 func TestTheWindowOfLossOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	for _, durability := range []string{"sync", "interval"} {

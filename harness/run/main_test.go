@@ -65,16 +65,17 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// patience bounds what must happen but says nothing about how fast.
+// patience bounds waits for events that must happen, without a statement about speed.
 const patience = 30 * time.Second
 
-// windowTasks are enough for a fault at each hundredth to show.
+// windowTasks is enough for a fault of each hundredth task to show.
 const windowTasks = 300
 
-// window is the length of windows that end after a time.
+// window is the length of windows that end by time.
 const window = 500 * time.Millisecond
 
-// small is a scenario of one short round. Its window ends after a number of tasks: a slow host takes longer for the same cycles.
+// small is a scenario of one short round. Its window ends after a number of tasks: a slow host
+// takes longer for the same cycles.
 func small() *scenario.Scenario {
 	return &scenario.Scenario{
 		Name: "small", Title: "A short round",
@@ -90,18 +91,19 @@ func small() *scenario.Scenario {
 	}
 }
 
-// forTime makes the window of a scenario end after a time.
+// forTime makes the window of a scenario end by time.
 func forTime(s *scenario.Scenario, window time.Duration) {
 	s.Phases.Window, s.Phases.Tasks = window, 0
 }
 
-// server is a command to run as the server under test. It notes the process id of each start, but for those that write certificates.
+// server is a command that runs as the server under test. It records the process id of each start,
+// except starts that only write certificates.
 type server struct {
 	path string
 	pids string
 }
 
-// script makes a server of shell lines. The last one must exec, or exit.
+// script creates a server from shell lines. The last line must exec or exit.
 func script(t *testing.T, lines ...string) server {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,13 +113,12 @@ func script(t *testing.T, lines ...string) server {
 	return s
 }
 
-// real is the server as it is.
 func real(t *testing.T) server {
 	t.Helper()
 	return script(t, fmt.Sprintf(`exec '%s' "$@"`, queued))
 }
 
-// acting is this test binary as a server with a fault, see actServer.
+// acting is this test binary as a server with a fault; see actServer.
 func acting(t *testing.T, fault string) server {
 	t.Helper()
 	executable, err := os.Executable()
@@ -125,7 +126,6 @@ func acting(t *testing.T, fault string) server {
 	return script(t, fmt.Sprintf(`exec env '%s=%s' '%s' "$@"`, actEnv, fault, executable))
 }
 
-// started returns the process ids of all starts.
 func (s server) started(t *testing.T) []int {
 	t.Helper()
 	text, err := os.ReadFile(s.pids)
@@ -139,10 +139,10 @@ func (s server) started(t *testing.T) []int {
 	return pids
 }
 
-// execution is a scenario under way, or over.
+// execution is a scenario that is running or has ended.
 type execution struct {
 	server server
-	k6     string // the binary, of a script
+	k6     string // the path of the k6 binary, for scenarios with a script
 	out    string
 	cancel context.CancelFunc
 	shown  *screen
@@ -159,7 +159,6 @@ func begin(t *testing.T, s *scenario.Scenario, on server) *execution {
 	return beginAs(t, s, on, Options{})
 }
 
-// beginAs is begin with what else the options say.
 func beginAs(t *testing.T, s *scenario.Scenario, on server, o Options) *execution {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,7 +175,7 @@ func beginAs(t *testing.T, s *scenario.Scenario, on server, o Options) *executio
 	return e
 }
 
-// await waits for the end of a run for as long as it shows progress.
+// await waits for the end of a run. It fails if the run shows no progress for a long time.
 func (e *execution) await(t *testing.T) {
 	t.Helper()
 	shown, since := "", time.Now()
@@ -189,11 +188,11 @@ func (e *execution) await(t *testing.T) {
 		if now := e.shown.String(); now != shown {
 			shown, since = now, time.Now()
 		}
-		require.Less(t, time.Since(since), 3*patience, "the run does not go on: %s", shown)
+		require.Less(t, time.Since(since), 3*patience, "the run makes no progress: %s", shown)
 	}
 }
 
-// end waits for the run and checks that nothing of its servers is left but their logs.
+// end waits for the run and checks that its servers left only their logs.
 func (e *execution) end(t *testing.T) {
 	t.Helper()
 	e.await(t)
@@ -203,13 +202,11 @@ func (e *execution) end(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(e.folder, result.DataDir))
 }
 
-// execute runs a scenario to its result.
 func execute(t *testing.T, s *scenario.Scenario, on server) *execution {
 	t.Helper()
 	return executeAs(t, s, on, Options{})
 }
 
-// executeAs is execute with what else the options say.
 func executeAs(t *testing.T, s *scenario.Scenario, on server, o Options) *execution {
 	t.Helper()
 	e := beginAs(t, s, on, o)
@@ -222,7 +219,7 @@ func executeAs(t *testing.T, s *scenario.Scenario, on server, o Options) *execut
 	return e
 }
 
-// screen keeps what progress wrote, and may be read meanwhile.
+// screen records progress output and may be read concurrently.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -240,7 +237,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// awaitWindow waits until the load says that it is in the window.
+// awaitWindow waits until the progress output shows the window.
 func (e *execution) awaitWindow(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -253,7 +250,7 @@ func (e *execution) awaitWindow(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 	select {
 	case <-e.done:
-		require.Fail(t, "the run ended before its window was under way", "%v\n%s", e.err, e.shown)
+		require.Fail(t, "the run ended before its window began", "%v\n%s", e.err, e.shown)
 	default:
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// The tests of this file run the parts of scenarios that not all have.
+// The tests of this file run optional parts of scenarios.
 
 func TestSweep(t *testing.T) {
 	t.Parallel()
@@ -99,14 +99,14 @@ func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 	assert.Contains(t, e.shown.String(), "; offered ")
 }
 
-// A generator that is late by its own fault spoils the round, whatever the server did.
+// A generator that is late through its own fault makes the round invalid, whatever the server did.
 func TestGeneratorThatDoesNotKeepUp(t *testing.T) {
 	t.Parallel()
 	s := small()
 	forTime(s, window)
 	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 200}}, 1000
 	on := acting(t, faultNone)
-	s.Validity.SlipMsP99Max = new(1e-6) // a nanosecond
+	s.Validity.SlipMsP99Max = new(1e-6) // one nanosecond
 	r, folder, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: on.path})
 	require.NoError(t, err)
 	assert.Equal(t, result.Invalid, r.Verdict)
@@ -155,7 +155,7 @@ func TestBacklog(t *testing.T) {
 			assert.Len(t, on.started(t), starts)
 			b := r.Rounds[0].Backlog
 			require.NotNil(t, b)
-			assert.Nil(t, r.Rounds[1].Backlog, "a profiled round has none")
+			assert.Nil(t, r.Rounds[1].Backlog, "a profiled round has no backlog")
 			assert.EqualValues(t, 3000, b.Tasks)
 			assert.EqualValues(t, 3000, b.Cycles)
 			assert.Equal(t, restart != "none", b.FirstClaimS > 0)
@@ -176,8 +176,8 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// A restart on a cold page cache says how much of the servers' files was left in it. A file system in memory keeps all of them, which makes the
-// round invalid.
+// A restart on a cold page cache records how much of the servers' files remained in it. A file
+// system in memory keeps all of them, which makes the round invalid.
 func TestBacklogOnAColdPageCache(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -210,7 +210,7 @@ func TestBacklogThatFails(t *testing.T) {
 		e := execute(t, backlog("none"), acting(t, faultFull))
 		assert.Equal(t, result.Invalid, e.result.Verdict)
 		assert.Contains(t, e.reasons(), "the server refused a task of the backlog: the queue is full")
-		assert.NotContains(t, e.reasons(), "does not balance", "what was under way is not lost")
+		assert.NotContains(t, e.reasons(), "does not balance", "tasks in flight are not lost")
 		assert.Len(t, e.result.Rounds, 1)
 	})
 	t.Run("the server does not start again", func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestBacklogThatFails(t *testing.T) {
 		t.Parallel()
 		s := backlog("kill")
 		s.Backlog.Drain = time.Second
-		e := execute(t, s, acting(t, faultNone)) // it keeps tasks in its memory only
+		e := execute(t, s, acting(t, faultNone)) // it stores tasks only in memory
 		assert.Equal(t, result.Invalid, e.result.Verdict)
 		assert.Contains(t, e.reasons(), "no task of the backlog was claimed and completed")
 	})
@@ -244,7 +244,7 @@ func TestSeries(t *testing.T) {
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	series := r.Rounds[0].Series
 	require.Len(t, series, 20)
-	assert.Empty(t, r.Rounds[1].Series, "a profiled round has none")
+	assert.Empty(t, r.Rounds[1].Series, "a profiled round has no series")
 	cycles, last := 0.0, 0.0
 	for _, sample := range series {
 		assert.Greater(t, sample.AtS, last)
@@ -261,7 +261,7 @@ func TestSeries(t *testing.T) {
 	assert.GreaterOrEqual(t, r.Metrics[result.DiskMBMax].Median, r.Metrics[result.DiskMBEnd].Median)
 }
 
-// A sample has the rate since the sample before, or since the window began.
+// A sample has the rate since the previous sample, or since the start of the window.
 func TestRatesOfASeries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestRatesOfASeries(t *testing.T) {
 	})
 }
 
-// The same load through plain calls, over gRPC and REST, with the token that the server wants.
+// The same load through unary calls, over gRPC and REST, with the token that the server requires.
 func TestPlainCalls(t *testing.T) {
 	t.Parallel()
 	for _, driver := range []string{"unary", "rest"} {
@@ -295,7 +295,7 @@ func TestPlainCalls(t *testing.T) {
 				assert.InDelta(t, 0.75, r.Metrics[result.TenantFairness].Median, 0.25)
 				assert.Contains(t, r.Metrics, result.TenantCyclesMinRatio)
 				sets := r.Metrics[result.StorageSetsPerCycle].Median
-				assert.Positive(t, sets, "the server counts what it does with its store")
+				assert.Positive(t, sets, "the server counts its store operations")
 				assert.Less(t, sets, 100.0)
 			})
 		}
@@ -328,7 +328,7 @@ func TestDriverThatTheServerHasNoPlaceFor(t *testing.T) {
 	}
 }
 
-// A server that wants an access token is shown the one that it wrote, in all that is asked of it.
+// All requests to a server that requires an access token carry the token that it wrote.
 func TestServerThatWantsAToken(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -339,7 +339,8 @@ func TestServerThatWantsAToken(t *testing.T) {
 	assert.Len(t, e.result.Profiles, 2)
 }
 
-// What a server does with its store is divided by what it completed meanwhile, by its own count where it has one.
+// The servers' store operations are divided by the completed tasks, by the servers' own count if
+// available.
 func TestStorageOperationsPerCycle(t *testing.T) {
 	t.Parallel()
 	server := &serverProbe{
@@ -362,7 +363,7 @@ func TestStorageOperationsPerCycle(t *testing.T) {
 	assert.Empty(t, m.round.Metrics, "a server that does not count has no figures")
 	m.round.Cycles = 0
 	w.storage(m)
-	assert.Empty(t, m.round.Metrics, "nor has one that completed nothing")
+	assert.Empty(t, m.round.Metrics, "a server that completed no task has no figures")
 }
 
 func TestPartsOfAScenario(t *testing.T) {
@@ -381,10 +382,11 @@ func TestPartsOfAScenario(t *testing.T) {
 	s.Workloads[0].Arrivals.Kind, s.Topology.Kind = scenario.Closed, scenario.Raft
 	assert.Equal(t, []result.Part{result.OfLoad, result.OfRaft}, r.parts(s.Plan()[0]))
 	s.Faults = []scenario.Fault{{Kind: scenario.FaultKill}}
-	assert.Equal(t, []result.Part{result.OfLoad, result.OfFaults}, r.parts(s.Plan()[0]), "a process that ends takes its counters along")
+	assert.Equal(t, []result.Part{result.OfLoad, result.OfFaults}, r.parts(s.Plan()[0]), "the counters of an ended process are lost")
 }
 
-// Points are compared with those that have the first sweep's first value, the others' the same.
+// Each point is compared with the point that has the first value of the first sweep and equal other
+// values.
 func TestRateCostsOfCrossedSweeps(t *testing.T) {
 	t.Parallel()
 	s := small()

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Whole runs of a real server whose tasks have priorities, by each driver that gives them: each task is claimed with its own.
+// Whole runs of a real server whose tasks have priorities, by each driver that supports them: each
+// task is claimed with the priority that it was enqueued with.
 func TestPriorities(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "unary", "rest"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Not parallel: it changes this process's GOMAXPROCS while it runs.
+// Not parallel: it changes GOMAXPROCS of this process.
 func TestServerAndGeneratorGetTheProcsThatTheScenarioSays(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	s := small()
@@ -20,5 +20,5 @@ func TestServerAndGeneratorGetTheProcsThatTheScenarioSays(t *testing.T) {
 	assert.InDelta(t, before+1, e.result.Rounds[0].Server["go_sched_gomaxprocs_threads"], 0)
 	assert.Equal(t, before+2, e.result.Manifest.Host.GOMAXPROCS)
 	assert.Equal(t, "scenario", e.result.Manifest.Host.GOMAXPROCSSource)
-	assert.Equal(t, before, runtime.GOMAXPROCS(0), "it is undone after the run")
+	assert.Equal(t, before, runtime.GOMAXPROCS(0), "GOMAXPROCS is restored after the run")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The profiles of several rounds are kept and added up, and say what the engine's locks are.
+// The profiles of several rounds are stored and merged, and name the engine's locks.
 func TestProfiledRounds(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -31,7 +31,7 @@ func TestProfiledRounds(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []int{2, 4}, profiledRounds)
-	require.Len(t, e.result.Profiles, 6, "those of the server and of the generator")
+	require.Len(t, e.result.Profiles, 6, "profiles of the server and of the generator")
 	for i, p := range e.result.Profiles {
 		assert.FileExists(t, filepath.Join(e.folder, p.File))
 		assert.Equal(t, i >= 3, p.Node == result.GeneratorNode)
@@ -53,7 +53,7 @@ func TestProfiledRounds(t *testing.T) {
 	share := map[string]float64{}
 	for _, l := range e.result.Locks {
 		assert.NotEmpty(t, l.Name)
-		assert.NotEqual(t, "shard.(*Shard).wait", l.Name, "an idle shard is no lock")
+		assert.NotEqual(t, "shard.(*Shard).wait", l.Name, "an idle shard is not a lock")
 		assert.InDelta(t, l.WaitNs/float64(cycles["profile block of "+l.Node]), l.WaitNsPerCycle, 1e-6)
 		share[l.Node] += l.Share
 		assert.LessOrEqual(t, share[l.Node], 1.000001)

@@ -16,8 +16,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// progress tells a person how far the run is: on a terminal one line that is drawn over while a round goes on, and
-// everywhere a line after each round and a table at the end. Off a terminal it writes no control characters.
+// progress reports the progress of a run to a person. On a terminal it redraws one live line during
+// a round. Everywhere it writes a line after each round and a table at the end. It writes control
+// characters only to a terminal.
 type progress struct {
 	scenario *scenario.Scenario
 	terminal bool
@@ -25,18 +26,18 @@ type progress struct {
 	now      func() time.Time
 	rounds   []plannedRound
 	place    *Place
-	// judgedLater is set if the caller says the verdict.
+	// judgedLater is set if the caller reports the verdict.
 	judgedLater bool
 
 	mu   sync.Mutex
 	w    io.Writer
-	live bool // the cursor is on a line to be drawn over
+	live bool // the cursor is on the live line
 	last load.Progress
 	pace pace
 	arm  string // the arm of the current round, in a comparison
 }
 
-// columnsDefault is how wide a line drawn over may be where the terminal does not say how wide it is.
+// columnsDefault is the width of the live line if the width of the terminal is unknown.
 const columnsDefault = 80
 
 func newProgress(o Options, s *scenario.Scenario) *progress {
@@ -57,7 +58,8 @@ func newProgress(o Options, s *scenario.Scenario) *progress {
 	return p
 }
 
-// line writes a line that stays. What can't be written is a person's loss only.
+// line writes a permanent line. It ignores write errors, because the run does not depend on its
+// progress output.
 func (p *progress) line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +67,6 @@ func (p *progress) line(format string, args ...any) {
 	_, _ = fmt.Fprintln(p.w, fmt.Sprintf(format, args...))
 }
 
-// clear takes the live line away.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +101,8 @@ func (p *progress) plan(folder string) {
 	p.pace.begin(p.now())
 }
 
-// targets says which servers a driver program launches, and what is left out, each once.
+// targets writes a line for each distinct server that a driver program launches and for each target
+// that is not measured.
 func (p *progress) targets(r *result.Result) {
 	var said []string
 	for _, t := range r.Manifest.Targets {
@@ -117,7 +119,7 @@ func (p *progress) targets(r *result.Result) {
 	}
 }
 
-// durability is that of all points.
+// durability returns the distinct durabilities of all points.
 func (p *progress) durability() string {
 	var all []string
 	for _, point := range p.scenario.Plan() {
@@ -128,12 +130,11 @@ func (p *progress) durability() string {
 	return strings.Join(all, ", ")
 }
 
-// replan says that the rounds are these, and not all of the scenario.
 func (p *progress) replan(rounds []plannedRound) {
 	p.rounds, p.pace.rounds = rounds, len(rounds)
 }
 
-// beside says that several arms are interleaved from now on, each with all rounds.
+// beside declares that the rounds of several arms are interleaved from now on.
 func (p *progress) beside(arms int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +142,7 @@ func (p *progress) beside(arms int) {
 	p.pace.begin(p.now())
 }
 
-// turn says that it is an arm's turn, until what is returned is called.
+// turn marks arm as the current arm until the returned function is called.
 func (p *progress) turn(arm string) (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +156,7 @@ func (p *progress) turn(arm string) (over func()) {
 	}
 }
 
-// hook returns the Progress hook of a round's load; nil off a terminal.
+// hook returns the Progress hook of a round's load, or nil without a terminal.
 func (p *progress) hook(number int) func(load.Progress) {
 	if !p.terminal {
 		return nil
@@ -163,7 +164,7 @@ func (p *progress) hook(number int) func(load.Progress) {
 	return func(now load.Progress) { p.load(number, now) }
 }
 
-// load draws the live line, as much of it as the terminal has room for: a line that wraps can't be drawn over.
+// load draws the live line, cut to the width of the terminal: a wrapped line could not be erased.
 func (p *progress) load(number int, now load.Progress) {
 	if !p.terminal {
 		return
@@ -194,7 +195,7 @@ func (p *progress) load(number int, now load.Progress) {
 	p.live = true
 }
 
-// cut shortens a line to so many characters.
+// cut shortens a line to the given number of characters.
 func cut(line string, columns int) string {
 	if columns < 1 || utf8.RuneCountInString(line) <= columns {
 		return line
@@ -202,7 +203,7 @@ func cut(line string, columns int) string {
 	return string([]rune(line)[:columns])
 }
 
-// phase says how far the present part of a round is.
+// phase describes the progress within the current phase of a round.
 func (p *progress) phase(now load.Progress) string {
 	phases := p.scenario.Phases
 	if now.Warmup > 0 {
@@ -216,12 +217,12 @@ func (p *progress) phase(now load.Progress) string {
 		return fmt.Sprintf("window %.1f/%vs", in.Seconds(), phases.Window.Seconds())
 	case "drain":
 		return fmt.Sprintf("drain %.1fs", max(now.Elapsed-phases.Warmup-phases.Window, 0).Seconds())
-	default: // of a backlog, whose time begins when it does
+	default: // phases of a backlog count from their own start
 		return fmt.Sprintf("%s %.1fs", now.Phase, now.Elapsed.Seconds())
 	}
 }
 
-// name names a round, with its point and what it is for where it is not simply timed.
+// name returns the number of a round with its point, and its purpose unless it is timed.
 func (p *progress) name(number int) string {
 	name := fmt.Sprintf("round %d", number)
 	i := slices.IndexFunc(p.rounds, func(r plannedRound) bool { return r.number == number })
@@ -242,7 +243,6 @@ func (p *progress) name(number int) string {
 	return name
 }
 
-// ended notes that a round is over.
 func (p *progress) ended() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -250,7 +250,7 @@ func (p *progress) ended() {
 	p.last = load.Progress{}
 }
 
-// round says what a round measured.
+// round writes the line of a finished round.
 func (p *progress) round(r *result.Round) {
 	p.ended()
 	name := p.name(r.Number)
@@ -271,8 +271,9 @@ func (p *progress) round(r *result.Round) {
 	p.line("  %s: %s cycles/s%s, p99 %s ms%s", name, render.Number(m[result.CyclesPerS]), cpuOf(r), render.Number(m[result.CycleLatencyMs+"_p99"]), parts(r))
 }
 
-// cpuOf is the text of a round's CPU time per cycle, with server and client apart where they are separate processes. It is empty where a fault
-// ended a server, because the CPU time of an ended process was not read.
+// cpuOf returns the text of a round's CPU time per cycle, split into server and client if they are
+// separate processes. It is empty if a fault ended a server, because the CPU time of an ended
+// process is not read.
 func cpuOf(r *result.Round) string {
 	cpu, known := r.Metrics[result.CPUUsPerCycle]
 	if !known {
@@ -285,7 +286,7 @@ func cpuOf(r *result.Round) string {
 	return text
 }
 
-// firstOf is the first line of the first reason: all of them come at the end.
+// firstOf returns the first line of the first reason. All reasons follow at the end of the run.
 func firstOf(reasons []string) string {
 	if len(reasons) == 0 {
 		return ""
@@ -294,7 +295,7 @@ func firstOf(reasons []string) string {
 	return ": " + first
 }
 
-// parts says what a round measured beside its window's throughput.
+// parts describes what a round measured in addition to the throughput of its window.
 func parts(r *result.Round) string {
 	var b strings.Builder
 	m := r.Metrics

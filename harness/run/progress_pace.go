@@ -2,30 +2,31 @@ package run
 
 import "time"
 
-// aroundGuess is what a round is taken to need beside its warm-up and window before one has ended.
+// aroundGuess is the assumed duration of a round without its warm-up and window, before any round
+// has ended.
 const aroundGuess = time.Second
 
-// pace estimates when a run will be over. The warm-ups and windows are known; what lies around them, the servers' start,
-// the drain and a backlog, is taken to go on as it was so far.
+// pace estimates the remaining time of a run. Warm-ups and windows have known durations. The rest
+// of a round (start of the servers, drain, backlog) is assumed to last as long as the average so
+// far.
 type pace struct {
-	planned time.Duration // the warm-up and the window of a round
-	rounds  int           // of the run
+	planned time.Duration // warm-up and window of one round
+	rounds  int           // in the whole run
 
-	since  time.Time     // the end of the last round, or the run's start
-	around time.Duration // beside the warm-ups and windows of all rounds that ended
+	since  time.Time     // the end of the last round, or the start of the run
+	around time.Duration // total time of the ended rounds without their warm-ups and windows
 	done   int
 }
 
 func (p *pace) begin(now time.Time) { p.since = now }
 
-// ended notes that a round is over.
 func (p *pace) ended(now time.Time) {
 	p.around += max(0, now.Sub(p.since)-p.planned)
 	p.since = now
 	p.done++
 }
 
-// left is about how long the run will take from now on, while a round goes on.
+// left estimates the remaining time of the run during a round.
 func (p *pace) left(now time.Time) time.Duration {
 	around := aroundGuess
 	if p.done > 0 {

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// Place is the position of a run in a series of runs of one command. The progress of such a run says how long the series will take, and leaves
-// out the tables of figures: the command judges all runs at its end.
+// Place is the position of a run in a series of runs of one command. The progress of such a run
+// reports how long the series will take and omits the tables of figures, because the command judges
+// all runs at its end.
 type Place struct {
 	Number, Of int
-	After      time.Duration // about how long the runs after this one will take
+	After      time.Duration // estimated duration of the following runs
 }
 
-// text is like " (4 of 11)".
+// text formats the position like " (4 of 11)".
 func (p *Place) text() string {
 	if p == nil {
 		return ""
@@ -20,7 +21,8 @@ func (p *Place) text() string {
 	return fmt.Sprintf(" (%d of %d)", p.Number, p.Of)
 }
 
-// inAll is like ", 1m22s in all", from the time that the run itself has left.
+// inAll formats the remaining time of the series like ", 1m22s in all". left is the remaining time
+// of this run.
 func (p *Place) inAll(left time.Duration) string {
 	if p == nil || p.After == 0 {
 		return ""

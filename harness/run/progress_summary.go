@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// summaryMetrics are those that the table at the end of a run has, where the run has them. All others are in the result.
+// summaryMetrics are the metrics in the table at the end of a run, if the run has them. The result
+// has all others.
 var summaryMetrics = []string{
 	result.CyclesPerS, result.EnqueuesPerS, result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores,
 	result.EnqueueLatencyMs + "_p99", result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.CycleLatencyMs + "_p999",
@@ -36,8 +37,8 @@ var pointMetrics = []struct{ header, metric string }{
 	{"p99 ms", result.CycleLatencyMs + "_p99"},
 }
 
-// done writes what the run found: the table of its figures, why the verdict is not pass, and the verdict, unless the caller has yet to
-// judge the figures.
+// done writes the table of figures, the warnings, the reasons for a verdict other than pass, and
+// the verdict, unless the caller has yet to judge.
 func (p *progress) done(r *result.Result) {
 	if p.place == nil {
 		p.figures(r)
@@ -61,7 +62,6 @@ func (p *progress) done(r *result.Result) {
 	p.line("%s", end)
 }
 
-// figures writes the tables of the run's figures.
 func (p *progress) figures(r *result.Result) {
 	if len(r.Points) > 0 && r.Verdict != result.Incorrect {
 		p.table(pointRows(r))
@@ -75,10 +75,10 @@ func (p *progress) figures(r *result.Result) {
 	p.table(metricRows(result.Published(r)))
 }
 
-// someMax is how many warnings and how many reasons are shown at the end: all are in the result.
+// someMax bounds the warnings and the reasons shown at the end. The result has all of them.
 const someMax = 6
 
-// some writes the first of several sentences, and how many more there are.
+// some writes the first sentences and the number of the remaining ones.
 func (p *progress) some(of, noun string, sentences []string) {
 	for _, s := range sentences[:min(len(sentences), someMax)] {
 		p.line("%s: %s", of, s)
@@ -88,7 +88,7 @@ func (p *progress) some(of, noun string, sentences []string) {
 	}
 }
 
-// headline is the first figure of a run that may be shown, or "".
+// headline returns the main figure of a run as text, or "" if the run has none to publish.
 func headline(r *result.Result) string {
 	metrics := result.Published(r)
 	if m, ok := metrics[result.CyclesPerS]; ok {
@@ -103,12 +103,12 @@ func headline(r *result.Result) string {
 	return ""
 }
 
-// figureText is a figure with its interval or range.
 func figureText(m result.Metric, of, unit string) string {
 	return fmt.Sprintf("%s%s %s (%s to %s over %s)", of, render.Number(m.Median), unit, render.Number(m.Low), render.Number(m.High), render.Plural(m.N, "round"))
 }
 
-// metricRows is the table of metrics, its header first; nothing where all they say is that no task is at fault.
+// metricRows returns the table of metrics with its header first. It returns nil if its rows report
+// only that no task is at fault.
 func metricRows(metrics map[string]result.Metric) [][]string {
 	rows := [][]string{{"metric", ">value", ">low", ">high", "unit", "what they are"}}
 	telling := false
@@ -128,7 +128,7 @@ func metricRows(metrics map[string]result.Metric) [][]string {
 	return rows
 }
 
-// spread says what the three numbers of a metric are.
+// spread describes the meaning of the three numbers of a metric.
 func spread(spec result.Spec, m result.Metric) string {
 	switch {
 	case spec.OfLedger():
@@ -142,7 +142,7 @@ func spread(spec result.Spec, m result.Metric) string {
 	}
 }
 
-// pointRows is the table of a sweep's points, its header first.
+// pointRows returns the table of a sweep's points with its header first.
 func pointRows(r *result.Result) [][]string {
 	header := []string{"point", ">cycles/s", ">low", ">high", ">rounds"}
 	columns := slices.Clone(pointMetrics)
@@ -170,7 +170,7 @@ func pointRows(r *result.Result) [][]string {
 	return rows
 }
 
-// table writes rows, the header first, with columns of even width.
+// table writes rows in aligned columns. The first row is the header.
 func (p *progress) table(rows [][]string) {
 	if len(rows) == 0 {
 		return

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files under testdata")
 
-// golden compares text with a file under testdata. After an intended change: go test ./run -update, and read the
-// difference.
+// golden compares text with a file under testdata. After an intended change run `go test ./run
+// -update` and review the difference.
 func golden(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", "progress", name)
@@ -34,17 +34,16 @@ func golden(t *testing.T, name, text string) {
 	assert.Equal(t, string(want), text)
 }
 
-// screened writes what a terminal does not show as marks, a line for each thing drawn.
+// screened replaces control characters by marks, so that each redraw is on a separate line.
 func screened(text string) string { return strings.ReplaceAll(text, "\r\x1b[K", "<erased>\n") }
 
-// clock is a time that a test sets.
+// clock is a time source that a test sets.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
 func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
 
-// shown are the figures of a round.
 func shown(rate float64) map[string]float64 {
 	return map[string]float64{
 		result.CyclesPerS: rate, result.CPUUsPerCycle: 12.34, result.ServerCPUUsPerCycle: 7.29, result.ClientCPUUsPerCycle: 5.05,
@@ -52,7 +51,7 @@ func shown(rate float64) map[string]float64 {
 	}
 }
 
-// tell goes through everything that a run of two points, with a peak to be found and profiles, shows.
+// tell produces all progress output of a run with two points, a calibration and profiles.
 func tell(p *progress, c *clock) {
 	p.plan("runs/1-small")
 	at := func(number int, phase string, elapsed time.Duration, completed uint64, p99 time.Duration) {
@@ -69,7 +68,7 @@ func tell(p *progress, c *clock) {
 	c.pass(4250 * time.Millisecond)
 	p.round(&result.Round{Number: 1, Calibration: true, Cycles: 9, Verdict: result.Pass, Metrics: shown(151_234.4)})
 	at(2, "filling", 250*time.Millisecond, 500, 0)
-	// What no clock yields must not show as a rate either.
+	// If no time has passed, no rate is shown.
 	at(2, "window", 250*time.Millisecond, 900, 0)
 	at(2, "window", 500*time.Millisecond, 800, 0)
 	p.round(&result.Round{
@@ -115,7 +114,7 @@ func TestProgressOffATerminal(t *testing.T) {
 	assert.NotContains(t, text.String(), "\x1b", "no control characters")
 }
 
-// A run among several says which it is and how long all will take, and leaves its tables out.
+// A run in a series shows its position and the remaining time of the series, and omits its tables.
 func TestProgressOfOneOfSeveral(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
@@ -134,7 +133,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	golden(t, "terminal.txt", screened(text.String()))
 }
 
-// The CPU time of a killed server is unknown: the line leaves it out and does not show 0.
+// The CPU time of a killed server is unknown: the line omits it rather than showing 0.
 func TestARoundWithoutCPUTimeShowsNone(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
@@ -146,7 +145,7 @@ func TestARoundWithoutCPUTimeShowsNone(t *testing.T) {
 	assert.Contains(t, text.String(), ": 75,600 cycles/s, p99 1.23 ms\n")
 }
 
-// A line that wraps could not be drawn over.
+// A line that wraps could not be erased.
 func TestProgressFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	for columns, want := range map[int]int{20: 19, 0: 79} {
@@ -170,16 +169,17 @@ func TestProgressOfEnqueuesAlone(t *testing.T) {
 	assert.Contains(t, text.String(), " left: 5.00 tasks sent/s, 5 outstanding, 0 completed")
 }
 
-// The time that is left is that of the rounds to come, each with what the ones before took beside their phases.
+// The remaining time is that of the remaining rounds, each with the average overhead of the earlier
+// ones.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 	p := pace{planned: 10 * time.Second, rounds: 3}
 	p.begin(start)
-	assert.Equal(t, 33*time.Second, p.left(start), "a second beside the phases, until it is known")
+	assert.Equal(t, 33*time.Second, p.left(start), "one second of overhead is assumed until it is known")
 	assert.Equal(t, 29*time.Second, p.left(at(4)))
-	assert.Equal(t, 22*time.Second, p.left(at(60)), "a round that is late does not make the rest negative")
+	assert.Equal(t, 22*time.Second, p.left(at(60)), "a late round does not make the remaining time negative")
 	p.ended(at(14))
 	assert.Equal(t, 28*time.Second, p.left(at(14)))
 	p.ended(at(14 + 12))
@@ -187,10 +187,10 @@ func TestPace(t *testing.T) {
 	for range 7 {
 		p.ended(at(30))
 	}
-	assert.Zero(t, p.left(at(100)), "more rounds than were planned")
+	assert.Zero(t, p.left(at(100)), "more rounds than planned")
 }
 
-// Arms that take turns have as many rounds each, and the line says whose turn it is.
+// Interleaved arms multiply the rounds, and the line names the current arm.
 func TestProgressOfArms(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
@@ -214,11 +214,12 @@ func TestProgressOfArms(t *testing.T) {
 func TestProgressAtTheEnd(t *testing.T) {
 	t.Parallel()
 	metrics := map[string]result.Metric{
-		result.CyclesPerS:                 {Median: 151_234, Low: 140_040, High: 160_060, N: 7, Unit: "1/s"},
-		result.CycleLatencyMs + "_p99":    {Median: 1.234, Low: 1.1, High: 2.5, N: 7, Unit: "ms"},
-		result.ServerRSSMBMax:             {Median: 187, Low: 186, High: 190, N: 3, Unit: "MB"},
-		result.Lost:                       {N: 8, Unit: "tasks"},
-		result.EnqueueLatencyMs + "_p999": {Median: 9, N: 7, Unit: "ms"}, // in the result, not in the table
+		result.CyclesPerS:              {Median: 151_234, Low: 140_040, High: 160_060, N: 7, Unit: "1/s"},
+		result.CycleLatencyMs + "_p99": {Median: 1.234, Low: 1.1, High: 2.5, N: 7, Unit: "ms"},
+		result.ServerRSSMBMax:          {Median: 187, Low: 186, High: 190, N: 3, Unit: "MB"},
+		result.Lost:                    {N: 8, Unit: "tasks"},
+		// In the result, not in the table.
+		result.EnqueueLatencyMs + "_p999": {Median: 9, N: 7, Unit: "ms"},
 	}
 	broken := maps.Clone(metrics)
 	broken[result.Lost] = result.Metric{Median: 2, High: 2, N: 8, Unit: "tasks"}
@@ -242,13 +243,13 @@ func TestProgressAtTheEnd(t *testing.T) {
 			newProgress(Options{Progress: &text}, small()).done(&c.result)
 			golden(t, "end-"+strings.ReplaceAll(c.name, " ", "-")+".txt", text.String())
 			if c.result.Verdict == result.Incorrect {
-				assert.NotContains(t, text.String(), "151,", "no figure beside a broken ledger")
+				assert.NotContains(t, text.String(), "151,", "a broken ledger suppresses the figures")
 			}
 		})
 	}
-	newProgress(Options{}, small()).done(&result.Result{Verdict: result.Pass}) // nobody reads it
+	newProgress(Options{}, small()).done(&result.Result{Verdict: result.Pass}) // without a writer
 	var text bytes.Buffer
 	newProgress(Options{Progress: &text, JudgedLater: true}, small()).done(&result.Result{Scenario: "small", Verdict: result.Pass, Metrics: metrics})
 	assert.Contains(t, text.String(), "small: measured: ")
-	assert.NotContains(t, text.String(), "small: pass", "the limits may say otherwise")
+	assert.NotContains(t, text.String(), "small: pass", "the caller has yet to judge the limits")
 }

@@ -30,12 +30,12 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// readMetrics are what a run with reads has.
+// readMetrics are the metrics of a run with reads.
 var readMetrics = []string{
 	result.ReadsPerS, result.ReadLatencyMs + "_p50", result.ReadLatencyMs + "_p99", result.ReadFoundRatio, result.ReadsDropped, result.ReadMismatches,
 }
 
-// Whole runs of a real server whose load reads, by each driver that does.
+// Whole runs of a real server whose load reads, by each driver that supports reads.
 func TestReads(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "unary", "rest"} {
@@ -67,7 +67,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// A wait for the end of a task ends with the result of the completion, or with the death of a task that workers failed.
+// A wait for the end of a task returns the result of its completion, or the death of a task that
+// workers failed.
 func TestAwaitsOfTasksWithResultsAndFailures(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "rest"} {
@@ -88,7 +89,8 @@ func TestAwaitsOfTasksWithResultsAndFailures(t *testing.T) {
 	}
 }
 
-// Of several workloads each has its reads, and one without has none.
+// In a scenario with several workloads each has separate read figures, and a workload without reads
+// has none.
 func TestReadsOfSeveralWorkloads(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -108,7 +110,7 @@ func TestReadsOfSeveralWorkloads(t *testing.T) {
 	assert.Nil(t, r.Rounds[0].Workloads[1].Reads)
 }
 
-// The account of all workloads together has the reads of each.
+// The balance of all workloads includes the reads of each.
 func TestTheBalanceHasTheReadsOfEachWorkload(t *testing.T) {
 	t.Parallel()
 	w := small().Workloads[0]
@@ -122,7 +124,8 @@ func TestTheBalanceHasTheReadsOfEachWorkload(t *testing.T) {
 	assert.Len(t, balance.Samples, 2)
 }
 
-// A server that answers reads with something else than the task makes the run incorrect, with the tenant, the task and what was wrong.
+// A server that answers reads with wrong data makes the run incorrect. The reason names the tenant,
+// the task and the difference.
 func TestMisreadsAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -134,10 +137,10 @@ func TestMisreadsAreIncorrect(t *testing.T) {
 		`without a task that was there; the first: misread: tenant t0 asked for task \d+ \(producer \d task \d+, sent to t0/q0\): the `+
 		`answer's payload has 64 bytes that do not match their checksum`, r.Reasons[0])
 	assert.Positive(t, r.Metrics[result.ReadMismatches].Median)
-	assert.Contains(t, result.Published(r), result.ReadMismatches, "it is what says so")
+	assert.Contains(t, result.Published(r), result.ReadMismatches, "the metric of the mismatches is published")
 }
 
-// A reader shows a token of its tenant: it reads this tenant's tasks, and no others.
+// A reader uses a token of its tenant: it can read the tasks of this tenant only.
 func TestReadersShowTheTokenOfTheirTenant(t *testing.T) {
 	t.Parallel()
 	for _, of := range []scenario.Topology{
@@ -160,7 +163,7 @@ func TestReadersShowTheTokenOfTheirTenant(t *testing.T) {
 	}
 }
 
-// readTenants enqueues a task for each of a workload's tenants and reads them.
+// readTenants enqueues a task for each tenant of a workload and reads them.
 func readTenants(t *testing.T, cluster *topology.Cluster, w scenario.Workload) {
 	t.Helper()
 	conns, err := dial(t.Context(), cluster, nil, w)
@@ -206,7 +209,7 @@ func readTenants(t *testing.T, cluster *topology.Cluster, w scenario.Workload) {
 		assert.Equal(t, driver.Found{ID: listed[0].ID, Tenant: tenants[i], Queue: "q0", Payload: []byte("of " + tenants[i])}, listed[0])
 		listed, err = reader.List(t.Context(), tenants[i], "q0", true)
 		require.NoError(t, err, w.Driver)
-		assert.Empty(t, listed, "none is leased")
+		assert.Empty(t, listed, "no task is leased")
 		stats, err := reader.Stats(t.Context(), tenants[i], "q0")
 		require.NoError(t, err, w.Driver)
 		assert.NotZero(t, stats.Enqueued)
@@ -218,7 +221,7 @@ func readTenants(t *testing.T, cluster *topology.Cluster, w scenario.Workload) {
 	}
 }
 
-// behind is a server of a cluster that learns of a token late.
+// behind is a server of a cluster that learns a token late.
 type behind struct {
 	queuepb.UnimplementedQueueServiceServer
 	reads atomic.Int32
@@ -235,7 +238,7 @@ func (b *behind) GetTask(context.Context, *queuepb.GetTaskRequest) (*queuepb.Get
 func TestReadersWaitUntilAllServersKnowTheirTokens(t *testing.T) {
 	t.Parallel()
 	for says, then := range map[string]error{
-		"": status.Error(codes.NotFound, "no such task"), "broken": status.Error(codes.Internal, "broken"), "it answered with a task": nil,
+		"": status.Error(codes.NotFound, "no such task"), "broken": status.Error(codes.Internal, "broken"), "got an answer": nil,
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -253,13 +256,13 @@ func TestReadersWaitUntilAllServersKnowTheirTokens(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.Error(t, waitForToken(ctx, driver.Target{Address: listener.Addr().String()}, "", adminpb.Scope_SCOPE_PRODUCE, "t0"), "it does not wait forever")
+		require.Error(t, waitForToken(ctx, driver.Target{Address: listener.Addr().String()}, "", adminpb.Scope_SCOPE_PRODUCE, "t0"), "the wait ends with its context")
 		server.Stop()
 		require.NoError(t, <-served)
 	}
 }
 
-// Whole runs of a real server whose load reads in each way, by each driver that does.
+// Whole runs of a real server whose load reads in each way, by each driver that supports it.
 func TestReadsByKind(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "unary", "rest"} {
@@ -270,7 +273,8 @@ func TestReadsByKind(t *testing.T) {
 			w.Driver, w.Tenants, w.Batch, w.InFlight = name, 2, 1, 1000
 			w.Reads = scenario.Reads{List: 0.1, Stats: 0.1, Await: 0.2}
 			e := execute(t, s, real(t))
-			// Each reader's eighth read is of another tenant's task. On a busy machine the window may end before it.
+			// Each reader's eighth read is for another tenant's task. On a busy machine the window
+			// may end before it.
 			for s.Phases.Tasks < 100*windowTasks && !readForeign(e.result, w.Reads) {
 				s.Phases.Tasks *= 4
 				e = execute(t, s, real(t))
@@ -303,12 +307,14 @@ func TestReadsByKind(t *testing.T) {
 	}
 }
 
-// readForeign reports whether reads of each kind asked for another tenant's task or queue in the first round.
+// readForeign reports whether reads of each kind asked for another tenant's task or queue in the
+// first round.
 func readForeign(r *result.Result, reads scenario.Reads) bool {
 	return !slices.ContainsFunc(reads.Kinds(), func(kind string) bool { return r.Rounds[0].OtherReads[kind].Foreign == 0 })
 }
 
-// A server that lets a tenant read another one's queue, or ends waits too soon, makes the run incorrect.
+// A server that lets a tenant read another tenant's queue, or ends waits too early, makes the run
+// incorrect.
 func TestPlantedMisreadsByKind(t *testing.T) {
 	longtest.Only(t)
 	t.Parallel()

@@ -8,25 +8,26 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// references are the samples of what the host is worth, taken beside the rounds of a run: before the first round and after each one.
-// Arms of a comparison share theirs. The fields belong to the goroutine that executes the rounds.
+// references are samples of the host's performance, taken between the rounds of a run: before the
+// first round and after each one. Arms of a comparison share them. Only the goroutine that executes
+// the rounds may use the fields.
 type references struct {
 	names   []string
 	samples map[string][]result.ReferenceSample
-	err     error // the first one; no further sample is taken after it
+	err     error // the first error; no further sample is taken after it
 	config  reference.Config
 	// measure takes one sample.
 	measure func(ctx context.Context, name string) (result.ReferenceSample, error)
 }
 
-// newReferences returns the references that a scenario asks for, measured beside its data.
 func newReferences(names []string, c reference.Config) *references {
 	return &references{names: names, samples: map[string][]result.ReferenceSample{}, config: c, measure: func(ctx context.Context, name string) (result.ReferenceSample, error) {
 		return reference.Measure(ctx, name, c)
 	}}
 }
 
-// sample measures each reference once. What prevents it is kept for summarise: a run has a result all the same.
+// sample measures each reference once. It stores an error for summarise, because a run without
+// references still has a result.
 func (r *references) sample(ctx context.Context) {
 	for _, name := range r.names {
 		if r.err != nil || ctx.Err() != nil {
@@ -41,7 +42,8 @@ func (r *references) sample(ctx context.Context) {
 	}
 }
 
-// summarise returns the references in the scenario's order. It fails if one of them could not be measured each time.
+// summarise returns the references in the scenario's order. It fails if a measurement of one of
+// them failed.
 func (r *references) summarise() ([]result.Reference, error) {
 	var all []result.Reference
 	errs := []error{r.err}

@@ -31,7 +31,7 @@ func TestReferencesAreSummarisedOverTheirSamples(t *testing.T) {
 	assert.Equal(t, []any{"echo", 4.0, 3}, []any{all[1].Name, all[1].PerS.Median, all[1].PerS.N})
 }
 
-// A reference that can't be measured is said, and not measured again.
+// A reference that cannot be measured causes an error and is not measured again.
 func TestAReferenceThatFails(t *testing.T) {
 	r, calls := newReferences([]string{"fsync", "cpu"}, reference.Config{}), 0
 	r.measure = func(context.Context, string) (result.ReferenceSample, error) {
@@ -48,7 +48,8 @@ func TestAReferenceThatFails(t *testing.T) {
 	assert.ErrorContains(t, err, "was not measured")
 }
 
-// The references of a run on the real server are measured before its first round, between the rounds and after the last one.
+// A run on the real server measures its references before the first round, between the rounds and
+// after the last one.
 func TestExecuteMeasuresReferences(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -74,7 +75,7 @@ func TestExecuteMeasuresReferences(t *testing.T) {
 	}
 }
 
-// A run whose references cannot be measured is invalid, and says why.
+// A run whose references cannot be measured is invalid and reports the reason.
 func TestExecuteWithoutItsReferences(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -85,7 +86,8 @@ func TestExecuteWithoutItsReferences(t *testing.T) {
 	assert.Empty(t, e.result.References)
 }
 
-// A run that is interrupted while its references are measured has no result, and keeps the rounds before.
+// A run that is interrupted while its references are measured has no result and keeps the earlier
+// rounds.
 func TestAnInterruptedReferenceEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := small()

@@ -25,14 +25,15 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// running starts the real servers of a topology, and returns them with a scenario that attaches to them.
+// running starts the real servers of a topology and returns them with a scenario that attaches to
+// them.
 func running(t *testing.T, of scenario.Topology) (*topology.Cluster, *scenario.Scenario) {
 	t.Helper()
 	c, err := topology.Start(t.Context(), topology.Config{
 		Binary: queued, Dir: t.TempDir(), LogPath: filepath.Join(t.TempDir(), "server.log"), Topology: of, StartTimeout: patience,
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.Stop(context.Background()), "nothing ended the servers before") })
+	t.Cleanup(func() { require.NoError(t, c.Stop(context.Background()), "the servers were still running") })
 	dir := t.TempDir()
 	where := &scenario.RemoteServers{TokenFile: filepath.Join(dir, "token")}
 	require.NoError(t, os.WriteFile(where.TokenFile, []byte(c.Token+"\n"), 0o600))
@@ -55,7 +56,7 @@ func running(t *testing.T, of scenario.Topology) (*topology.Cluster, *scenario.S
 	return c, s
 }
 
-// attach runs a scenario on servers that run, with a server binary that can't be started.
+// attach runs a scenario on running servers. Its server binary does not exist.
 func attach(t *testing.T, s *scenario.Scenario) (*result.Result, string) {
 	t.Helper()
 	r, folder, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: "", Command: []string{"prony"}, Progress: &screen{}})
@@ -63,7 +64,8 @@ func attach(t *testing.T, s *scenario.Scenario) (*result.Result, string) {
 	return r, folder
 }
 
-// Servers that run already are measured, twice, with what is theirs alone; they go on.
+// Attached servers are measured twice. The results have only what these servers report themselves,
+// and the servers keep running.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]scenario.Topology{
@@ -74,7 +76,8 @@ func TestAttach(t *testing.T) {
 			t.Parallel()
 			c, s := running(t, of)
 			s.Rounds, s.Workloads[0].Tenants = 2, 2
-			s.Workloads[0].Batch, s.Phases.Tasks = 1, 2000 // a server says its CPU time in steps of 10 ms
+			// A server reports its CPU time in steps of 10 ms.
+			s.Workloads[0].Batch, s.Phases.Tasks = 1, 2000
 			s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 			for range 2 {
 				r, _ := attach(t, s)
@@ -86,7 +89,7 @@ func TestAttach(t *testing.T) {
 				} {
 					assert.Positive(t, r.Metrics[metric].Median, metric)
 				}
-				assert.NotContains(t, r.Metrics, result.WrittenBytesPerCycle, "a server does not say it")
+				assert.NotContains(t, r.Metrics, result.WrittenBytesPerCycle, "a server does not report it")
 				for _, round := range r.Rounds {
 					assert.Nil(t, round.Stalls, "times of other hosts' clocks")
 					require.Len(t, round.Processes, 1+len(c.Servers()))
@@ -103,18 +106,18 @@ func TestAttach(t *testing.T) {
 				assert.Equal(t, result.HostFromServer, h.From)
 				assert.Positive(t, h.GOMAXPROCS)
 				assert.NotEmpty(t, h.Version)
-				assert.Contains(t, h.Unknown, "cpu_model", "what is not known is said")
-				assert.Equal(t, "unknown", r.Manifest.Build.Server, "it is not this host's binary")
-				assert.Equal(t, h.Commit == "" || h.Dirty, r.Manifest.Build.Dirty, "a server that does not know its commit can't be published")
+				assert.Contains(t, h.Unknown, "cpu_model", "unknown properties are listed")
+				assert.Equal(t, "unknown", r.Manifest.Build.Server, "the measured binary is not on this host")
+				assert.Equal(t, h.Commit == "" || h.Dirty, r.Manifest.Build.Dirty, "a result without a commit counts as dirty and cannot be published")
 			}
 			for _, server := range c.Servers() {
-				assert.True(t, server.Running(), "it goes on")
+				assert.True(t, server.Running(), "the server keeps running")
 			}
 		})
 	}
 }
 
-// Servers that are not what the scenario says are not measured.
+// Servers that differ from the scenario are not measured.
 func TestAttachedServersMustBeAsTheScenarioSays(t *testing.T) {
 	t.Parallel()
 	single, s := running(t, scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"})
@@ -158,10 +161,10 @@ func TestAttachedServersMustBeAsTheScenarioSays(t *testing.T) {
 			assert.Contains(t, r.Reasons[0], c.says)
 		})
 	}
-	assert.True(t, single.Servers()[0].Running() && cluster.Servers()[0].Running(), "nothing was done to them")
+	assert.True(t, single.Servers()[0].Running() && cluster.Servers()[0].Running(), "the servers keep running")
 }
 
-// A worker would claim tasks that were there before.
+// Workers would claim tasks of earlier clients.
 func TestAttachWantsNoTasksOfItsTenants(t *testing.T) {
 	t.Parallel()
 	c, s := running(t, scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"})
@@ -179,7 +182,7 @@ func TestAttachWantsNoTasksOfItsTenants(t *testing.T) {
 	require.NoError(t, conn[0].Close())
 	r, _ = attach(t, s)
 	assert.Equal(t, result.Misconfigured, r.Verdict)
-	assert.Equal(t, []string{"round 1: the servers hold 1 tasks of queue q0 of tenant t0, which the scenario uses: remove them with 'queued queues delete', or wait until they are done"}, r.Reasons)
+	assert.Equal(t, []string{"round 1: the servers hold 1 tasks of queue q0 of tenant t0, which the scenario uses, expected none: remove them with 'queued queues delete', or wait until they are completed"}, r.Reasons)
 }
 
 // bySSH returns a topology of servers that ssh starts on a test's host, and the folder there.
@@ -197,8 +200,9 @@ func bySSH(t *testing.T, on *sshtest.Server, nodes int) (scenario.Topology, stri
 	return of, dir
 }
 
-// reservedAddress returns an address on which a server can listen, repeatedly. A bound socket reserves the port until the test ends: the kernel
-// does not choose it for other sockets, and servers can share it, because both sides set SO_REUSEADDR.
+// reservedAddress returns an address on which a server can listen repeatedly. A bound socket
+// reserves the port until the test ends: the kernel does not assign it to other sockets, and
+// servers can share it, because both sides set SO_REUSEADDR.
 func reservedAddress(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -212,7 +216,7 @@ func reservedAddress(t *testing.T) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(at.(*syscall.SockaddrInet4).Port))
 }
 
-// onlyTheProgram checks what is left of servers on their host.
+// onlyTheProgram checks that servers left only their program on their host.
 func onlyTheProgram(t *testing.T, dir string) {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -221,7 +225,8 @@ func onlyTheProgram(t *testing.T, dir string) {
 	assert.Regexp(t, `^queued-[0-9a-f]{16}$`, filepath.Base(left[0]))
 }
 
-// A server is brought to its host once, started and stopped for each round, and leaves only its program.
+// The server binary is copied to its host once, started and stopped for each round, and left there
+// as the only file.
 func TestStartBySSH(t *testing.T) {
 	on := sshtest.Start(t)
 	s := small()
@@ -253,7 +258,7 @@ func TestStartBySSH(t *testing.T) {
 	for i := range 2 {
 		log, err := os.ReadFile(filepath.Join(folder, logsDir, fmt.Sprintf("server-%02d.log", i+1)))
 		require.NoError(t, err)
-		assert.Contains(t, string(log), "msg=stopped", "the server ended in order")
+		assert.Contains(t, string(log), "msg=stopped", "the server stopped cleanly")
 	}
 	pushes := 0
 	for _, command := range on.Commands() {
@@ -265,7 +270,7 @@ func TestStartBySSH(t *testing.T) {
 	onlyTheProgram(t, dir)
 }
 
-// A cluster on other hosts survives that ssh kills a node, and is removed.
+// A cluster on other hosts survives that a fault kills a node over ssh, and is removed afterwards.
 func TestFaultsBySSH(t *testing.T) {
 	on := sshtest.Start(t)
 	s := faulty(4*time.Second, scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetFollower}, At: 500 * time.Millisecond, For: 200 * time.Millisecond},
@@ -282,13 +287,13 @@ func TestFaultsBySSH(t *testing.T) {
 	killed := round.Faults.Events[0].Nodes[0]
 	log, err := os.ReadFile(filepath.Join(folder, logsDir, "server-01-"+killed+".log"))
 	require.NoError(t, err)
-	assert.Equal(t, 2, strings.Count(string(log), "msg=serving"), "it was started twice")
-	assert.NotContains(t, r.Metrics, result.ServerCPUUsPerCycle, "a process that was killed does not say what it used")
-	assert.Contains(t, strings.Join(r.Warnings, "\n"), killed+": the CPU time that it used is not known: it was started again in the window")
+	assert.Equal(t, 2, strings.Count(string(log), "msg=serving"), "the node was started twice")
+	assert.NotContains(t, r.Metrics, result.ServerCPUUsPerCycle, "a killed process does not report its usage")
+	assert.Contains(t, strings.Join(r.Warnings, "\n"), killed+": its CPU time is unknown: it was restarted in the window")
 	onlyTheProgram(t, dir)
 }
 
-// A host that can't be reached, and one whose folder can't be made, are said by name.
+// The error names a host that cannot be reached, or whose folder cannot be created.
 func TestHostsThatCannotBePrepared(t *testing.T) {
 	on := sshtest.Start(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -308,7 +313,8 @@ func TestHostsThatCannotBePrepared(t *testing.T) {
 	}
 }
 
-// A server whose connection is cut has ended for the run, and ends itself on its host.
+// If the connection to a remote server is cut, the server has ended for the run and stops itself on
+// its host.
 func TestACutConnectionEndsTheRun(t *testing.T) {
 	on := sshtest.Start(t)
 	s := small()
@@ -338,14 +344,14 @@ func TestACutConnectionEndsTheRun(t *testing.T) {
 			return true
 		}
 		return c.Close() != nil
-	}, patience, 10*time.Millisecond, "nothing listens any more")
+	}, patience, 10*time.Millisecond, "the server no longer listens")
 }
 
-// Builds can't be compared on servers that run already.
+// Builds cannot be compared on attached servers.
 func TestAttachedServersAreNotCompared(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Topology = scenario.Topology{Kind: scenario.Remote, Nodes: 1, Remote: &scenario.RemoteServers{Nodes: []scenario.RemoteNode{{Name: "n1"}}}}
 	_, err := Interleave(t.Context(), s, []Arm{{Name: Base}, {Name: Change}}, ArmsOptions{})
-	require.ErrorContains(t, err, "attaches to servers that run already")
+	require.ErrorContains(t, err, "attaches to servers that already run")
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Whole runs of a real server whose tasks have results, by each driver that gives them: those that are read back are the completions'.
+// Whole runs of a real server whose tasks have results, by each driver that supports them: reads
+// return the results of the completions.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"stream", "unary", "rest"} {
@@ -27,7 +28,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// A server that answers with another result than that of the completion makes the run incorrect.
+// A server that returns a result other than that of the completion makes the run incorrect.
 func TestResultsThatAreWrongAreIncorrect(t *testing.T) {
 	t.Parallel()
 	s := small()

@@ -18,8 +18,8 @@ func enqueuing() *scenario.Scenario {
 	return s
 }
 
-// The figure of a workload without workers is its acknowledged enqueues. The tasks that stay on the server are not lost, as the server's own
-// account shows.
+// A workload without workers measures its acknowledged enqueues. The tasks that stay on the server
+// are not lost, as the server's account shows.
 func TestEnqueueAlone(t *testing.T) {
 	t.Parallel()
 	s := enqueuing()
@@ -45,18 +45,19 @@ func TestEnqueueAlone(t *testing.T) {
 	assert.Regexp(t, `small: pass: [\d,.]+ enqueues/s`, shown)
 }
 
-// A round whose producers had to wait for room has no rate of enqueues.
+// A round whose producers had to wait for in-flight slots has no valid rate of enqueues.
 func TestEnqueueAloneBeyondItsBound(t *testing.T) {
 	t.Parallel()
 	s := enqueuing()
-	s.Workloads[0].InFlight = 64 // one call
+	s.Workloads[0].InFlight = 64 // a single call fills it
 	forTime(s, window)
 	r := execute(t, s, real(t)).result
 	assert.Equal(t, result.Invalid, r.Verdict)
 	assert.Contains(t, r.Reasons, "round 1: the producers reached in_flight, 64 tasks, before the window's end, and then waited: raise in_flight, or shorten the window")
 }
 
-// A task that no worker claimed and that the server does not hold any more is lost, also if the scenario does not ask for an audit.
+// A task that no worker claimed and that is missing on the server is lost, even if the scenario
+// does not require an audit.
 func TestEnqueueAloneIsAudited(t *testing.T) {
 	t.Parallel()
 	s := enqueuing()
@@ -67,10 +68,10 @@ func TestEnqueueAloneIsAudited(t *testing.T) {
 	assert.Contains(t, r.Reasons[0], "round 1: the server could not be audited")
 }
 
-// A workload without producers claims a backlog that is there before the warm-up.
+// A workload without producers claims a backlog that was enqueued before the warm-up.
 func TestClaimAlone(t *testing.T) {
 	t.Parallel()
-	const tasks = 5000 // more than one slot completes in the warm-up, a task at a time
+	const tasks = 5000 // more than one slot can complete in the warm-up, one task at a time
 	s := small()
 	s.Workloads[0].Producers, s.Workloads[0].InFlight, s.Workloads[0].Workers, s.Workloads[0].Batch = 0, 0, 1, 1
 	s.Backlog = &scenario.Backlog{Tasks: tasks, Restart: "none", Fill: patience}
@@ -101,7 +102,7 @@ func TestClaimAloneOfTooFewTasks(t *testing.T) {
 	assert.Contains(t, r.Reasons, "round 1: the workers completed the whole backlog before the window's end: raise backlog.tasks, or shorten the window")
 }
 
-// Workers of a real server that think, with a queue and calls of their own.
+// Workers of a real server with a think time, each with a separate queue and separate calls.
 func TestWorkersThatThink(t *testing.T) {
 	t.Parallel()
 	s := small()

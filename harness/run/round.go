@@ -20,16 +20,17 @@ import (
 // measured is the outcome of one round.
 type measured struct {
 	round      result.Round
-	histograms result.Histograms // over all workloads
+	histograms result.Histograms // merged over all workloads
 
-	ofWorkloads []result.WorkloadHistograms // of each of several
-	captured    []profile.Captured          // profiles that were stored
+	ofWorkloads []result.WorkloadHistograms // per workload, if there are several
+	captured    []profile.Captured          // stored profiles
 	warnings    []string
-	broken      bool          // the server failed, or the load could not go on: no further round makes sense
-	cause       error         // why the load could not go on
-	before      observe.Audit // of the run's own tenants, of servers that ran before the round
-	serverEnd   bool          // why the server ended is among the reasons
-	stopErr     error
+	broken      bool  // the server or the load failed: no further round makes sense
+	cause       error // the error that ended the load
+	// before is the state of the run's tenants on servers that ran before the round.
+	before    observe.Audit
+	serverEnd bool // the reasons include why the server ended
+	stopErr   error
 }
 
 func (m *measured) fault(verdict result.Verdict, reason string) {
@@ -37,17 +38,18 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 	m.round.Reasons = append(m.round.Reasons, reason)
 }
 
-// startTimeout is how long the servers may take to be ready; 0: the time of package topology. Tests have more patience.
+// startTimeout bounds the start of the servers; 0 selects the default of package topology. Tests
+// set a longer one.
 var startTimeout time.Duration
 
-// round executes one round on a fresh topology.
+// round executes one round on fresh servers.
 func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	m.round = newRound(p)
 	if len(r.scenario.Points) > 0 {
 		m.round.Point = p.point + 1
 	}
 	if w := r.points[p.point].Workloads[0]; w.Driver != scenario.DriverK6 {
-		defer useProcs(w.Procs)() // the same for all
+		defer useProcs(w.Procs)() // all workloads have the same value
 	}
 	config := topology.Config{
 		Binary: r.options.binary(r.points[p.point].Topology), Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
@@ -82,11 +84,12 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		r.loadOn(ctx, loads, p, faults, between, &m)
 		r.calibrate(p, &m)
 	}
-	// Stopping must not be cut short by what ended the round: nothing may be left behind.
+	// The context may have ended the round, but it must not interrupt the stop: no process may be
+	// left behind.
 	if targetErr := target.close(context.WithoutCancel(ctx)); targetErr != nil {
 		m.stopErr = errors.Join(m.stopErr, targetErr)
 		m.broken = true
-		m.fault(result.Invalid, "the target's servers did not end in order: "+targetErr.Error())
+		m.fault(result.Invalid, "the target's servers did not stop cleanly: "+targetErr.Error())
 	}
 	stopErr := cluster.Stop(context.WithoutCancel(ctx))
 	m.stopErr = errors.Join(m.stopErr, stopErr)
@@ -104,7 +107,7 @@ func newRound(p plannedRound) result.Round {
 	}
 }
 
-// loadOn puts the load on running servers and fills in what it measured.
+// loadOn runs the load on running servers and fills in m with its measurements.
 func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, faults *injection, between *betweenHosts, m *measured) {
 	cluster := loads.cluster
 	window := newWindowProbe(r, cluster, loads, p)
@@ -180,7 +183,8 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 	m.round.Derive(m.histograms)
 }
 
-// untilFailure is a context that ends when a server has ended by itself: the load of a cluster might go on without it.
+// untilFailure returns a context that ends when a server ends unplanned: the load of a cluster
+// might continue without that server.
 func untilFailure(ctx context.Context, cluster *topology.Cluster) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -193,11 +197,12 @@ func untilFailure(ctx context.Context, cluster *topology.Cluster) (context.Conte
 	return ctx, cancel
 }
 
-// exitWait is how long a broken connection may come before the news that the server ended.
+// exitWait is how long to wait for the end of a server after a connection broke.
 const exitWait = 2 * time.Second
 
-// breakOff says why a round's load ended early: the server's end explains a broken connection. Tasks that
-// were in flight are not lost, since the round did not wait for them; other faults of tasks still count.
+// breakOff records why a round's load ended early. The end of a server explains a broken
+// connection. Tasks in flight do not count as lost, since the round did not wait for them. Other
+// faults of tasks still count.
 func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 	m.broken, m.cause = true, err
 	cluster := loads.cluster
@@ -216,8 +221,8 @@ func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 	m.fault(brokenOff(err))
 }
 
-// brokenOff is the verdict on a load that ended early. A script that can't be run, or ends by itself, is a mistake of who
-// wrote it, unless its thresholds say that what it calls is not good enough.
+// brokenOff returns the verdict and the reason for a load that ended early. A k6 script that cannot
+// run or ends early is misconfigured, unless its thresholds failed: then its target regressed.
 func brokenOff(err error) (result.Verdict, string) {
 	var script *k6run.Error
 	switch {
@@ -226,10 +231,11 @@ func brokenOff(err error) (result.Verdict, string) {
 	case errors.As(err, &script):
 		return result.Misconfigured, err.Error()
 	}
-	return result.Invalid, "the load could not go on: " + err.Error()
+	return result.Invalid, "the load failed: " + err.Error()
 }
 
-// withoutLost is the balance of a round that did not wait for all of its tasks.
+// withoutLost returns the balance of a round that did not wait for all of its tasks: it removes the
+// lost ones.
 func withoutLost(l result.Ledger) result.Ledger {
 	l.Lost = 0
 	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(sample string) bool { return strings.Contains(sample, "lost: ") })

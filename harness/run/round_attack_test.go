@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// attacked returns a scenario with one point without attackers and one under attack.
+// attacked returns a scenario with one point without attackers and one point under attack.
 func attacked(kinds ...string) *scenario.Scenario {
 	s := small()
 	for _, clients := range []int{0, 1} {
@@ -24,12 +24,12 @@ func attacked(kinds ...string) *scenario.Scenario {
 	return s
 }
 
-// The ledger does not count the attackers' tasks, and the check of the store leaves them out.
+// The ledger does not count the attackers' tasks, and the audit of the store excludes them.
 func TestARoundUnderAttack(t *testing.T) {
 	t.Parallel()
 	s := attacked(scenario.AttackManyQueues, scenario.AttackEmptyTasks)
 	e := execute(t, s, real(t))
-	// The attackers' process may begin after the window has ended.
+	// The attackers' process may start after the end of the window.
 	for s.Phases.Tasks < 1000*windowTasks && !tried(e.result) {
 		s.Phases.Tasks *= 4
 		e = execute(t, s, real(t))
@@ -44,13 +44,13 @@ func TestARoundUnderAttack(t *testing.T) {
 	}
 }
 
-// tried reports whether each attack of the last round was tried.
+// tried reports whether each attack was tried in the last round.
 func tried(r *result.Result) bool {
 	attacks := r.Rounds[len(r.Rounds)-1].Attacks
 	return !slices.ContainsFunc(attacks, func(a result.Attack) bool { return a.Tries == 0 })
 }
 
-// A round whose attack did not take place is invalid.
+// A round whose attack failed is invalid.
 func TestAnAttackThatFailsIsInvalid(t *testing.T) {
 	t.Parallel()
 	e := execute(t, attacked("unheard-of"), real(t))

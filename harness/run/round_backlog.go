@@ -10,12 +10,13 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// notRestartedError says that the servers could not be restarted, so none of them runs.
+// notRestartedError means that the servers could not be restarted, so none of them runs.
 type notRestartedError struct{ error }
 
 func (e notRestartedError) Unwrap() error { return e.error }
 
-// backlog fills the servers with tasks that no worker claims, restarts the servers if the scenario says so, and drains them.
+// backlog fills the servers with tasks that no worker claims, restarts the servers if the scenario
+// asks for it, and drains them.
 func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 	plan, cluster := r.scenario.Backlog, loads.cluster
 	b := &backlogRound{runner: r, ctx: ctx, loads: loads, m: m, result: result.Backlog{Restart: plan.Restart}}
@@ -63,10 +64,12 @@ func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 	return nil
 }
 
-// coldLeftMax is the highest part of the servers' data that may be in the page cache at a cold start.
+// coldLeftMax bounds the fraction of the servers' data that may be in the page cache at a cold
+// start.
 const coldLeftMax = 0.01
 
-// dropPageCache has the kernel forget the servers' files. The round is invalid if it does not.
+// dropPageCache drops the servers' files from the kernel's page cache. The round is invalid if too
+// much of them stays.
 func (b *backlogRound) dropPageCache() error {
 	cold, err := b.loads.cluster.DropPageCache()
 	if err != nil {
@@ -74,7 +77,7 @@ func (b *backlogRound) dropPageCache() error {
 	}
 	b.result.ColdCache = &result.ColdCache{DataMB: float64(cold.Data) / 1e6, LeftMB: float64(cold.Left) / 1e6}
 	if float64(cold.Left) > coldLeftMax*float64(cold.Data) {
-		b.m.fault(result.Invalid, fmt.Sprintf("the kernel kept %.1f of %.1f MB of the servers' files in its page cache, so that the restart was not on a cold one:"+
+		b.m.fault(result.Invalid, fmt.Sprintf("the kernel kept %.1f of %.1f MB of the servers' files in its page cache, so the restart was not cold:"+
 			" up to %.0f %% may stay (backlog.cold_cache)", b.result.ColdCache.LeftMB, b.result.ColdCache.DataMB, 100*coldLeftMax))
 	}
 	return nil
@@ -84,12 +87,12 @@ func (b *backlogRound) dropPageCache() error {
 type backlogRound struct {
 	*runner
 	ctx    context.Context // the round's
-	loads  *loads          // of one workload
+	loads  *loads          // of a single workload
 	m      *measured
 	result result.Backlog
 }
 
-// reference fills and drains the small backlog, if the scenario has one.
+// reference fills and drains the reference backlog, if the scenario has one.
 func (b *backlogRound) reference() error {
 	tasks := b.scenario.Backlog.Reference
 	if tasks == 0 {
@@ -112,7 +115,7 @@ func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
 	})
 }
 
-// drain completes a backlog, and adds its faults to the round.
+// drain completes a backlog and adds its faults to the round.
 func (b *backlogRound) drain() (*load.Drained, error) {
 	limit := b.scenario.Backlog.Drain
 	drained, err := stage(b.ctx, b.loads, func(cfgs []load.Config) (*load.Drained, error) {
@@ -130,10 +133,11 @@ func (b *backlogRound) drain() (*load.Drained, error) {
 	return drained, nil
 }
 
-// took is the time of a drain in seconds: from the first claim's answer to the last completion's.
+// took returns the duration of a drain in seconds, from the first claim's answer to the last
+// completion's.
 func took(d *load.Drained) float64 { return d.LastComplete.Sub(d.FirstClaim).Seconds() }
 
-// peakMB is the peak of all servers' memory, each at its own moment.
+// peakMB returns the sum of the servers' peak RSS in MB. The peaks need not coincide.
 func peakMB(cluster *topology.Cluster) (float64, error) {
 	var sum uint64
 	for _, s := range cluster.Servers() {

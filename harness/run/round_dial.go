@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// targetOf returns the target of the load: all servers, among which the drivers route.
+// targetOf returns the target of the load: all servers. The drivers route among them.
 func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	address, http := cluster.Addresses()
 	target := driver.Target{Address: address, HTTP: http, Token: cluster.Token, CA: cluster.CA, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent, PlaintextToken: cluster.OnHosts()}
@@ -22,7 +22,7 @@ func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	return target
 }
 
-// dial opens the connections of a workload to the servers, or to those of a target.
+// dial opens the connections of a workload to the cluster, or to servers if they are not nil.
 func dial(ctx context.Context, cluster *topology.Cluster, servers *targetServers, w scenario.Workload) ([]driver.Conn, error) {
 	if servers != nil {
 		return servers.dial(ctx, w)
@@ -37,7 +37,7 @@ func dial(ctx context.Context, cluster *topology.Cluster, servers *targetServers
 		dialer = func() (driver.Conn, error) { return nothing.Dial(), nil }
 	}
 	if dialer == nil {
-		return nil, fmt.Errorf("workload.driver is %q; it must be stream, unary, rest, embedded or null, or of a target program", w.Driver)
+		return nil, fmt.Errorf("workload.driver is %q, expected stream, unary, rest, embedded, null or the driver of a target program", w.Driver)
 	}
 	return open.Conns(w.Connections, dialer)
 }

@@ -14,23 +14,25 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// injection injects the faults of a scenario into the cluster of a round, and counts the cycles meanwhile. It does nothing for a
-// scenario without faults.
+// injection injects the faults of a scenario into the cluster of a round and counts the cycles
+// during them. It does nothing for a scenario without faults.
 type injection struct {
 	faults []scenario.Fault
 	window time.Duration
-	mesh   *netproxy.Mesh // nil if no fault is about links
-	// ownLevel is set if the scenario has a limit of its own for the rate that the load comes back to.
+	mesh   *netproxy.Mesh // nil if no fault concerns links
+	// ownLevel is set if the scenario limits result.FaultLevelRatio, the rate after a fault
+	// relative to the rate before it.
 	ownLevel bool
 
-	// Written by the goroutines that the window's start launches, which have ended when load returns.
+	// Written by the goroutines that the start of the window launches. They have ended when load
+	// returns.
 	series fault.Series
 	events []fault.Event
 	err    error
 }
 
-// newInjection prepares a scenario's faults. If one of the faults is about links, the nodes of the topology reach each other through
-// links that can fail.
+// newInjection prepares a scenario's faults. If a fault concerns links, it makes the nodes of the
+// topology reach each other through links that can fail.
 func newInjection(s *scenario.Scenario, config *topology.Config) *injection {
 	h := &injection{faults: s.Faults, window: s.Phases.Window}
 	h.ownLevel = slices.ContainsFunc(s.Limits, func(l scenario.Limit) bool { return l.Metric == result.FaultLevelRatio })
@@ -47,7 +49,7 @@ func newInjection(s *scenario.Scenario, config *topology.Config) *injection {
 	return h
 }
 
-// again is the injection of some of the faults into the same cluster, once more.
+// again returns an injection of the given faults into the same cluster.
 func (h *injection) again(faults []scenario.Fault) *injection {
 	return &injection{faults: faults, window: h.window, mesh: h.mesh, ownLevel: h.ownLevel}
 }
@@ -59,8 +61,8 @@ func (h *injection) close() error {
 	return h.mesh.Close()
 }
 
-// load puts the load on the cluster, and injects the faults from the window's start on. A load with faults persists through
-// failures.
+// load runs the load on the cluster and injects the faults from the start of the window. A load
+// with faults persists through failures.
 func (h *injection) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*load.Outcome, error) {
 	if len(h.faults) == 0 {
 		return load.RunAll(ctx, cfgs...)
@@ -94,7 +96,7 @@ func (h *injection) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*
 	return outcomes, err
 }
 
-// do injects the faults and counts cycles until the window is over.
+// do injects the faults and counts cycles until the end of the window.
 func (h *injection) do(ctx context.Context, began time.Time, l *loads) {
 	sampled := make(chan struct{})
 	go func() {
@@ -114,7 +116,7 @@ func (h *injection) do(ctx context.Context, began time.Time, l *loads) {
 	<-sampled
 }
 
-// score fills in what the faults did to the load.
+// score adds the effects of the faults on the load to the round.
 func (h *injection) score(o *outcomes, m *measured) {
 	if len(h.faults) == 0 {
 		return
@@ -153,9 +155,9 @@ func (h *injection) score(o *outcomes, m *measured) {
 		})
 	}
 	if last := f.Events[len(f.Events)-1]; last.AfterPerS == 0 {
-		m.fault(result.Incorrect, fmt.Sprintf("no cycle was acknowledged after the last fault, %s of %s, was over", last.Kind, last.Target))
+		m.fault(result.Incorrect, fmt.Sprintf("no cycle was acknowledged after the end of the last fault, %s of %s", last.Kind, last.Target))
 	} else if decay := f.Decay(); decay != "" && h.ownLevel {
-		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s; the scenario has a limit of its own for %s, which prony check and prony guard judge",
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s; the scenario limits %s, which prony check and prony guard judge",
 			m.round.Number, decay, result.FaultLevelRatio))
 	} else if decay != "" {
 		m.fault(result.Regressed, decay)

@@ -22,18 +22,21 @@ func faulty(window time.Duration, faults ...scenario.Fault) *scenario.Scenario {
 	s := small()
 	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}
 	s.Workloads[0].Batch, s.Workloads[0].InFlight, s.Workloads[0].Idempotent = 8, 1024, true
-	s.Workloads[0].Lease = 2 * time.Second // what was on its way to a worker when its leader went is handed out again after it
+	// Tasks in flight to a worker when their leader died are handed out again after this time.
+	s.Workloads[0].Lease = 2 * time.Second
 	forTime(s, window)
 	for i := range faults {
 		faults[i].Times = 1
 	}
 	s.Faults = faults
-	// The rate that the load comes back to is the host's matter in the tests of whole rounds: other programs may take the CPU after a fault.
+	// The tests of whole rounds do not judge the rate after a fault: other programs may take the
+	// CPU at that time.
 	s.Limits = []scenario.Limit{{Metric: result.FaultLevelRatio, Min: new(0.0)}}
 	return s
 }
 
-// A leader is killed, another one is cut off, and a follower is taken out: whatever was acknowledged is completed once.
+// One leader is killed, another is cut off, and a follower is removed: every acknowledged task is
+// completed exactly once.
 func TestFaultsOfARealCluster(t *testing.T) {
 	longtest.Only(t)
 	e := execute(t, faulty(12*time.Second,
@@ -52,7 +55,7 @@ func TestFaultsOfARealCluster(t *testing.T) {
 	f := round.Faults
 	require.NotNil(t, f)
 	require.Len(t, f.Events, 3)
-	assert.Len(t, e.server.started(t), 4, "one was started again")
+	assert.Len(t, e.server.started(t), 4, "one node was restarted")
 	for i, kind := range []string{scenario.FaultKill, scenario.FaultPartition, scenario.FaultMembership} {
 		event := f.Events[i]
 		assert.Equal(t, kind, event.Kind)
@@ -60,11 +63,12 @@ func TestFaultsOfARealCluster(t *testing.T) {
 		assert.Equal(t, kind != scenario.FaultMembership, event.Nodes[0] == event.Leader)
 		assert.Greater(t, event.HealedS, event.BeganS)
 	}
-	cut := f.Events[1] // the nodes see at once that a killed leader is gone; one that is cut off must be silent for a while first
-	assert.Positive(t, cut.FirstAckMs, "without a leader nothing is acknowledged")
+	// The nodes notice a killed leader at once, but a cut-off leader only after a timeout.
+	cut := f.Events[1]
+	assert.Positive(t, cut.FirstAckMs, "nothing is acknowledged without a leader")
 	assert.InDelta(t, 100, cut.DipPercent, 1e-9)
 	assert.Positive(t, f.BaselinePerS)
-	assert.InDelta(t, 120, len(f.Cycles), 1, "a slot of 100 ms is whole or left out")
+	assert.InDelta(t, 120, len(f.Cycles), 1, "partial slots of 100 ms do not count")
 	assert.Positive(t, e.result.Metrics[result.FaultFirstAckMsMax].Median)
 	assert.Contains(t, e.result.Metrics, result.FailedCalls)
 	assert.Contains(t, e.shown.String(), "faults: 3, first cycle after ")
@@ -75,7 +79,7 @@ func TestFaultThatCannotBeInjectedIsIncorrect(t *testing.T) {
 		scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetNode, Node: "n9"}, At: 100 * time.Millisecond}), real(t))
 	require.Equal(t, result.Incorrect, e.result.Verdict)
 	assert.Contains(t, e.reasons(), `the faults could not be injected: fault 1, kill of node("n9"): n9: there is no node "n9"`)
-	assert.NotContains(t, e.result.Metrics, result.FaultFirstAckMsMax, "what did not happen has no figures")
+	assert.NotContains(t, e.result.Metrics, result.FaultFirstAckMsMax, "a fault that did not happen has no figures")
 }
 
 func TestScoresBecomeAResult(t *testing.T) {
@@ -111,16 +115,16 @@ func TestScoresBecomeAResult(t *testing.T) {
 	decayed.ownLevel = true
 	m = &measured{round: result.Round{Verdict: result.Pass}}
 	decayed.score(outcome, m)
-	assert.Equal(t, result.Pass, m.round.Verdict, "the scenario's own limit judges it")
+	assert.Equal(t, result.Pass, m.round.Verdict, "the scenario's limit judges it")
 	assert.Contains(t, m.warnings, "round 0: the rate did not recover: after the last fault it was 200 cycles/s, 20 % of the 1,000 before the first fault;"+
-		" at least 70 % is required; the scenario has a limit of its own for fault_level_ratio, which prony check and prony guard judge")
+		" at least 70 % is required; the scenario limits fault_level_ratio, which prony check and prony guard judge")
 
 	dead := injected()
 	dead.series = series[:3]
 	m = &measured{round: result.Round{Verdict: result.Pass}}
 	dead.score(&outcomes{}, m)
 	assert.Equal(t, result.Incorrect, m.round.Verdict)
-	assert.Contains(t, m.round.Reasons[0], "no cycle was acknowledged after the last fault, kill of all(), was over")
+	assert.Contains(t, m.round.Reasons[0], "no cycle was acknowledged after the end of the last fault, kill of all()")
 
 	idle := injected()
 	idle.series = fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 0}, {At: 4 * time.Second, Total: 10}}
@@ -133,7 +137,7 @@ func TestScoresBecomeAResult(t *testing.T) {
 	m = &measured{round: result.Round{Verdict: result.Pass}}
 	broken.score(&outcomes{}, m)
 	assert.Equal(t, result.Incorrect, m.round.Verdict)
-	assert.Len(t, m.round.Faults.Events, 1, "what did happen is in the result")
+	assert.Len(t, m.round.Faults.Events, 1, "injected faults are in the result")
 }
 
 func TestNoFaultIsInjectedWithoutFaults(t *testing.T) {
@@ -143,7 +147,7 @@ func TestNoFaultIsInjectedWithoutFaults(t *testing.T) {
 	assert.Nil(t, m.round.Faults)
 	require.NoError(t, h.close())
 	_, err := h.load(context.Background(), []load.Config{{}}, nil)
-	require.Error(t, err, "what is wrong with the load is its own matter")
+	require.Error(t, err, "the error of the load is returned")
 }
 
 func TestALimitOfTheScenarioReplacesTheLeastLevel(t *testing.T) {

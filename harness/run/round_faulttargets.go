@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// faultTargets is the nodes of a cluster as the targets of fault injection.
+// faultTargets makes the nodes of a cluster targets of fault injection.
 type faultTargets struct{ cluster *topology.Cluster }
 
 func (t faultTargets) server(node string) (*topology.Server, error) {
@@ -56,7 +56,7 @@ func (t faultTargets) Stop(ctx context.Context, node string) error {
 	return t.with(node, func(s *topology.Server) error { return s.Stop(ctx) })
 }
 
-// Start starts a node on the data that it left.
+// Start starts a node on its old data.
 func (t faultTargets) Start(ctx context.Context, node string) error {
 	return t.with(node, func(s *topology.Server) error { return s.Start(ctx) })
 }
@@ -66,13 +66,13 @@ func (t faultTargets) WaitReady(ctx context.Context, node string) error {
 	return t.with(node, func(s *topology.Server) error { return s.WaitReady(ctx) })
 }
 
-// Wipe removes the data that a node left.
+// Wipe removes the data of a stopped node.
 func (t faultTargets) Wipe(node string) error { return t.with(node, (*topology.Server).Wipe) }
 
 // Pause stops all threads of a node until Resume.
 func (t faultTargets) Pause(node string) error { return t.with(node, (*topology.Server).Pause) }
 
-// Resume lets a paused node go on.
+// Resume continues a paused node.
 func (t faultTargets) Resume(node string) error { return t.with(node, (*topology.Server).Resume) }
 
 // Remove removes a node from the members of the cluster.
@@ -88,15 +88,15 @@ func (t faultTargets) Add(ctx context.Context, node string) error {
 }
 
 const (
-	// changeTimeout bounds a change of the members with all its tries.
+	// changeTimeout bounds a change of the members including all its tries.
 	changeTimeout = 20 * time.Second
 	changePause   = 100 * time.Millisecond
-	// changeAnswerMax bounds what is read of an answer.
+	// changeAnswerMax bounds the bytes read from an answer.
 	changeAnswerMax = 4 << 10
 )
 
-// change sends a change of the members to one node after the other, except the node that it is about, until one executes it. No
-// node can while the cluster elects a leader.
+// change sends a change of the members to one node after the other, except the node that it
+// affects, until one executes it. No node can execute it while the cluster elects a leader.
 func (t faultTargets) change(ctx context.Context, about, path string, request any) error {
 	body, err := json.Marshal(request)
 	if err != nil {

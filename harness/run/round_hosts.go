@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// leaveOut notes the points whose hosts this machine cannot make as they should be. probe is asked if any point has hosts.
+// leaveOut excludes the points whose hosts this machine cannot create as specified. It calls probe
+// once if any point has hosts.
 func (r *runner) leaveOut(probe func() hosts.Able) {
 	var able *hosts.Able
 	for i, p := range r.points {
@@ -30,7 +31,7 @@ func (r *runner) leaveOut(probe func() hosts.Able) {
 	}
 }
 
-// leave notes that a point, counted from 0, is left out.
+// leave excludes a point, counted from 0, from the run.
 func (r *runner) leave(point int, why string) {
 	if r.leftOut == nil {
 		r.leftOut = map[int]bool{}
@@ -39,7 +40,7 @@ func (r *runner) leave(point int, why string) {
 	r.result.NotMeasured = append(r.result.NotMeasured, result.NotMeasured{Point: r.numberOf(point), Name: r.points[point].Name, Why: why})
 }
 
-// numberOf returns the number that the result gives to a point, counted from 0: 0 without a sweep.
+// numberOf returns the number of a point, counted from 0, in the result: 0 without a sweep.
 func (r *runner) numberOf(point int) int {
 	if len(r.scenario.Points) == 0 {
 		return 0
@@ -47,7 +48,8 @@ func (r *runner) numberOf(point int) int {
 	return point + 1
 }
 
-// judgeLeftOut says what was left out: as warnings, or if nothing was measured, as the reason why the run is invalid.
+// judgeLeftOut reports the excluded points: as warnings or, if every point is excluded, as reasons
+// why the run is invalid.
 func (r *runner) judgeLeftOut() {
 	all := len(r.leftOut) == len(r.points)
 	for _, left := range r.result.NotMeasured {
@@ -60,15 +62,16 @@ func (r *runner) judgeLeftOut() {
 	}
 }
 
-// betweenHosts is the network between the hosts of a round's nodes, and what passes there in the window. All methods do nothing on nil,
-// which stands for nodes without hosts of their own.
+// betweenHosts is the network between the hosts of a round's nodes and its traffic in the window. A
+// nil *betweenHosts means nodes without separate hosts; all its methods do nothing.
 type betweenHosts struct {
 	network *hosts.Network
 	from    hosts.Counted
-	passed  *result.Hosts // nil before the window's end
+	passed  *result.Hosts // nil before the end of the window
 }
 
-// startHosts makes the hosts of a round's point, for the topology to be started on, or returns nil if it has none.
+// startHosts creates the hosts of a round's point and sets them in config. It returns nil if the
+// point has none.
 func (r *runner) startHosts(ctx context.Context, p plannedRound, config *topology.Config) (*betweenHosts, error) {
 	want := config.Topology.Hosts
 	if want == nil {
@@ -112,7 +115,7 @@ func (b *betweenHosts) windowEnds() error {
 	return nil
 }
 
-// watchBetween has the window count what passes between the hosts.
+// watchBetween makes the window count the traffic between the hosts.
 func (w *windowProbe) watchBetween(between *betweenHosts) {
 	w.between = between
 	if between != nil {
@@ -120,7 +123,8 @@ func (w *windowProbe) watchBetween(between *betweenHosts) {
 	}
 }
 
-// judgeBetween takes what passed between the hosts into the round, which is invalid if that is not what the scenario asks for.
+// judgeBetween adds the traffic between the hosts to the round and makes it invalid if the network
+// was not as the scenario specifies.
 func (r *runner) judgeBetween(w *windowProbe, m *measured) {
 	if w.between == nil || w.between.passed == nil {
 		return

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// networks is a scenario with a point of each: a cluster on this host, one on hosts of their own, and one with loss between them.
+// networks is a scenario with three points: a cluster on this host, one on separate hosts, and one
+// with packet loss between the hosts.
 func networks() *scenario.Scenario {
 	s := cluster()
 	s.Sweeps = []scenario.Sweep{{Path: "topology.hosts.loss_percent", Values: []string{"none", "0", "1"}}}
@@ -25,7 +26,8 @@ func networks() *scenario.Scenario {
 	return s
 }
 
-// A point that the machine cannot measure has no rounds, and the result says why. A run without any other is invalid.
+// A point that the machine cannot measure has no rounds, and the result gives the reason. A run
+// without any other point is invalid.
 func TestPointsThatCannotBeMeasured(t *testing.T) {
 	s := networks()
 	r := &runner{scenario: s, points: s.Plan()}
@@ -40,7 +42,7 @@ func TestPointsThatCannotBeMeasured(t *testing.T) {
 	r = &runner{scenario: s, points: s.Plan()}
 	asked := 0
 	r.leaveOut(func() hosts.Able { asked++; return hosts.Able{Hosts: errors.New("no root")} })
-	assert.Equal(t, 1, asked, "the machine is asked once")
+	assert.Equal(t, 1, asked, "the machine is probed once")
 	assert.Empty(t, planned(s, r.leftOut))
 	r.judgeLeftOut()
 	assert.Equal(t, result.Invalid, r.result.Verdict)
@@ -56,7 +58,7 @@ func TestPointsThatCannotBeMeasured(t *testing.T) {
 	assert.Empty(t, r.result.NotMeasured)
 }
 
-// The costs of points that were left out, and those against them, are unknown.
+// Costs of points that were left out, and costs relative to them, are unknown.
 func TestCostsWithoutAPoint(t *testing.T) {
 	s := networks()
 	r := &runner{scenario: s, points: s.Plan(), leftOut: map[int]bool{2: true}}
@@ -73,7 +75,8 @@ func TestCostsWithoutAPoint(t *testing.T) {
 	assert.Empty(t, costs)
 }
 
-// The whole path from a scenario whose hosts this test process may not make, as it is in the machine's network.
+// A whole run of a scenario whose hosts this test process may not create within the machine's
+// network.
 func TestHostsFromTheMachinesNetwork(t *testing.T) {
 	t.Parallel()
 	s := cluster()

@@ -14,13 +14,13 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// scripted is the generator that is a k6 process with a script, for the only workload of a round.
+// scripted is the generator that runs a script in a k6 process, for the only workload of a round.
 type scripted struct {
 	of      *loads
 	round   uint64 // the id of its ledger
 	began   time.Time
-	process atomic.Pointer[k6run.Process] // nil before it runs
-	ended   *k6run.Ended                  // nil before the load has ended in order
+	process atomic.Pointer[k6run.Process] // nil before it starts
+	ended   *k6run.Ended                  // nil until the load has ended regularly
 }
 
 func newScripted(l *loads, round uint64) *scripted {
@@ -50,7 +50,7 @@ func (s *scripted) load(ctx context.Context, _ *injection, hooks load.Hooks) (ou
 	return []*load.Outcome{s.ended.Outcome}, nil
 }
 
-// count returns the last report of the script, which reports four times a second.
+// count returns the latest report of the script, which reports four times a second.
 func (s *scripted) count() count {
 	c := count{at: s.began}
 	if p := s.process.Load(); p != nil {
@@ -61,7 +61,7 @@ func (s *scripted) count() count {
 	return c
 }
 
-// balance returns the balance of k6's ledger, which k6 sends when its load has ended.
+// balance returns the balance of k6's ledger, which k6 sends after its load has ended.
 func (s *scripted) balance() result.Ledger {
 	if s.ended == nil {
 		return result.Ledger{}
@@ -78,7 +78,7 @@ func (s *scripted) judge(o *outcomes, m *measured) {
 	}
 	if failed := o.sum(failedCalls); failed.Count > 0 {
 		m.broken = true
-		m.fault(result.Invalid, fmt.Sprintf("the load could not go on: %d calls of the script failed; the first: %s",
+		m.fault(result.Invalid, fmt.Sprintf("the load failed: %d calls of the script failed; the first: %s",
 			failed.Count, strings.TrimSpace(failed.First)))
 	}
 }

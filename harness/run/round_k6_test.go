@@ -36,7 +36,7 @@ func scriptedScenario(t *testing.T) *scenario.Scenario {
 	return s
 }
 
-// standInK6 is the test binary as a k6, whose process ids are noted.
+// standInK6 is the test binary acting as k6. It records its process ids.
 func standInK6(t *testing.T, does string) server {
 	t.Helper()
 	executable, err := os.Executable()
@@ -44,7 +44,8 @@ func standInK6(t *testing.T, does string) server {
 	return script(t, fmt.Sprintf(`exec env '%s=%s' '%s' "$@"`, standInEnv, does, executable))
 }
 
-// beginScript runs a scenario with a stand-in in the background, of which nothing must be left when it ends.
+// beginScript runs a scenario with a stand-in in the background. end checks that no process is
+// left.
 func beginScript(t *testing.T, s *scenario.Scenario, does string) (e *execution, end func()) {
 	t.Helper()
 	stand := standInK6(t, does)
@@ -89,9 +90,9 @@ func TestScriptYieldsAnOrdinaryResult(t *testing.T) {
 	generator := round.Processes[0]
 	assert.Equal(t, "generator", generator.Name)
 	assert.Positive(t, generator.RSSMBMax)
-	assert.Greater(t, generator.FDsMax, standInFiles, "it is the process that makes the calls")
+	assert.Greater(t, generator.FDsMax, standInFiles, "the figures are of the process that makes the calls")
 	assert.Positive(t, generator.CPUCores)
-	assert.Subset(t, generator.Unknown, []string{"goroutines_max", "gc_cycles", "allocated_bytes"}, "nobody tells of another process's runtime")
+	assert.Subset(t, generator.Unknown, []string{"goroutines_max", "gc_cycles", "allocated_bytes"}, "the runtime figures of another process are unknown")
 	assert.NotContains(t, generator.Unknown, "rss_mb_max")
 	require.Len(t, round.Series, 10)
 	assert.Positive(t, round.Series[1].CyclesPerS)
@@ -101,28 +102,28 @@ func TestScriptYieldsAnOrdinaryResult(t *testing.T) {
 	assert.Len(t, e.result.Manifest.Build.K6, 64)
 }
 
-// What a script does wrong is a verdict with its reason, and no process is left.
+// A fault of a script is a verdict with its reason, and no process remains.
 func TestScriptsThatGoWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		does    string
 		verdict result.Verdict
 		says    []string
-		cycles  bool // whether there are figures
+		cycles  bool // whether the result has figures
 	}{
 		{scriptCrosses, result.Regressed, []string{"k6: the threshold 'p(95)<1' of prony_cycle_duration was crossed: p(95)=3.25ms"}, true},
 		{scriptThrows, result.Misconfigured, []string{"k6 ended before its script was ready", "exit status 107", "quue is not defined"}, false},
 		{scriptDies, result.Misconfigured, []string{"k6 ended without an outcome", "signal: killed"}, false},
 		{scriptEarly, result.Misconfigured, []string{"plan.js", "the script ended its load", "and the window's end was at 520ms"}, false},
 		{scriptGarbles, result.Misconfigured, []string{"k6 sent what the harness does not understand", "ready when you are"}, false},
-		{scriptFails, result.Invalid, []string{"the load could not go on: 3 calls of the script failed; the first: produce: the queue is gone"}, true},
+		{scriptFails, result.Invalid, []string{"the load failed: 3 calls of the script failed; the first: produce: the queue is gone"}, true},
 		{scriptLoses, result.Incorrect, []string{"the ledger does not balance: 1 lost", "lost: task 1 of producer 0"}, true},
 	} {
 		t.Run(strings.ReplaceAll(c.does, " ", "-"), func(t *testing.T) {
 			t.Parallel()
 			s := scriptedScenario(t)
 			e := executeScript(t, s, c.does)
-			// On a busy machine no task may be completed in the window, which ends by time.
+			// On a busy machine no task may be completed within a window that ends by time.
 			for c.cycles && s.Phases.Window < patience && e.result.Rounds[0].Cycles == 0 {
 				s.Phases.Window *= 4
 				e = executeScript(t, s, c.does)
@@ -136,7 +137,7 @@ func TestScriptsThatGoWrong(t *testing.T) {
 	}
 }
 
-// A server that ends is what is wrong, whatever its end does to the script.
+// If a server ends, its end is the reason, whatever it does to the script.
 func TestServerThatEndsUnderAScript(t *testing.T) {
 	t.Parallel()
 	s := scriptedScenario(t)
@@ -159,13 +160,13 @@ func TestScriptIsInterrupted(t *testing.T) {
 	s.Workloads[0].Procs = before + 1
 	e, end := beginScript(t, s, scriptPlain)
 	e.awaitWindow(t)
-	assert.Equal(t, before, runtime.GOMAXPROCS(0), "it is of the generator, which is another process")
+	assert.Equal(t, before, runtime.GOMAXPROCS(0), "the setting applies to the generator, which is another process")
 	e.cancel()
 	end()
 	require.ErrorIs(t, e.err, context.Canceled)
 }
 
-// A script has the addresses of all nodes, and profiled rounds profile the servers.
+// A script receives the addresses of all nodes, and profiled rounds profile the servers.
 func TestScriptOnAClusterAndProfiled(t *testing.T) {
 	longtest.Only(t)
 	s := scriptedScenario(t)
@@ -189,5 +190,5 @@ func TestScriptWithoutK6(t *testing.T) {
 	require.ErrorContains(t, err, "find k6: PRONY_K6: ")
 	made, err := os.ReadDir(out)
 	require.NoError(t, err)
-	assert.Empty(t, made, "no folder is left of a run that can't begin")
+	assert.Empty(t, made, "a run that cannot begin leaves no folder")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// checkLedger judges the round's account, and the server's own where the scenario asks for it.
+// checkLedger judges the ledger of the round, and the servers' account if the scenario asks for it.
 func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) {
 	left := r.takeLeft(ctx, cluster, o, m)
 	m.checkBalance()
@@ -28,13 +28,16 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 		text := fmt.Sprintf("the server refused %d completions of tasks that it had leased: %s", refused.Count, refused.First)
 		if m.round.Faults == nil {
 			m.fault(result.Incorrect, text)
-		} else { // as it must where a lease has ended meanwhile; the task is still to be completed
+		} else {
+			// This is expected after a lease has expired in a fault. The task can still be
+			// completed.
 			m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s", m.round.Number, text))
 		}
 	}
 	if refused := o.sum(refusedEnqueues); refused.Count > 0 {
 		text := fmt.Sprintf("the server refused %d enqueues: %s", refused.Count, refused.First)
-		if o.workloads[0].Driver == scenario.DriverProgram && m.round.Faults == nil { // a rate with refusals is not compared with one without
+		// A rate with refused enqueues is not comparable with one without.
+		if o.workloads[0].Driver == scenario.DriverProgram && m.round.Faults == nil {
 			m.fault(result.Incorrect, text)
 		} else {
 			m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s", m.round.Number, text))
@@ -45,16 +48,18 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 		return
 	}
 	conserved := slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Conserved})
-	// The servers must still hold tasks that no worker claims. If tasks are left, takeLeft has checked the servers' account already. A second
-	// reading could differ, because pending completions may take effect after the first.
+	// Tasks that no worker claims must still be on the servers. If tasks are left, takeLeft has
+	// already checked the servers' account. A second reading could differ, because pending
+	// completions may take effect after the first.
 	if left == 0 && (conserved || scenario.Any(o.workloads, scenario.Workload.EnqueuesAlone)) && len(cluster.Servers()) > 0 {
 		r.checkConserved(ctx, cluster, m)
 	}
 }
 
-// takeLeft has the ledger count tasks as left instead of lost if the drain was too short for the backlog, and returns how many they are. They
-// are left if workers completed tasks until the drain's time was up, and the servers' own account shows that no acknowledged task is missing.
-// A round with faults waits for such tasks by itself.
+// takeLeft returns the number of tasks that the drain was too short for, and moves them in the
+// ledger from lost to left. Tasks count as left only if workers were still completing tasks at the
+// end of the drain and the servers' account shows that no acknowledged task is missing. It does
+// nothing for a round with faults.
 func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) (left uint64) {
 	if !o.draining() || m.round.Ledger.Lost == 0 || m.round.Faults != nil || len(cluster.Servers()) == 0 {
 		return 0
@@ -64,7 +69,7 @@ func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *out
 		counts, err = counts.Since(r.before)
 	}
 	if err != nil {
-		m.warnings = append(m.warnings, fmt.Sprintf("round %d: whether the servers still hold what was not completed is not known: %v", m.round.Number, err))
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: cannot tell whether the servers still hold the incomplete tasks: %v", m.round.Number, err))
 		return 0
 	}
 	var underWay uint64
@@ -75,9 +80,10 @@ func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *out
 	return left
 }
 
-// leftOf returns the ledger with the tasks left instead of lost that the servers hold by their own counts, and how many they are: none if
-// the counts do not account for all that was acknowledged. Of the completions that were under way when the load was cut, each may have taken
-// effect without an answer, and is in doubt then.
+// leftOf moves the lost tasks that the servers hold by their own counts to left, and returns the
+// new ledger and their number. It returns l and 0 if the counts do not account for every
+// acknowledged task. underWay is the number of completions in flight when the drain was cut. Each
+// of them may have taken effect without an answer and is therefore in doubt.
 func leftOf(l result.Ledger, counts observe.Counts, underWay uint64) (result.Ledger, uint64) {
 	doubted := l
 	doubted.InDoubt += underWay
@@ -91,15 +97,16 @@ func leftOf(l result.Ledger, counts observe.Counts, underWay uint64) (result.Led
 	return l, left
 }
 
-// checkBalance judges the ledger alone.
+// checkBalance judges the ledger without the servers.
 func (m *measured) checkBalance() {
 	for _, problem := range audit.Balance(&m.round.Ledger) {
 		m.fault(result.Incorrect, problem)
 	}
 }
 
-// checkConserved holds the server's account against itself and against the ledger. The tasks are counted one
-// by one in the store, since a counter can be wrong in the same way as what it counts. What was there before the round is left out.
+// checkConserved checks the servers' account for consistency and against the ledger. The audit
+// counts the tasks one by one in the store, because a counter can have the same defect as the code
+// that it counts. Tasks from before the round are left out.
 func (r *runner) checkConserved(ctx context.Context, cluster *topology.Cluster, m *measured) {
 	counts, err := audit.ReadSince(ctx, cluster, m.before)
 	if err != nil {
@@ -120,7 +127,7 @@ func (m *measured) judgeConserved(counts, before observe.Counts, l *result.Ledge
 	}
 }
 
-// scrapeRound keeps what the servers that run have counted: of a cluster each node's, and their sum.
+// scrapeRound stores the counters of the running servers: per node in a cluster, and their sum.
 func scrapeRound(ctx context.Context, cluster *topology.Cluster, round *result.Round) error {
 	sum := map[string]float64{}
 	for i, s := range cluster.Servers() {

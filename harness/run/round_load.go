@@ -15,24 +15,26 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// loads are the workloads of a round, each with its ledger.
+// loads are the workloads of a round, each with its ledger. The embedded generator runs them.
 type loads struct {
 	runner    *runner
 	cluster   *topology.Cluster
-	target    *targetServers // nil of a round on Prony's own servers
-	number    int            // of the round
+	target    *targetServers // nil in a round on Prony's own servers
+	number    int            // number of the round
 	workloads []scenario.Workload
 	generator
-	accounts []*ledger.Ledger // of the workloads of the in-process generator
-	steady   func() bool      // whether the rate is steady; nil if not measured
+	accounts []*ledger.Ledger // one per workload, for the in-process generator; nil for k6
+	steady   func() bool      // reports whether the rate is steady; nil if not measured
 	slow     *load.Slow       // reports the first slow cycle; nil without a limit
-	// settle waits until the servers hold nothing any more that may be delivered, where they are measured again; else nil.
+	// settle waits until the servers hold no deliverable task. It is nil unless the same servers
+	// are measured again.
 	settle func(context.Context, *measured) error
 }
 
 func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 	l := &loads{runner: r, cluster: cluster, number: p.number, workloads: r.workloads(p)}
-	// Each account has an id of its own, by which it tells its tasks from those of other workloads and rounds.
+	// Each account has a unique id, which identifies its tasks among those of other workloads and
+	// rounds.
 	id := uint64(r.result.Started.UnixNano()) + uint64(p.number)*scenario.WorkloadsMax
 	if l.workloads[0].Driver == scenario.DriverK6 {
 		l.generator = newScripted(l, id)
@@ -53,7 +55,7 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 	return l
 }
 
-// account makes this process the generator, with the accounts of all workloads.
+// account makes this process the generator, with one account per workload.
 func (l *loads) account(accounts []*ledger.Ledger) {
 	l.generator, l.accounts = inProcess{l}, accounts
 	for i, account := range accounts {
@@ -64,7 +66,8 @@ func (l *loads) account(accounts []*ledger.Ledger) {
 // any reports whether any workload completes tasks.
 func (l *loads) any() bool { return slices.Contains(partsOfLoad(l.workloads...), result.OfLoad) }
 
-// done is count, with the acknowledged enqueues of a workload that enqueues alone in place of completions.
+// done returns count. For a workload that only enqueues, it counts acknowledged enqueues instead of
+// completions.
 func (l *loads) done() count {
 	c := l.count()
 	if l.workloads[0].EnqueuesAlone() {
@@ -73,12 +76,14 @@ func (l *loads) done() count {
 	return c
 }
 
-// stage opens the connections of all workloads, executes a part of the round's load over them, and closes them.
+// stage opens the connections of all workloads, calls do with their configurations, and closes the
+// connections.
 func stage[T any](ctx context.Context, l *loads, do func([]load.Config) (T, error)) (done T, err error) {
 	var opened [][]driver.Conn
 	defer func() {
 		for _, conns := range opened {
-			// Connections that broke don't close in order, which says no more than why they broke.
+			// A broken connection does not close cleanly. Its close error adds nothing to the error
+			// that broke it.
 			if closeErr := open.Close(conns); err == nil {
 				err = closeErr
 			}
@@ -97,7 +102,7 @@ func stage[T any](ctx context.Context, l *loads, do func([]load.Config) (T, erro
 	return do(cfgs)
 }
 
-// run has the generator put all workloads on the servers at once, and calls the hooks at the window's edges.
+// run runs all workloads simultaneously and calls the hooks of w at the edges of the window.
 func (l *loads) run(ctx context.Context, h *injection, w *windowProbe) (*outcomes, error) {
 	all, err := l.load(ctx, h, load.Hooks{
 		WindowNear: w.near, WindowStart: w.start, WindowEnd: w.end, Steady: l.steady, Progress: l.runner.progress.hook(l.number),
@@ -108,26 +113,25 @@ func (l *loads) run(ctx context.Context, h *injection, w *windowProbe) (*outcome
 	return &outcomes{all: all, workloads: l.workloads}, nil
 }
 
-// outcomes are what the workloads of a round measured.
+// outcomes are the measurements of a round's workloads.
 type outcomes struct {
 	all       []*load.Outcome
 	workloads []scenario.Workload
 }
 
-// warmup is how long it took.
 func (o *outcomes) warmup() time.Duration { return o.all[0].WindowStart.Sub(o.all[0].Launched) }
 
-// drained reports whether nothing of any workload was outstanding at the end.
+// drained reports whether no workload had an outstanding task at the end.
 func (o *outcomes) drained() bool {
 	return !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained })
 }
 
-// draining reports whether each workload that was not drained was still being drained when the time was up.
+// draining reports whether every workload that was not drained was still completing tasks at the
+// deadline. It returns false if all workloads were drained.
 func (o *outcomes) draining() bool {
 	return !o.drained() && !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained && !of.Draining })
 }
 
-// sum adds up what was refused or failed, over all workloads.
 func (o *outcomes) sum(of func(*load.Outcome) load.Refusals) (sum load.Refusals) {
 	for _, outcome := range o.all {
 		sum.Add(of(outcome))
@@ -139,7 +143,7 @@ func refusedCompletions(o *load.Outcome) load.Refusals { return o.RefusedComplet
 func refusedEnqueues(o *load.Outcome) load.Refusals    { return o.RefusedEnqueues }
 func failedCalls(o *load.Outcome) load.Refusals        { return o.FailedCalls }
 
-// take fills in what the workloads measured in the window.
+// take fills in the measurements of the window.
 func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 	m.round.WindowSeconds = o.all[0].Window.Seconds()
 	several := len(o.all) > 1
@@ -149,8 +153,10 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 		if o.workloads[i].EnqueuesAlone() {
 			m.round.Enqueues += outcome.Enqueued
 		}
-		if outcome.Clamped > 0 && p.kind != profiled && !o.workloads[i].ClaimsAlone() { // what waited before the window is as old as it is
-			m.fault(result.Invalid, fmt.Sprintf("%d latencies were above %v, the longest that is kept: percentiles would be too low; a shorter window or less load helps",
+		// A workload that only claims measures tasks that were enqueued before the window, so its
+		// latencies may exceed the bound.
+		if outcome.Clamped > 0 && p.kind != profiled && !o.workloads[i].ClaimsAlone() {
+			m.fault(result.Invalid, fmt.Sprintf("%d latencies exceeded %v, the highest recorded value: percentiles would be too low; shorten the window or lower the load",
 				outcome.Clamped, result.LatencyHighest))
 		}
 		h := result.Histograms{Enqueue: outcome.EnqueueLatency, Settle: outcome.SettleLatency, Cycle: outcome.CycleLatency}

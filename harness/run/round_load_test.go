@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// mixed is a quiet open workload beside a closed one, of two tenants.
+// mixed combines a quiet open workload with a closed one of two tenants.
 func mixed() *scenario.Scenario {
 	s := small()
 	noisy, quiet := s.Workloads[0], s.Workloads[0]
@@ -24,7 +24,7 @@ func mixed() *scenario.Scenario {
 	return s
 }
 
-// Workloads that run at once have figures of their own, and those of the round are over both.
+// Simultaneous workloads have separate figures, and the figures of the round cover both.
 func TestWorkloadsAtOnce(t *testing.T) {
 	t.Parallel()
 	e := execute(t, mixed(), real(t))
@@ -48,7 +48,7 @@ func TestWorkloadsAtOnce(t *testing.T) {
 	}
 	assert.Contains(t, r.Workloads[1].Metrics, result.CycleLatencyMs+"_p99")
 	assert.NotContains(t, r.Workloads[1].Metrics, result.OfferedPerS)
-	assert.NotContains(t, r.Workloads[1].Metrics, result.ServerRSSMBMax, "what the server used is nobody's own")
+	assert.NotContains(t, r.Workloads[1].Metrics, result.ServerRSSMBMax, "the server's usage is not attributed to a workload")
 
 	stored, histograms, err := result.Read(e.folder)
 	require.NoError(t, err)
@@ -58,7 +58,8 @@ func TestWorkloadsAtOnce(t *testing.T) {
 	assert.Equal(t, histograms[0].Cycle.TotalCount(), 200+histograms[0].Workloads[1].Cycle.TotalCount())
 }
 
-// A task that one workload's workers get of another's is not isolated, rather than damaged.
+// A task of one workload that reaches the workers of another one is not isolated, rather than
+// corrupted.
 func TestWorkloadsKnowEachOthersTasks(t *testing.T) {
 	s := mixed()
 	r := &runner{scenario: s, points: s.Plan(), peaks: make([]float64, 1)}

@@ -20,18 +20,20 @@ import (
 )
 
 const (
-	// readersTimeout bounds how long it takes to make the access tokens of a workload's readers, and until all servers know them.
+	// readersTimeout bounds the time to create the access tokens of a workload's readers and to
+	// make them known to all servers.
 	readersTimeout = 30 * time.Second
-	// tokenTick is the time between two looks whether a server knows a token.
+	// tokenTick is the interval between two checks whether a server knows a token.
 	tokenTick = 10 * time.Millisecond
-	// noTask is an id that no task has, and noQueue a name that no queue has.
+	// noTask is an id that no task has. noQueue is a name that no queue has.
 	noTask  = "000000000000000000000000"
 	noQueue = "none"
 )
 
-// openReaders opens the readers of a workload's tenants, and returns none for a workload without reads. Servers that want an access token
-// are shown one of the tenant alone, made for this round, with the one scope that the reads need. It returns those that are open also beside
-// an error.
+// openReaders opens the readers of a workload's tenants. It returns none for a workload without
+// reads. If the servers require access tokens, each reader has a token for its tenant alone with
+// the one scope that its reads need, created for this round. On an error it also returns the
+// readers that are already open; the caller must close them.
 func openReaders(ctx context.Context, cluster *topology.Cluster, w scenario.Workload) (readers load.Readers, err error) {
 	if !w.ReadsTasks() {
 		return readers, nil
@@ -64,7 +66,8 @@ func openReaders(ctx context.Context, cluster *topology.Cluster, w scenario.Work
 	return readers, nil
 }
 
-// openEach opens a reader for each tenant of a workload, which shows an access token of the tenant with a scope if the servers want tokens.
+// openEach opens a reader for each tenant of a workload. If the servers require tokens, the reader
+// uses a token of that tenant with the given scope.
 func openEach(ctx context.Context, cluster *topology.Cluster, w scenario.Workload, scope adminpb.Scope, one func(tenant int, target driver.Target) error) error {
 	target := targetOf(cluster, w)
 	tokens := make([]string, w.Tenants)
@@ -83,7 +86,8 @@ func openEach(ctx context.Context, cluster *topology.Cluster, w scenario.Workloa
 	return nil
 }
 
-// makeTokens makes an access token with a scope for each tenant of a workload, and returns their secrets once all servers know them.
+// makeTokens creates an access token with the given scope for each tenant of a workload and returns
+// their secrets once all servers know them.
 func makeTokens(ctx context.Context, cluster *topology.Cluster, target driver.Target, w scenario.Workload, scope adminpb.Scope) (secrets []string, err error) {
 	admin, err := target.DialAdmin(cluster.Servers()[0].Node().Admin)
 	if err != nil {
@@ -96,22 +100,24 @@ func makeTokens(ctx context.Context, cluster *topology.Cluster, target driver.Ta
 			Tenant: tenant, Scopes: []adminpb.Scope{scope}, Note: "reads of a benchmark",
 		})
 		if err != nil {
-			return nil, fmt.Errorf("make an access token of %s: %w", tenant, err)
+			return nil, fmt.Errorf("create an access token for %s: %w", tenant, err)
 		}
 		secrets = append(secrets, made.GetSecret())
 	}
-	// The servers of a cluster learn of tokens in the order in which they were made.
+	// The servers of a cluster learn tokens in the order of their creation, so the last one
+	// suffices.
 	target.Token = secrets[len(secrets)-1]
 	for _, s := range cluster.Servers() {
 		target.Address = s.Node().Address
 		if err := waitForToken(ctx, target, s.Node().Admin, scope, load.TenantName(w.FirstTenant+w.Tenants-1)); err != nil {
-			return nil, fmt.Errorf("wait until %s knows an access token that was made: %w", s.Node().Address, err)
+			return nil, fmt.Errorf("wait until %s knows a new access token: %w", s.Node().Address, err)
 		}
 	}
 	return secrets, nil
 }
 
-// waitForToken waits until a server, with its admin listener at an address, knows the target's token, which is a tenant's and has a scope.
+// waitForToken waits until a server knows the target's token, which belongs to tenant and has the
+// given scope. admin is the address of the server's admin listener.
 func waitForToken(ctx context.Context, target driver.Target, admin string, scope adminpb.Scope, tenant string) (err error) {
 	ask, end, err := asking(target, admin, scope, tenant)
 	if err != nil {
@@ -126,8 +132,9 @@ func waitForToken(ctx context.Context, target driver.Target, admin string, scope
 		case errors.Is(err, driver.ErrNotFound):
 			return nil
 		case err == nil:
-			return errors.New("it answered with a task or a queue that does not exist")
-		case status.Code(err) != codes.Unauthenticated && status.Code(err) != codes.Unavailable: // a server that is behind asks to try again
+			return errors.New("expected not found for a task or a queue that does not exist, got an answer")
+		// A server that lags behind answers that the caller should try again.
+		case status.Code(err) != codes.Unauthenticated && status.Code(err) != codes.Unavailable:
 			return err
 		}
 		select {
@@ -138,7 +145,8 @@ func waitForToken(ctx context.Context, target driver.Target, admin string, scope
 	}
 }
 
-// asking returns a call that a token with a scope is good for, and that asks for what a tenant does not have; and what ends its connection.
+// asking returns a call that requires the given scope and asks for a task or a queue that the
+// tenant does not have, and a function that closes its connection.
 func asking(target driver.Target, admin string, scope adminpb.Scope, tenant string) (ask func(context.Context) error, end func() error, err error) {
 	if scope == adminpb.Scope_SCOPE_ADMIN {
 		reader, err := unary.DialQueueReader(target, admin)
@@ -160,7 +168,6 @@ func asking(target driver.Target, admin string, scope adminpb.Scope, tenant stri
 	}, reader.Close, nil
 }
 
-// closeReaders closes readers that nobody uses.
 func closeReaders(readers load.Readers) error {
 	var errs []error
 	for _, r := range readers.Of {

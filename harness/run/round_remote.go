@@ -11,8 +11,9 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// tasksBefore returns what servers that ran before the round have counted of the tenants that the round uses, and fails if they hold tasks
-// of these: a worker would claim them. It returns an empty audit for servers that were started for the round.
+// tasksBefore audits the round's tenants on servers that ran before the round. It fails if the
+// servers hold tasks of these tenants, because workers would claim them. It returns an empty audit
+// for servers that were started for the round.
 func tasksBefore(ctx context.Context, cluster *topology.Cluster, workloads []scenario.Workload) (observe.Audit, error) {
 	if !cluster.Attached() {
 		return observe.Audit{}, nil
@@ -30,7 +31,7 @@ func tasksBefore(ctx context.Context, cluster *topology.Cluster, workloads []sce
 	own := all.Of(tenants...)
 	for _, q := range own.Queues {
 		if held := q.Held(); held > 0 {
-			return observe.Audit{}, fmt.Errorf("the servers hold %d tasks of queue %s of tenant %s, which the scenario uses: remove them with 'queued queues delete', or wait until they are done",
+			return observe.Audit{}, fmt.Errorf("the servers hold %d tasks of queue %s of tenant %s, which the scenario uses, expected none: remove them with 'queued queues delete', or wait until they are completed",
 				held, q.Queue, q.Tenant)
 		}
 	}

@@ -18,24 +18,26 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// describeMax bounds what a program is asked before the first round.
+// describeMax bounds how long a driver program may take to describe its targets before the first
+// round.
 const describeMax = time.Minute
 
-// targetServers are the servers of a round that a driver program has launched, and the program. All methods do nothing on nil, which stands for a
-// round on Prony's own servers.
+// targetServers are the servers of a round that a driver program has launched, with that program. A
+// nil *targetServers means a round on Prony's own servers: close, pids and ownCPU do nothing on
+// nil, and other methods must not be called.
 type targetServers struct {
 	program  *program.Process
 	launched *program.Launched
 	folder   string
 }
 
-// FindDriverProgram returns the path of the driver program that comes with Prony: the one that the environment variable PRONY_PEERS names,
-// else the one beside the running program, else the one in bin/.
+// FindDriverProgram returns the path of Prony's own driver program: the value of the environment
+// variable PRONY_PEERS, or else the program in the folder of the running program, or else the one
+// in bin/.
 func FindDriverProgram() (string, error) {
 	return proc.Binary{Called: "the driver program", File: "prony-peers", Env: "PRONY_PEERS", Make: "peers", Wanted: "prony-peers"}.Find()
 }
 
-// programOf returns the path of the driver program of a target.
 func programOf(t scenario.Topology) (string, error) {
 	if t.Target.Program == "" {
 		return FindDriverProgram()
@@ -47,7 +49,8 @@ func programOf(t scenario.Topology) (string, error) {
 	return path, nil
 }
 
-// describeTargets asks the driver programs what the targets of the points are, and leaves those points out whose servers can't be started here.
+// describeTargets asks the driver programs to describe the targets of the points. It excludes the
+// points whose servers cannot be started on this machine.
 func (r *runner) describeTargets(ctx context.Context) error {
 	said := map[string][]program.Description{}
 	for i, p := range r.points {
@@ -64,7 +67,7 @@ func (r *runner) describeTargets(ctx context.Context) error {
 			}
 		}
 		at := slices.IndexFunc(said[path], func(d program.Description) bool { return d.Name == p.Topology.Target.Name })
-		if at < 0 { // perhaps of another version; the other points are measured
+		if at < 0 { // perhaps the program has another version; the other points are measured
 			r.leave(i, fmt.Sprintf("the driver program %s has no target %q; it has %s", filepath.Base(path), p.Topology.Target.Name, strings.Join(namesOf(said[path]), ", ")))
 			continue
 		}
@@ -88,7 +91,7 @@ func namesOf(all []program.Description) (names []string) {
 	return names
 }
 
-// ask starts a program and returns what it can measure.
+// ask starts a driver program and returns the targets that it can measure.
 func (r *runner) ask(ctx context.Context, path string) (all []program.Description, err error) {
 	ctx, cancel := context.WithTimeout(ctx, describeMax)
 	defer cancel()
@@ -100,7 +103,6 @@ func (r *runner) ask(ctx context.Context, path string) (all []program.Descriptio
 	return p.Targets(ctx)
 }
 
-// described is a target of a point as the result has it.
 func described(point int, d program.Description, t scenario.Topology) result.Target {
 	target := result.Target{
 		Point: point, Name: d.Name, Product: d.Product, Version: d.Version, Client: d.Client, Guarantee: t.Durability, Nodes: t.Nodes, Claim: d.Claim,
@@ -112,7 +114,7 @@ func described(point int, d program.Description, t scenario.Topology) result.Tar
 	return target
 }
 
-// launchSpec says what is launched for a point, but for its folder.
+// launchSpec returns the specification of the servers of a point, except for their folder.
 func (r *runner) launchSpec(point int) program.LaunchSpec {
 	p := r.points[point]
 	spec := program.LaunchSpec{
@@ -130,8 +132,8 @@ func (r *runner) launchSpec(point int) program.LaunchSpec {
 	return spec
 }
 
-// launch starts the driver program of a round and has it launch the servers. It returns nil for a round on Prony's own servers. When it fails nothing
-// but the log is left.
+// launch starts the driver program of a round, which launches the servers. It returns nil for a
+// round on Prony's own servers. If it fails, it leaves only the log behind.
 func (r *runner) launch(ctx context.Context, p plannedRound) (*targetServers, error) {
 	topology := r.points[p.point].Topology
 	if topology.Kind != scenario.ByProgram {
@@ -159,7 +161,7 @@ func (r *runner) launch(ctx context.Context, p plannedRound) (*targetServers, er
 	return t, nil
 }
 
-// close stops the servers, ends the program and removes the data.
+// close stops the servers, ends the program and removes the data. It does nothing on nil.
 func (t *targetServers) close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -167,7 +169,6 @@ func (t *targetServers) close(ctx context.Context) error {
 	return errors.Join(t.program.Close(ctx), removeData(t.folder))
 }
 
-// dial opens the connections of a workload.
 func (t *targetServers) dial(ctx context.Context, w scenario.Workload) (conns []driver.Conn, err error) {
 	for range w.Connections {
 		conn, err := t.launched.Dial(ctx)
@@ -182,7 +183,7 @@ func (t *targetServers) dial(ctx context.Context, w scenario.Workload) (conns []
 	return conns, nil
 }
 
-// pids returns the servers' processes; nil where they run elsewhere.
+// pids returns the processes of the servers, or nil if they run on other hosts.
 func (t *targetServers) pids() []int {
 	if t == nil {
 		return nil
@@ -190,30 +191,30 @@ func (t *targetServers) pids() []int {
 	return t.launched.PIDs()
 }
 
-// targetNode is what a fault calls the servers of a target, which it kills all together.
+// targetNode is the name of a target's servers in faults, which kill all of them together.
 const targetNode = "servers"
 
-// targetFaults is the servers of a target as what faults are injected into.
+// targetFaults makes the servers of a target a target of fault injection.
 type targetFaults struct{ *targetServers }
 
-var errKillOnly = errors.New("the servers of a target can be killed only")
+var errKillOnly = errors.New("the servers of a target only support the fault kill")
 
-// Nodes returns one node, which stands for all servers.
+// Nodes returns a single node, which represents all servers.
 func (targetFaults) Nodes() []string { return []string{targetNode} }
 
-// Leader returns the same.
+// Leader returns that node.
 func (targetFaults) Leader(context.Context) (string, error) { return targetNode, nil }
 
 // Kill ends all servers with SIGKILL.
 func (t targetFaults) Kill(string) error { return t.launched.Kill(context.Background()) }
 
-// Start starts the servers on the data that they left, and returns when they serve.
+// Start starts the servers on their old data and returns when they serve.
 func (t targetFaults) Start(ctx context.Context, _ string) error { return t.launched.Restart(ctx) }
 
-// WaitReady has nothing to wait for: Start returned when the servers served.
+// WaitReady returns immediately, because Start returns only when the servers serve.
 func (targetFaults) WaitReady(context.Context, string) error { return nil }
 
-// Stop, Wipe, Pause, Resume, Remove and Add are of faults that targets do not have.
+// Stop, Wipe, Pause, Resume, Remove and Add belong to faults that targets do not support.
 func (targetFaults) Stop(context.Context, string) error   { return errKillOnly }
 func (targetFaults) Wipe(string) error                    { return errKillOnly }
 func (targetFaults) Pause(string) error                   { return errKillOnly }

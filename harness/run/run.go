@@ -1,14 +1,20 @@
-// Package run executes a scenario and stores the result. It has five parts, each in files of its name:
+// Package run executes a scenario and stores the result. It has five parts, each in files named
+// after it:
 //
-//   - The scheduler (run, schedule) orders the rounds: first those that find the peak that a rate is a part of, then the timed
-//     rounds of all points in turn, with the profiled ones among them. It summarises and stores them.
-//   - A round (round, window) starts a fresh topology, puts the load on it, injects the faults, reads all processes at the
-//     window's edges, and stops the topology. The ledger and the servers' own account are part of the round.
-//   - A deployment measures one window after the other on the same servers, and goes on after a crash of theirs or of its own.
-//   - A comparison runs the rounds of several arms in blocks, and drops blocks with an invalid round.
-//   - Validity compares what was observed of the host, the rate and the generator with the limits of the scenario.
+//   - The scheduler (run, schedule) orders the rounds: first those that find the peak for rates
+//     given as a part of it, then the timed rounds of all points in turn, interleaved with the
+//     profiled ones. It summarises and stores them.
+//   - A round (round, window) starts fresh servers, runs the load, injects the faults, samples all
+//     processes at the edges of the window, and stops the servers. The ledger and the servers' own
+//     account are part of the round.
+//   - A deployment measures successive windows on the same servers and recovers from a crash of the
+//     servers or of the harness.
+//   - A comparison runs the rounds of several arms in blocks, and drops blocks with an invalid
+//     round.
+//   - Validity compares the observed host, rate and generator with the limits of the scenario.
 //
-// A failure of the server under test is a verdict of the result with reasons. Errors are for what prevents a result.
+// A failure of the server under test is a verdict of the result, with reasons. An error means that
+// there is no result.
 package run
 
 import (
@@ -31,39 +37,43 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// Options say how scenarios are run.
+// Options configures how scenarios are run.
 type Options struct {
-	Out    string // the folder that run folders are made in
-	Server string // the queued binary
-	// ServerOf returns the queued binary of a topology, of points that differ in how their servers are built; nil: it is Server of all.
+	Out    string // the folder in which run folders are created
+	Server string // the path of the queued binary
+	// ServerOf returns the path of the queued binary for a topology, for sweeps over builds. Nil
+	// selects Server for all.
 	ServerOf func(scenario.Topology) string
-	K6       string // the k6 binary, of scenarios of driver "k6"; "" has it found
-	// Attacker is the binary that calls attack.Main, for scenarios with an attack; "" means the running program.
+	K6       string // the path of the k6 binary for scenarios with driver "k6"; "" searches for it
+	// Attacker is the path of the binary that calls attack.Main, for scenarios with an attack; ""
+	// selects the running program.
 	Attacker string
 	Command  []string // the exact command, for the manifest
-	// Progress is where people read how far the run is; Terminal says that it is one, so that a line
-	// may be drawn over.
+	// Progress receives progress output for people. Terminal reports whether it is a terminal, on
+	// which lines may be redrawn.
 	Progress io.Writer
 	Terminal bool
-	Columns  func() int // how wide the terminal is now; nil: 80
-	// Place is where the run stands among those that a command makes one after the other; nil: it is the only one.
+	Columns  func() int // returns the current width of the terminal; nil means 80
+	// Place is the position of the run in a series of runs of one command; nil means that it is the
+	// only one.
 	Place *Place
-	// JudgedLater leaves the verdict out of Progress: the caller judges the figures by limits and prints the verdict.
+	// JudgedLater omits the verdict from Progress: the caller judges the figures by limits and
+	// prints the verdict.
 	JudgedLater bool
-	// RepeatInvalid has Execute measure invalid rounds again, at the end of the run, each at most twice: scenario.RepeatsMax of them in all, and none
-	// if more are invalid. The last figures stand, whatever they are; the others are in Result.Repeated.
+	// RepeatInvalid makes Execute repeat invalid rounds at the end of the run, each at most twice
+	// and scenario.RepeatsMax in total. It repeats none if more rounds are invalid. The last
+	// figures of a round count, whatever they are; the earlier ones are in Result.Repeated.
 	RepeatInvalid bool
 
-	// Describe, if not nil, fills in where the time of a result goes and what limits its rate: package gate has Describe, and this one
-	// does not judge.
+	// Describe fills in where the time of a result goes and what limits its rate. Package gate
+	// implements it, because package run does not judge. It may be nil.
 	Describe func(*result.Result)
 
-	// now is the time that progress goes by; nil: the clock's.
+	// now is the clock of the progress output; nil selects time.Now.
 	now      func() time.Time
-	hostRoot string // below which the host's proc and sys are found; "" means its own. Tests have files there
+	hostRoot string // holds the host's proc and sys; "" means the real root. Tests put files there.
 }
 
-// binary returns the queued binary of a topology.
 func (o *Options) binary(t scenario.Topology) string {
 	if o.ServerOf != nil {
 		return o.ServerOf(t)
@@ -71,7 +81,7 @@ func (o *Options) binary(t scenario.Topology) string {
 	return o.Server
 }
 
-// findK6 finds the k6 binary where a scenario needs one.
+// findK6 sets K6 if the scenario needs k6 and K6 is empty.
 func (o *Options) findK6(s *scenario.Scenario) (err error) {
 	if o.K6 == "" && s.Workloads[0].Driver == scenario.DriverK6 {
 		o.K6, err = k6run.Find()
@@ -79,13 +89,13 @@ func (o *Options) findK6(s *scenario.Scenario) (err error) {
 	return err
 }
 
-// logsDir is the folder of a run folder that has the servers' logs.
+// logsDir is the subfolder of a run folder for the servers' logs.
 const logsDir = "logs"
 
-// Execute runs one scenario and returns the result and the path of its folder, where it is stored.
-// What goes wrong with the server under test is a verdict of the result, with reasons. The error is for what
-// keeps the run from having a result at all: ctx ended, or the folder can't be written. The folder then keeps
-// what there was.
+// Execute runs one scenario, stores its result in a new run folder, and returns the result and the
+// path of the folder. A failure of the server under test is a verdict of the result, with reasons.
+// An error means that the run has no result: ctx ended, or the folder cannot be written. The folder
+// then holds the rounds so far.
 func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Result, string, error) {
 	if err := o.findK6(s); err != nil {
 		return nil, "", err
@@ -106,11 +116,12 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 	return &r.result, folder.Path(), err
 }
 
-// newRunner prepares the run of a scenario in its folder. host describes the machine, with the filesystem of the folder given.
+// newRunner prepares the run of a scenario in its folder. host describes the machine, including the
+// file system of dir.
 func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started time.Time, host func(dir string) result.Host) (*runner, error) {
 	data := folder.File(result.DataDir)
 	for _, dir := range []string{data, folder.File(logsDir)} {
-		if err := os.MkdirAll(dir, 0o700); err != nil { // those of a deployment may be there
+		if err := os.MkdirAll(dir, 0o700); err != nil { // a deployment may have them already
 			return nil, fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
@@ -128,14 +139,14 @@ func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started t
 	if s.Workloads[0].Driver == scenario.DriverK6 {
 		r.result.Manifest.Build.K6 = observe.Binary(o.K6)
 	}
-	if procs := s.Workloads[0].Procs; procs > 0 { // the same for all
+	if procs := s.Workloads[0].Procs; procs > 0 { // all workloads have the same value
 		r.result.Manifest.Host.GOMAXPROCS, r.result.Manifest.Host.GOMAXPROCSSource = procs, "scenario"
 	}
 	return r, nil
 }
 
-// useProcs gives this process, the load generator, so many CPUs to run Go code on (0: as many as it has), and
-// returns what undoes that.
+// useProcs sets GOMAXPROCS of this process, the load generator, to n (0 leaves it unchanged) and
+// returns a function that restores it.
 func useProcs(n int) (undo func()) {
 	before := runtime.GOMAXPROCS(n)
 	return func() { runtime.GOMAXPROCS(before) }
@@ -156,15 +167,16 @@ type runner struct {
 	progress   *progress
 	points     []scenario.Point
 	references *references
-	peaks      []float64 // of each point, in cycles a second; 0 until its calibration
+	peaks      []float64 // per point, in cycles a second; 0 until its calibration
 	result     result.Result
 	histograms []result.RoundHistograms
-	planned    int          // rounds; 0 of an arm
-	leftOut    map[int]bool // points, from 0, that this machine cannot measure
+	planned    int          // number of rounds; 0 for an arm
+	leftOut    map[int]bool // indexes of points that this machine cannot measure
 	unknown    []string     // signals of the host that have a limit and could not be read
 	captured   []profile.Captured
-	env        []string // of the servers, beside this process's own
-	// before is what servers that are measured again held and had counted before the round.
+	env        []string // added to the servers' environment
+	// before is the state of the servers before the round, for servers that are measured
+	// repeatedly.
 	before observe.Counts
 }
 
@@ -178,16 +190,18 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	plan := planned(r.scenario, r.leftOut)
 	r.planned = len(plan)
-	if err := r.writeRounds(); err != nil { // a run that is killed in its first round has none
+	// A run that is killed in its first round stores no rounds.
+	if err := r.writeRounds(); err != nil {
 		return err
 	}
 	r.progress.replan(plan)
 	r.progress.plan(r.folder.Path())
 	r.progress.targets(&r.result)
-	defer r.progress.clear() // whoever writes next must find an empty line
+	defer r.progress.clear() // the next writer must find an empty line
 	r.references.sample(ctx)
 	whole := true
-	failed := map[int]bool{} // points whose servers are not asked again: their error is the finding
+	// Points with a failed server are not measured again: the error is their result.
+	failed := map[int]bool{}
 	for _, p := range plan {
 		if failed[p.point] {
 			continue
@@ -202,7 +216,8 @@ func (r *runner) run(ctx context.Context) error {
 		r.progress.round(&m.round)
 		if m.broken {
 			failed[p.point] = true
-			if r.points[p.point].Topology.Kind != scenario.ByProgram { // a failed target says nothing of other targets
+			// A failed target does not affect other targets.
+			if r.points[p.point].Topology.Kind != scenario.ByProgram {
 				whole = false
 				break
 			}
@@ -226,10 +241,11 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// keep takes a round into the result, and stores the rounds so far.
+// keep adds a round to the result and stores the rounds so far.
 func (r *runner) keep(m *measured) error {
 	r.result.Rounds = append(r.result.Rounds, m.round)
-	slices.SortFunc(r.result.Rounds, func(a, b result.Round) int { return a.Number - b.Number }) // one that is measured once more comes last
+	// A repeated round comes last.
+	slices.SortFunc(r.result.Rounds, func(a, b result.Round) int { return a.Number - b.Number })
 	if m.histograms.Cycle != nil {
 		r.histograms = append(r.histograms, result.RoundHistograms{Round: m.round.Number, Histograms: m.histograms, Workloads: m.ofWorkloads})
 	}
@@ -249,7 +265,7 @@ func (r *runner) writeRounds() error {
 	return r.folder.WriteRounds(d)
 }
 
-// judge gives the run the worst verdict of its rounds, and summarises what they measured.
+// judge gives the run the worst verdict of its rounds and summarises their measurements.
 func (r *runner) judge() {
 	res := &r.result
 	res.Warnings = append(res.Warnings, r.warningsOfUnknown()...)
@@ -265,7 +281,7 @@ func (r *runner) judge() {
 	var err error
 	res.References, err = r.references.summarise()
 	if err = errors.Join(err, r.profiles(), r.summarise()); err != nil && res.Verdict == result.Pass {
-		// A figure that could not be taken must not pass for one that was not wanted.
+		// A missing figure must not look like one that was not requested.
 		res.Verdict = result.Invalid
 		res.Reasons = append(res.Reasons, err.Error())
 	}
@@ -274,8 +290,9 @@ func (r *runner) judge() {
 	}
 }
 
-// serverFailed is the verdict on a server that failed: one that never served could not be measured
-// as configured, one that died under load lost what it was doing.
+// serverFailed returns the verdict and the reason for a failed server. A server that never served
+// was misconfigured. A server process that died while serving is incorrect, because it may have
+// lost its work. Any other error while serving is invalid.
 func serverFailed(err error, served bool) (result.Verdict, string) {
 	var server *topology.ServerError
 	if errors.As(err, &server) && served {

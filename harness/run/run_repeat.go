@@ -13,10 +13,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// repeatsOfARound is how often an invalid round is measured again at most.
+// repeatsOfARound bounds how often an invalid round is repeated.
 const repeatsOfARound = 2
 
-// invalidRounds returns the timed rounds of a plan that are invalid, but for those of points whose servers failed.
+// invalidRounds returns the invalid timed rounds of a plan, except those of points whose servers
+// failed.
 func (r *runner) invalidRounds(plan []plannedRound, failed map[int]bool) (invalid []plannedRound) {
 	verdicts := map[int]result.Verdict{}
 	for i := range r.result.Rounds {
@@ -30,8 +31,9 @@ func (r *runner) invalidRounds(plan []plannedRound, failed map[int]bool) (invali
 	return invalid
 }
 
-// repeatInvalid measures invalid rounds of a whole run again, after all others, and those that are still invalid a second time. It begins no pass that
-// would take the repetitions above scenario.RepeatsMax. The last figures of a round stand, whatever they are.
+// repeatInvalid repeats the invalid rounds of a complete run after all other rounds, and then those
+// that are still invalid once again. It starts no pass that would raise the number of repetitions
+// above scenario.RepeatsMax. The last figures of a round count, whatever they are.
 func (r *runner) repeatInvalid(ctx context.Context, plan []plannedRound, failed map[int]bool) error {
 	for range repeatsOfARound {
 		plan = r.invalidRounds(plan, failed)
@@ -51,7 +53,8 @@ func (r *runner) repeatInvalid(ctx context.Context, plan []plannedRound, failed 
 	return nil
 }
 
-// repeat measures an invalid round again, and sets what it was aside. broken is set if a server failed, so that nothing can follow.
+// repeat repeats an invalid round and moves its earlier measurement to Result.Repeated. broken is
+// set if a server failed, so that no further round can be measured.
 func (r *runner) repeat(ctx context.Context, p plannedRound) (broken bool, err error) {
 	m := r.round(ctx, p)
 	if ctx.Err() != nil {
@@ -69,7 +72,8 @@ func (r *runner) repeat(ctx context.Context, p plannedRound) (broken bool, err e
 	return false, nil
 }
 
-// setAside takes a round that is measured again out of what the run's figures are made from. What it was stays in the result.
+// setAside removes a round that was repeated from the data behind the run's figures and appends it
+// to Result.Repeated.
 func (r *runner) setAside(number int) {
 	res := &r.result
 	i := slices.IndexFunc(res.Rounds, func(round result.Round) bool { return round.Number == number })
@@ -82,7 +86,7 @@ func (r *runner) setAside(number int) {
 	res.Warnings = append(res.Warnings, of+repetitions(res.Repeated, number))
 }
 
-// repetitions says how often a round was measured again, and why.
+// repetitions describes how often and why a round was repeated.
 func repetitions(repeated []result.Round, number int) string {
 	var reasons []string
 	for i := range repeated {
@@ -91,14 +95,13 @@ func repetitions(repeated []result.Round, number int) string {
 		}
 	}
 	if len(reasons) == 1 {
-		return "it was measured once more at the end of the run, since it was invalid at first: " + reasons[0]
+		return "it was repeated once at the end of the run, because it was invalid: " + reasons[0]
 	}
-	return "it was measured twice more at the end of the run, since it was invalid at first: " + reasons[0] + "; and then: " + reasons[1]
+	return "it was repeated twice at the end of the run, because it was invalid: " + reasons[0] + "; and then: " + reasons[1]
 }
 
-// repeat says which rounds are measured again.
 func (p *progress) repeat(invalid []plannedRound) {
-	p.line("%s: measuring again what was invalid: %s", p.scenario.Name, render.Plural(len(invalid), "round"))
+	p.line("%s: repeating invalid rounds: %s", p.scenario.Name, render.Plural(len(invalid), "round"))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pace.rounds += len(invalid)

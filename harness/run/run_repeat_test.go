@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// unauditedAtStarts is a server that answers no audit at the starts with these numbers, from 1, so that their rounds are invalid. It is the real
-// server at all others.
+// unauditedAtStarts is a server that does not answer audits at the starts with these numbers,
+// counted from 1, so that their rounds are invalid. At all other starts it is the real server.
 func unauditedAtStarts(t *testing.T, starts string) server {
 	t.Helper()
 	executable, err := os.Executable()
@@ -26,7 +26,6 @@ func unauditedAtStarts(t *testing.T, starts string) server {
 		fmt.Sprintf(`exec '%s' "$@"`, queued))
 }
 
-// ofRounds is small with so many rounds.
 func ofRounds(rounds int) *scenario.Scenario {
 	s := small()
 	s.Rounds = rounds
@@ -49,8 +48,8 @@ func TestAnInvalidRoundIsMeasuredOnceMore(t *testing.T) {
 	assert.Equal(t, 2, r.Metrics[result.CyclesPerS].N)
 	assert.Equal(t, 2, r.Metrics[result.Lost].N)
 	require.NotEmpty(t, r.Warnings)
-	assert.Contains(t, r.Warnings, "round 1: it was measured once more at the end of the run, since it was invalid at first: "+first.Reasons[0])
-	assert.Contains(t, e.shown.String(), "small: measuring again what was invalid: 1 round\n")
+	assert.Contains(t, r.Warnings, "round 1: it was repeated once at the end of the run, because it was invalid: "+first.Reasons[0])
+	assert.Contains(t, e.shown.String(), "small: repeating invalid rounds: 1 round\n")
 	stored, histograms, err := result.Read(e.folder)
 	require.NoError(t, err)
 	assert.Len(t, stored.Repeated, 1)
@@ -66,7 +65,7 @@ func TestARoundThatIsInvalidAgainIsMeasuredASecondTime(t *testing.T) {
 	require.Len(t, r.Rounds, 5)
 	require.Len(t, r.Repeated, 2, "a quarter of five, rounded up")
 	assert.Equal(t, []int{1, 1}, []int{r.Repeated[0].Number, r.Repeated[1].Number})
-	assert.Contains(t, r.Warnings, "round 1: it was measured twice more at the end of the run, since it was invalid at first: "+
+	assert.Contains(t, r.Warnings, "round 1: it was repeated twice at the end of the run, because it was invalid: "+
 		r.Repeated[0].Reasons[0]+"; and then: "+r.Repeated[1].Reasons[0])
 }
 
@@ -74,7 +73,7 @@ func TestARoundIsMeasuredAgainTwiceAtMost(t *testing.T) {
 	t.Parallel()
 	e := executeAs(t, ofRounds(9), unauditedAtStarts(t, "1|10|11"), Options{RepeatInvalid: true})
 	assert.Equal(t, result.Invalid, e.result.Verdict)
-	assert.Len(t, e.server.started(t), 11, "one repetition of the three that nine rounds may have is left")
+	assert.Len(t, e.server.started(t), 11, "two of the three repetitions allowed for nine rounds are used")
 	assert.Len(t, e.result.Repeated, 2)
 }
 
@@ -82,7 +81,7 @@ func TestTheLastFiguresOfARoundStand(t *testing.T) {
 	t.Parallel()
 	e := executeAs(t, ofRounds(1), unauditedAtStarts(t, "*"), Options{RepeatInvalid: true})
 	assert.Equal(t, result.Invalid, e.result.Verdict)
-	assert.Len(t, e.server.started(t), 2, "once, and not until it is good")
+	assert.Len(t, e.server.started(t), 2, "one repetition, whatever its figures are")
 	assert.Len(t, e.result.Rounds, 1)
 	assert.Len(t, e.result.Repeated, 1)
 }
@@ -91,7 +90,7 @@ func TestAnUnfitHostIsNotMeasuredOnceMore(t *testing.T) {
 	t.Parallel()
 	e := executeAs(t, ofRounds(3), unauditedAtStarts(t, "1|2"), Options{RepeatInvalid: true})
 	assert.Equal(t, result.Invalid, e.result.Verdict)
-	assert.Len(t, e.server.started(t), 3, "two of three are more than a quarter, rounded up")
+	assert.Len(t, e.server.started(t), 3, "two of three rounds exceed a quarter, rounded up")
 	assert.Empty(t, e.result.Repeated)
 }
 
@@ -102,7 +101,7 @@ func TestInvalidRoundsAreMeasuredOnceMoreOnlyWhereAsked(t *testing.T) {
 	assert.Empty(t, e.result.Repeated)
 }
 
-// Only timed rounds have figures that a second measurement could mend.
+// Only timed rounds are repeated, because only they have figures.
 func TestInvalidRoundsOfARun(t *testing.T) {
 	t.Parallel()
 	plan := []plannedRound{{1, 0, calibration}, {2, 0, timed}, {3, 0, timed}, {4, 0, profiled}}
@@ -118,7 +117,7 @@ func TestInvalidRoundsOfARun(t *testing.T) {
 	const pass, invalid = result.Pass, result.Invalid
 	assert.Equal(t, plan[2:3], verdicts(invalid, pass, invalid, invalid).invalidRounds(plan, nil))
 	assert.Equal(t, plan[1:3], verdicts(pass, invalid, invalid, pass).invalidRounds(plan, nil))
-	assert.Empty(t, verdicts(pass, invalid, pass, pass).invalidRounds(plan, map[int]bool{0: true}), "its servers failed")
+	assert.Empty(t, verdicts(pass, invalid, pass, pass).invalidRounds(plan, map[int]bool{0: true}), "the servers of the point failed")
 	assert.Empty(t, verdicts(pass).invalidRounds(plan, nil), "rounds that were not measured")
 	assert.Empty(t, verdicts(pass, result.Incorrect, result.Regressed, pass).invalidRounds(plan, nil))
 }
@@ -139,6 +138,6 @@ func TestWhatIsSetAsideCountsNowhere(t *testing.T) {
 	assert.Equal(t, []profile.Captured{{Source: profile.Source{Round: 11}}}, r.captured)
 	assert.Equal(t, []result.Round{{Number: 1, Reasons: []string{"a", "b"}}}, r.result.Repeated)
 	assert.Equal(t, []string{
-		"round 11: late", "all is late", "round 1: it was measured once more at the end of the run, since it was invalid at first: a; b",
+		"round 11: late", "all is late", "round 1: it was repeated once at the end of the run, because it was invalid: a; b",
 	}, r.result.Warnings)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// summarise fills in the metrics of the run, or of each of its points.
+// summarise fills in the metrics of the run or of each of its points.
 func (r *runner) summarise() (err error) {
 	res := &r.result
 	if len(r.scenario.Points) == 0 && r.leftOut[0] {
@@ -57,7 +57,7 @@ func (r *runner) summarise() (err error) {
 	return errors.Join(errs...)
 }
 
-// pointOf returns a point of the sweep, by its place from 0, without metrics.
+// pointOf returns point i of the sweep, counted from 0, without metrics.
 func (r *runner) pointOf(i int) result.Point {
 	p := r.points[i]
 	point := result.Point{Number: i + 1, Name: p.Name, Metrics: map[string]result.Metric{}}
@@ -67,15 +67,17 @@ func (r *runner) pointOf(i int) result.Point {
 	return point
 }
 
-// rateCosts compares each point of a sweep with the one that has the first sweep's first value and is otherwise the same,
-// where all of them have a load that goes as fast as it can: a rate that was offered says nothing of what it costs.
+// rateCosts compares each point of a sweep with the point that has the first value of the first
+// sweep and equal other values. It returns nil unless all points have a closed load, because an
+// offered rate does not show its cost.
 func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	for _, p := range r.points {
 		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed || w.EnqueuesAlone() }) {
 			return nil, nil
 		}
 	}
-	same := len(r.points) / len(r.scenario.Sweeps[0].Values) // points of each value of the first sweep, which changes slowest
+	// Points per value of the first sweep, which changes slowest.
+	same := len(r.points) / len(r.scenario.Sweeps[0].Values)
 	against := make([]int, len(r.points))
 	for i := range against {
 		if !r.leftOut[i] && !r.leftOut[i%same] {
@@ -85,7 +87,8 @@ func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	return result.RateCosts(r.result.Rounds, against)
 }
 
-// parts are those that the rounds of a point have, and whose metrics must not be missing.
+// parts returns the parts that the rounds of a point have. Metrics of these parts must not be
+// missing.
 func (r *runner) parts(p scenario.Point) []result.Part {
 	parts := partsOfLoad(p.Workloads...)
 	loaded := slices.Contains(parts, result.OfLoad)
@@ -97,7 +100,7 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 	case scenario.Remote:
 		parts = append(parts, result.Elsewhere)
 	case scenario.ByProgram:
-		parts = append(parts, result.Elsewhere) // those that run elsewhere, or were killed, have no figures of their processes
+		parts = append(parts, result.Elsewhere) // remote or killed servers have no process figures
 	}
 	if b := r.scenario.Backlog; b != nil && !scenario.Any(p.Workloads, scenario.Workload.ClaimsAlone) {
 		parts = append(parts, result.OfBacklog)
@@ -122,7 +125,8 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 
 func endsProcess(f scenario.Fault) bool { return scenario.EndsProcess(f.Kind) }
 
-// partsOfLoad are those that some workloads have together: an open one among others makes an open load of all.
+// partsOfLoad returns the union of the workloads' parts: one open workload makes the whole load
+// open.
 func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	var parts []result.Part
 	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.None && !w.EnqueuesAlone() }) {
@@ -154,7 +158,7 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	return parts
 }
 
-// summariseWorkloads returns the metrics of each workload of a point that has several.
+// summariseWorkloads returns the metrics of each workload, or nil unless the point has several.
 func (r *runner) summariseWorkloads(p scenario.Point, rounds []result.Round) ([]result.Workload, error) {
 	if len(p.Workloads) < 2 {
 		return nil, nil
@@ -166,7 +170,7 @@ func (r *runner) summariseWorkloads(p scenario.Point, rounds []result.Round) ([]
 	return result.SummariseWorkloads(rounds, r.histograms, parts)
 }
 
-// profiles adds up what the profiled rounds captured.
+// profiles merges the profiles of the profiled rounds.
 func (r *runner) profiles() (err error) {
 	if len(r.captured) == 0 {
 		return nil
@@ -175,7 +179,7 @@ func (r *runner) profiles() (err error) {
 	return err
 }
 
-// overheads adds to the metrics of a point what profiling cost its rounds.
+// overheads adds the cost of profiling to the metrics of a point.
 func overheads(metrics map[string]result.Metric, p scenario.Point, rounds []result.Round) error {
 	closed := !scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed })
 	found, err := result.ProfilingOverheads(rounds, closed)

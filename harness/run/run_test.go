@@ -33,7 +33,7 @@ func TestExecute(t *testing.T) {
 	r := e.result
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	assert.Empty(t, r.Reasons)
-	assert.Len(t, on.started(t), 2, "each round has a server of its own")
+	assert.Len(t, on.started(t), 2, "each round has a separate server")
 
 	require.Len(t, r.Rounds, 2)
 	for i, round := range r.Rounds {
@@ -64,11 +64,11 @@ func TestExecute(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, r.Metrics[result.CyclesPerS].N, "the profiled round is not timed")
-	assert.Equal(t, 2, r.Metrics[result.Lost].N, "but its ledger counts")
+	assert.Equal(t, 2, r.Metrics[result.Lost].N, "its ledger counts")
 	for _, round := range r.Rounds {
 		require.NotNil(t, round.Stalls, "the server records its slow commits")
 		assert.Equal(t, 5.0, round.Stalls.SlowMs)
-		require.Len(t, round.Stages, 8, "all but what only a cluster does")
+		require.Len(t, round.Stages, 8, "all stages except those of a cluster")
 		for _, s := range round.Stages {
 			assert.Positive(t, s.Count, "stage %s", s.Name)
 			assert.Positive(t, s.SumMs, "stage %s", s.Name)
@@ -77,7 +77,7 @@ func TestExecute(t *testing.T) {
 		assert.Positive(t, round.Turns.Count)
 		assert.Positive(t, round.Turns.ItemsMax)
 		require.NotNil(t, round.LossWindow)
-		assert.Positive(t, round.LossWindow.Tasks.Max, "at durability none what the load did is not fsynced at once")
+		assert.Positive(t, round.LossWindow.Tasks.Max, "durability none does not fsync immediately")
 		assert.Positive(t, round.LossWindow.Ms.Max)
 		decided, replied := round.Stages[2], round.Stages[6]
 		assert.Equal(t, []string{result.StageDecide, result.StageReply}, []string{decided.Name, replied.Name})
@@ -151,7 +151,7 @@ func TestExecute(t *testing.T) {
 	})
 }
 
-// Without captures there is no further round.
+// Without captures there is no profiled round.
 func TestExecuteTimedRoundsOnly(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -183,7 +183,7 @@ func TestJudge(t *testing.T) {
 	incorrect := sound(2)
 	incorrect.Verdict, incorrect.Reasons = result.Incorrect, []string{"lost its mind", "and a task"}
 	bare := result.Round{Number: 2, Verdict: result.Pass}
-	broken := result.Round{Number: 2, Verdict: result.Invalid, Reasons: []string{"the load could not go on"}}
+	broken := result.Round{Number: 2, Verdict: result.Invalid, Reasons: []string{"the load failed"}}
 	for _, c := range []struct {
 		name    string
 		rounds  []result.Round
@@ -191,9 +191,9 @@ func TestJudge(t *testing.T) {
 		reasons []string // each a part
 	}{
 		{"all pass", []result.Round{sound(1), sound(2)}, result.Pass, nil},
-		{"the worst counts", []result.Round{sound(1), incorrect}, result.Incorrect, []string{"round 2: lost its mind", "round 2: and a task"}},
+		{"the worst verdict counts", []result.Round{sound(1), incorrect}, result.Incorrect, []string{"round 2: lost its mind", "round 2: and a task"}},
 		{"a metric is missing", []result.Round{sound(1), bare}, result.Invalid, []string{"cycles_per_s: round 2 has no value"}},
-		{"what is missing is explained already", []result.Round{sound(1), broken}, result.Invalid, []string{"round 2: the load could not go on"}},
+		{"a missing metric is already explained", []result.Round{sound(1), broken}, result.Invalid, []string{"round 2: the load failed"}},
 		{"no round at all", nil, result.Invalid, []string{"no rounds to summarise"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// sampled is a set of histograms with one sample each.
+// sampled returns histograms with one sample each.
 func sampled(t *testing.T) result.Histograms {
 	t.Helper()
 	h := result.NewHistograms()

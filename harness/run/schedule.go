@@ -16,15 +16,16 @@ const (
 	calibration // a closed load that finds the peak of its point
 )
 
-// plannedRound is a round to come.
+// plannedRound is a round that has yet to be executed.
 type plannedRound struct {
-	number int // from 1
-	point  int // in the scenario's points, from 0
+	number int // counted from 1
+	point  int // index into the scenario's points
 	kind   kind
 }
 
-// planned returns all rounds of a scenario in order, but for those of points that are left out. The timed rounds cycle through the points,
-// so that a host that becomes slower or faster affects all points alike.
+// planned returns all rounds of a scenario in order, without those of excluded points. The timed
+// rounds cycle through the points, so that a host that becomes slower or faster affects all points
+// equally.
 func planned(s *scenario.Scenario, leftOut map[int]bool) []plannedRound {
 	var plan []plannedRound
 	add := func(point int, k kind) {
@@ -46,25 +47,28 @@ func planned(s *scenario.Scenario, leftOut map[int]bool) []plannedRound {
 	profiles, done := s.Profiles(), 0
 	for n := range s.Rounds {
 		turn(timed)
-		// Profiled rounds are spread over the timed ones: the overhead of a profiled round is its difference from its neighbours.
+		// Profiled rounds are spread among the timed ones: the overhead of a profiled round is its
+		// difference from its neighbours.
 		for ; done < profiles*(n+1)/s.Rounds; done++ {
 			turn(profiled)
 		}
 	}
-	for ; done < profiles; done++ { // there was no timed round
+	for ; done < profiles; done++ { // without timed rounds
 		turn(profiled)
 	}
 	return plan
 }
 
-// workloads returns the load of a round. A part of the peak becomes a rate. A calibration finds that peak, which is the rate of
-// all workloads together.
+// workloads returns the load of a round. It replaces a rate given as a part of the peak by an
+// absolute rate. In a calibration it makes the load closed; the peak is the total rate of all
+// workloads.
 func (r *runner) workloads(p plannedRound) []scenario.Workload {
 	workloads := slices.Clone(r.points[p.point].Workloads)
 	for i := range workloads {
 		w := &workloads[i]
 		if p.kind == calibration {
-			w.Arrivals = scenario.Arrivals{Kind: scenario.Closed} // no more in flight than the open load may have
+			// in_flight stays the bound of the open load.
+			w.Arrivals = scenario.Arrivals{Kind: scenario.Closed}
 			if w.InFlight < w.EnqueueBatch() {
 				w.InFlight = 0
 			}
@@ -83,6 +87,6 @@ func (r *runner) calibrate(p plannedRound, m *measured) {
 	r.peaks[p.point] = m.round.Metrics[result.CyclesPerS]
 	if r.peaks[p.point] <= 0 || m.round.Verdict != result.Pass {
 		m.broken = true
-		m.fault(result.Invalid, "without a peak there is no rate that is a part of it")
+		m.fault(result.Invalid, "found no peak, so a rate that is a part of the peak is undefined")
 	}
 }

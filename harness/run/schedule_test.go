@@ -31,10 +31,10 @@ func TestPlan(t *testing.T) {
 		{9, 0, profiled},
 		{10, 1, profiled},
 		{11, 2, profiled},
-	}, planned(s, nil), "each point has its turn before any has the next")
+	}, planned(s, nil), "all points have a round before any has the next one")
 }
 
-// Profiled rounds are spread over the timed ones, and none comes before the first of these.
+// Profiled rounds are spread among the timed ones, and a timed one comes first.
 func TestPlanOfProfiledRounds(t *testing.T) {
 	t.Parallel()
 	kinds := func(rounds, profiles int) (all string) {
@@ -74,7 +74,7 @@ func TestWorkloadOfARound(t *testing.T) {
 		{round: result.Round{Verdict: result.Incorrect, Metrics: m.round.Metrics}},
 	} {
 		r.calibrate(plannedRound{1, 0, calibration}, none)
-		assert.True(t, none.broken, "the rounds to come would have no rate")
-		assert.Contains(t, none.round.Reasons, "without a peak there is no rate that is a part of it")
+		assert.True(t, none.broken, "later rounds would have no rate")
+		assert.Contains(t, none.round.Reasons, "found no peak, so a rate that is a part of the peak is undefined")
 	}
 }

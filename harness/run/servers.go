@@ -7,14 +7,14 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// recordServers takes into the manifest what the servers of a point say that they run with, at the first round of the point. All
-// settings are those of the first server; of the others only what differs from these. The hosts of servers on other hosts are taken at the
-// first round.
+// recordServers stores the settings that the servers of a point report in the manifest, at the
+// first round of the point. It stores all settings of the first server, and of the other servers
+// only the differences. It stores remote hosts at the first round.
 func (r *runner) recordServers(cluster *topology.Cluster, point int) {
 	m := &r.result.Manifest
 	if len(m.Hosts) == 0 {
 		m.Hosts = cluster.Hosts()
-		if cluster.Attached() { // no binary of this host's was measured
+		if cluster.Attached() { // no binary of this host was measured
 			m.Build = result.Build{
 				GoVersion: "unknown", Commit: m.Hosts[0].Commit, Server: "unknown",
 				Dirty: slices.ContainsFunc(m.Hosts, func(h result.ServerHost) bool { return h.Dirty }),

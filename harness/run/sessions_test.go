@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A server takes as many sessions on a connection as package scenario allows: 512 of producers and 512 of workers.
+// A server accepts as many sessions per connection as package scenario allows: 512 producers and
+// 512 workers.
 func TestAServerTakesAllSessionsThatAScenarioMayHave(t *testing.T) {
 	t.Parallel()
 	s := small()

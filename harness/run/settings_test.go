@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The settings of a scenario are those that the server says that it runs with, and the result has both.
+// The server reports the settings of the scenario, and the result has both.
 func TestSettingsReachTheServer(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -24,7 +24,8 @@ func TestSettingsReachTheServer(t *testing.T) {
 	}
 }
 
-// A server that refuses its settings says why, and the run is misconfigured for that reason alone.
+// If a server refuses its settings, the run is misconfigured and reports the server's reason as the
+// only one.
 func TestSettingsThatTheServerRefuses(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -36,7 +37,7 @@ func TestSettingsThatTheServerRefuses(t *testing.T) {
 	assert.Contains(t, r.Reasons[0], "raise --memory, or lower the sizes")
 }
 
-// A cluster of one node, of three and of five runs with several shards, swept as a scenario does.
+// Clusters of one, three and five nodes run with several shards, swept as in a scenario.
 func TestClustersOfSeveralSizes(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -59,7 +60,7 @@ func TestClustersOfSeveralSizes(t *testing.T) {
 	}
 }
 
-// The processors of the server are swept.
+// A sweep of GOMAXPROCS of the server.
 func TestProcessorsAreSwept(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -79,7 +80,7 @@ func TestProcessorsAreSwept(t *testing.T) {
 	}
 }
 
-// Points that differ in how their servers are built run the server that was built for them.
+// Points that differ in the server build run the server built for them.
 func TestPointsRunTheServersBuiltForThem(t *testing.T) {
 	t.Parallel()
 	s := small()

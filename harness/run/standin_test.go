@@ -20,10 +20,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// standInEnv makes the test binary act as a k6 with Prony's extension whose script does what it names.
+// standInEnv makes the test binary act as k6 with Prony's extension. Its value selects the
+// behaviour of the script.
 const standInEnv = "STAND_IN_K6"
 
-// What a script does, beside the load that it is handed.
+// Behaviours of a script in addition to its load.
 const (
 	scriptPlain   = "plain"        // nothing
 	scriptCrosses = "thresholds"   // has thresholds that are crossed
@@ -31,11 +32,12 @@ const (
 	scriptDies    = "dies"         // is killed in the window
 	scriptEarly   = "early"        // ends before the window does
 	scriptFails   = "failed calls" // has calls that fail
-	scriptGarbles = "garbage"      // sends what is no message
-	scriptLoses   = "loses"        // has completed one task less than it enqueued
+	scriptGarbles = "garbage"      // sends an invalid message
+	scriptLoses   = "loses"        // reports one completed task less than it enqueued
 )
 
-// actK6 puts the load that it is handed on the servers with package load, and says what came of it as the extension does.
+// actK6 runs the requested load on the servers with package load and reports the outcome as the
+// extension does.
 func actK6(does string) {
 	if err := standIn(does); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -51,7 +53,8 @@ func actK6(does string) {
 	}
 }
 
-// standInFiles is how many files it has open that it does not need: nobody else has as many.
+// standInFiles is the number of extra files that the stand-in keeps open, which identifies its
+// process.
 const standInFiles = 300
 
 func standIn(does string) error {
@@ -60,7 +63,7 @@ func standIn(does string) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = f.Close() }() // only to be open
+		defer func() { _ = f.Close() }() // only kept open
 	}
 	if does == scriptThrows {
 		fmt.Fprintln(os.Stderr, "ReferenceError: quue is not defined\n\tat file:///plan.js:3:1(12)")
@@ -115,12 +118,11 @@ func standIn(does string) error {
 	return send(k6run.Message{Outcome: encoded})
 }
 
-// standInCA is what the environment says of TLS.
 func standInCA() clienttls.CA {
 	return clienttls.CA{PEM: os.Getenv(k6run.TLSCAEnv), Name: os.Getenv(k6run.TLSNameEnv)}
 }
 
-// loadAs is a closed load over streams.
+// loadAs runs a closed load over streams.
 func loadAs(plan k6run.Plan, send func(k6run.Message) error, does string) (*load.Outcome, result.Ledger, error) {
 	w := plan.Workload
 	conn, err := stream.Dial(driver.Target{

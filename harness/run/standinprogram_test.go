@@ -20,9 +20,10 @@ import (
 	"github.com/pronybench/prony/harness/proc"
 )
 
-// programEnv makes the test binary act as a driver program with targets in its memory, which each start a process that does nothing: "good", "loses",
-// which drops a task of each hundred that it has acknowledged, "full", which refuses one instead, "absent", which is not installed, and "refuses",
-// which can't be launched.
+// programEnv makes the test binary act as a driver program with targets in memory. Each starts a
+// process that does nothing: "good"; "loses", which drops one of each hundred acknowledged tasks;
+// "full", which refuses one of each hundred tasks; "absent", which is not installed; and "refuses",
+// which cannot be launched.
 const programEnv = "PRONY_RUN_TEST_PROGRAM"
 
 func actProgram() {
@@ -32,7 +33,7 @@ func actProgram() {
 	}
 }
 
-// programScript makes a driver program of this test binary, whose path it returns.
+// programScript creates a driver program from this test binary and returns its path.
 func programScript(t *testing.T) string {
 	t.Helper()
 	executable, err := os.Executable()
@@ -66,13 +67,13 @@ func (t standInTarget) Launch(_ context.Context, spec program.LaunchSpec) (progr
 	return s, s.start()
 }
 
-// standInServer keeps tasks in memory, and forgets them when it is killed.
+// standInServer stores tasks in memory and loses them when it is killed.
 type standInServer struct {
 	does string
 	sent atomic.Int64
 
 	mu      sync.Mutex
-	target  *null.Target // nil while it is down
+	target  *null.Target // nil while the server is down
 	life    context.Context
 	end     context.CancelFunc
 	process *proc.Process
@@ -92,7 +93,6 @@ func (s *standInServer) start() error {
 
 var errDown = errors.New("the server is down")
 
-// current returns what the server is now.
 func (s *standInServer) current() (*null.Target, context.Context, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *standInServer) Restart(context.Context) error { return s.start() }
 
 func (s *standInServer) Stop(ctx context.Context) error { return s.Kill(ctx) }
 
-// standInConn opens sessions that reach what the server is at each call.
+// standInConn opens sessions that use the server's current target at each call.
 type standInConn struct{ server *standInServer }
 
 type standInProducer struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// targeted is a scenario of one short round on a target of the test binary.
+// targeted is a scenario of one short round on targets of the test binary.
 func targeted(t *testing.T, names ...string) *scenario.Scenario {
 	t.Helper()
 	s := small()
@@ -58,7 +58,8 @@ func TestATargetIsMeasured(t *testing.T) {
 	assert.Equal(t, "os", r.Manifest.Durability())
 }
 
-// A target that loses or refuses tasks has a finding and no figure, one that is missing is skipped, and the others have their figures.
+// A target that loses or refuses tasks is incorrect and has no figures, a missing target is
+// skipped, and the others have their figures.
 func TestTargetsDoNotSpoilEachOther(t *testing.T) {
 	t.Parallel()
 	s := targeted(t, "good", "loses", "absent", "full")
@@ -93,7 +94,7 @@ func TestTargetsDoNotSpoilEachOther(t *testing.T) {
 	assert.Equal(t, "it is not installed: install it", r.Manifest.Targets[2].Missing)
 }
 
-// A target whose servers fail is not asked again, and the others go on.
+// A target whose servers fail is not measured again, and the others continue.
 func TestATargetThatFailsEndsAlone(t *testing.T) {
 	t.Parallel()
 	s := targeted(t, "refuses", "good")
@@ -110,7 +111,8 @@ func TestATargetThatFailsEndsAlone(t *testing.T) {
 	assert.Contains(t, result.PublishedPoints(r)[1].Metrics, result.CyclesPerS)
 }
 
-// What a target loses when its servers are killed is in its ledger, and the load goes on when they are back.
+// Tasks that a target loses when its servers are killed are in its ledger, and the load continues
+// after the restart.
 func TestATargetIsKilled(t *testing.T) {
 	t.Parallel()
 	s := targeted(t, "good")
@@ -127,8 +129,8 @@ func TestATargetIsKilled(t *testing.T) {
 	assert.Equal(t, []string{targetNode}, round.Faults.Events[0].Nodes)
 	assert.Positive(t, round.Faults.Events[0].AfterPerS)
 	assert.Positive(t, round.Faults.FailedCalls)
-	assert.NotContains(t, round.Metrics, result.ServerCPUUsPerCycle, "a part of it ended with the killed process")
-	assert.Equal(t, round.Ledger.Lost > 0, round.Verdict == result.Incorrect, "the memory forgets what it had acknowledged: %v", round.Reasons)
+	assert.NotContains(t, round.Metrics, result.ServerCPUUsPerCycle, "the killed process has taken a part of it")
+	assert.Equal(t, round.Ledger.Lost > 0, round.Verdict == result.Incorrect, "the memory loses acknowledged tasks: %v", round.Reasons)
 }
 
 func TestTargetsThatCannotBeLaunched(t *testing.T) {
@@ -142,12 +144,12 @@ func TestTargetsThatCannotBeLaunched(t *testing.T) {
 
 	s = targeted(t, "unknown")
 	r = executeInside(t, s).result
-	assert.Equal(t, result.Invalid, r.Verdict, "nothing was measured")
+	assert.Equal(t, result.Invalid, r.Verdict, "no point was measured")
 	assert.Equal(t, []string{`not measured: the driver program driver has no target "unknown"; it has good, loses, full, absent, refuses`}, r.Reasons)
 
 	s = targeted(t, "absent")
 	r = executeInside(t, s).result
-	assert.Equal(t, result.Invalid, r.Verdict, "nothing was measured")
+	assert.Equal(t, result.Invalid, r.Verdict, "no point was measured")
 
 	s = targeted(t, "good")
 	s.Topology.Durability = "fsync"

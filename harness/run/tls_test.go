@@ -21,10 +21,11 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// plainPatience is for clients in plain text: those of gRPC go on dialling a server that ends each of their connections.
+// plainPatience is for clients in plain text: gRPC clients keep dialling a server that closes each
+// of their connections.
 const plainPatience = 500 * time.Millisecond
 
-// kindsOfTLS are short scenarios of one server and of a cluster, with TLS.
+// kindsOfTLS are short scenarios with TLS, on one server and on a cluster.
 func kindsOfTLS() map[string]func() *scenario.Scenario {
 	withTLS := func(of func() *scenario.Scenario) func() *scenario.Scenario {
 		return func() *scenario.Scenario {
@@ -55,7 +56,7 @@ func TestRunsOverTLS(t *testing.T) {
 				require.NotEmpty(t, r.Manifest.Servers)
 				for _, settings := range r.Manifest.Servers {
 					for _, of := range settings.Settings {
-						assert.NotContains(t, []string{"tls.cert", "tls.key"}, of.Name, "paths differ from round to round")
+						assert.NotContains(t, []string{"tls.cert", "tls.key"}, of.Name, "file paths differ between rounds")
 					}
 				}
 			})
@@ -63,8 +64,9 @@ func TestRunsOverTLS(t *testing.T) {
 	}
 }
 
-// Each cluster has its own certificate: a client that trusts the CA of another cluster is refused, and so is one in plain text. Only
-// the user who runs the test can read the key file. Stopping the cluster removes all certificate files.
+// Each cluster has a separate certificate: it refuses clients that trust the CA of another cluster
+// and clients in plain text. Only the user who runs the test can read the key file. Stopping the
+// cluster removes all certificate files.
 func TestServersShowTheCertificateThatWasMadeForThem(t *testing.T) {
 	t.Parallel()
 	other := serversOverTLS(t, small().Topology.Kind)
@@ -80,7 +82,8 @@ func TestServersShowTheCertificateThatWasMadeForThem(t *testing.T) {
 					return enqueueOne(t, name, driver.Target{Address: address, HTTP: http, Token: c.Token, CA: ca}, within)
 				}
 				require.NoError(t, trusting(c.CA, patience), name)
-				// A cluster's client retries until its context ends, and then returns the last error.
+				// A cluster's client retries until its context ends, and then returns the last
+				// error.
 				const says = "certificate signed by unknown authority"
 				err := trusting(other.CA, plainPatience)
 				for within := plainPatience; within < patience && !strings.Contains(fmt.Sprint(err), says); within *= 2 {
@@ -120,11 +123,11 @@ func serversOverTLS(t *testing.T, kind string) *topology.Cluster {
 	assert.Equal(t, 3, files, "the authority, the certificate and its key")
 	keys, err := filepath.Glob(filepath.Join(dir, "*", "tls", "ca.key"))
 	require.NoError(t, err)
-	assert.Empty(t, keys, "nothing else can be signed")
+	assert.Empty(t, keys, "the key of the authority is not stored")
 	return c
 }
 
-// enqueueOne enqueues a task through a driver.
+// enqueueOne enqueues one task through a driver.
 func enqueueOne(t *testing.T, name string, target driver.Target, within time.Duration) (err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)

@@ -12,8 +12,9 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// judgeHost compares the signals of the host, the trend of the rate and the growth of backlogs with the limits of the scenario. Profiled rounds yield
-// no figures, so an unfit host is a warning there.
+// judgeHost compares the signals of the host, the trend of the rate and the growth of backlogs with
+// the limits of the scenario. Profiled rounds yield no figures, so an unfit host only causes a
+// warning there.
 func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	if w.host == nil || w.host.signals == nil {
 		return
@@ -34,7 +35,7 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	m.judged(j, w.kind == profiled)
 }
 
-// judged makes a round invalid for each value beyond a limit, or only warns.
+// judged makes a round invalid for each reason, or adds a warning instead if warnOnly is set.
 func (m *measured) judged(j validity.Judgement, warnOnly bool) {
 	warnings := j.Warnings
 	if warnOnly {
@@ -49,18 +50,18 @@ func (m *measured) judged(j validity.Judgement, warnOnly bool) {
 	}
 }
 
-// warningsOfUnknown is one warning for all signals that could not be read.
+// warningsOfUnknown returns one warning for all signals that could not be read.
 func (r *runner) warningsOfUnknown() []string {
 	if len(r.unknown) == 0 {
 		return nil
 	}
-	return []string{"this host does not say, so it could not be judged: " + strings.Join(r.unknown, ", ")}
+	return []string{"this host does not report these signals, so they were not judged: " + strings.Join(r.unknown, ", ")}
 }
 
-// foreignBusy is the least foreign CPU time, in percent of all CPUs, that explains a late generator.
+// foreignBusy is the lowest foreign CPU time, in percent of all CPUs, that explains a late
+// generator.
 const foreignBusy = 10
 
-// lateBecause explains why a generator was late.
 func lateBecause(s *result.Signals) string {
 	if s != nil && s.ForeignCPUPercent != nil && *s.ForeignCPUPercent >= foreignBusy {
 		return fmt.Sprintf("while processes that are not of this run used %s %% of all CPUs' time", render.Digits(*s.ForeignCPUPercent, 3))
@@ -68,7 +69,8 @@ func lateBecause(s *result.Signals) string {
 	return "through its own fault"
 }
 
-// checkSlip judges whether the generator kept up with its schedule. A profiled round, whose generator is profiled too, yields no figures.
+// checkSlip judges whether the generator kept up with its schedule. In a profiled round it only
+// warns, because the generator is profiled too.
 func (r *runner) checkSlip(open *load.Open, workload string, several bool, round kind, m *measured) {
 	of := ""
 	if several {

@@ -11,9 +11,10 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// balances says of each closed workload whether its workers kept up with its producers in the window. A workload of one role has no
-// balance, and an open one counts its latency from when a task was due, whatever waits. A workload of which too little is known is
-// left out.
+// balances reports for each closed workload whether its workers kept up with its producers in the
+// window. A workload that only enqueues or only claims has no balance. An open workload needs none:
+// it measures latency from the intended start, so its latency includes any wait. Workloads with too
+// few samples are ignored.
 func (s *steadiness) balances(workloads []scenario.Workload) (all []result.Balance) {
 	if s == nil || s.window == nil {
 		return nil
@@ -24,7 +25,7 @@ func (s *steadiness) balances(workloads []scenario.Workload) (all []result.Balan
 		}
 		outstanding := s.window.outstandingOf(i)
 		trend, err := stat.FindTrend(outstanding)
-		if err != nil { // too few samples, or mostly nothing was outstanding
+		if err != nil { // too few samples, or mostly no outstanding tasks
 			continue
 		}
 		all = append(all, result.Balance{
@@ -34,7 +35,8 @@ func (s *steadiness) balances(workloads []scenario.Workload) (all []result.Balan
 	return all
 }
 
-// outstandingOf returns the outstanding tasks of the workload with that index at the ends of all parts for which they are known.
+// outstandingOf returns the outstanding tasks of the workload with that index at the ends of the
+// parts for which they are known.
 func (s *rateSeries) outstandingOf(workload int) (values []float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +48,6 @@ func (s *rateSeries) outstandingOf(workload int) (values []float64) {
 	return values
 }
 
-// judgeBalances holds the growth of each backlog against the scenario's limit.
 func judgeBalances(j *validity.Judgement, balances []result.Balance, v scenario.Validity) {
 	for _, b := range balances {
 		if b.PValue >= stat.TrendAlpha {
@@ -58,14 +59,14 @@ func judgeBalances(j *validity.Judgement, balances []result.Balance, v scenario.
 		}
 		j.Add("backlog_growth_percent_max", b.GrowthPercent(), v, " %", func(shown string) string {
 			return fmt.Sprintf(
-				"%sthe backlog grew by %s tasks over the window, %s of the %s that producers and workers hold at once, so that cycle latency measured "+
+				"%sthe backlog grew by %s tasks over the window, %s of the %s that producers and workers can hold simultaneously, so cycle latency measured "+
 					"the queue's length: set in_flight, add workers, lower producers, or make the load open", of, render.Digits(b.Growth, 3), shown, render.Digits(b.Held, 3))
 		})
 	}
 }
 
-// warnOfBacklogs adds a warning for each closed workload that had a backlog in most of the window, although the scenario does not say by
-// in_flight how many tasks may wait.
+// warnOfBacklogs adds a warning for each closed workload that had a backlog in most of the window,
+// although the scenario does not bound it with in_flight.
 func (m *measured) warnOfBacklogs(workloads []scenario.Workload) {
 	for _, b := range m.round.Balances {
 		bounded := slices.ContainsFunc(workloads, func(w scenario.Workload) bool { return w.Name == b.Workload && w.InFlight > 0 })
@@ -73,7 +74,7 @@ func (m *measured) warnOfBacklogs(workloads []scenario.Workload) {
 			continue
 		}
 		m.warnings = append(m.warnings, fmt.Sprintf(
-			"round %d: workload %s had %s tasks outstanding, and its producers and workers hold %s at once: cycle latency includes the wait in that queue; "+
+			"round %d: workload %s had %s tasks outstanding, but its producers and workers can hold only %s simultaneously: cycle latency includes the wait in that queue; "+
 				"in_flight bounds it", m.round.Number, b.Workload, render.Digits(b.Outstanding, 3), render.Digits(b.Held, 3)))
 	}
 }

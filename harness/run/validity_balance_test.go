@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// closedWorkload holds 160 tasks at once.
+// closedWorkload can hold 160 tasks simultaneously.
 var closedWorkload = scenario.Workload{
 	Name: "main", Producers: 32, Workers: 128, Batch: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
 }
@@ -44,7 +44,8 @@ func balancesOf(t *testing.T, workloads []scenario.Workload, outstanding ...func
 }
 
 func level(tasks float64) func(time.Duration) float64 {
-	return func(d time.Duration) float64 { return tasks + float64(d.Milliseconds()%7) } // with some noise
+	// With some noise.
+	return func(d time.Duration) float64 { return tasks + float64(d.Milliseconds()%7) }
 }
 
 func rising(perSecond float64) func(time.Duration) float64 {
@@ -64,27 +65,27 @@ func TestABacklogThatGrowsIsInvalid(t *testing.T) {
 	b := balances[0]
 	assert.Equal(t, "main", b.Workload)
 	assert.InDelta(t, 160, b.Held, 0)
-	assert.InDelta(t, 1000, b.Growth, 60, "over a window of ten seconds, from the end of its first part to its end")
+	assert.InDelta(t, 1000, b.Growth, 60, "over a window of ten seconds, from the end of its first part")
 	assert.InDelta(t, 770, b.Outstanding, 30)
 
 	j := judgedBalances(balances, scenario.DefaultValidity())
 	require.Len(t, j.Reasons, 1)
-	assert.Equal(t, "the backlog grew by 950 tasks over the window, 594 % of the 160 that producers and workers hold at once, so that cycle "+
+	assert.Equal(t, "the backlog grew by 950 tasks over the window, 594 % of the 160 that producers and workers can hold simultaneously, so cycle "+
 		"latency measured the queue's length: set in_flight, add workers, lower producers, or make the load open; up to 100 % is sound "+
 		"(validity.backlog_growth_percent_max)", j.Reasons[0])
 
-	assert.Empty(t, judgedBalances(balances, scenario.Validity{}).Reasons, "deliberate overload says that any growth is sound")
+	assert.Empty(t, judgedBalances(balances, scenario.Validity{}).Reasons, "without a limit any growth is valid")
 	assert.Empty(t, judgedBalances(balances, scenario.Validity{BacklogGrowthPercentMax: new(600.0)}).Reasons)
 }
 
 func TestABalancedLoadIsValid(t *testing.T) {
 	t.Parallel()
 	for name, outstanding := range map[string]func(time.Duration) float64{
-		"level":                      level(60),
-		"a backlog that was there":   level(5000),
-		"shrinks":                    func(d time.Duration) float64 { return 3000 - 200*d.Seconds() },
-		"grows by less than is held": rising(10),
-		"nothing is outstanding":     func(time.Duration) float64 { return 0 },
+		"level":                        level(60),
+		"a constant backlog":           level(5000),
+		"shrinks":                      func(d time.Duration) float64 { return 3000 - 200*d.Seconds() },
+		"grows by less than in-flight": rising(10),
+		"no task is outstanding":       func(time.Duration) float64 { return 0 },
 		"one burst": func(d time.Duration) float64 {
 			if d.Seconds() > 6 && d.Seconds() < 7 {
 				return 20_000
@@ -126,12 +127,12 @@ func TestABacklogThatStaysIsAWarning(t *testing.T) {
 			continue
 		}
 		require.Len(t, m.warnings, 1, "%+v", c)
-		assert.Equal(t, "round 3: workload main had 5,000 tasks outstanding, and its producers and workers hold 160 at once: cycle latency "+
+		assert.Equal(t, "round 3: workload main had 5,000 tasks outstanding, but its producers and workers can hold only 160 simultaneously: cycle latency "+
 			"includes the wait in that queue; in_flight bounds it", m.warnings[0])
 	}
 }
 
-// The producers outrun the workers.
+// The producers are faster than the workers.
 func TestARunWhoseBacklogGrowsIsInvalid(t *testing.T) {
 	t.Parallel()
 	phases := scenario.Phases{Warmup: 20 * time.Millisecond, Window: 2 * time.Second, Drain: patience}
@@ -141,7 +142,7 @@ func TestARunWhoseBacklogGrowsIsInvalid(t *testing.T) {
 	require.Equal(t, result.Invalid, m.round.Verdict, "%v", m.round.Reasons)
 	require.Len(t, m.round.Reasons, 1)
 	assert.Contains(t, m.round.Reasons[0], "the backlog grew by")
-	assert.NotZero(t, m.round.Metrics[result.CyclesPerS], "the round shows its figures all the same")
+	assert.NotZero(t, m.round.Metrics[result.CyclesPerS], "the round still shows its figures")
 }
 
 func TestGrowthThatChanceExplainsIsValid(t *testing.T) {
@@ -149,7 +150,8 @@ func TestGrowthThatChanceExplainsIsValid(t *testing.T) {
 	assert.Empty(t, judgedBalances([]result.Balance{{Workload: "main", Held: 160, Growth: 1000, PValue: 0.3}}, scenario.DefaultValidity()).Reasons)
 }
 
-// overrun is a load of which the producers outrun the workers by so much that the drain does not empty the queue.
+// overrun is a load whose producers are so much faster than the workers that the drain does not
+// empty the queue.
 func overrun() *scenario.Scenario {
 	s := small()
 	w := &s.Workloads[0]
@@ -160,7 +162,8 @@ func overrun() *scenario.Scenario {
 	return s
 }
 
-// Tasks of a backlog that the servers still hold are not lost, though completions that were under way take effect after the audit.
+// Tasks of a backlog that the servers still hold are not lost, even if completions in flight take
+// effect after the audit.
 func TestABacklogThatOutlastsTheDrainIsInvalid(t *testing.T) {
 	t.Parallel()
 	r := execute(t, overrun(), acting(t, faultAfter)).result
@@ -173,37 +176,38 @@ func TestABacklogThatOutlastsTheDrainIsInvalid(t *testing.T) {
 	assert.Zero(t, l.Lost)
 	assert.Empty(t, l.Samples)
 	assert.Greater(t, l.Left, uint64(100))
-	assert.LessOrEqual(t, l.InDoubt, uint64(4), "completions that were under way")
+	assert.LessOrEqual(t, l.InDoubt, uint64(4), "completions in flight")
 	assert.Equal(t, l.Enqueued, l.Completed+l.Left+l.InDoubt)
-	assert.NotZero(t, r.Rounds[0].Metrics[result.CyclesPerS], "the round shows its figures all the same")
+	assert.NotZero(t, r.Rounds[0].Metrics[result.CyclesPerS], "the round still shows its figures")
 }
 
-// Without the servers' account, tasks that were not completed count as lost.
+// Without the servers' account, incomplete tasks count as lost.
 func TestABacklogThatNoAccountShowsIsIncorrect(t *testing.T) {
 	t.Parallel()
 	r := execute(t, overrun(), acting(t, faultNoAudit)).result
 	require.Equal(t, result.Incorrect, r.Verdict, "%v", r.Reasons)
 	assert.Contains(t, strings.Join(r.Reasons, "\n"), "not all tasks were completed 1s after the window\n")
 	assert.NotZero(t, r.Rounds[0].Ledger.Lost)
-	assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: whether the servers still hold what was not completed is not known: ")
+	assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: cannot tell whether the servers still hold the incomplete tasks: ")
 }
 
-// Tasks are left if the servers' counts have them all, but for completions that were under way.
+// Tasks count as left if the servers' counts account for all of them, except for completions in
+// flight.
 func TestTasksAreLeftOnlyIfTheServersHaveThem(t *testing.T) {
 	t.Parallel()
 	lost := result.Ledger{Enqueued: 100, Completed: 60, Lost: 40, Samples: []string{"lost: producer 0 task 7", "revoked: x"}}
 	for name, c := range map[string]struct {
 		counts        observe.Counts
-		left, inDoubt uint64 // 0, 0: all stay lost
+		left, inDoubt uint64 // 0, 0: all tasks count as lost
 	}{
-		"all are held":                          {observe.Counts{Enqueued: 100, Completed: 60, Ready: 38, Leased: 2, Stored: 40}, 40, 0},
-		"completions under way took effect":     {observe.Counts{Enqueued: 100, Completed: 64, Ready: 36, Stored: 36}, 36, 4},
-		"more than were under way are gone":     {observe.Counts{Enqueued: 100, Completed: 65, Ready: 35, Stored: 35}, 0, 0},
-		"an acknowledged enqueue is gone":       {observe.Counts{Enqueued: 99, Completed: 60, Ready: 39, Stored: 39}, 0, 0},
-		"the store lacks one":                   {observe.Counts{Enqueued: 100, Completed: 60, Ready: 40, Stored: 39}, 0, 0},
+		"all tasks are held":                    {observe.Counts{Enqueued: 100, Completed: 60, Ready: 38, Leased: 2, Stored: 40}, 40, 0},
+		"completions in flight took effect":     {observe.Counts{Enqueued: 100, Completed: 64, Ready: 36, Stored: 36}, 36, 4},
+		"more tasks than in flight are missing": {observe.Counts{Enqueued: 100, Completed: 65, Ready: 35, Stored: 35}, 0, 0},
+		"an acknowledged enqueue is missing":    {observe.Counts{Enqueued: 99, Completed: 60, Ready: 39, Stored: 39}, 0, 0},
+		"the store lacks a task":                {observe.Counts{Enqueued: 100, Completed: 60, Ready: 40, Stored: 39}, 0, 0},
 		"the counters do not add up":            {observe.Counts{Enqueued: 100, Completed: 60, Ready: 39, Stored: 39}, 0, 0},
-		"a completion that was said is undone":  {observe.Counts{Enqueued: 100, Completed: 59, Ready: 41, Stored: 41}, 0, 0},
-		"nothing is held, and nothing accounts": {observe.Counts{}, 0, 0},
+		"an acknowledged completion is undone":  {observe.Counts{Enqueued: 100, Completed: 59, Ready: 41, Stored: 41}, 0, 0},
+		"the servers hold and count no task":    {observe.Counts{}, 0, 0},
 	} {
 		l, left := leftOf(lost, c.counts, 4)
 		assert.Equal(t, c.left, left, name)

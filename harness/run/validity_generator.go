@@ -7,25 +7,28 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// serversSpare is the share of their CPUs below which the servers have CPU time to spare.
+// serversSpare is the fraction of their CPUs below which the servers have CPU time to spare.
 const serversSpare = 0.9
 
-// effort is what generator and servers used of the CPUs in a window.
+// effort is the CPU usage of generator and servers in a window, in CPUs.
 type effort struct {
-	cpus                     int // of the host
+	cpus                     int // of this host
 	generator, servers       float64
-	generatorProcs           int // GOMAXPROCS; 0: as many as the host has
+	generatorProcs           int // GOMAXPROCS; 0 means all CPUs of the host
 	serverProcs, serverCount int
-	// elsewhere is set if the servers have hosts of their own, where they may use serverProcs CPUs together; 0: it is not known how many.
+	// elsewhere is set if the servers run on other hosts, where they may use serverProcs CPUs
+	// together; 0 means that the number is unknown.
 	elsewhere bool
 }
 
-// generatorPercent returns which share of its CPUs the generator used. judged is false if the servers had no CPU time to spare
-// either, because the share then does not tell which side was the bottleneck.
+// generatorPercent returns the usage of the generator in percent of its CPUs. judged is false if
+// the servers had no CPU time to spare either, because the usage then does not show which side was
+// the bottleneck.
 //
-// A generator that is always busy can't offer more, so the round measured the generator, if the servers could have done more. On
-// a small host both sides are near their limits, and neither is at fault. The servers may use what their GOMAXPROCS allow of the
-// CPUs that the generator left, and at least half of the host: a generator that takes nearly the whole host is at fault.
+// A generator that is always busy cannot offer more, so the round measured the generator if the
+// servers could have done more. On a small host both sides are near their limits and neither is at
+// fault. The servers may use the CPUs that the generator left, as far as their GOMAXPROCS allows,
+// and at least half of the host: a generator that uses nearly the whole host is at fault.
 func (e effort) generatorPercent() (percent float64, judged bool) {
 	cpus := float64(e.cpus)
 	share := func(procs int) float64 {
@@ -42,16 +45,16 @@ func (e effort) generatorPercent() (percent float64, judged bool) {
 	return 100 * e.generator / share(e.generatorProcs), e.servers < serversSpare*most
 }
 
-// ofTarget is e of a target's servers, which may use all CPUs, however many they are. A driver program is a part of the generator, and is not held to
-// the generator's GOMAXPROCS.
+// ofTarget adapts e to a target's servers, whose number is unknown and which may use all CPUs. A
+// driver program is a part of the generator and is not bound by its GOMAXPROCS.
 func (e effort) ofTarget() effort {
 	e.serverCount, e.serverProcs, e.generatorProcs = 1, 0, 0
 	return e
 }
 
-// judgeGenerator makes a round invalid in which the generator was the bottleneck. It does not judge a generator that shares its
-// process with the server, or one that polls, because polling uses CPU time without work. An open load is also judged by its
-// slip.
+// judgeGenerator makes a round invalid if the generator was its bottleneck. It does not judge a
+// generator that shares its process with the server, or one that polls, because polling uses CPU
+// time without work. checkSlip also judges the generator of an open load.
 func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	polls := scenario.Any(w.loads.workloads, func(l scenario.Workload) bool { return l.BusyPoll })
 	if !w.separate() || !w.loads.any() || polls || !w.cpuKnown() {
@@ -60,7 +63,7 @@ func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	generator, err := w.client.Cores()
 	servers, serversErr := w.server.Cores()
 	if err != nil || serversErr != nil {
-		return // which spent has said
+		return // spent has reported the error
 	}
 	spent := effort{
 		cpus: runtime.NumCPU(), generator: generator, servers: servers, generatorProcs: w.loads.workloads[0].Procs,
@@ -78,7 +81,7 @@ func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	}
 	var j validity.Judgement
 	j.Add("generator_cpu_percent_max", percent, r.scenario.Validity, " %", func(shown string) string {
-		return "the generator was the bottleneck: it used " + shown + " of the CPUs that it may use, and the servers had some to spare"
+		return "the generator was the bottleneck: it used " + shown + " of its CPUs while the servers had CPU time to spare"
 	})
 	m.judged(j, w.kind == profiled)
 }

@@ -44,7 +44,8 @@ func TestWhoseFaultABusyGeneratorIs(t *testing.T) {
 	}
 }
 
-// A generator that is busier than it may be spoils the round: here it may not be busy at all, and the servers may be.
+// A busy generator makes the round invalid only while the servers have CPU time to spare. On this
+// host neither may be busy, and the servers may be.
 func TestGeneratorThatIsTheBottleneck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -61,7 +62,7 @@ func TestGeneratorThatIsTheBottleneck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := small()
-			s.Workloads[0].InFlight = 64 // a call at a time: neither side is busy all the time
+			s.Workloads[0].InFlight = 64 // one call in flight: neither side is busy all the time
 			s.Workloads[0].Producers, s.Workloads[0].Workers = 1, 1
 			s.Validity.GeneratorCPUPercentMax = new(1e-6)
 			c.change(s)

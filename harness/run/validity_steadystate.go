@@ -14,43 +14,48 @@ import (
 )
 
 const (
-	// rateParts is in how many parts of equal time the warm-up and the window are divided: enough to tell a trend from
-	// chance, and each long enough to hold many cycles.
+	// rateParts is the number of equal parts of the warm-up and of the window: enough to
+	// distinguish a trend from chance, while each part is long enough for many cycles.
 	rateParts = 20
-	// rateCyclesMin is how many cycles a part needs on average for its rate to say anything.
+	// rateCyclesMin is the average number of cycles per part below which the rates are too noisy to
+	// judge.
 	rateCyclesMin = 10
-	// rateEveryLeast bounds how often the accounts are asked.
+	// rateEveryLeast is the minimum interval between two readings of the accounts.
 	rateEveryLeast = time.Millisecond
-	// countedPart is the length of the first parts of a window that ends after a number of tasks. The length of such a window is not known before.
+	// countedPart is the length of the first parts of a window that ends after a number of tasks.
+	// The length of such a window is unknown in advance.
 	countedPart = 10 * time.Millisecond
-	// settledParts are those of the warm-up's end that are looked at to tell whether it has done its work. The parts before them
-	// have the launch in them, in which producers begin one after the other.
+	// settledParts is the number of parts at the end of the warm-up that settled examines. The
+	// earlier parts include the launch, in which producers start one after the other.
 	settledParts = 12
 )
 
-// steadiness samples how many tasks were completed and outstanding, from before the load is launched to the window's end: of the
-// warm-up the last parts, of the window all. A nil one does nothing.
+// steadiness samples the completed and outstanding tasks from before the launch of the load to the
+// end of the window: the last parts of the warm-up and all parts of the window. windowBegins,
+// windowEnds, stop, judge and balances do nothing on nil.
 type steadiness struct {
 	phases  scenario.Phases
 	counted func() count
-	took    time.Duration // how long the warm-up went on; known after the round's load
+	took    time.Duration // actual duration of the warm-up; set after the load
 
 	stopWarmup, stopWindow func()
 	warmup, window         *rateSeries
 }
 
-// rateSeries samples counts at equal intervals, the parts. It keeps the last rateParts parts. With doubles it keeps the whole time instead:
-// whenever there are 2*rateParts parts, each two become one, and later parts are as long as that.
+// rateSeries samples counts at equal intervals, the parts. Without doubles it keeps the last
+// rateParts parts. With doubles it covers the whole time: whenever there are 2*rateParts parts, it
+// merges pairs of neighbours, and later parts have the doubled length.
 type rateSeries struct {
 	doubles bool
 
-	mu     sync.Mutex // guards counts while samples are taken
-	counts []count    // the first is the begin
+	mu     sync.Mutex // guards counts
+	counts []count    // the first is the start of the first part
 }
 
 func startSeriesAt(from count) *rateSeries { return &rateSeries{counts: []count{from}} }
 
-// add enters the count at the end of a part, unless it is not later than the last one. It returns whether the parts have doubled.
+// add appends the count at the end of a part, unless its time is not after the last one. It reports
+// whether the length of the parts has doubled.
 func (s *rateSeries) add(now count) (doubled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,14 +86,13 @@ func (s *rateSeries) rates() (all []float64) {
 	return all
 }
 
-// total returns the cycles in all parts.
 func (s *rateSeries) total() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts[len(s.counts)-1].completed - s.counts[0].completed
 }
 
-// watchRates begins in the warm-up; the caller must call stop.
+// watchRates starts to sample the warm-up. The caller must call stop.
 func watchRates(phases scenario.Phases, counted func() count) *steadiness {
 	s := &steadiness{phases: phases, counted: counted}
 	s.warmup = startSeriesAt(counted())
@@ -96,10 +100,12 @@ func watchRates(phases scenario.Phases, counted func() count) *steadiness {
 	return s
 }
 
-// part is that of the warm-up.
+// part returns the length of a part of the warm-up.
 func (s *steadiness) part() time.Duration { return max(s.phases.Warmup/rateParts, rateEveryLeast) }
 
-// every samples into a series at the end of each part, up to a number of times, until the function that it returns is called.
+// every samples into a series at the end of each part, at most the given number of times, until the
+// returned function is called. That function waits for the sampling goroutine and may be called
+// repeatedly.
 func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (stop func()) {
 	part = max(part, rateEveryLeast)
 	next := time.Now().Add(part)
@@ -127,8 +133,9 @@ func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (sto
 	}
 }
 
-// settled reports whether the rate had no trend beyond the default limit in the last parts of the warm-up so far. Where too few
-// cycles tell, it is not waited for.
+// settled reports whether the rate had no trend beyond the default limit in the last parts of the
+// warm-up so far. It also returns true if there are too few cycles to judge, so that the warm-up
+// does not wait.
 func (s *steadiness) settled() bool {
 	rates := s.warmup.tail(settledParts)
 	trend, err := stat.FindTrend(rates)
@@ -138,7 +145,6 @@ func (s *steadiness) settled() bool {
 	return !trend.Significant() || math.Abs(trend.Percent) <= scenario.TrendPercentDefault
 }
 
-// tail returns the rates of the last parts.
 func (s *rateSeries) tail(n int) []float64 {
 	rates := s.rates()
 	return rates[max(0, len(rates)-n):]
@@ -152,7 +158,6 @@ func mean(values []float64) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// windowBegins comes at the window's start.
 func (s *steadiness) windowBegins() {
 	if s == nil {
 		return
@@ -167,7 +172,8 @@ func (s *steadiness) windowBegins() {
 	s.stopWindow = s.every(s.phases.Window/rateParts, s.window, rateParts-1)
 }
 
-// windowEnds comes at the window's end, and takes its last part, unless that is shorter than the others.
+// windowEnds is called at the end of the window. It adds the last part, unless that would be
+// shorter than the others.
 func (s *steadiness) windowEnds() {
 	if s == nil {
 		return
@@ -178,7 +184,7 @@ func (s *steadiness) windowEnds() {
 	}
 }
 
-// stop ends what is under way; it may be called at any time, and again.
+// stop ends all sampling. It may be called at any time and repeatedly.
 func (s *steadiness) stop() {
 	if s == nil {
 		return
@@ -189,7 +195,7 @@ func (s *steadiness) stop() {
 	}
 }
 
-// steadyLoad reports whether the workloads have a rate that should not change.
+// steadyLoad reports whether the workloads have a rate that should be constant.
 func steadyLoad(workloads []scenario.Workload) bool {
 	steady := false
 	for _, w := range workloads {
@@ -204,7 +210,7 @@ func steadyLoad(workloads []scenario.Workload) bool {
 	return steady
 }
 
-// judge says whether the rate was steady, or nil where too few cycles tell.
+// judge judges whether the rate was steady. It returns nil if there are too few cycles.
 func (s *steadiness) judge() *result.Warmup {
 	if s == nil || s.window == nil {
 		return nil
@@ -214,7 +220,7 @@ func (s *steadiness) judge() *result.Warmup {
 		return nil
 	}
 	trend, err := stat.FindTrend(rates)
-	if err != nil { // there are few parts, or most had no cycle at all
+	if err != nil { // few parts, or most have no cycle
 		return nil
 	}
 	w := &result.Warmup{Stationary: true, TrendPercent: trend.Percent, PValue: trend.P, WarmupS: s.took.Seconds()}
@@ -229,14 +235,13 @@ func (s *steadiness) judge() *result.Warmup {
 }
 
 func trendText(t stat.Trend) string {
-	how, advice := "rose", ": what the window measured was still warming up; a longer phases.warmup helps"
+	how, advice := "rose", ": the window measured a warm-up; raise phases.warmup"
 	if t.Percent < 0 {
 		how, advice = "fell", ": something fills up, or the host slowed down"
 	}
 	return fmt.Sprintf("the rate %s by %.3g %% over the window (p = %.1g)%s", how, math.Abs(t.Percent), t.P, advice)
 }
 
-// judgeTrend holds the trend against the scenario's limit.
 func judgeTrend(j *validity.Judgement, w *result.Warmup, v scenario.Validity) {
 	if w == nil || w.PValue >= stat.TrendAlpha {
 		return
@@ -247,6 +252,6 @@ func judgeTrend(j *validity.Judgement, w *result.Warmup, v scenario.Validity) {
 		how = "fell"
 	}
 	j.Add("trend_percent_max", math.Abs(t.Percent), v, " %", func(shown string) string {
-		return "the rate " + how + " by " + shown + " over the window, which chance does not explain"
+		return "the rate " + how + " by " + shown + " over the window, more than chance explains"
 	})
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// judged samples a load that has completed so many tasks at a time after its launch, half a second of which is no load yet.
+// judged samples a load that has completed the given numbers of tasks at times after its launch.
+// There is no load in the first half second.
 func judged(t *testing.T, phases scenario.Phases, completed func(since time.Duration) uint64) (w *result.Warmup, s *steadiness) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -51,11 +52,12 @@ func TestSteadyRate(t *testing.T) {
 	require.NotNil(t, w.WarmupTrendPercent)
 	assert.InDelta(t, 0, *w.WarmupTrendPercent, 3)
 	assert.Len(t, s.window.rates(), rateParts)
-	assert.Len(t, s.warmup.rates(), rateParts, "the last parts of it")
+	assert.Len(t, s.warmup.rates(), rateParts, "the last parts of the warm-up")
 	assert.EqualValues(t, 10_000, s.window.total())
 }
 
-// A window that ends after a number of tasks is looked at over all of its time, however long that is, in 20 to 40 equal parts.
+// A window that ends after a number of tasks is judged over its whole duration, in 20 to 40 equal
+// parts.
 func TestTrendOfAWindowThatEndsEarly(t *testing.T) {
 	t.Parallel()
 	for _, lasts := range []time.Duration{205 * time.Millisecond, 1234 * time.Millisecond, 7 * time.Second, 10 * time.Minute} {
@@ -69,7 +71,7 @@ func TestTrendOfAWindowThatEndsEarly(t *testing.T) {
 		for i := range parts[1:] {
 			assert.Equal(t, length, parts[i+1].at.Sub(parts[i].at), lasts)
 		}
-		assert.InDelta(t, float64(lasts), float64(parts[len(parts)-1].at.Sub(parts[0].at)), float64(length), "%v: only a part is left out", lasts)
+		assert.InDelta(t, float64(lasts), float64(parts[len(parts)-1].at.Sub(parts[0].at)), float64(length), "%v: at most one part is left out", lasts)
 
 		w, _ := judged(t, phases, func(d time.Duration) uint64 {
 			s := d.Seconds()
@@ -80,10 +82,10 @@ func TestTrendOfAWindowThatEndsEarly(t *testing.T) {
 		assert.InDelta(t, 100, w.TrendPercent, 19, lasts)
 	}
 	w, _ := judged(t, scenario.Phases{Window: 95 * time.Millisecond, Tasks: 1_000_000}, at(1_000_000))
-	assert.Nil(t, w, "nine parts tell nothing")
+	assert.Nil(t, w, "nine parts are too few")
 }
 
-// Warming up goes on after the window has begun: the rate rises from 1,000 to 2,000 a second in it.
+// The warm-up continues in the window: the rate rises from 1,000 to 2,000 per second.
 func TestRateThatRises(t *testing.T) {
 	t.Parallel()
 	w, _ := judged(t, tenSeconds, func(d time.Duration) uint64 {
@@ -94,7 +96,7 @@ func TestRateThatRises(t *testing.T) {
 	assert.False(t, w.Stationary)
 	assert.InDelta(t, 100*(1975.0/1025-1), w.TrendPercent, 4)
 	assert.Contains(t, w.Reason, "the rate rose by 9")
-	assert.Contains(t, w.Reason, "a longer phases.warmup helps")
+	assert.Contains(t, w.Reason, "raise phases.warmup")
 
 	var j validity.Judgement
 	judgeTrend(&j, w, scenario.Validity{TrendPercentMax: new(50.0)})
@@ -105,10 +107,10 @@ func TestRateThatRises(t *testing.T) {
 	judgeTrend(&j, w, scenario.Validity{})
 	judgeTrend(&j, nil, scenario.Validity{TrendPercentMax: new(0.0)})
 	judgeTrend(&j, &result.Warmup{TrendPercent: 90, PValue: 0.2}, scenario.Validity{TrendPercentMax: new(0.0)})
-	assert.Empty(t, j.Reasons, "beyond no limit, or not beyond chance")
+	assert.Empty(t, j.Reasons, "within the limit, or explained by chance")
 }
 
-// A warm-up that rises and a window that does not: nothing is wrong.
+// A rate that rises in the warm-up but not in the window is valid.
 func TestWarmupThatDidItsWork(t *testing.T) {
 	t.Parallel()
 	w, _ := judged(t, tenSeconds, func(d time.Duration) uint64 {
@@ -127,11 +129,11 @@ func TestTooFewCyclesTellNothing(t *testing.T) {
 	assert.Nil(t, w)
 	w, _ = judged(t, scenario.Phases{Window: 10 * time.Second}, at(1000))
 	require.NotNil(t, w)
-	assert.Nil(t, w.WarmupTrendPercent, "there was none")
+	assert.Nil(t, w.WarmupTrendPercent, "there was no warm-up")
 	assert.Nil(t, (*steadiness)(nil).judge())
 }
 
-// A round that breaks off in its warm-up, or its window, leaves nothing behind.
+// A round that breaks off in its warm-up or its window leaves no goroutine behind.
 func TestSteadinessThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) {
@@ -159,7 +161,7 @@ func TestSteadyLoad(t *testing.T) {
 	assert.False(t, steadyLoad(of(scenario.None)))
 }
 
-// The window does not begin before the warm-up has done its work.
+// The window begins only after the rate of the warm-up has settled.
 func TestWarmupIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	const warmsFor = 3 * time.Second
@@ -173,7 +175,7 @@ func TestWarmupIsWaitedFor(t *testing.T) {
 	require.NotNil(t, w)
 	assert.True(t, w.Stationary)
 	assert.Greater(t, w.WarmupS, warmsFor.Seconds())
-	assert.Less(t, w.WarmupS, warmsFor.Seconds()+phases.Warmup.Seconds(), "the last parts of the warm-up are no longer than its least time")
+	assert.Less(t, w.WarmupS, warmsFor.Seconds()+phases.Warmup.Seconds(), "the warm-up ends soon after the rate has settled")
 }
 
 func TestSettled(t *testing.T) {
@@ -202,8 +204,8 @@ func TestSettled(t *testing.T) {
 	})
 }
 
-// Of a load that says from time to time how far it is, the rate is that between two reports, and no part is empty because none
-// came in it.
+// For a load that reports its progress periodically, the rate is computed between two reports, so
+// that a part without a report is not empty.
 func TestRatesOfReports(t *testing.T) {
 	began := time.Now()
 	s := startSeriesAt(count{completed: 100, at: began})

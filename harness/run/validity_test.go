@@ -20,7 +20,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// checkObserved looks at what a round of the real server knows of its host and processes.
+// checkObserved checks the host and process figures of a round of the real server.
 func checkObserved(t *testing.T, round *result.Round) {
 	t.Helper()
 	require.NotNil(t, round.Signals)
@@ -47,7 +47,8 @@ func checkObserved(t *testing.T, round *result.Round) {
 	assert.InEpsilon(t, float64(round.Processes[1].AllocatedObjects), perCycle, 0.5, "of all cycles")
 }
 
-// hostThatMoves is a made-up host whose counters go on, by so much each time, until the test ends. It is in a group of version 2.
+// hostThatMoves is a simulated host whose counters grow by the given amounts at each step until the
+// test ends. It is in a version 2 control group.
 func hostThatMoves(t *testing.T, user, idle, steal, stalledUs, throttledUs int) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -94,7 +95,7 @@ func hostThatMoves(t *testing.T, user, idle, steal, stalledUs, throttledUs int) 
 	return root
 }
 
-// strict has the default limits, of the host alone.
+// strict has the default limits of the host signals only.
 func strict() scenario.Validity {
 	return scenario.Validity{
 		StealPercentMax: new(5.0), ForeignCPUPercentMax: new(10.0), PressureMemoryPercentMax: new(10.0), ThrottledPercentMax: new(1.0),
@@ -108,13 +109,13 @@ func on(t *testing.T, s *scenario.Scenario, root string, server server) *result.
 	return r
 }
 
-// On a host where everything is wrong each reason is named.
+// On a host with every problem each reason is reported.
 func TestUnfitHost(t *testing.T) {
 	t.Parallel()
 	s := small()
 	forTime(s, 2*window)
 	s.Validity = strict()
-	// Each step is 100 s of CPU time, so that what the run itself uses is next to nothing, and 1 s of standing still.
+	// Each step is 100 s of CPU time, so that the run's own usage is negligible, and 1 s of stalls.
 	root := hostThatMoves(t, 4000, 4000, 2000, 1e6, 1e6)
 	r := on(t, s, root, acting(t, faultNone))
 	assert.Equal(t, result.Invalid, r.Verdict)
@@ -146,21 +147,21 @@ func TestUnfitHost(t *testing.T) {
 	})
 }
 
-// What a host does not say is said once, and is no reason.
+// Signals that a host does not report cause one warning and no reason.
 func TestHostThatSaysNothing(t *testing.T) {
 	t.Parallel()
 	s := small()
 	s.Rounds, s.Validity = 2, strict()
 	r := on(t, s, t.TempDir(), acting(t, faultNone))
 	assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
-	assert.Equal(t, []string{"this host does not say, so it could not be judged: steal, foreign CPU, memory pressure, throttling"}, r.Warnings)
+	assert.Equal(t, []string{"this host does not report these signals, so they were not judged: steal, foreign CPU, memory pressure, throttling"}, r.Warnings)
 	assert.Nil(t, r.Rounds[0].Signals.StealPercent)
 	require.Len(t, r.Rounds[0].Processes, 2)
-	assert.Contains(t, r.Rounds[0].Processes[1].Unknown, "gc_pause_ms_p99", "this server says nothing of its runtime")
+	assert.Contains(t, r.Rounds[0].Processes[1].Unknown, "gc_pause_ms_p99", "this server does not report its runtime")
 	assert.NotContains(t, r.Metrics, result.ServerAllocsPerCycle)
 }
 
-// A process of somebody else's that takes a CPU spoils the round.
+// A foreign process that takes a CPU makes the round invalid.
 func TestForeignProcess(t *testing.T) {
 	t.Parallel()
 	burner := exec.Command("sh", "-c", "while :; do :; done")
@@ -178,7 +179,7 @@ func TestForeignProcess(t *testing.T) {
 	assert.Regexp(t, `^round 1: processes that are not of this run used \S+ % of all CPUs' time \(.+ %\); up to 0\.5 % is sound \(validity\.foreign_cpu_percent_max\)`, r.Reasons[0])
 }
 
-// A rate that falls all through the window is no rate.
+// A rate that falls throughout the window is not valid.
 func TestRateWithATrend(t *testing.T) {
 	t.Parallel()
 	phases := scenario.Phases{Warmup: 20 * time.Millisecond, Window: 2 * time.Second, Drain: patience}
@@ -208,7 +209,7 @@ func TestJudgeHostOfRoundsWithoutFigures(t *testing.T) {
 	assert.Equal(t, result.Invalid, m.round.Verdict)
 }
 
-// A workload's name is text, whatever is in it.
+// The name of a workload is text, even if it looks like a format.
 func TestSlipNamesItsWorkload(t *testing.T) {
 	t.Parallel()
 	h := result.NewHistogram()
@@ -216,14 +217,14 @@ func TestSlipNamesItsWorkload(t *testing.T) {
 	m := &measured{}
 	r := &runner{scenario: &scenario.Scenario{Validity: scenario.Validity{SlipMsP99Max: new(1.0)}}}
 	r.checkSlip(&load.Open{Slip: h}, "half-50%", true, profiled, m)
-	assert.Empty(t, m.round.Reasons, "it has no figures")
+	assert.Empty(t, m.round.Reasons, "a profiled round has no figures")
 	assert.Len(t, m.warnings, 1)
 	r.checkSlip(&load.Open{Slip: h}, "half-50%", true, timed, m)
 	require.Len(t, m.round.Reasons, 1)
 	assert.Regexp(t, `^workload half-50%: the generator did not keep up .* 3.01 ms late or more, .*; up to 1 ms is sound \(validity.slip_ms_p99_max\)$`, m.round.Reasons[0])
 }
 
-// A generator that has to share its CPUs with others is not to blame for being late.
+// The reason for a late generator names foreign processes if they used the CPUs.
 func TestSlipBesideForeignProcesses(t *testing.T) {
 	t.Parallel()
 	h := result.NewHistogram()
@@ -237,7 +238,7 @@ func TestSlipBesideForeignProcesses(t *testing.T) {
 	}
 }
 
-// What the servers use is the run's own, and is not foreign.
+// The CPU time of the servers counts as the run's own, not as foreign.
 func TestOwnCPUIsThatOfAllProcesses(t *testing.T) {
 	t.Parallel()
 	cluster, err := topology.Start(t.Context(), topology.Config{
@@ -255,14 +256,15 @@ func TestOwnCPUIsThatOfAllProcesses(t *testing.T) {
 	assert.GreaterOrEqual(t, own, self+server.CPU)
 	require.NoError(t, cluster.Stop(context.Background()))
 	ended, err := h.ownCPU()
-	require.NoError(t, err, "its time is known to who waited for it")
+	require.NoError(t, err, "the CPU time of a child is known after the wait")
 	assert.Greater(t, ended, own)
 	h.stop()
 	h.stop()
 	require.NotNil(t, h.signals)
 }
 
-// The CPU time of a child that is not of the run counts as foreign, so the child is named too.
+// The CPU time of a child that does not belong to the run counts as foreign, so the child is named
+// too.
 func TestOwnProcessesAreThoseOfTheRun(t *testing.T) {
 	t.Parallel()
 	cluster, err := topology.Start(t.Context(), topology.Config{

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// pretending is a generator of this process whose counts are a function of the time since its launch.
+// pretending is a generator within this process whose counts are a function of the time since its
+// launch.
 type pretending struct {
 	inProcess
 	began   time.Time
@@ -27,14 +28,16 @@ func (g pretending) count() count {
 	return c
 }
 
-// measuredInVirtualTime executes a timed round without a server. The caller makes up its rate and backlog, so that no other process affects them.
+// measuredInVirtualTime executes a timed round without a server. The caller defines its rate and
+// backlog, so that other processes do not affect them.
 func measuredInVirtualTime(t *testing.T, phases scenario.Phases, v scenario.Validity, counted func(since time.Duration) count) (m measured) {
 	t.Helper()
 	s := small()
 	s.Phases, s.Validity = phases, v
 	s.Topology = scenario.Topology{Kind: scenario.NoTopology, Durability: "none"}
 	s.Workloads[0].Driver = "null"
-	s.Workloads[0].Think = scenario.Think{Kind: scenario.ThinkFixed, Min: 10 * time.Millisecond, Max: 10 * time.Millisecond} // else no time passes
+	// Otherwise no virtual time passes.
+	s.Workloads[0].Think = scenario.Think{Kind: scenario.ThinkFixed, Min: 10 * time.Millisecond, Max: 10 * time.Millisecond}
 	config := topology.Config{Topology: s.Topology, Dir: t.TempDir(), LogPath: filepath.Join(t.TempDir(), "log")}
 	synctest.Test(t, func(t *testing.T) {
 		cluster, err := topology.Start(t.Context(), config)

@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A round of a number of tasks takes the time that they take, and its rate is that of this time.
+// A round that ends after a number of tasks lasts as long as these tasks take, and its rate is over
+// that time.
 func TestRoundOfTasks(t *testing.T) {
 	t.Parallel()
 	s := small()

@@ -16,41 +16,42 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// windowProbe reads all processes at the window's edges, samples the servers in between, and profiles them.
+// windowProbe reads all processes at the edges of the window, samples the servers within it, and
+// profiles them.
 type windowProbe struct {
 	scenario *scenario.Scenario
 	folder   *result.Folder
 	cluster  *topology.Cluster
 	servers  []*serverProbe
-	target   *targetProbe // nil of a round on Prony's own servers
+	target   *targetProbe // nil in a round on Prony's own servers
 	loads    *loads
 	kind     kind
-	topology string // its kind
-	// beside are processes of the run that are neither generator nor server: attackers, and the forwarder between hosts. Their CPU time is
-	// not foreign load.
+	topology string // kind of the topology
+	// beside lists processes of the run that are neither generator nor server: attackers, and the
+	// forwarder between hosts. Their CPU time does not count as foreign load.
 	beside []int
-	point  int // its number, 0 without a sweep
+	point  int // number of the point; 0 without a sweep
 
 	once       sync.Once
-	prepared   chan struct{} // closed when prepare has returned; nil before it was called
+	prepared   chan struct{} // closed when prepare has returned; nil before near
 	prepareErr error
-	profiled   []*profiledProcess // none but in a profiled round
-	clocks     profile.Span       // what the CPU clocks cover
+	profiled   []*profiledProcess // empty unless the window takes profiles
+	clocks     profile.Span       // the time that the CPU figures cover
 
 	series       *series // nil without a series
 	observe      *scenario.Observe
 	workloads    []scenario.Workload
-	scraper      *scraper    // nil unless the window's metrics are read
+	scraper      *scraper    // nil unless the window reads metrics
 	rates        *steadiness // nil in rounds without a rate
 	host         *hostWatch  // nil before the window
 	others       *remoteWatch
 	hostRoot     string
 	trace        *traceProbe
-	between      *betweenHosts // nil where the nodes have no hosts of their own
+	between      *betweenHosts // nil if the nodes have no separate hosts
 	clientBefore observe.Usage
-	server       observe.Spent // all servers together
+	server       observe.Spent // sum of all servers
 	client       observe.Spent
-	ledBefore    []string // the node that led each shard; empty names of a server that stands alone
+	ledBefore    []string // leader of each shard at the start; names are empty for a single server
 	ledAfter     []string
 	samples      []result.Sample
 	warnings     []string
@@ -73,12 +74,12 @@ func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p planne
 	return w
 }
 
-// admin returns the client of the admin listener of a server's current process.
+// admin returns a client for the admin listener of a server's current process.
 func admin(cluster *topology.Cluster, s *topology.Server) adminhttp.Client {
 	return cluster.Client(s.Node().Admin)
 }
 
-// each calls do for all servers concurrently, and returns all errors.
+// each calls do for all servers concurrently and joins their errors.
 func (w *windowProbe) each(do func(*serverProbe) error) error {
 	errs := make([]error, len(w.servers))
 	var all sync.WaitGroup
@@ -89,8 +90,8 @@ func (w *windowProbe) each(do func(*serverProbe) error) error {
 	return errors.Join(errs...)
 }
 
-// near is the hook shortly before the window. It has the servers say over HTTP what they counted so far and begins the profiles but
-// for those of CPU time, and does not wait for that: start does.
+// near is the hook shortly before the window. It starts to read the servers' counters over HTTP and
+// to begin the profiles, except CPU profiles. It does not wait for either; start does.
 func (w *windowProbe) near(ctx context.Context) error {
 	w.once.Do(func() {
 		w.prepared, w.profiled = make(chan struct{}), w.toProfile()
@@ -112,7 +113,8 @@ func (w *windowProbe) prepare(ctx context.Context) (err error) {
 	return w.each(func(s *serverProbe) error { return s.scrapeBefore(ctx, w.mark) })
 }
 
-// mark returns now, and how many cycles are completed as far as the generator of this process counts them.
+// mark returns the current time and, if the generator is this process, the number of completed
+// cycles.
 func (w *windowProbe) mark() profile.Mark {
 	if w.loads != nil {
 		if own, is := w.loads.generator.(inProcess); is {
@@ -123,8 +125,8 @@ func (w *windowProbe) mark() profile.Mark {
 	return profile.Mark{At: time.Now()}
 }
 
-// start is the hook at the window's start. It reads the CPU clocks of all processes first; whatever waits for an answer comes after
-// that or came before.
+// start is the hook at the start of the window. It reads the CPU clocks of all processes first:
+// everything that must wait for an answer happens before it, in prepare, or after it.
 func (w *windowProbe) start(ctx context.Context) (err error) {
 	if err := w.readClocks(&w.clientBefore, func(s *serverProbe) error { return s.sampleBefore(ctx) }); err != nil {
 		return err
@@ -158,9 +160,8 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 	return w.startCPUProfiles(ctx)
 }
 
-// readClocks reads what all processes have used so far.
 func (w *windowProbe) readClocks(client *observe.Usage, server func(*serverProbe) error) (err error) {
-	if w.remote() { // each is asked over the network
+	if w.remote() { // each read is a request over the network
 		err = w.each(server)
 		return errors.Join(err, w.readGenerator(client))
 	}
@@ -177,7 +178,8 @@ func (w *windowProbe) readGenerator(client *observe.Usage) (err error) {
 	return err
 }
 
-// end is the hook at the window's end. As start, it reads the CPU clocks first. A server that ended by itself ends the round.
+// end is the hook at the end of the window. Like start, it reads the CPU clocks first. A server
+// that ended unplanned ends the round.
 func (w *windowProbe) end(ctx context.Context) error {
 	var client observe.Usage
 	clocksErr := w.readClocks(&client, func(s *serverProbe) error { return s.sampleAfter(ctx) })
@@ -226,7 +228,7 @@ func (w *windowProbe) end(ctx context.Context) error {
 	return err
 }
 
-// abandon ends the probes of a round that was aborted. Their figures and errors are of no use.
+// abandon ends the probes of an aborted round and discards their figures and errors.
 func (w *windowProbe) abandon(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
@@ -244,7 +246,7 @@ func (w *windowProbe) abandon(ctx context.Context) {
 	w.trace.stop(ctx)
 }
 
-// finish reads the servers' peaks of memory, and stores the profiles.
+// finish reads the servers' peak memory and stores the profiles.
 func (w *windowProbe) finish(m *measured) error {
 	m.warnings = append(m.warnings, w.warnings...)
 	var peak uint64
@@ -272,7 +274,7 @@ func (w *windowProbe) finish(m *measured) error {
 	return w.writeProfiles(m)
 }
 
-// targetServers returns the servers of a target, nil in a round on Prony's own.
+// targetServers returns the servers of a target, or nil in a round on Prony's own servers.
 func (w *windowProbe) targetServers() *targetServers {
 	if w.loads == nil {
 		return nil
@@ -280,7 +282,7 @@ func (w *windowProbe) targetServers() *targetServers {
 	return w.loads.target
 }
 
-// generator returns the process that puts the load on the servers, or this process without a load.
+// generator returns the process that runs the load, or this process without a load.
 func (w *windowProbe) generator() int {
 	if w.loads == nil {
 		return os.Getpid()
@@ -288,12 +290,12 @@ func (w *windowProbe) generator() int {
 	return w.loads.pid()
 }
 
-// separate reports whether servers run in processes separate from the generator.
+// separate reports whether servers run in other processes than the generator.
 func (w *windowProbe) separate() bool {
 	return len(w.servers) > 0 && w.topology != scenario.Embedded || w.target.separate()
 }
 
-// spent adds the CPU usage of both sides and the storage and log usage of the servers.
+// spent adds the CPU usage of both sides and the storage and log usage of the servers to the round.
 func (w *windowProbe) spent(m *measured, loaded bool) error {
 	if w.separate() && w.cpuKnown() {
 		cores, err := w.server.Cores()
@@ -316,8 +318,8 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	return w.perCycle(m)
 }
 
-// perCycle adds the CPU time per cycle of generator and servers. If no server has a process of its own, it adds that of the
-// generator's process only.
+// perCycle adds the CPU time per cycle of generator and servers. If no server has a separate
+// process, it adds only that of the generator's process.
 func (w *windowProbe) perCycle(m *measured) error {
 	cycles := m.cyclesOf(w.clocks)
 	if !w.separate() {

@@ -10,8 +10,8 @@ import (
 
 // Counters of a server.
 const (
-	// completedCounter counts, over all queues, the tasks that the server completed. The server exports it also if its
-	// metrics do not name queues.
+	// completedCounter counts the tasks that the server completed in all queues. The server exports
+	// it even if its metrics do not name queues.
 	completedCounter = "prony_completed_total"
 
 	entriesCounter       = "prony_raft_entries_total"
@@ -21,10 +21,10 @@ const (
 	electionsCounter     = "prony_raft_elections_total"
 )
 
-// fsyncCounters are those of the stores and of a cluster's log.
+// fsyncCounters count the fsyncs of the stores and of a cluster's log.
 var fsyncCounters = []string{"prony_storage_fsyncs_total", "prony_raft_log_fsyncs_total"}
 
-// storageCounters are those of operations on the store, by the metric that is their share of a cycle.
+// storageCounters maps each per-cycle metric of store operations to its counter.
 var storageCounters = map[string]string{
 	result.StorageSetsPerCycle:     "prony_storage_sets_total",
 	result.StorageGetsPerCycle:     "prony_storage_gets_total",
@@ -33,8 +33,9 @@ var storageCounters = map[string]string{
 	result.StorageScannedPerCycle:  "prony_storage_scanned_keys_total",
 }
 
-// counted returns by how much a counter grew over all servers as far as their last processes counted it, and whether any
-// server has it. It suits means and distributions. Use total for a figure that is divided by the window's cycles.
+// counted returns the growth of a counter summed over all servers, and whether any server has it.
+// For a restarted server it covers only the last process, so it suits means and distributions. Use
+// total for a figure that is divided by the window's cycles.
 func (w *windowProbe) counted(counter string) (sum float64, there bool) {
 	for _, s := range w.servers {
 		if grown, has := s.delta(counter); has {
@@ -44,8 +45,8 @@ func (w *windowProbe) counted(counter string) (sum float64, there bool) {
 	return sum, there
 }
 
-// total returns by how much a counter grew in the window over all servers. The total is unknown if no server has the
-// counter, or if a server is partial.
+// total returns the growth of a counter in the window summed over all servers. It is unknown if no
+// server has the counter or if a server is partial.
 func (w *windowProbe) total(counter string) (sum float64, known bool) {
 	if w.partial() {
 		return 0, false
@@ -53,14 +54,15 @@ func (w *windowProbe) total(counter string) (sum float64, known bool) {
 	return w.counted(counter)
 }
 
-// partial reports whether the counters of some server do not cover the window.
+// partial reports whether the counters of any server do not cover the window.
 func (w *windowProbe) partial() bool {
 	return slices.ContainsFunc(w.servers, func(s *serverProbe) bool { return s.partial })
 }
 
-// completed returns how many tasks the servers completed between the two readings of their counters. It is the servers' own
-// count, which was read together with the other counters; the window's edges differ a little from those readings. A change
-// of leaders interrupts that count, and completed returns what the generator counted instead.
+// completed returns the number of tasks that the servers completed between the two readings of
+// their counters. It prefers the servers' own count, which was read together with the other
+// counters, because the edges of the window differ slightly from these readings. A change of
+// leaders interrupts that count; completed then returns the generator's count.
 func (w *windowProbe) completed(m *measured) float64 {
 	if own, counted := w.total(completedCounter); counted && slices.Equal(w.ledBefore, w.ledAfter) {
 		return own
@@ -71,9 +73,9 @@ func (w *windowProbe) completed(m *measured) float64 {
 	return float64(m.cyclesOf(w.servers[0].counters))
 }
 
-// storage divides the operations of the servers on their stores by the tasks completed meanwhile. Only leaders decide on
-// operations and count them; each node counts its own fsyncs and the bytes that it wrote. Servers without such counters, or
-// with a partial one among them, have no such figures.
+// storage adds the servers' store operations per completed task. Only leaders count operations,
+// because they decide on them; each node counts its own fsyncs and written bytes. Figures are
+// missing if the servers lack such counters or a server is partial.
 func (w *windowProbe) storage(m *measured) {
 	cycles := w.completed(m)
 	if cycles <= 0 || len(w.servers) == 0 {
@@ -97,13 +99,13 @@ func (w *windowProbe) storage(m *measured) {
 	}
 }
 
-// raft fills in what the nodes of a cluster did with their logs.
+// raft adds the figures of the raft logs of a cluster.
 func (w *windowProbe) raft(m *measured) {
 	cycles := w.completed(m)
 	if m.round.Nodes == nil || cycles <= 0 {
 		return
 	}
-	var entries, logged float64 // of the node that appended most: one that was cut off has fewer
+	var entries, logged float64 // of the node that appended most: a node that was cut off has fewer
 	for _, s := range w.servers {
 		grown, _ := s.delta(entriesCounter)
 		bytes, _ := s.delta(entryBytesCounter)
@@ -130,8 +132,8 @@ func (w *windowProbe) raft(m *measured) {
 	}
 }
 
-// nodes fills in what each node of a cluster did. The leaders that it names are those at the window's end; others at its
-// start are a warning.
+// nodes adds the figures of each node of a cluster. It records the leaders at the end of the window
+// and adds a warning if they differ from those at its start.
 func (w *windowProbe) nodes(m *measured, loaded bool) {
 	if len(w.servers) == 0 || w.servers[0].server.ID == "" {
 		return
@@ -169,8 +171,9 @@ func orNoNode(node string) string {
 	return node
 }
 
-// perCycle fills in what one node spent for each cycle of the cluster, and what it did with its log: cycles of the time that its
-// CPU clock covers, and of that which its counters cover.
+// perCycle adds the resource usage and the log figures of one node per cycle of the cluster.
+// ofClock is the number of cycles during the time that the CPU clock covers; cycles is the number
+// during the time that the counters cover.
 func (s *serverProbe) perCycle(metrics map[string]float64, ofClock, cycles uint64) {
 	if us, err := s.spent.CPUMicrosecondsPer(ofClock); err == nil && s.cpuUnknown == nil {
 		metrics[result.ServerCPUUsPerCycle] = us

@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// threeNodes is a probe of a cluster of two shards in which n1 led both and n3 appended less than the others.
+// threeNodes is a probe of a cluster with two shards in which n1 led both and n3 appended less than
+// the others.
 func threeNodes() *windowProbe {
 	w := &windowProbe{ledBefore: []string{"n1", "n1"}, ledAfter: []string{"n1", "n1"}}
 	for i, id := range []string{"n1", "n2", "n3"} {
@@ -51,7 +52,7 @@ func TestFiguresOfACluster(t *testing.T) {
 	assert.NoError(t, w.spent(m, true))
 	assert.InDeltaMapValues(t, map[string]float64{
 		result.ServerCPUCores: 0.6, result.ServerCPUUsPerCycle: 60, result.ClientCPUUsPerCycle: 0,
-		result.StorageSetsPerCycle:    2.1, // by the servers' own count of 200 cycles
+		result.StorageSetsPerCycle:    2.1, // by the servers' count of 200 cycles
 		result.StorageFsyncUsPerCycle: 20,
 		result.WrittenBytesPerCycle:   60, // 18,000 bytes for 100 cycles, on three nodes
 		result.RaftEntriesPerCycle:    0.25,
@@ -72,7 +73,8 @@ func TestFiguresOfACluster(t *testing.T) {
 	assert.InDelta(t, 2, nodes[0].Metrics[result.RaftCommitMsMean], 1e-9, "only a leader proposes")
 }
 
-// The servers' count of completed tasks is interrupted where the leader changes: the window's cycles stand in for it.
+// A change of leader interrupts the servers' count of completed tasks: the window's cycles replace
+// it.
 func TestLeaderThatChanged(t *testing.T) {
 	t.Parallel()
 	w := threeNodes()
@@ -84,7 +86,7 @@ func TestLeaderThatChanged(t *testing.T) {
 	assert.Equal(t, []int{0}, m.round.Nodes[0].Leads)
 }
 
-// A server that has no counter has no figure of it: a 0 would be a measurement.
+// A server without a counter has no figure of it: a 0 would be a measurement.
 func TestFiguresOfANodeWithoutACounter(t *testing.T) {
 	t.Parallel()
 	s := threeNodes().servers[0]
@@ -97,13 +99,13 @@ func TestFiguresOfANodeWithoutACounter(t *testing.T) {
 	assert.NotContains(t, metrics, result.RaftEntryBytesMean)
 }
 
-// A process that ends takes its counters along. What the others counted is not divided by the cycles of the whole window: a
-// figure that is not known is missing.
+// The counters of an ended process are lost. The counts of the others are not divided by the cycles
+// of the whole window, so the figure is missing.
 func TestCountersOfAServerThatDidNotLiveThroughTheWindow(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*serverProbe){
 		"it is down": func(s *serverProbe) { s.countersAfter, s.peak = nil, 0 },
-		"it was started again": func(s *serverProbe) {
+		"it was restarted": func(s *serverProbe) {
 			s.countersBefore = nil
 			s.countersAfter = map[string]float64{entriesCounter: 10, entryBytesCounter: 4000, electionsCounter: 1, "prony_storage_sets_total": 30}
 		},
@@ -123,13 +125,13 @@ func TestCountersOfAServerThatDidNotLiveThroughTheWindow(t *testing.T) {
 				assert.NotContains(t, m.round.Nodes[1].Metrics, metric)
 			}
 			assert.InDelta(t, 20, m.round.Metrics[result.RaftAppendMsMean], 1e-9, "a mean needs no cycles")
-			assert.InDelta(t, 60, m.round.Metrics[result.ServerCPUUsPerCycle], 1e-9, "the kernel knows what the ended process used")
+			assert.InDelta(t, 60, m.round.Metrics[result.ServerCPUUsPerCycle], 1e-9, "the kernel reports the usage of an ended process")
 			assert.InDelta(t, 0.5, m.round.Nodes[0].Metrics[result.RaftEntriesPerCycle], 1e-9, "a node that lived through the window counted all of it")
 		})
 	}
 }
 
-// An idle cluster has nodes and no figures per cycle.
+// An idle cluster has nodes but no figures per cycle.
 func TestIdleCluster(t *testing.T) {
 	t.Parallel()
 	w := threeNodes()

@@ -23,7 +23,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// watchedGenerator is this process as a generator, and reports each time that its process is looked up.
+// watchedGenerator is this process as a generator. It reports each lookup of its process id.
 type watchedGenerator struct {
 	generator
 	looked func()
@@ -31,8 +31,9 @@ type watchedGenerator struct {
 
 func (g *watchedGenerator) pid() int { g.looked(); return os.Getpid() }
 
-// CPU clocks cover the window whatever the admin listener does meanwhile: it is held up until the clocks have been read. Counters and
-// profiles say which time they cover instead, and their cycles are those of that time.
+// CPU clocks cover the window even if the admin listener is slow: the test blocks it until the
+// clocks have been read. Counters and profiles record the time that they cover, and their cycles
+// are those of that time.
 func TestWindowsOfCPUCountersAndProfiles(t *testing.T) {
 	dir := t.TempDir()
 	s := small()
@@ -43,7 +44,7 @@ func TestWindowsOfCPUCountersAndProfiles(t *testing.T) {
 
 	var mu sync.Mutex
 	var asked []time.Time
-	read := make(chan struct{}) // closed once the clocks have been read at the window's start
+	read := make(chan struct{}) // closed once the clocks have been read at the start of the window
 	admin := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: cluster.Servers()[0].Node().Admin})
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
@@ -60,7 +61,7 @@ func TestWindowsOfCPUCountersAndProfiles(t *testing.T) {
 	var looks int
 	var opened time.Time
 	generator := &watchedGenerator{looked: func() {
-		if looks++; looks == 2 { // the first is that of the clocks
+		if looks++; looks == 2 { // the first lookup is that of the clocks
 			opened = time.Now()
 			close(read)
 		}
@@ -72,8 +73,8 @@ func TestWindowsOfCPUCountersAndProfiles(t *testing.T) {
 	looks = 0
 	began := time.Now()
 	require.NoError(t, w.start(t.Context()))
-	assert.True(t, w.servers[0].before.At.Before(opened), "the server's CPU clock is read before anything is asked over HTTP")
-	assert.True(t, w.clientBefore.At.Before(opened), "and so is the generator's")
+	assert.True(t, w.servers[0].before.At.Before(opened), "the server's CPU clock is read before any HTTP request")
+	assert.True(t, w.clientBefore.At.Before(opened), "the generator's CPU clock is read before any HTTP request")
 
 	ended := time.Now()
 	require.NoError(t, w.end(t.Context()))
@@ -94,9 +95,9 @@ func TestWindowsOfCPUCountersAndProfiles(t *testing.T) {
 	assert.GreaterOrEqual(t, cpu.FromS, 0.0)
 	assert.GreaterOrEqual(t, cpu.ToS, window)
 	for _, at := range asked {
-		assert.False(t, at.After(ended) && at.Before(w.clocks.To.At), "nothing is asked at the window's end before the clocks are read")
+		assert.False(t, at.After(ended) && at.Before(w.clocks.To.At), "no HTTP request precedes the clocks at the end of the window")
 	}
-	assert.Greater(t, covered["counters "].FromS, gone, "the counters say that they begin late")
+	assert.Greater(t, covered["counters "].FromS, gone, "the counters record their late start")
 	assert.GreaterOrEqual(t, covered["counters "].ToS, window)
 	for _, name := range []string{"profile cpu ", "profile mutex ", "profile cpu generator", "profile mutex generator"} {
 		require.Contains(t, covered, name)

@@ -10,34 +10,35 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// hostWatch watches the host and the run's processes within a window.
+// hostWatch watches the host and the processes of the run during a window.
 type hostWatch struct {
 	servers   []*topology.Server
-	target    *targetServers // nil of a round on Prony's own servers
-	pid       int            // the generator's
-	beside    []int          // other processes of the run, which have no figures of their own
+	target    *targetServers // nil in a round on Prony's own servers
+	pid       int            // of the generator
+	beside    []int          // other processes of the run, without separate figures
 	watch     *observe.Watch
 	generator *processWatch
-	each      []*processWatch // of the servers
-	before    observe.Runtime // the generator's
+	each      []*processWatch // one per server
+	before    observe.Runtime // of the generator
 
-	signals *result.Signals // nil until it is over
-	runtime observe.Runtime // what the generator's did in the window
-	err     error           // why the runtime is not known
+	signals *result.Signals // nil before stop
+	runtime observe.Runtime // of the generator, in the window
+	err     error           // why runtime is unknown
 }
 
-// processWatch keeps the largest figures of one process, or of those that a server has one after the other.
+// processWatch records the maximum figures of a process, or of the successive processes of a
+// server.
 type processWatch struct {
 	pid        func() int
 	rss        uint64
 	fds        int
-	goroutines int // of the generator alone
+	goroutines int // of the generator only
 	rssKnown   bool
 	fdsKnown   bool
 }
 
-// watchHost begins to watch. The host's proc and sys are below root; "" is its own. The generator's process is this one, or
-// another one that it started.
+// watchHost starts to watch. root holds the host's proc and sys; "" is the real root. generator is
+// this process or a child of it.
 func watchHost(root string, servers []*topology.Server, target *targetServers, generator int, beside ...int) *hostWatch {
 	h := &hostWatch{
 		servers: servers, target: target, pid: generator, beside: beside, generator: &processWatch{pid: func() int { return generator }}, before: observe.OwnRuntime(),
@@ -49,7 +50,8 @@ func watchHost(root string, servers []*topology.Server, target *targetServers, g
 	return h
 }
 
-// ownCPU is what all processes of the run have used so far. A server that is a part of this process is counted once.
+// ownCPU returns the CPU time of all processes of the run so far. It counts a server within this
+// process once.
 func (h *hostWatch) ownCPU() (time.Duration, error) {
 	sum, err := observe.ProcessCPU(os.Getpid())
 	if err != nil {
@@ -92,7 +94,7 @@ func (h *hostWatch) ownProcesses() []int {
 	own := append([]int{h.pid}, h.beside...)
 	if h.target != nil {
 		tree, err := h.target.tree()
-		if err == nil { // ownCPU failed too, otherwise
+		if err == nil { // otherwise ownCPU has failed too
 			own = append(own, tree.PIDs()...)
 		}
 	}
@@ -110,13 +112,13 @@ func (h *hostWatch) sample() {
 		h.generator.goroutines = max(h.generator.goroutines, observe.OwnRuntime().Goroutines)
 	}
 	for i, p := range h.each {
-		if !h.servers[i].Node().Remote { // a remoteWatch reads those
+		if !h.servers[i].Node().Remote { // a remoteWatch samples remote servers
 			p.sample()
 		}
 	}
 }
 
-// sample leaves out what can't be read, as of a server that is down.
+// sample ignores figures that cannot be read, for example while a server is down.
 func (p *processWatch) sample() {
 	pid := p.pid()
 	if rss, err := observe.RSS(pid); err == nil && rss > 0 {
@@ -127,7 +129,7 @@ func (p *processWatch) sample() {
 	}
 }
 
-// stop ends the watch; further calls do nothing.
+// stop ends the watch. It does nothing on nil or after the first call.
 func (h *hostWatch) stop() {
 	if h == nil || h.signals != nil {
 		return
@@ -141,7 +143,7 @@ func (h *hostWatch) stop() {
 	h.runtime, h.err = observe.OwnRuntime().Since(h.before)
 }
 
-// process is the series of one of them, of what it spent and what its runtime did in the window.
+// process returns the figures of one process from its resource usage and its runtime in the window.
 func (p *processWatch) process(name string, spent observe.Spent, runtime observe.Runtime, runtimeErr error) result.Process {
 	r := result.Process{
 		Name: name, RSSMBMax: float64(p.rss) / 1e6, FDsMax: p.fds, Goroutines: max(p.goroutines, runtime.Goroutines),
@@ -164,7 +166,8 @@ func (p *processWatch) process(name string, spent observe.Spent, runtime observe
 	return r
 }
 
-// runtime is what the server's runtime did in the window. One that was started again has counted less than the window.
+// runtime returns the figures of the server's Go runtime in the window. It fails if the server was
+// restarted, because the counters of the new process do not cover the window.
 func (s *serverProbe) runtime() (observe.Runtime, error) {
 	before, err := observe.RuntimeOf(s.metricsBefore)
 	if err != nil {
@@ -177,7 +180,8 @@ func (s *serverProbe) runtime() (observe.Runtime, error) {
 	return after.Since(before)
 }
 
-// processes fills in the series of all processes, and what the servers allocated for each cycle where all of them say it.
+// processes adds the figures of all processes, and the servers' allocations per cycle if all
+// servers report them.
 func (w *windowProbe) processes(m *measured) {
 	h := w.host
 	if h == nil || h.signals == nil {
@@ -189,7 +193,7 @@ func (w *windowProbe) processes(m *measured) {
 	all := len(w.servers) > 0
 	for i, s := range w.servers {
 		if s.server.Node().PID == os.Getpid() {
-			all = false // its figures are the generator's
+			all = false // the generator's figures include it
 			continue
 		}
 		name := s.server.ID

@@ -14,19 +14,20 @@ const (
 	lossAgeHistogram   = "prony_loss_window_seconds"
 )
 
-// lossWindow fills in the window of loss of the servers that were up at the window's end. Servers that do not count it have none.
+// lossWindow adds the window of loss of the servers that were up at the end of the window. It skips
+// servers that do not count it.
 func (w *windowProbe) lossWindow(m *measured) {
 	var tasks, ms []result.Peak
 	for _, s := range w.servers {
 		left, counts := s.countersAfter[unsyncedTasksGauge]
 		if !counts {
-			continue // an older build, or it was down, which is a warning already
+			continue // an older build, or a server that was down, which another warning reports
 		}
 		age := s.countersAfter[observe.UnsyncedSeconds]
 		for histogram, into := range map[string]*[]result.Peak{lossTasksHistogram: &tasks, lossAgeHistogram: &ms} {
 			grown, err := s.metricsAfter.Histograms[histogram].Since(s.metricsBefore.Histograms[histogram])
 			if err != nil {
-				m.warnings = append(m.warnings, fmt.Sprintf("round %d: the window of loss is left out: %v", m.round.Number, err))
+				m.warnings = append(m.warnings, fmt.Sprintf("round %d: the window of loss is missing: %v", m.round.Number, err))
 				return
 			}
 			*into = append(*into, peaksOf(grown, histogram == lossAgeHistogram)...)
@@ -38,7 +39,8 @@ func (w *windowProbe) lossWindow(m *measured) {
 	}
 }
 
-// peaksOf returns the peaks that a histogram counts, in milliseconds if it has seconds. Peaks beyond all bounds have the last bound.
+// peaksOf returns the peaks that a histogram counts, converted to milliseconds if it is in seconds.
+// Peaks beyond all bounds get the highest finite bound.
 func peaksOf(b observe.Buckets, seconds bool) (peaks []result.Peak) {
 	last := 0.0
 	for _, bucket := range b {

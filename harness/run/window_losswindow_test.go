@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// unsynced is what a server says of its window of loss: what is left, its age, and how many peaks were up to 1, 2 and more, in tasks and
-// in seconds.
+// unsynced returns the metrics of a window of loss: the unsynced tasks, their age, and the counts
+// of peaks up to 1, up to 2, and above, in tasks and in seconds.
 func unsynced(tasks, seconds float64, counts ...uint64) observe.Metrics {
 	m := observe.Metrics{Values: map[string]float64{unsyncedTasksGauge: tasks, observe.UnsyncedSeconds: seconds}, Histograms: map[string]observe.Buckets{}}
 	for _, histogram := range []string{lossTasksHistogram, lossAgeHistogram} {
@@ -22,11 +22,12 @@ func unsynced(tasks, seconds float64, counts ...uint64) observe.Metrics {
 	return m
 }
 
-// A round's window of loss has the peaks of the fsyncs in the window, and what was left at its end, of all servers that were up then.
+// A round's window of loss has the peaks of the fsyncs in the window and the unsynced rest at its
+// end, of all servers that were up then.
 func TestTheLossWindowIsThatOfTheWindow(t *testing.T) {
 	w := windowProbe{servers: []*serverProbe{
 		stageProbe(unsynced(9, 9, 10, 10, 1), unsynced(5, 0.25, 15, 12, 1)),
-		stageProbe(observe.Metrics{}, unsynced(0, 0, 0, 0, 3)), // it was started again
+		stageProbe(observe.Metrics{}, unsynced(0, 0, 0, 0, 3)), // it was restarted
 		stageProbe(unsynced(100, 100, 1, 0, 0), observe.Metrics{}),
 	}}
 	var m measured
@@ -35,10 +36,10 @@ func TestTheLossWindowIsThatOfTheWindow(t *testing.T) {
 	assert.Equal(t, &result.LossWindow{
 		Tasks: result.PeaksOf([]result.Peak{{UpTo: 0, Count: 1}, {UpTo: 1, Count: 5}, {UpTo: 2, Count: 5}, {UpTo: 5, Count: 1}}),
 		Ms:    result.PeaksOf([]result.Peak{{UpTo: 0, Count: 1}, {UpTo: 250, Count: 1}, {UpTo: 1000, Count: 5}, {UpTo: 2000, Count: 5}}),
-	}, m.round.LossWindow, "a peak beyond all bounds has the last bound")
+	}, m.round.LossWindow, "a peak beyond all bounds gets the last bound")
 }
 
-// Under sync nothing is lost, which is a measurement. What is not known is missing, never zero.
+// Under sync the window of loss is a measured zero. An unknown one is missing, never zero.
 func TestALossWindowThatIsEmptyOrNotKnown(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after observe.Metrics

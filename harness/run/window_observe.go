@@ -11,8 +11,9 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// scraper reads the metrics of all servers at even times within a window, as a monitoring system does, and discards them. Its goroutine
-// ends when it is stopped or a reading fails; scrapes and err are written before that and only read after it.
+// scraper reads the metrics of all servers at equal intervals during a window, as a monitoring
+// system does, and discards them. Its goroutine ends when it is stopped or a reading fails. It
+// writes scrapes and err before it closes done; others read them after that.
 type scraper struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -20,7 +21,7 @@ type scraper struct {
 	err     error
 }
 
-// startScraper begins to read: for the first time one interval after the window's begin.
+// startScraper starts the scraper. The first reading is one interval after the start of the window.
 func startScraper(ctx context.Context, began time.Time, every time.Duration, cluster *topology.Cluster) *scraper {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &scraper{cancel: cancel, done: make(chan struct{})}
@@ -42,19 +43,19 @@ func startScraper(ctx context.Context, began time.Time, every time.Duration, clu
 	return s
 }
 
-// scrape reads the metrics of the servers that run.
 func (s *scraper) scrape(ctx context.Context, cluster *topology.Cluster) error {
 	for _, server := range cluster.Servers() {
 		if err := observe.ReadMetrics(ctx, admin(cluster, server)); err == nil {
 			s.scrapes++
-		} else if ctx.Err() == nil && server.Node().Running() { // the window goes on
+		} else if ctx.Err() == nil && server.Node().Running() {
+			// A server that is down does not end the window.
 			return fmt.Errorf("observe the servers: %w", err)
 		}
 	}
 	return nil
 }
 
-// stop ends the readings, if s is not nil, and returns how many there were. Further calls return the same.
+// stop ends the readings and returns their number. It may be called repeatedly and on nil.
 func (s *scraper) stop() (scrapes uint64, err error) {
 	if s == nil {
 		return 0, nil
@@ -64,10 +65,10 @@ func (s *scraper) stop() (scrapes uint64, err error) {
 	return s.scrapes, s.err
 }
 
-// observes reports whether the scenario has the window observed.
 func (w *windowProbe) observes() bool { return w.kind == timed && w.observe != nil }
 
-// captures returns the profiles to take in the window: the scenario's in a profiled round, and the observe block's in an observed one.
+// captures returns the profiles to take in the window: the scenario's in a profiled round, the
+// observe block's in an observed one.
 func (w *windowProbe) captures() []scenario.Capture {
 	switch {
 	case w.kind == profiled:
@@ -78,12 +79,11 @@ func (w *windowProbe) captures() []scenario.Capture {
 	return nil
 }
 
-// observed fills in what observed the window.
 func (w *windowProbe) observed(m *measured) {
 	if !w.observes() {
 		return
 	}
-	scrapes, _ := w.scraper.stop() // end has returned its error
+	scrapes, _ := w.scraper.stop() // end has returned the error
 	m.round.Observed = &result.Observed{ScrapeS: w.observe.Scrape.Seconds(), Scrapes: scrapes}
 	if len(w.profiled) > 0 {
 		for _, c := range w.captures() {

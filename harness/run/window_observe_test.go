@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The windows of timed rounds are observed as the scenario says, and the result says so. The profiles of a timed round are not among those
-// of the run, and a profiled round is not observed.
+// Timed rounds are observed as the scenario specifies, and the result records it. Profiles of a
+// timed round do not count as profiles of the run, and profiled rounds are not observed.
 func TestTimedRoundsAreObserved(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -43,7 +43,8 @@ func TestTimedRoundsAreObserved(t *testing.T) {
 	assert.Equal(t, []string{"mutex of ", "mutex of generator"}, kinds)
 }
 
-// A round that is observed by nothing says so, and one whose scenario has no such block says nothing.
+// A round with an empty observe block records that it had no observation. Without the block it
+// records nothing.
 func TestARoundThatNothingObserves(t *testing.T) {
 	t.Parallel()
 	s := small()

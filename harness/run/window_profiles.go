@@ -12,15 +12,15 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// profiledProcess is a server, or the load generator, that profiles are taken of.
+// profiledProcess is a server or the load generator while it is profiled.
 type profiledProcess struct {
 	node    string
 	of      profile.Process
 	session *profile.Session // nil if it did not start
 }
 
-// toProfile returns the processes to profile: the servers, and in a profiled round the generator, if that is this process and no server is a
-// part of it.
+// toProfile returns the processes to profile: the servers and, in a profiled round, the generator
+// if it is this process and no server is a part of it.
 func (w *windowProbe) toProfile() (all []*profiledProcess) {
 	if len(w.captures()) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (w *windowProbe) startCPUProfiles(ctx context.Context) error {
 	return w.eachProfiled("start", func(p *profiledProcess) error { return p.session.StartCPU(ctx) })
 }
 
-// stopProfiles ends the sessions that did start.
+// stopProfiles ends the sessions that were started.
 func (w *windowProbe) stopProfiles(ctx context.Context) error {
 	return w.eachProfiled("stop", func(p *profiledProcess) error {
 		if p.session == nil {
@@ -55,7 +55,7 @@ func (w *windowProbe) stopProfiles(ctx context.Context) error {
 	})
 }
 
-// eachProfiled calls do for all profiled processes concurrently, and returns all errors.
+// eachProfiled calls do for all profiled processes concurrently and joins their errors.
 func (w *windowProbe) eachProfiled(what string, do func(*profiledProcess) error) error {
 	errs := make([]error, len(w.profiled))
 	var all sync.WaitGroup
@@ -70,7 +70,8 @@ func (w *windowProbe) eachProfiled(what string, do func(*profiledProcess) error)
 	return errors.Join(errs...)
 }
 
-// writeProfiles stores the profiles of a profiled round. Those of an observed one are recorded for what that costs, and not kept.
+// writeProfiles stores the profiles of a profiled round. It discards those of an observed round,
+// which only exist to measure the cost of taking them.
 func (w *windowProbe) writeProfiles(m *measured) error {
 	if w.kind != profiled {
 		return nil
@@ -88,8 +89,8 @@ func (w *windowProbe) writeProfiles(m *measured) error {
 	return nil
 }
 
-// covered fills in which time the figures of the round cover, and how many cycles were completed while each profile was recorded.
-// The window's cycles must be known.
+// covered records the time span that the figures of the round cover and the cycles completed during
+// each profile. It requires the window's cycles.
 func (w *windowProbe) covered(m *measured, o *outcomes) {
 	began := o.all[0].WindowStart
 	add := func(of, node string, s profile.Span) uint64 {
@@ -120,8 +121,9 @@ func (w *windowProbe) covered(m *measured, o *outcomes) {
 	}
 }
 
-// cyclesOf returns how many cycles were completed in a span. Where they were not counted at its ends, as with a generator that is
-// another process, those of the window are scaled; without a span they are those of the window.
+// cyclesOf returns the number of cycles completed in a span. If they were not counted at its ends,
+// for example with a generator in another process, it scales the window's cycles to the length of
+// the span. Without a span it returns the window's cycles.
 func (m *measured) cyclesOf(s profile.Span) uint64 {
 	switch passed := s.To.At.Sub(s.From.At).Seconds(); {
 	case s.Cycles() > 0:

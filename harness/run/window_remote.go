@@ -12,27 +12,29 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Metrics that a server has of its own process.
+// Metrics of a server's own process.
 const (
 	cpuSecondsMetric = "process_cpu_seconds_total"
 	rssMetric        = "process_resident_memory_bytes"
 	fdsMetric        = "process_open_fds"
 )
 
-// remoteEvery is the time between two readings of a server on another host: each costs the server CPU time.
+// remoteEvery is the interval between two readings of a server on another host. Each reading costs
+// the server CPU time.
 const remoteEvery = time.Second
 
-// usageOf is what a server on another host says that its process has used. It is taken at this host's time: the clocks of two hosts are
-// not compared.
+// usageOf returns the resource usage that a server on another host reports. Its timestamp is at, by
+// this host's clock, because the clocks of two hosts are not comparable.
 func usageOf(m observe.Metrics, at time.Time) (observe.Usage, error) {
 	cpu, has := m.Values[cpuSecondsMetric]
 	if !has {
-		return observe.Usage{}, fmt.Errorf("the server does not say its %s", cpuSecondsMetric)
+		return observe.Usage{}, fmt.Errorf("the server does not report %s", cpuSecondsMetric)
 	}
 	return observe.Usage{CPU: time.Duration(cpu * float64(time.Second)), At: at}, nil
 }
 
-// sampleRemote reads what a server on another host has used so far.
+// sampleRemote reads the resource usage so far of a server on another host. Its timestamp is the
+// middle of the request.
 func (s *serverProbe) sampleRemote(ctx context.Context) (observe.Usage, error) {
 	began := time.Now()
 	m, err := observe.ScrapeAll(ctx, s.admin)
@@ -42,14 +44,15 @@ func (s *serverProbe) sampleRemote(ctx context.Context) (observe.Usage, error) {
 	return usageOf(m, began.Add(time.Since(began)/2))
 }
 
-// remoteWatch reads the servers on other hosts within a window, and keeps the largest figures.
+// remoteWatch samples the servers on other hosts during a window and records the maximum figures.
 type remoteWatch struct {
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
 
-// watchRemote begins to read the servers on other hosts, each by a goroutine that writes to its process' watch until stop. Stop waits for
-// the first reading, so that a short window has figures too.
+// watchRemote starts one goroutine for each server on another host. Until stop, only that goroutine
+// writes to the server's processWatch. The first reading uses a context that stop does not cancel,
+// so that a short window has figures too.
 func watchRemote(first context.Context, servers []*serverProbe, into []*processWatch) *remoteWatch {
 	ctx, cancel := context.WithCancel(first)
 	w := &remoteWatch{cancel: cancel}
@@ -74,7 +77,7 @@ func watchRemote(first context.Context, servers []*serverProbe, into []*processW
 	return w
 }
 
-// stop returns when no goroutine reads any more. Further calls do nothing.
+// stop ends all goroutines and waits for them. It may be called repeatedly and on nil.
 func (w *remoteWatch) stop() {
 	if w != nil {
 		w.cancel()
@@ -82,7 +85,7 @@ func (w *remoteWatch) stop() {
 	}
 }
 
-// sampleRemote leaves out what can't be read, as of a server that is down.
+// sampleRemote ignores figures that cannot be read, for example while a server is down.
 func (p *processWatch) sampleRemote(ctx context.Context, s *serverProbe) {
 	values, err := observe.Scrape(ctx, s.admin)
 	if err != nil {
@@ -96,36 +99,36 @@ func (p *processWatch) sampleRemote(ctx context.Context, s *serverProbe) {
 	}
 }
 
-// remote reports whether the servers run on other hosts.
 func (w *windowProbe) remote() bool { return w.topology == scenario.Remote }
 
-// sampleRemoteAfter reads what a server on another host has used when the window ends. CPU time that can't be known is unknown.
+// sampleRemoteAfter reads the resource usage of a server on another host at the end of the window.
+// The CPU time is unknown if the server was restarted.
 func (s *serverProbe) sampleRemoteAfter(ctx context.Context) {
 	after, err := s.sampleRemote(ctx)
 	switch {
 	case s.server.Node() != s.first:
-		err = errors.New("it was started again in the window")
+		err = errors.New("it was restarted in the window")
 	case s.cpuUnknown != nil:
 		err = s.cpuUnknown
 	}
 	s.cpuUnknown = err
 	if err != nil {
-		s.warn("the CPU time that it used is not known: %v", err)
+		s.warn("its CPU time is unknown: %v", err)
 		return
 	}
 	s.spent = after.Since(s.before)
 }
 
-// readRemotePeak takes the largest of the readings for the peak of a server's memory. A shorter peak is not seen.
+// readRemotePeak sets the server's peak memory to the maximum of the readings. It misses a peak
+// between two readings.
 func (s *serverProbe) readRemotePeak(watched *processWatch) {
 	if !watched.rssKnown {
-		s.warn("it does not say its %s: its memory is missing from %s", rssMetric, result.ServerRSSMBMax)
+		s.warn("it does not report %s: its memory is missing from %s", rssMetric, result.ServerRSSMBMax)
 		return
 	}
 	s.peak = watched.rss
 }
 
-// cpuKnown reports whether the CPU time of all servers is known.
 func (w *windowProbe) cpuKnown() bool {
 	if w.target != nil && w.target.unknown {
 		return false
@@ -138,7 +141,8 @@ func (w *windowProbe) cpuKnown() bool {
 	return true
 }
 
-// remoteProcs returns how many CPUs the servers on other hosts may use together, and 0 if that is not known of all.
+// remoteProcs returns the number of CPUs that the servers on other hosts may use together, or 0 if
+// it is unknown for any of them.
 func (w *windowProbe) remoteProcs() (procs int) {
 	for _, h := range w.cluster.Hosts() {
 		if h.GOMAXPROCS == 0 {
@@ -149,7 +153,8 @@ func (w *windowProbe) remoteProcs() (procs int) {
 	return procs
 }
 
-// peaksKnown reports whether the peak of all servers' memory is known. Of a server that was down only on this host it is left out.
+// peaksKnown reports whether the peak memory of all servers on other hosts is known. The peak of a
+// server of this host that was down is left out of the sum.
 func (w *windowProbe) peaksKnown() bool {
 	for _, s := range w.servers {
 		if s.server.Node().Remote && s.peak == 0 {

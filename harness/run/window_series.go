@@ -10,8 +10,9 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// series samples a window at even times. Its goroutine ends when all samples are taken, one fails, or it is stopped;
-// samples and err are written before that and only read after it.
+// series samples a window at equal intervals. Its goroutine ends after the last sample, after an
+// error, or when it is stopped. It writes samples and err before it closes done; others read them
+// after that.
 type series struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -19,7 +20,7 @@ type series struct {
 	err     error
 }
 
-// startSeries takes n samples, one each time that another so long has passed since the window began.
+// startSeries takes n samples at intervals of every, counted from the start of the window.
 func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, cluster *topology.Cluster, counted func() count) *series {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &series{cancel: cancel, done: make(chan struct{})}
@@ -47,7 +48,7 @@ func startSeries(ctx context.Context, began time.Time, every time.Duration, n in
 	return s
 }
 
-// observeServers fills in the memory and the disk of all servers that run.
+// observeServers adds the memory and the disk usage of all running servers to a sample.
 func observeServers(sample *result.Sample, cluster *topology.Cluster) error {
 	for _, s := range cluster.Servers() {
 		n := s.Node()
@@ -65,7 +66,8 @@ func observeServers(sample *result.Sample, cluster *topology.Cluster) error {
 	return nil
 }
 
-// stop returns the samples once all are taken, or gives them up when ctx is done.
+// stop waits for all samples, or cancels the remaining ones when ctx is done, and returns the
+// samples.
 func (s *series) stop(ctx context.Context) ([]result.Sample, error) {
 	defer s.cancel()
 	select {

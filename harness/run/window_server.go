@@ -11,25 +11,27 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// serverProbe reads one server at the window's edges. If a fault ended the server's process in between, the counters of that
-// process are lost: the figures that need them are missing, and a warning says so.
+// serverProbe reads one server at the edges of the window. If a fault ended the server's process in
+// between, the counters of that process are lost: the figures that need them are missing, and a
+// warning reports it.
 type serverProbe struct {
 	server *topology.Server
-	admin  adminhttp.Client // of the process at the window's start
+	admin  adminhttp.Client // of the process at the start of the window
 
-	first          *topology.Node // that process
+	first          *topology.Node // the process at the start of the window
 	before         observe.Usage
 	spent          observe.Spent
 	countersBefore map[string]float64
-	countersAfter  map[string]float64 // nil where it was down
-	metricsBefore  observe.Metrics    // with histograms, as those after
+	countersAfter  map[string]float64 // nil if the server was down
+	metricsBefore  observe.Metrics    // with histograms, like metricsAfter
 	metricsAfter   observe.Metrics
-	cpuUnknown     error           // why the CPU time of a server on another host is not known; nil: it is
-	stalls         *observe.Stalls // nil where the server does not record them
-	partial        bool            // the first process did not live through the window
-	peak           uint64
-	counters       profile.Span // what the counters cover
-	warnings       []string
+	// cpuUnknown is why the CPU time of a server on another host is unknown; nil if known.
+	cpuUnknown error
+	stalls     *observe.Stalls // nil if the server does not record them
+	partial    bool            // the first process did not live through the window
+	peak       uint64
+	counters   profile.Span // the time that the counters cover
+	warnings   []string
 }
 
 func (s *serverProbe) warn(format string, args ...any) {
@@ -77,16 +79,17 @@ func (s *serverProbe) sampleAfter(ctx context.Context) error {
 	}
 	s.spent = after.Since(s.before)
 	if s.server.Node() != s.first {
-		s.spent.WritesKnown = false // what the first process had written was lost with it
+		s.spent.WritesKnown = false // the write counts of the first process are lost
 	}
 	return nil
 }
 
-// usage is what all processes of a server have used so far.
+// usage returns the resource usage of all processes of a server so far.
 func usage(s *topology.Server) (observe.Usage, error) {
 	node, ended := s.Node(), s.CPUOfEnded()
 	u, err := observe.Sample(node.PID)
-	if !node.Running() { // perhaps only since a moment ago: then its time is among that of the ended ones now
+	// If the process ended a moment ago, CPUOfEnded now includes its CPU time.
+	if !node.Running() {
 		u, err, ended = observe.Ended(), nil, s.CPUOfEnded()
 	}
 	u.CPU += ended
@@ -97,17 +100,18 @@ func (s *serverProbe) scrapeAfter(ctx context.Context, cluster *topology.Cluster
 	node := s.server.Node()
 	if node != s.first {
 		s.partial = true
-		s.countersBefore, s.metricsBefore = nil, observe.Metrics{} // the new process counts from zero
+		// The new process counts from zero.
+		s.countersBefore, s.metricsBefore = nil, observe.Metrics{}
 	}
 	metrics, err := observe.ScrapeAll(ctx, admin(cluster, s.server))
 	s.counters.To = mark()
 	if err != nil && !node.Running() {
 		s.partial = true
-		s.warn("it was down at the window's end: its counters are missing")
+		s.warn("it was down at the end of the window: its counters are missing")
 		return nil
 	}
 	if s.partial {
-		s.warn("it was started again in the window: what its process counted before is missing")
+		s.warn("it was restarted in the window: the counts of its first process are missing")
 	}
 	s.metricsAfter, s.countersAfter = metrics, metrics.Values
 	if err != nil {
@@ -123,15 +127,15 @@ func (s *serverProbe) readPeak() error {
 	node := s.server.Node()
 	peak, err := observe.PeakRSS(node.PID)
 	if err != nil && !node.Running() {
-		s.warn("it was down at the window's end: its memory is missing from %s", result.ServerRSSMBMax)
+		s.warn("it was down at the end of the window: its memory is missing from %s", result.ServerRSSMBMax)
 		return nil
 	}
 	s.peak = peak
 	return err
 }
 
-// delta returns by how much a counter grew in the window, and whether the server has such a counter. If the server is
-// partial, this is the growth since its last start only.
+// delta returns the growth of a counter in the window, and whether the server has such a counter.
+// If the server is partial, it returns the growth since the server's last start.
 func (s *serverProbe) delta(counter string) (float64, bool) {
 	after, there := s.countersAfter[counter]
 	return after - s.countersBefore[counter], there

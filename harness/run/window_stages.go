@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// averageThink returns how long the workers of workloads take for a task on average, and whether all take as long. What a script of k6's
-// does is not known.
+// averageThink returns the average time that the workers take for a task, and whether it is the
+// same in all workloads. The think time of a k6 script is unknown.
 func averageThink(workloads []scenario.Workload) (average time.Duration, same bool) {
 	for i := range workloads {
 		t := workloads[i].Think.Average()
@@ -22,8 +22,9 @@ func averageThink(workloads []scenario.Workload) (average time.Duration, same bo
 	return average, len(workloads) > 0
 }
 
-// stages fills in the stages of the servers in the window, and how long the workers take for a task, if that is the same in all workloads. If
-// a server was started again in the window, there are no stages: they would lack what its first process counted.
+// stages adds the stages of the servers in the window, and the workers' time per task if it is the
+// same in all workloads. It adds no stages if a server was restarted in the window, because the
+// counts of its first process are missing.
 func (w *windowProbe) stages(m *measured) {
 	if average, same := averageThink(w.workloads); same {
 		m.round.CycleTime = &result.CycleTime{WorkMs: 1e3 * average.Seconds()}

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// scraped is what a server says of one stage: counts of its buckets, and the sum.
+// scraped returns the metrics of one stage: the counts of its buckets and the sum.
 func scraped(stage string, seconds float64, counts ...uint64) observe.Metrics {
 	key := `{stage="` + stage + `"}`
 	m := observe.Metrics{
@@ -38,7 +38,8 @@ func stageProbe(before, after observe.Metrics) *serverProbe {
 	return &serverProbe{metricsBefore: before, metricsAfter: after, countersBefore: before.Values, countersAfter: after.Values}
 }
 
-// The mean think time is known if all workloads have the same one. What a script does is not known.
+// The mean think time is known if all workloads have the same one. The think time of a script is
+// unknown.
 func TestAverageThink(t *testing.T) {
 	workload := func(driver string, think scenario.Think) scenario.Workload {
 		return scenario.Workload{Driver: driver, Think: think}
@@ -64,7 +65,8 @@ func TestAverageThink(t *testing.T) {
 	}
 }
 
-// A round's stages are what passed them in the window, over all servers; what nothing passed is left out.
+// A round's stages count what passed them in the window, over all servers. Stages without a pass
+// are left out.
 func TestStagesAreThoseOfTheWindow(t *testing.T) {
 	w := windowProbe{servers: []*serverProbe{
 		stageProbe(scraped("apply", 1, 10, 10, 0, 0), scraped("apply", 1.5, 10, 15, 1, 0)),
@@ -75,7 +77,7 @@ func TestStagesAreThoseOfTheWindow(t *testing.T) {
 	m := measured{round: result.Round{WindowSeconds: 10, Cycles: 1000}}
 	w.stages(&m)
 	require.Empty(t, m.warnings)
-	assert.Equal(t, &result.Covering{Cycles: 1025, Seconds: 10.25}, m.round.StagesOf, "counters are read a little before the window begins")
+	assert.Equal(t, &result.Covering{Cycles: 1025, Seconds: 10.25}, m.round.StagesOf, "counters are read shortly before the window begins")
 	require.Len(t, m.round.Stages, 1)
 	s := m.round.Stages[0]
 	assert.Equal(t, result.StageApply, s.Name)
@@ -84,15 +86,15 @@ func TestStagesAreThoseOfTheWindow(t *testing.T) {
 	assert.InDelta(t, 750, s.SumMs, 1e-9)
 	assert.InDelta(t, 0.0016, s.P50Ms, 1e-9)
 
-	w.servers[1].partial = true // it was started again
+	w.servers[1].partial = true // it was restarted
 	m = measured{}
 	w.stages(&m)
-	assert.Empty(t, m.round.Stages, "they would lack what its first process counted")
+	assert.Empty(t, m.round.Stages, "the counts of its first process would be missing")
 
 	w.servers = []*serverProbe{stageProbe(scraped("replicate", 1, 1, 1), scraped("replicate", 1, 1, 1))}
 	m = measured{}
 	w.stages(&m)
-	assert.Empty(t, m.round.Stages, "nothing passed it in the window")
+	assert.Empty(t, m.round.Stages, "the stage was not passed in the window")
 
 	w.servers = []*serverProbe{stageProbe(scraped("apply", 1, 10, 10, 0, 0), observe.Metrics{})}
 	w.servers[0].metricsAfter = scraped("apply", 1.5, 9, 15, 1, 0) // of another process
@@ -100,5 +102,5 @@ func TestStagesAreThoseOfTheWindow(t *testing.T) {
 	w.stages(&m)
 	assert.Empty(t, m.round.Stages)
 	require.Len(t, m.warnings, 1)
-	assert.Contains(t, m.warnings[0], "stage apply is left out")
+	assert.Contains(t, m.warnings[0], "stage apply is missing")
 }

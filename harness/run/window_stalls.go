@@ -15,9 +15,11 @@ const (
 	causePrefix        = slowCommitsCounter + `{cause="`
 )
 
-// stalls fills in the slow commits of the servers in the window. It is left out if no server records them.
+// stalls adds the slow commits of the servers in the window. It adds nothing if no server records
+// them.
 func (w *windowProbe) stalls(m *measured) {
-	if w.remote() { // their times are those of other hosts' clocks, which are not compared with this one's
+	// Their times are of other hosts' clocks, which are not comparable with this host's.
+	if w.remote() {
 		return
 	}
 	began := float64(w.clocks.From.At.UnixMicro()) / 1e6
@@ -51,7 +53,8 @@ func (w *windowProbe) stalls(m *measured) {
 	m.round.Stalls = result.StallsOf(slowMs, window.Seconds(), w.stallCauses(), commits, work, missed)
 }
 
-// missedCommits returns how many slow commits made room for others, if some of them may have ended after the window's begin.
+// missedCommits returns the number of slow commits that were overwritten by later ones, or 0 if all
+// of them ended before the start of the window.
 func missedCommits(s *observe.Stalls, began float64) uint64 {
 	gone := s.Total - uint64(len(s.Commits))
 	if gone == 0 || len(s.Commits) == 0 {
@@ -63,7 +66,6 @@ func missedCommits(s *observe.Stalls, began float64) uint64 {
 	return gone
 }
 
-// stallCauses returns the causes that the servers counted.
 func (w *windowProbe) stallCauses() (all []result.StallCause) {
 	seen := map[string]bool{}
 	for _, s := range w.servers {

@@ -13,13 +13,14 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// counting returns what a server counts of slow commits with one cause.
+// counting returns the metrics of slow commits with one cause.
 func counting(cause string, commits, seconds float64) observe.Metrics {
 	label := `{cause="` + cause + `"}`
 	return observe.Metrics{Values: map[string]float64{slowCommitsCounter + label: commits, slowSecondsCounter + label: seconds}}
 }
 
-// A round's slow commits are those that ended in the window, in seconds from its begin, with the causes that all servers counted.
+// A round's slow commits are those that ended in the window, in seconds since its start, with the
+// causes that all servers counted.
 func TestStallsOfTheServers(t *testing.T) {
 	began := time.Unix(1_000, 0)
 	w := windowProbe{
@@ -44,7 +45,7 @@ func TestStallsOfTheServers(t *testing.T) {
 	assert.Equal(t, []result.StallCause{{Cause: "flush", Commits: 3, Ms: 500}}, s.Causes)
 	assert.Equal(t, []result.SlowCommit{{AtS: 2, Ms: 20, Cause: "flush", Node: "n1"}, {AtS: 4, Ms: 8}}, s.Commits)
 	assert.Equal(t, []result.StoreWork{{Kind: "flush", Node: "n1", Store: "3", AtS: 1.5, Ms: 600}, {Kind: "append", Node: "n1", Store: "raft", AtS: 3, Ms: 6}}, s.Work)
-	assert.Equal(t, uint64(2), s.Missing, "of the second server: the first one's record reaches to before the window")
+	assert.Equal(t, uint64(2), s.Missing, "only the second server misses commits: the record of the first one begins before the window")
 }
 
 func TestStallsThatNoServerRecords(t *testing.T) {

@@ -2,13 +2,14 @@ package run
 
 import "github.com/pronybench/prony/harness/result"
 
-// storageSteps are the steps of a cycle, in the order in which a page shows them.
+// storageSteps lists the steps of a cycle in the order of pages.
 var storageSteps = []string{result.StepEnqueue, result.StepClaim, result.StepSettle, result.StepCommit, result.StepOther}
 
-// stepCounters begins the names of the servers' counters by step.
+// stepCounters is the prefix of the names of the servers' counters by step.
 const stepCounters = "prony_storage_step_"
 
-// storageSteps fills in the operations on the stores by step, where all servers counted the whole window. cycles were completed meanwhile.
+// storageSteps adds the store operations by step, if all servers counted the whole window. cycles
+// is the number of cycles completed during the counts.
 func (w *windowProbe) storageSteps(m *measured, cycles float64) {
 	if _, counted := w.total(stepCounter("sets_total", result.StepCommit)); !counted {
 		return // an older build
@@ -27,7 +28,6 @@ func (w *windowProbe) storageSteps(m *measured, cycles float64) {
 	m.round.StorageSteps = of
 }
 
-// stepCounter returns the key of a counter of one step.
 func stepCounter(counter, step string) string {
 	return stepCounters + counter + `{step="` + step + `"}`
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A round has the operations of each step in the window, over all servers. Servers that do not count by step, or lost a part of their
-// counts, have none.
+// A round has the store operations of each step in the window, over all servers. It has none if
+// servers do not count by step or lost a part of their counts.
 func TestStorageStepsAreThoseOfTheWindow(t *testing.T) {
 	server := func(from, to float64) *serverProbe {
 		counters := func(n float64) map[string]float64 {

@@ -8,17 +8,19 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// targetProbe reads the processes of a target's servers, and of the driver program, at the window's edges. All methods do nothing on nil, which stands
-// for a round on Prony's own servers.
+// targetProbe reads the processes of a target's servers and of the driver program at the edges of
+// the window. A nil *targetProbe means a round on Prony's own servers; its methods do nothing.
 type targetProbe struct {
-	target  *targetServers
-	roots   []int // the servers' processes at the window's start; none of servers that run elsewhere
+	target *targetServers
+	// roots are the servers' processes at the start of the window; empty if the servers run on
+	// other hosts.
+	roots   []int
 	before  observe.Usage
 	client  observe.Usage
 	spent   observe.Spent // by the servers
 	program observe.Spent // by the driver program
-	peak    error         // why the peak of the memory covers the warm-up too; nil: it does not
-	unknown bool          // what the servers have spent is not known: a fault ended them
+	peak    error         // why the peak memory includes the warm-up; nil if it does not
+	unknown bool          // the usage of the servers is unknown because a fault ended them
 }
 
 func newTargetProbe(t *targetServers) *targetProbe {
@@ -28,10 +30,9 @@ func newTargetProbe(t *targetServers) *targetProbe {
 	return &targetProbe{target: t}
 }
 
-// separate reports whether there are processes to read.
+// separate reports whether there are server processes to read.
 func (t *targetProbe) separate() bool { return t != nil && len(t.roots) > 0 }
 
-// start reads what has been used before the window.
 func (t *targetProbe) start() (err error) {
 	if t == nil {
 		return nil
@@ -49,7 +50,6 @@ func (t *targetProbe) start() (err error) {
 	return err
 }
 
-// end reads what was used in the window.
 func (t *targetProbe) end() error {
 	if t == nil {
 		return nil
@@ -69,7 +69,6 @@ func (t *targetProbe) end() error {
 	return err
 }
 
-// finish reads the servers' memory.
 func (t *targetProbe) finish(m *measured) error {
 	if !t.separate() {
 		return nil
@@ -84,19 +83,20 @@ func (t *targetProbe) finish(m *measured) error {
 	}
 	m.round.Metrics[result.ServerRSSMBMax] = float64(bytes) / 1e6
 	if now {
-		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the target's servers are %d processes, which share memory: %s is what they had together at the end of the round, and no peak",
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the target's servers are %d processes, which share memory: %s is their total at the end of the round, not a peak",
 			m.round.Number, len(tree.PIDs()), result.ServerRSSMBMax))
 	}
 	if t.peak != nil && !now {
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s covers the warm-up too: %v", m.round.Number, result.ServerRSSMBMax, t.peak))
 	}
 	if t.unknown {
-		m.warnings = append(m.warnings, fmt.Sprintf("round %d: a fault ended the target's servers in the window: their CPU time is not known", m.round.Number))
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: a fault ended the target's servers in the window: their CPU time is unknown", m.round.Number))
 	}
 	return nil
 }
 
-// ownCPU is what the processes have used so far, for telling it from that of other processes.
+// ownCPU returns the usage of the target's processes so far, so that it does not count as that of
+// foreign processes.
 func (t *targetServers) ownCPU() (observe.Usage, error) {
 	if t == nil {
 		return observe.Usage{}, nil
@@ -108,7 +108,7 @@ func (t *targetServers) ownCPU() (observe.Usage, error) {
 	return tree.Sample()
 }
 
-// tree is the target's program and servers, with all processes below them.
+// tree returns the target's program and servers with all their descendants.
 func (t *targetServers) tree() (observe.Tree, error) {
 	return observe.TreeOf(append(t.pids(), t.program.PID()))
 }

@@ -33,11 +33,11 @@ func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 	require.NoError(t, cluster.Servers()[0].Kill())
 
 	w := newWindowProbe(&runner{scenario: small(), points: small().Plan()}, cluster, nil, plannedRound{})
-	require.Error(t, w.start(context.Background()), "it must be there at the window's start")
+	require.Error(t, w.start(context.Background()), "the server must run at the start of the window")
 	require.Len(t, w.servers[0].warnings, 1)
 	assert.Contains(t, w.servers[0].warnings[0], result.ServerRSSMBMax+" covers the warm-up too")
 
-	// That it is down at the window's end is no failure of its own: it was killed on purpose.
+	// A server that is down at the end of the window is no error: a fault killed it.
 	require.NoError(t, w.servers[0].sampleBefore(t.Context()))
 	w.ledBefore = []string{""}
 	require.NoError(t, w.end(context.Background()))
@@ -54,7 +54,7 @@ func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 	assert.NotContains(t, m.round.Metrics, result.ServerCPUUsPerCycle, "no figure without a cycle")
 }
 
-// A server that was started again in the window has counted a part of it only.
+// The counters of a server that was restarted in the window cover only a part of it.
 func TestWindowProbeOfAServerThatWasStartedAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func TestWindowProbeOfAServerThatWasStartedAgain(t *testing.T) {
 	m := &measured{round: result.Round{Metrics: map[string]float64{}}}
 	require.NoError(t, w.finish(m))
 	require.Len(t, m.warnings, 1)
-	assert.Contains(t, m.warnings[0], "it was started again in the window")
+	assert.Contains(t, m.warnings[0], "it was restarted in the window")
 }
 
 func TestCPUPerCycle(t *testing.T) {
@@ -84,7 +84,7 @@ func TestCPUPerCycle(t *testing.T) {
 	assert.Equal(t, map[string]float64{result.ServerCPUUsPerCycle: 6, result.ClientCPUUsPerCycle: 2}, m.round.Metrics)
 }
 
-// A round that breaks off does not leave the server's profiling on.
+// A round that breaks off ends the profiling of the server.
 func TestAbandonedProfiles(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -106,7 +106,7 @@ func TestAbandonedProfiles(t *testing.T) {
 	require.NoError(t, err)
 	w := &windowProbe{profiled: []*profiledProcess{{session: session}, {}}}
 	w.abandon(t.Context())
-	(&windowProbe{}).abandon(t.Context()) // there may be none
+	(&windowProbe{}).abandon(t.Context()) // without profiles
 	mu.Lock()
 	defer mu.Unlock()
 	assert.Equal(t, []string{"7", "0"}, rates)

@@ -17,33 +17,36 @@ import (
 )
 
 const (
-	// tracesDir is where traces are, in a run folder.
+	// tracesDir is the subfolder of a run folder for traces.
 	tracesDir = "traces"
-	// traceSeconds is how much of the time before a slow cycle is wanted; what is recorded may reach less far back.
+	// traceSeconds is the requested length of a trace before a slow cycle. The recording may be
+	// shorter.
 	traceSeconds = 5
-	// traceTakeMax bounds the taking of all servers' traces: the window's end waits for it.
+	// traceTakeMax bounds the time to read the traces of all servers, because the end of the window
+	// waits for it.
 	traceTakeMax = 20 * time.Second
 )
 
-// traceProbe has the servers record what they execute, and at the first cycle above the ceiling takes what they have
-// recorded. A nil one does nothing.
+// traceProbe makes the servers record their execution and stores the recordings at the first cycle
+// above the ceiling. Its methods do nothing on nil.
 type traceProbe struct {
 	ceiling time.Duration
 	slow    load.Slow
-	breach  chan time.Duration // has the slow cycle's latency; holds one, and Slow tells once
-	cancel  context.CancelFunc
-	done    sync.WaitGroup
+	// Receives the latency of the slow cycle. It has room for one value, and Slow reports once.
+	breach chan time.Duration
+	cancel context.CancelFunc
+	done   sync.WaitGroup
 
 	servers   []*serverProbe
-	recorders []*profile.Recorder       // of each server, nil where it has none
-	began     atomic.Pointer[time.Time] // when the window did; nil before, when no cycle is slow
+	recorders []*profile.Recorder       // per server; nil without a recorder
+	began     atomic.Pointer[time.Time] // start of the window; nil before it
 	folder    string
 	round     int
 	traces    []result.Trace
 	warnings  []string
 }
 
-// newTraceProbe returns nil where no trace is wanted of that kind of round.
+// newTraceProbe returns a traceProbe, or nil if rounds of that kind take no trace.
 func newTraceProbe(s *scenario.Scenario, k kind, number int, folder *result.Folder) *traceProbe {
 	for _, c := range s.Captures {
 		if c.CycleLatency > 0 && k == profiled {
@@ -56,7 +59,7 @@ func newTraceProbe(s *scenario.Scenario, k kind, number int, folder *result.Fold
 	return nil
 }
 
-// watch is what the load tells of a slow cycle.
+// watch returns the receiver of the load's report of a slow cycle.
 func (t *traceProbe) watch() *load.Slow {
 	if t == nil {
 		return nil
@@ -68,8 +71,8 @@ func (t *traceProbe) warn(format string, args ...any) {
 	t.warnings = append(t.warnings, fmt.Sprintf("round %d: ", t.round)+fmt.Sprintf(format, args...))
 }
 
-// start comes before the load: what is executed in the warm-up may explain the window's first slow cycle. A server
-// without a recorder is only less to look at.
+// start starts the recorders before the load, because the warm-up may explain the first slow cycle
+// of the window. A server without a recorder only causes a warning.
 func (t *traceProbe) start(ctx context.Context, servers []*serverProbe) {
 	if t == nil {
 		return
@@ -91,14 +94,13 @@ func (t *traceProbe) start(ctx context.Context, servers []*serverProbe) {
 	})
 }
 
-// windowBegins comes at the window's start.
 func (t *traceProbe) windowBegins(at time.Time) {
 	if t != nil {
 		t.began.Store(&at)
 	}
 }
 
-// take stores what each server has recorded.
+// take stores the recording of each server.
 func (t *traceProbe) take(ctx context.Context, took time.Duration) {
 	if err := os.MkdirAll(filepath.Join(t.folder, tracesDir), 0o755); err != nil {
 		t.warn("no trace: %v", err)
@@ -129,15 +131,15 @@ func (t *traceProbe) take(ctx context.Context, took time.Duration) {
 		})
 	}
 	if len(t.traces) > 0 {
-		t.warn("a cycle took %v, and %v is the ceiling: what the server executed before that is in %s; read it with go tool trace",
+		t.warn("a cycle took %v, above the ceiling of %v: the execution of the server before it is in %s; read it with go tool trace",
 			took.Round(time.Millisecond/10), t.ceiling, t.traces[0].File)
 	}
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// stop comes at the window's end. A trace that is being taken is waited for, unless ctx ends; what is slow from now on is
-// not the window's. It may be called twice.
+// stop is called at the end of the window. It waits for a trace in progress unless ctx has ended.
+// Later slow cycles do not belong to the window. It may be called repeatedly.
 func (t *traceProbe) stop(ctx context.Context) {
 	if t == nil || t.cancel == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The first slow cycle of a profiled round has what the real server executed before it stored, once; a round whose cycles
-// are all fast enough stores nothing, and timed rounds don't look.
+// The first slow cycle of a profiled round stores the execution of the real server before it, once.
+// A round without a slow cycle stores nothing, and timed rounds do not record.
 func TestTraceOfASlowCycle(t *testing.T) {
 	t.Parallel()
 	s := small()
@@ -35,7 +35,7 @@ func TestTraceOfASlowCycle(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(text), "go 1."), "%.20q", text)
 	assert.Contains(t, string(text), "shard.(*Shard).decide")
-	assert.Contains(t, strings.Join(e.result.Warnings, "\n"), "is the ceiling: what the server executed before that is in traces/round-02.trace")
+	assert.Contains(t, strings.Join(e.result.Warnings, "\n"), "the execution of the server before it is in traces/round-02.trace")
 
 	s = small()
 	s.Rounds = 1
@@ -47,7 +47,7 @@ func TestTraceOfASlowCycle(t *testing.T) {
 	assert.Empty(t, e.result.Profiles)
 }
 
-// A server that has no flight recorder is measured all the same.
+// A server without a flight recorder is still measured.
 func TestTraceOfAServerWithoutARecorder(t *testing.T) {
 	t.Parallel()
 	s := small()

@@ -12,19 +12,19 @@ const (
 	turnItemsGauge = "prony_shard_turn_items_max"
 )
 
-// turns fills in the turns of the shards in the window, over shards and the nodes that were up at its end. Servers that do not
-// time them have none.
+// turns adds the turns of the shards in the window, over all shards and the nodes that were up at
+// its end. Servers that do not time their turns have none.
 func (w *windowProbe) turns(m *measured) {
 	var all observe.Buckets
 	items, timed := 0.0, false
 	for _, s := range w.servers {
 		if s.countersAfter == nil {
-			continue // it was down, which is a warning already
+			continue // another warning reports that it was down
 		}
 		after, there := s.metricsAfter.Histograms[turnsHistogram]
 		grown, err := after.Since(s.metricsBefore.Histograms[turnsHistogram])
 		if err != nil {
-			m.warnings = append(m.warnings, fmt.Sprintf("round %d: the turns of the shards are left out: %v", m.round.Number, err))
+			m.warnings = append(m.warnings, fmt.Sprintf("round %d: the turns of the shards are missing: %v", m.round.Number, err))
 			return
 		}
 		all, timed = all.Plus(grown), timed || there
@@ -43,7 +43,7 @@ func (w *windowProbe) turns(m *measured) {
 		}
 	}
 	if !edge {
-		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the turns of the shards are left out: no bucket of %s ends at %v s", m.round.Number, turnsHistogram, limit))
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the turns of the shards are missing: no bucket of %s ends at %v s", m.round.Number, turnsHistogram, limit))
 		return
 	}
 	m.round.Turns = t

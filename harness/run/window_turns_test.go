@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// turned is what a server says of its turns: how many took up to 1 ms, 2 ms, 4 ms and longer, and the most items of one.
+// turned returns the metrics of turns: the counts of turns up to 1 ms, 2 ms, 4 ms and longer, and
+// the maximum items of a turn.
 func turned(items float64, counts ...uint64) observe.Metrics {
 	m := observe.Metrics{Values: map[string]float64{turnItemsGauge: items}, Histograms: map[string]observe.Buckets{}}
 	var buckets observe.Buckets
@@ -25,7 +26,7 @@ func turned(items float64, counts ...uint64) observe.Metrics {
 func TestTurnsAreThoseOfTheWindow(t *testing.T) {
 	w := windowProbe{servers: []*serverProbe{
 		stageProbe(turned(7, 10, 10, 0, 1), turned(9, 15, 12, 3, 1)),
-		stageProbe(observe.Metrics{}, turned(4, 1, 0, 0, 0)), // it was started again
+		stageProbe(observe.Metrics{}, turned(4, 1, 0, 0, 0)), // it was restarted
 		stageProbe(turned(100, 1, 0, 0, 0), observe.Metrics{}),
 	}}
 	var m measured
@@ -35,17 +36,17 @@ func TestTurnsAreThoseOfTheWindow(t *testing.T) {
 
 	w.servers = []*serverProbe{stageProbe(observe.Metrics{}, turned(4, 0, 0, 0, 1))}
 	w.turns(&m)
-	assert.Equal(t, &result.Turns{Count: 1, Above2Ms: 1, MsMax: 4, ItemsMax: 4}, m.round.Turns, "the last bound, beyond which nothing is known")
+	assert.Equal(t, &result.Turns{Count: 1, Above2Ms: 1, MsMax: 4, ItemsMax: 4}, m.round.Turns, "turns beyond the last bound get that bound")
 }
 
-// What is not known is missing, never zero.
+// Unknown turns are missing, never zero.
 func TestTurnsThatAreNotKnown(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after observe.Metrics
 		warning       string
 	}{
 		"the server does not time them": {after: observe.Metrics{Values: map[string]float64{"up": 1}}},
-		"another process counted":       {before: turned(7, 10, 10, 0, 0), after: turned(7, 9, 10, 0, 0), warning: "the turns of the shards are left out: a histogram has fewer values than before"},
+		"another process counted":       {before: turned(7, 10, 10, 0, 0), after: turned(7, 9, 10, 0, 0), warning: "the turns of the shards are missing: a histogram has fewer values than before"},
 		"no bucket ends at 2 ms": {
 			after: observe.Metrics{
 				Values: map[string]float64{"up": 1}, Histograms: map[string]observe.Buckets{turnsHistogram: {{Upper: 0.0025, Count: 1}}},

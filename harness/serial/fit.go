@@ -3,42 +3,46 @@ package serial
 import "math"
 
 const (
-	// keptShare is the share of the rate without work that the rate at the budget has. slowdownMost is the same as a ratio of times: the time
-	// between two answers at the budget, divided by that without work.
+	// keptShare is the rate at the budget as a share of the rate without work. slowdownMost is the
+	// corresponding ratio of times: the time between two answers at the budget, divided by that
+	// without work.
 	keptShare    = 0.95
 	slowdownMost = 1 / keptShare
 )
 
-// observation is what pairs with one amount of work measured.
+// observation is the result of the pairs with one amount of work.
 type observation struct {
 	work     float64 // ns
-	slowdown float64 // the geometric mean of the pairs
+	slowdown float64 // geometric mean over the pairs
 	pairs    float64
-	variance float64 // of the logarithm of one pair's slowdown
+	variance float64 // of the logarithm of a single pair's slowdown
 }
 
 const (
-	// fitReach bounds the works that a fit uses: from middle / fitReach to middle * fitReach. In a narrow range a line fits better.
+	// fitReach bounds the works that a fit uses: from middle / fitReach to middle * fitReach. A
+	// line fits better in a narrow range.
 	fitReach = 1.3
-	// fitWorks and fitSlopes are how many budgets and slopes are tried.
+	// fitWorks and fitSlopes are the numbers of budgets and slopes that a fit tries.
 	fitWorks, fitSlopes = 161, 25
-	// fitBin is the difference of the logarithms of two works below which the fit treats them as equal.
+	// fitBin is the difference of the logarithms of two works below which the fit treats them as
+	// equal.
 	fitBin = 0.004
-	// likelihoodDrop is how much worse than the best a budget at the interval's bounds fits: the 95th percentile of chi-squared with one degree
-	// of freedom.
+	// likelihoodDrop is the increase of the misfit, in units of the variance, from the best budget
+	// to the bounds of the interval: the 95th percentile of chi-squared with one degree of freedom.
 	likelihoodDrop = 3.84
 )
 
-// estimate is a fitted budget with its interval at 95 % confidence, and the variance of one pair.
+// estimate is a fitted budget with its 95 % interval, and the variance of a single pair.
 type estimate struct{ work, low, high, variance float64 }
 
-// halfWidth is half of the interval as a share of the budget.
+// halfWidth returns half of the interval's width as a share of the budget.
 func (e estimate) halfWidth() float64 { return (e.high - e.low) / 2 / e.work }
 
-// fit finds the work near middle at which the slowdown is slowdownMost. The model of the slowdown is 1 up to a knee and a line above the knee:
-// below the knee something else than the deciding goroutine bounds the rate. The slope of the line is between that of a line whose knee is at
-// no work, and steepest, the slope of a goroutine that does nothing else. The interval has all budgets that fit the observations nearly as well
-// with any slope (a profile likelihood).
+// fit finds the work near middle whose slowdown is slowdownMost. The model of the slowdown is 1 up
+// to a knee and a line above it: below the knee the deciding goroutine does not bound the rate. The
+// slope of the line lies between that of a line with its knee at no work, and steepest, the slope
+// of a goroutine that does nothing else. The interval contains all budgets that fit the
+// observations nearly as well with any slope (a profile likelihood).
 func fit(all []observation, middle, steepest float64) estimate {
 	near, variance := gather(all, middle)
 	misfits := make([]float64, fitWorks)
@@ -60,7 +64,8 @@ func fit(all []observation, middle, steepest float64) estimate {
 	return e
 }
 
-// leastMisfit is the sum of the squared differences of observations from the best line through slowdownMost at a work.
+// leastMisfit returns the sum of the squared differences between the observations and the best line
+// through slowdownMost at a work.
 func leastMisfit(all []observation, work, steepest float64) float64 {
 	flattest := (slowdownMost - 1) / work
 	ratio := max(1, steepest/flattest)
@@ -77,7 +82,8 @@ func leastMisfit(all []observation, work, steepest float64) float64 {
 	return least
 }
 
-// gather returns the observations near a work, and the variance of one pair. It merges observations of nearly equal work into one.
+// gather returns the observations near a work, and the variance of a single pair. It merges
+// observations of nearly equal work.
 func gather(all []observation, middle float64) (near []observation, variance float64) {
 	at := map[int]int{}
 	pairs := 0.0

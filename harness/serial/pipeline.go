@@ -19,7 +19,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// BuildTag is that of servers which take no-op requests.
+// BuildTag is the build tag of servers that accept no-op requests.
 const BuildTag = "serialbudget"
 
 const (
@@ -28,15 +28,15 @@ const (
 	workBytesMax = 4 << 10
 )
 
-// workInForce is the work of a request, as a server answers when it is set.
+// workInForce is the current work per request, as a server reports it after a change.
 type workInForce struct {
 	WorkNs    float64 `json:"work_ns"`
 	NsPerStep float64 `json:"ns_per_step"`
 }
 
-// processes are a server and its generator of no-op requests.
+// processes holds a server and its generator of no-op requests.
 type processes struct {
-	server int // its process id
+	server int // process id
 	load   *generator.Process
 	admin  adminhttp.Client
 	order  *rand.Rand // of the slices of a pair
@@ -45,7 +45,8 @@ type processes struct {
 	nsPerStep float64
 }
 
-// topologyOf is the server of a point. It stores nothing for no-op requests, so that its durability does not matter.
+// topologyOf returns the server of a point. It stores nothing for no-op requests, so its durability
+// does not matter.
 func topologyOf(p *result.SerialPoint) scenario.Topology {
 	return scenario.Topology{
 		Kind: "single", Shards: 1, Durability: "none", Listen: "unix", Procs: p.ServerProcs, BusyPoll: p.Waits == result.WaitsSpinning,
@@ -53,7 +54,8 @@ func topologyOf(p *result.SerialPoint) scenario.Topology {
 	}
 }
 
-// start starts the processes of a point. The point's number, from 1, is in the names of the logs. After an error no process is left.
+// start starts the processes of a point. number is the point's number, counted from 1, for the
+// names of the logs. On an error no process remains.
 func (o *Options) start(ctx context.Context, folder *result.Folder, p *result.SerialPoint, number int) (*processes, error) {
 	log := func(of string) string { return folder.File(fmt.Sprintf("%s-%02d.log", of, number)) }
 	cluster, err := topology.Start(ctx, topology.Config{Binary: o.Server, Dir: folder.Path(), LogPath: log("server"), Topology: topologyOf(p)})
@@ -78,7 +80,7 @@ func (o *Options) start(ctx context.Context, folder *result.Folder, p *result.Se
 	return s, nil
 }
 
-// stop ends the processes, also if ctx is done.
+// stop ends the processes, even if ctx is done.
 func (s *processes) stop(ctx context.Context) error {
 	var err error
 	if s.load != nil {
@@ -87,13 +89,14 @@ func (s *processes) stop(ctx context.Context) error {
 	return errors.Join(err, s.cluster.Stop(context.WithoutCancel(ctx)))
 }
 
-// setWork sets the work of each request, and returns what is in force: a whole number of steps.
+// setWork sets the work per request and returns the effective work, which is a whole number of
+// steps.
 func (s *processes) setWork(ctx context.Context, ns float64) (workNs float64, err error) {
 	work := time.Duration(max(0, ns) + 0.5)
 	path := workPath + "?" + url.Values{"work": {strconv.FormatInt(int64(work), 10) + "ns"}}.Encode()
 	body, err := s.admin.Do(ctx, http.MethodPut, path, nil, workTimeout, workBytesMax)
 	if status := (adminhttp.StatusError{}); errors.As(err, &status) && status.Code == http.StatusNotFound {
-		return 0, fmt.Errorf("the server takes no no-op requests: it is built without the tag %s; build it with go build -tags %s ./engine/cmd/queued", BuildTag, BuildTag)
+		return 0, fmt.Errorf("the server does not accept no-op requests: it was built without the tag %s; build it with go build -tags %s ./engine/cmd/queued", BuildTag, BuildTag)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("set the work of requests: %w", err)
@@ -106,8 +109,8 @@ func (s *processes) setWork(ctx context.Context, ns float64) (workNs float64, er
 	return set.WorkNs, nil
 }
 
-// timePerRequest gives a slice of load with an amount of work, and returns the work in force and the time between two answers in
-// nanoseconds.
+// timePerRequest runs a slice of load with an amount of work. It returns the effective work and the
+// time between two answers, in nanoseconds.
 func (s *processes) timePerRequest(ctx context.Context, workNs float64) (inForceNs, tookNs float64, err error) {
 	if inForceNs, err = s.setWork(ctx, workNs); err != nil {
 		return 0, 0, err
@@ -133,7 +136,7 @@ func (s *processes) pair(ctx context.Context, workNs float64) (inForceNs, slowdo
 	return inForce[1], took[1] / took[0], nil
 }
 
-// warmUp gives slices without work, and returns the time between two answers.
+// warmUp runs slices without work and returns the time between two answers, in nanoseconds.
 func (s *processes) warmUp(ctx context.Context, count int) (baseNs float64, err error) {
 	var all []float64
 	for range count {
@@ -143,6 +146,6 @@ func (s *processes) warmUp(ctx context.Context, count int) (baseNs float64, err 
 		}
 		all = append(all, ns)
 	}
-	mean, err := stat.TrimmedMean(all[len(all)/2:], trimmed) // the first ones meet cold caches
+	mean, err := stat.TrimmedMean(all[len(all)/2:], trimmed) // the first ones have cold caches
 	return mean.Center, err
 }

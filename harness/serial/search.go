@@ -12,49 +12,55 @@ import (
 
 // pairs measures pairs of slices.
 type pairs interface {
-	// pair measures a slice without work and a slice with about so much work for each request, in an order of its own. It returns the work
-	// that requests had, and the time of a request with work over that without.
+	// pair measures a slice without work and a slice with about the given work per request, in
+	// random order. It returns the effective work, and the time of a request with work divided by
+	// the time without.
 	pair(ctx context.Context, workNs float64) (inForceNs, slowdown float64, err error)
 }
 
 const (
-	// A request takes at least the time of its work in the deciding goroutine. So no budget is longer than slowdownMost times the time of a
-	// request without work. The search begins far below that and ends a little above it.
+	// A request takes at least the time of its work in the deciding goroutine, so no budget exceeds
+	// slowdownMost times the time of a request without work. The search starts far below that and
+	// ends slightly above it.
 	searchLow, searchHigh = 1.0 / 250, slopeMost * slowdownMost
-	// slopeMost is the highest time by which one unit of work may lengthen a request. It is above 1 because the time without work is measured
-	// with an error.
+	// slopeMost bounds the additional time of a request per unit of work. It exceeds 1 because the
+	// measured time without work has an error.
 	slopeMost = 1.25
-	// bracketRatio is the ratio of the two works around the budget at which the bisection ends.
+	// The bisection ends when the ratio of the two works around the budget is at most bracketRatio.
 	bracketRatio = fitReach
-	// A step of the bisection measures stepPairs pairs. It measures as many again, up to stepPairsMax, until a test at the level stepAlpha tells
-	// whether the work is above the budget.
+	// A step of the bisection measures stepPairs pairs. It repeats this, up to stepPairsMax, until
+	// a test at the level stepAlpha decides whether the work is above the budget.
 	stepPairs, stepPairsMax = 6, 24
 	stepAlpha               = 0.01
-	// roundPairs is the number of pairs at each work of a round of the refinement. roundsMin keeps chance from ending the refinement early.
+	// roundPairs is the number of pairs at each work in a round of the refinement. roundsMin
+	// prevents the refinement from ending early by chance.
 	roundPairs = 8
 	roundsMin  = 4
-	// settledWidth is half of the width of the interval, as a share of the budget, at which the search ends.
+	// The search ends when half of the interval's width, as a share of the budget, is at most
+	// settledWidth.
 	settledWidth = 0.025
-	// trimmed is the share of pairs left out at each end: a host that stalls slows one slice of a pair a lot.
+	// trimmed is the share of pairs that is ignored at each end, because a stall of the host slows
+	// one slice of a pair a lot.
 	trimmed = 0.2
 )
 
-// roundWorks are the works of a round of the refinement, as shares of the budget found so far.
+// roundWorks are the works of a round of the refinement, as shares of the current budget.
 var roundWorks = []float64{0.92, 1, 1.08}
 
 // search finds a serial budget.
 type search struct {
 	pairs    pairs
-	baseNs   float64 // the time between two answers without work
+	baseNs   float64 // time between two answers without work
 	pairsMax int
-	over     func() bool // the time for the search is over
+	over     func() bool // reports whether the time for the search is used up
 	order    *rand.Rand
 
-	done     int // pairs so far
+	done     int // number of pairs so far
 	observed []observation
 }
 
-// run searches. It ends when the interval is narrow enough, after pairsMax pairs, or when the time is over.
+// run searches. It ends when the interval is narrow enough, after pairsMax pairs, or when the time
+// is used up.
 func (s *search) run(ctx context.Context) (*result.SerialBudget, error) {
 	low, high, err := s.bisect(ctx)
 	if err != nil {
@@ -73,9 +79,9 @@ func (s *search) run(ctx context.Context) (*result.SerialBudget, error) {
 			break
 		}
 		if s.done >= s.pairsMax {
-			unsettled = fmt.Sprintf("%d pairs were measured, which is the most", s.done)
+			unsettled = fmt.Sprintf("the bound of %d pairs was reached", s.done)
 		} else if s.over() {
-			unsettled = "the time for the search was over"
+			unsettled = "the time for the search was used up"
 		}
 		if unsettled != "" {
 			break
@@ -86,7 +92,8 @@ func (s *search) run(ctx context.Context) (*result.SerialBudget, error) {
 	}, nil
 }
 
-// bisect returns two works that are at most bracketRatio apart. The budget is probably between them.
+// bisect returns two works that are at most bracketRatio apart. The budget is probably between
+// them.
 func (s *search) bisect(ctx context.Context) (low, high float64, err error) {
 	low, high = s.baseNs*searchLow, s.baseNs*searchHigh
 	for high > low*bracketRatio && !s.over() && s.done < s.pairsMax {
@@ -104,7 +111,6 @@ func (s *search) bisect(ctx context.Context) (low, high float64, err error) {
 	return low, high, nil
 }
 
-// above reports whether a work is above the budget.
 func (s *search) above(ctx context.Context, work float64) (bool, error) {
 	var slowdowns []float64 // their logarithms
 	for {
@@ -127,7 +133,7 @@ func (s *search) above(ctx context.Context, work float64) (bool, error) {
 	}
 }
 
-// round measures pairs of works around one, in turn.
+// round measures pairs at the works of a round around middle, in random order.
 func (s *search) round(ctx context.Context, middle float64) error {
 	works, slowdowns := make([]float64, len(roundWorks)), make([][]float64, len(roundWorks))
 	for range roundPairs {
@@ -149,15 +155,16 @@ func (s *search) round(ctx context.Context, middle float64) error {
 	return nil
 }
 
-// observe adds what pairs of one work measured: the mean of the logarithms of their slowdowns. A mean of the slowdowns themselves would be too
-// high, since the noise of the slice without work is below the line.
+// observe adds the pairs of one work: the mean of the logarithms of their slowdowns. A mean of the
+// slowdowns would be biased upwards, because the noise of the slice without work is in the
+// denominator.
 func (s *search) observe(work float64, mean stat.Mean, pairs int) {
 	s.observed = append(s.observed, observation{
 		work: work, slowdown: math.Exp(mean.Center), pairs: float64(pairs), variance: float64(pairs) * mean.StdErr * mean.StdErr,
 	})
 }
 
-// one measures one pair, and returns the logarithm of its slowdown.
+// one measures one pair and returns the logarithm of its slowdown.
 func (s *search) one(ctx context.Context, work float64) (inForce, logSlowdown float64, err error) {
 	s.done++
 	inForce, slowdown, err := s.pairs.pair(ctx, work)

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// simulated is a server that takes baseNs for a request up to the work kneeNs, and longer in proportion above. Each pair has noise, and one in
-// a number of pairs stalls.
+// simulated is a server that takes baseNs per request up to the work kneeNs, and proportionally
+// longer above it. Each pair has noise, and one in a number of pairs stalls.
 type simulated struct {
 	baseNs, kneeNs float64
-	stepNs         float64 // work is whole steps
+	stepNs         float64 // work is a whole number of steps
 	noise          float64
 	stallIn        int
 	random         *rand.Rand
@@ -35,7 +35,7 @@ func (s *simulated) pair(_ context.Context, workNs float64) (inForceNs, slowdown
 	return workNs, slowdown, s.err
 }
 
-// budget is the work at which the simulated server keeps the share of its rate.
+// budget returns the work at which the simulated server keeps keptShare of its rate.
 func (s *simulated) budget() float64 { return s.kneeNs + (slowdownMost-1)*s.baseNs }
 
 func searching(s *simulated, pairsMax int) *search {
@@ -44,7 +44,8 @@ func searching(s *simulated, pairsMax int) *search {
 	}
 }
 
-// Wherever the knee is, the search finds the budget to 5 %, with noise of 5 % in each pair, and where the server has no knee at all.
+// Wherever the knee is, the search finds the budget within 5 %, with noise of 5 % per pair, and
+// even if the server has no knee.
 func TestSearchFindsTheBudget(t *testing.T) {
 	const seeds = 4
 	for _, baseNs := range []float64{1_000, 50_000} {
@@ -62,12 +63,13 @@ func TestSearchFindsTheBudget(t *testing.T) {
 					covered++
 				}
 			}
-			assert.GreaterOrEqual(t, covered, seeds/2, "intervals that have the budget: base %v, knee %v", baseNs, knee)
+			assert.GreaterOrEqual(t, covered, seeds/2, "intervals that contain the budget: base %v, knee %v", baseNs, knee)
 		}
 	}
 }
 
-// Noise makes no budget smaller: that of the slice without work would, if slowdowns were averaged as they are.
+// Noise does not bias the budget. A mean of slowdowns, rather than of their logarithms, would make
+// it smaller.
 func TestSearchIsNotBiasedByNoise(t *testing.T) {
 	s := &simulated{baseNs: 50_000, stepNs: 1.7, noise: 0.12, random: rand.New(rand.NewPCG(1, 7))}
 	found, err := searching(s, 20_000).run(t.Context())
@@ -97,7 +99,7 @@ func TestSearchIsBounded(t *testing.T) {
 		found, err := searching(s, 500).run(t.Context())
 		require.NoError(t, err)
 		assert.LessOrEqual(t, len(s.asked), 500+len(roundWorks)*roundPairs)
-		assert.Contains(t, found.Unsettled, "pairs were measured, which is the most")
+		assert.Contains(t, found.Unsettled, "pairs was reached")
 	})
 	t.Run("in time", func(t *testing.T) {
 		s := hopeless()
@@ -106,11 +108,11 @@ func TestSearchIsBounded(t *testing.T) {
 		found, err := search.run(t.Context())
 		require.NoError(t, err)
 		assert.LessOrEqual(t, len(s.asked), 300+stepPairsMax+len(roundWorks)*roundPairs)
-		assert.Equal(t, "the time for the search was over", found.Unsettled)
-		assert.Less(t, found.LowNs, found.HighNs, "and the interval is still said")
+		assert.Equal(t, "the time for the search was used up", found.Unsettled)
+		assert.Less(t, found.LowNs, found.HighNs, "the interval is still reported")
 	})
 	t.Run("in work", func(t *testing.T) {
-		for _, slowdown := range []float64{1, 3} { // of any work
+		for _, slowdown := range []float64{1, 3} { // for any work
 			s := &simulated{baseNs: 1_000, kneeNs: math.Inf(1), stepNs: 1, noise: 0.01, random: rand.New(rand.NewPCG(1, 7))}
 			if slowdown > 1 {
 				s.kneeNs = -2_000

@@ -16,34 +16,35 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Options say what is measured, and where it is stored. Each combination of the values of the lists is a point.
+// Options configures a measurement. Each combination of the values of the lists is a point.
 type Options struct {
-	Out       string       // the folder that the result's folder is made in
+	Out       string       // the folder in which the result's folder is created
 	Command   []string     // the exact command, for the manifest
-	Server    string       // the queued binary, built with the tag serialbudget
-	Generator string       // the load generator binary
-	Build     result.Build // the commit that both are built from
+	Server    string       // path of the queued binary, built with the tag serialbudget
+	Generator string       // path of the load generator binary
+	Build     result.Build // the commit of both binaries
 
 	Waits          []string // result.WaitsParking and result.WaitsSpinning
 	ServerProcs    []int    // GOMAXPROCS
-	GeneratorProcs []int    // likewise
+	GeneratorProcs []int    // GOMAXPROCS
 	Connections    []int
-	InFlight       []int // requests of each connection
+	InFlight       []int // requests per connection
 
-	Search time.Duration // the longest search of one point
-	Window time.Duration // of each of the two windows of a point
-	Seed   uint64        // decides the order of slices
+	Search time.Duration // bound on the search at one point
+	Window time.Duration // length of each of the two windows of a point
+	Seed   uint64        // determines the order of slices
 
-	Progress io.Writer // where people read how far it is; nil discards that
+	Progress io.Writer // receives progress output for people; nil discards it
 }
 
 const (
-	// sliceLength is long against what the begin and the end of a slice take, and short against the times in which a host changes its
-	// speed.
+	// sliceLength is long compared with the start and the end of a slice, and short compared with
+	// the changes of a host's speed.
 	sliceLength = 20 * time.Millisecond
-	// warmupSlices come before the search. By then connections and heaps have their sizes.
+	// warmupSlices is the number of slices before the search. By then connections and heaps have
+	// reached their sizes.
 	warmupSlices = 50
-	// pairsMax bounds a search, whatever its time.
+	// pairsMax bounds a search in addition to its time.
 	pairsMax = 100_000
 )
 
@@ -55,7 +56,7 @@ const (
 	windowMin, windowMax = 100 * time.Millisecond, 30 * time.Second
 )
 
-// Check reports the first thing that is wrong with the options. It names them as the flags of the command do.
+// Check returns an error for the first invalid option, named like the flag of the command.
 func (o *Options) Check() error {
 	for _, list := range []struct {
 		name string
@@ -72,7 +73,7 @@ func (o *Options) Check() error {
 		}
 		for _, v := range list.of {
 			if v < 1 || v > list.most {
-				return fmt.Errorf("%s %d is not 1 to %d", list.name, v, list.most)
+				return fmt.Errorf("%s %d, expected 1 to %d", list.name, v, list.most)
 			}
 		}
 	}
@@ -81,22 +82,23 @@ func (o *Options) Check() error {
 	}
 	for _, waits := range o.Waits {
 		if waits != result.WaitsParking && waits != result.WaitsSpinning {
-			return fmt.Errorf("--waits %q is neither %s nor %s", waits, result.WaitsParking, result.WaitsSpinning)
+			return fmt.Errorf("--waits %q, expected %s or %s", waits, result.WaitsParking, result.WaitsSpinning)
 		}
 	}
 	if o.Search < searchMin || o.Search > searchMax {
-		return fmt.Errorf("--search %v is not %v to %v", o.Search, searchMin, searchMax)
+		return fmt.Errorf("--search %v, expected %v to %v", o.Search, searchMin, searchMax)
 	}
 	if o.Window < windowMin || o.Window > windowMax {
-		return fmt.Errorf("--window %v is not %v to %v", o.Window, windowMin, windowMax)
+		return fmt.Errorf("--window %v, expected %v to %v", o.Window, windowMin, windowMax)
 	}
 	if n := len(o.points()); n > pointsMax {
-		return fmt.Errorf("the flags have %d combinations, and %d is the most: name fewer values", n, pointsMax)
+		return fmt.Errorf("the flags have %d combinations, expected at most %d: name fewer values", n, pointsMax)
 	}
 	return nil
 }
 
-// points are the combinations of the options, with both kinds of waits beside each other.
+// points returns the combinations of the options. Points that differ only in their waits are
+// adjacent.
 func (o *Options) points() (all []result.SerialPoint) {
 	for _, serverProcs := range o.ServerProcs {
 		for _, generatorProcs := range o.GeneratorProcs {
@@ -114,7 +116,8 @@ func (o *Options) points() (all []result.SerialPoint) {
 	return all
 }
 
-// cannotSpin says why the server of a point does not poll on a host with a number of CPUs; "" if it does, or is not to.
+// cannotSpin returns the reason why the server of a point cannot poll on a host with the given
+// number of CPUs, or "".
 func cannotSpin(p *result.SerialPoint, cpus int) string {
 	switch {
 	case p.Waits != result.WaitsSpinning:
@@ -127,8 +130,8 @@ func cannotSpin(p *result.SerialPoint, cpus int) string {
 	return ""
 }
 
-// Measure measures all points, and returns the result and the path of its folder, which has it as serial.json. After an error the folder
-// has the points before.
+// Measure measures all points, stores the result as serial.json in a new folder, and returns the
+// result and the path of the folder. After an error the result has the points before.
 func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 	if err := o.Check(); err != nil {
 		return nil, "", err
@@ -153,7 +156,8 @@ func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 	}
 	for i := range points {
 		p := &points[i]
-		_, _ = fmt.Fprintf(o.Progress, "point %d of %d: %s\n", i+1, len(points), p.Name()) // what can't be written is a person's loss only
+		// The result does not depend on its progress output.
+		_, _ = fmt.Fprintf(o.Progress, "point %d of %d: %s\n", i+1, len(points), p.Name())
 		if p.Skipped = cannotSpin(p, runtime.NumCPU()); p.Skipped == "" {
 			err = o.measure(ctx, folder, p, i+1)
 		}
@@ -168,7 +172,6 @@ func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 	return s, folder.Path(), errors.Join(err, result.WriteSerial(folder.Path(), s), release())
 }
 
-// outcome is what a point came to in one line.
 func outcome(p *result.SerialPoint) string {
 	if p.Skipped != "" {
 		return "skipped: " + p.Skipped
@@ -179,7 +182,7 @@ func outcome(p *result.SerialPoint) string {
 		render.Plural(b.Pairs, "pair"), render.Number(b.Seconds))
 }
 
-// measure measures a point on processes of its own.
+// measure measures a point on separate processes.
 func (o *Options) measure(ctx context.Context, folder *result.Folder, p *result.SerialPoint, number int) (err error) {
 	processes, err := o.start(ctx, folder, p, number)
 	if err != nil {

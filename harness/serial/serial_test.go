@@ -30,23 +30,23 @@ func TestOptionsThatAreRefused(t *testing.T) {
 	o := sound()
 	require.NoError(t, o.Check())
 	for says, change := range map[string]func(*Options){
-		"--server-procs has no value: name at least one":             func(o *Options) { o.ServerProcs = nil },
-		"--server-procs 0 is not 1 to 1024":                          func(o *Options) { o.ServerProcs = []int{1, 0} },
-		"--generator-procs -1 is not 1 to 1024":                      func(o *Options) { o.GeneratorProcs = []int{-1} },
-		"--connections 257 is not 1 to 256":                          func(o *Options) { o.Connections = []int{257} },
-		"--in-flight 257 is not 1 to 256":                            func(o *Options) { o.InFlight = []int{257} },
-		"--waits has no value: name parking, spinning or both":       func(o *Options) { o.Waits = nil },
-		`--waits "polling" is neither parking nor spinning`:          func(o *Options) { o.Waits = []string{"polling"} },
-		"--search 1ms is not 1s to 1h0m0s":                           func(o *Options) { o.Search = time.Millisecond },
-		"--window 1m0s is not 100ms to 30s":                          func(o *Options) { o.Window = time.Minute },
-		"the flags have 512 combinations, and 256 is the most: name": func(o *Options) { o.Connections, o.InFlight = upTo(32), upTo(16) },
+		"--server-procs has no value: name at least one":              func(o *Options) { o.ServerProcs = nil },
+		"--server-procs 0, expected 1 to 1024":                        func(o *Options) { o.ServerProcs = []int{1, 0} },
+		"--generator-procs -1, expected 1 to 1024":                    func(o *Options) { o.GeneratorProcs = []int{-1} },
+		"--connections 257, expected 1 to 256":                        func(o *Options) { o.Connections = []int{257} },
+		"--in-flight 257, expected 1 to 256":                          func(o *Options) { o.InFlight = []int{257} },
+		"--waits has no value: name parking, spinning or both":        func(o *Options) { o.Waits = nil },
+		`--waits "polling", expected parking or spinning`:             func(o *Options) { o.Waits = []string{"polling"} },
+		"--search 1ms, expected 1s to 1h0m0s":                         func(o *Options) { o.Search = time.Millisecond },
+		"--window 1m0s, expected 100ms to 30s":                        func(o *Options) { o.Window = time.Minute },
+		"the flags have 512 combinations, expected at most 256: name": func(o *Options) { o.Connections, o.InFlight = upTo(32), upTo(16) },
 	} {
 		o := sound()
 		change(&o)
 		require.ErrorContains(t, o.Check(), says)
 		_, folder, err := Measure(t.Context(), o)
 		require.ErrorContains(t, err, says)
-		assert.Empty(t, folder, "nothing is made")
+		assert.Empty(t, folder, "no folder is created")
 	}
 }
 
@@ -67,7 +67,7 @@ func TestPointsAreAllCombinations(t *testing.T) {
 		names[p.Name()] = true
 	}
 	assert.Len(t, names, 8)
-	assert.Equal(t, []string{result.WaitsParking, result.WaitsSpinning}, []string{points[0].Waits, points[1].Waits}, "both kinds are beside each other")
+	assert.Equal(t, []string{result.WaitsParking, result.WaitsSpinning}, []string{points[0].Waits, points[1].Waits}, "both kinds are adjacent")
 }
 
 func TestPointsThatCannotSpin(t *testing.T) {
@@ -92,7 +92,7 @@ func programs(t *testing.T, server string, flags ...string) (o Options) {
 	return o
 }
 
-// A short search on real processes says everything that a long one does.
+// A short search on real processes reports everything that a long one does.
 func TestSerialBudgetOfARealServer(t *testing.T) {
 	o := programs(t, "queued-serialbudget", "-tags", BuildTag)
 	o.Waits, o.ServerProcs = []string{result.WaitsParking, result.WaitsSpinning}, []int{1, 2}
@@ -144,15 +144,15 @@ func TestSerialBudgetOfARealServer(t *testing.T) {
 	for _, file := range left {
 		info, err := os.Stat(file)
 		require.NoError(t, err)
-		assert.False(t, info.IsDir(), "the servers' data is gone: %s", file)
+		assert.False(t, info.IsDir(), "the servers' data is removed: %s", file)
 	}
 }
 
-// A server of an ordinary build is refused with a sentence, and ends.
+// A server of an ordinary build is refused with a clear error, and ends.
 func TestOrdinaryServerIsRefused(t *testing.T) {
 	s, folder, err := Measure(t.Context(), programs(t, "queued"))
 	require.ErrorContains(t, err, "point 1, parking waits, server procs 1, generator procs 1, connections 1, in flight 16: "+
-		"the server takes no no-op requests: it is built without the tag serialbudget")
+		"the server does not accept no-op requests: it was built without the tag serialbudget")
 	assert.Empty(t, s.Points)
 	assert.FileExists(t, filepath.Join(folder, result.SerialFile))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// edge is what the processes and the host had counted at one edge of a window.
+// edge holds the counters of the processes and the host at one edge of a window.
 type edge struct {
 	at                time.Time
 	server, generator time.Duration // CPU time
@@ -42,8 +42,9 @@ func (s *processes) edge(ctx context.Context) (e edge, err error) {
 	return e, nil
 }
 
-// window measures what requests with an amount of work cost in a length of time. Half of the length again is for response times, and the
-// whole again for the profile, which both cost CPU time of their own.
+// window measures the cost of requests with an amount of work during length. It then measures
+// response times for length/2 and takes a profile for length, separately, because both cost CPU
+// time.
 func (s *processes) window(ctx context.Context, workNs float64, length time.Duration) (*result.SerialWindow, error) {
 	inForce, err := s.setWork(ctx, workNs)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *processes) window(ctx context.Context, workNs float64, length time.Dura
 	return w, nil
 }
 
-// costs measures rate, CPU time and switches.
+// costs measures rate, CPU time and context switches.
 func (s *processes) costs(ctx context.Context, w *result.SerialWindow, length time.Duration) error {
 	before, err := s.edge(ctx)
 	if err != nil {
@@ -106,7 +107,7 @@ func (s *processes) costs(ctx context.Context, w *result.SerialWindow, length ti
 	return nil
 }
 
-// profile takes a CPU profile of the server under the load, and divides it.
+// profile takes a CPU profile of the server under load and divides it by stage.
 func (s *processes) profile(ctx context.Context, into *result.SerialProfile, length time.Duration) (err error) {
 	session, err := profile.Start(ctx, profile.Server{Admin: s.admin}, []scenario.Capture{{Kind: "cpu"}}, func() profile.Mark { return profile.Mark{At: time.Now()} })
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// eventsMax is how many events a result has.
+	// eventsMax bounds the events of a result.
 	eventsMax = 50
-	// spanLongest and spanShare are how long the begin and the end are that are compared: an hour, or a tenth of a soak that is shorter
-	// than ten hours.
+	// spanLongest and spanShare bound the spans at the beginning and the end that are compared: an
+	// hour, or a tenth of a soak shorter than ten hours.
 	spanLongest = time.Hour
 	spanShare   = 10
 )
 
-// figureOf says of a figure what its unit is and which change is for the worse.
+// figureOf describes a figure: its unit and which direction of change is worse.
 type figureOf struct {
 	name, unit  string
 	fallIsWorse bool
@@ -39,7 +39,7 @@ var figures = []figureOf{
 	{scenario.SoakHarnessRSS, "MB", false},
 }
 
-// account returns the result of a soak so far, judged.
+// account returns the judged result of a soak so far.
 func (f *folder) account(s *scenario.Scenario, measure time.Duration) (*result.Soak, error) {
 	soak := &result.Soak{
 		Version: result.SoakVersion, Scenario: s.Name, Title: s.Title, Manifest: f.state.Manifest, Started: f.state.Started,
@@ -102,12 +102,12 @@ func (f *folder) account(s *scenario.Scenario, measure time.Duration) (*result.S
 		soak.Warnings = append(soak.Warnings, "every window has faults, so the drift of the figures is not judged")
 	}
 	if t.DeletedWindows > 0 {
-		soak.Warnings = append(soak.Warnings, fmt.Sprintf("the results of %d single windows were deleted to keep the folder small; their figures are in the rows", t.DeletedWindows))
+		soak.Warnings = append(soak.Warnings, fmt.Sprintf("the results of %d single windows were deleted to bound the size of the folder; the rows have their figures", t.DeletedWindows))
 	}
 	return soak, nil
 }
 
-// metrics fills in what all judged windows have together.
+// metrics fills in the figures of all judged windows together.
 func metrics(into map[string]float64, all Figures, latency *hdrhistogram.Histogram) {
 	if all.Seconds == 0 {
 		return
@@ -124,8 +124,9 @@ func metrics(into map[string]float64, all Figures, latency *hdrhistogram.Histogr
 	}
 }
 
-// series returns the figures whose drift is judged, and nil if every window has faults. A row is one value of each, except a last one that has
-// less than half as many windows as the others.
+// series returns the figures whose drift is judged, or nil if every window has faults. Each row
+// yields one value per figure, except an incomplete last row with less than half as many windows as
+// the others.
 func (f *folder) series(s *scenario.Scenario) ([]gate.SoakSeries, error) {
 	if s.Soak.FaultsEvery == 1 {
 		return nil, nil
@@ -167,7 +168,7 @@ func (f *folder) series(s *scenario.Scenario) ([]gate.SoakSeries, error) {
 	return all, nil
 }
 
-// over returns the figures over the first rows that are together at least as long as span.
+// over returns the figures over the first rows that together last at least span.
 func over(rows []*Row, span time.Duration) (map[string]float64, error) {
 	var sum Figures
 	for _, row := range rows {

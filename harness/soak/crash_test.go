@@ -19,11 +19,13 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// childFolder has this test program measure a soak of made-up windows in a folder instead of its tests.
+// childFolder makes this test program measure a soak of simulated windows in a folder instead of
+// running its tests.
 const childFolder = "PRONY_SOAK_TEST_FOLDER"
 
-// crashWindows is how long that soak is, and crashWindow how long each of its windows really takes. Each of
-// the crashKills processes may measure windowsPerKill windows: none of them reaches the end of the soak.
+// crashWindows is the length of that soak in windows, and crashWindow the real duration of each
+// window. Each of the crashKills processes may measure windowsPerKill windows: none of them reaches
+// the end of the soak.
 const (
 	crashWindows   = 60
 	crashWindow    = 5 * time.Millisecond
@@ -31,7 +33,8 @@ const (
 	windowsPerKill = 4
 )
 
-// Each check of a property adds tens of rows and syncs every one, so the short form has fewer checks.
+// Each check of a property adds tens of rows and syncs each of them, so the short form has fewer
+// checks.
 func init() {
 	if os.Getenv(longtest.Variable) != "" {
 		return
@@ -53,7 +56,7 @@ func child(folder string) int {
 	b.Deploy = func(_ context.Context, dir string) (Stand, error) {
 		stand := newFakeStand(dir)
 		stand.takes = crashWindow
-		stand.begins = func() error { // a window takes a byte of the parent's
+		stand.begins = func() error { // each window consumes a byte from the parent
 			_, err := os.Stdin.Read(make([]byte, 1))
 			return err
 		}
@@ -68,7 +71,8 @@ func child(folder string) int {
 	return 0
 }
 
-// Whenever the process is killed, the next one goes on: each window is counted once, and the measured time is what was asked for.
+// Whenever the process is killed, the next one continues: each window counts once, and the measured
+// time is the requested one.
 func TestKilledAtAnyTime(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "soak")
@@ -86,9 +90,10 @@ func TestKilledAtAnyTime(t *testing.T) {
 		require.NoError(t, c.Start())
 		_, err = in.Write(make([]byte, windowsPerKill))
 		require.NoError(t, err)
-		_, err = out.Read(make([]byte, 1)) // the first window of this process is over
+		_, err = out.Read(make([]byte, 1)) // the first window of this process has ended
 		require.NoError(t, err)
-		time.Sleep(time.Duration(kill) * crashWindow / 3) // any moment will do: each kill takes another one
+		// Any moment is suitable: each kill has a different one.
+		time.Sleep(time.Duration(kill) * crashWindow / 3)
 		require.NoError(t, c.Process.Kill())
 		require.Error(t, c.Wait(), "it was killed")
 		require.Empty(t, stderr.String())
@@ -99,18 +104,18 @@ func TestKilledAtAnyTime(t *testing.T) {
 	assert.Equal(t, crashKills+1, totals.Starts)
 	assert.InDelta(t, 10*crashWindows, soak.MeasuredS, 1e-6)
 	assert.Equal(t, crashWindows, totals.Windows-totals.Cut)
-	assert.LessOrEqual(t, totals.Cut, crashKills, "each kill cut one window at most")
-	assert.EqualValues(t, totals.Cut, totals.Ledger.InDoubt, "what a cut window leaves is in the account")
+	assert.LessOrEqual(t, totals.Cut, crashKills, "each kill cuts at most one window")
+	assert.EqualValues(t, totals.Cut, totals.Ledger.InDoubt, "the account has the unknown tasks of a cut window")
 	assert.Equal(t, totals.Cycles+uint64(6*totals.Cut), totals.Ledger.Completed)
 	assert.Equal(t, result.Pass, soak.Verdict, "%v", soak.Reasons)
 	for _, pattern := range []string{".*", filepath.Join(windowsDir, ".*")} {
 		rest, err := filepath.Glob(filepath.Join(folder, pattern))
 		require.NoError(t, err)
-		assert.Empty(t, rest, "no file that was not finished")
+		assert.Empty(t, rest, "no unfinished file")
 	}
 }
 
-// A kill between the whole result of a window and its row leaves nothing out.
+// A kill between storing the whole result of a window and its row loses nothing.
 func TestAWindowWithoutItsRow(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -149,7 +154,8 @@ func TestAWindowWithoutItsRow(t *testing.T) {
 	}
 }
 
-// A kill between a window's row and the end of the Stand's own account of it does not count the window twice.
+// A kill between storing a window's row and the end of the Stand's account does not count the
+// window twice.
 func TestAWindowThatWasRecordedIsNotRecovered(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -18,18 +18,18 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// fakeWindow is the state of a fakeStand on the disk: the window under way.
+// fakeWindow is the state of a fakeStand on disk: the window in progress.
 const fakeWindow = "under-way.json"
 
-// fakeStand makes up windows. It keeps the number of the window under way on the disk, as servers keep tasks, so that a killed harness leaves
-// one behind.
+// fakeStand simulates windows. It stores the number of the window in progress on disk, as servers
+// store tasks, so that a killed harness leaves one behind.
 type fakeStand struct {
 	dir string
-	// change alters a window before it is returned; nil: no change.
+	// change modifies a window before it is returned; nil makes no change.
 	change func(number int, w *Window)
-	// takes is how long a window really takes.
+	// takes is the real duration of a window.
 	takes time.Duration
-	// begins is called when a window is under way; nil: nothing is.
+	// begins is called when a window has begun; nil does nothing.
 	begins func() error
 	random *rand.Rand
 
@@ -88,7 +88,7 @@ func (s *fakeStand) Close(_ context.Context, keep bool) error {
 	return nil
 }
 
-// madeWindow is a window of ten seconds on a host with a little noise.
+// madeWindow simulates a window of ten seconds on a host with a little noise.
 func madeWindow(number int, random *rand.Rand) Window {
 	noisy := func(v float64) float64 { return v * (1 + 0.005*random.NormFloat64()) }
 	cycles := uint64(noisy(100_000))
@@ -124,7 +124,7 @@ func soakScenario(t testing.TB) *scenario.Scenario {
 	return all[0]
 }
 
-// bench is the options of a soak with a fake stand, and what it said.
+// bench holds the options of a soak with a fake stand, and the reported events.
 type bench struct {
 	Options
 
@@ -133,7 +133,7 @@ type bench struct {
 	steps []Status
 }
 
-// newBench has a soak of so many windows in the folder.
+// newBench prepares a soak with the given number of windows in the folder.
 func newBench(t testing.TB, folder string, windows int) *bench {
 	b := &bench{}
 	b.Options = Options{
@@ -150,7 +150,7 @@ func newBench(t testing.TB, folder string, windows int) *bench {
 	return b
 }
 
-// changing has each window changed before it is returned.
+// changing modifies each window before it is returned.
 func (b *bench) changing(change func(number int, w *Window)) *bench {
 	b.Deploy = func(_ context.Context, dir string) (Stand, error) {
 		b.stand = newFakeStand(dir)
@@ -160,7 +160,7 @@ func (b *bench) changing(change func(number int, w *Window)) *bench {
 	return b
 }
 
-// stopAfter returns a context that ends after so many windows.
+// stopAfter returns a context that ends after the given number of windows.
 func (b *bench) stopAfter(t *testing.T, windows int) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,7 +174,6 @@ func (b *bench) stopAfter(t *testing.T, windows int) context.Context {
 	return ctx
 }
 
-// verdicts are those of the drifts, by figure.
 func verdicts(s *result.Soak) map[string]result.Verdict {
 	of := map[string]result.Verdict{}
 	for _, d := range s.Drifts {
@@ -183,7 +182,8 @@ func verdicts(s *result.Soak) map[string]result.Verdict {
 	return of
 }
 
-// rising is by how much a figure with a leak is higher in a window of so many, around its mean.
+// rising returns the factor by which a leaking figure is higher in window number of the given
+// total, around its mean.
 func rising(number, of int, percent float64) float64 {
 	return 1 + percent/100*((float64(number)-0.5)/float64(of)-0.5)
 }

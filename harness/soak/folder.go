@@ -22,39 +22,42 @@ const (
 	rowsFile   = "rows.jsonl"
 	windowsDir = "windows"
 	serversDir = "servers"
-	// PageFile is the page that shows a soak while it goes on.
+	// PageFile is the page that shows a running soak.
 	PageFile = "report.html"
 )
 
 // stateVersion is the version of state.json.
 const stateVersion = 1
 
-// state is what is known of a soak besides its rows.
+// state is the state of a soak except for its rows.
 type state struct {
-	Version       int             `json:"version"`
-	Scenario      string          `json:"scenario"`
-	Configuration string          `json:"configuration"`       // scenario.Configuration: what is measured
-	Manifest      result.Manifest `json:"manifest"`            // of the first start of the servers; before, of the scenario alone
-	Described     bool            `json:"described,omitempty"` // Manifest is whole
-	Started       time.Time       `json:"started"`
-	Starts        int             `json:"starts"` // of the harness
-	// Of results of single windows.
+	Version  int    `json:"version"`
+	Scenario string `json:"scenario"`
+	// Configuration is scenario.Configuration, which identifies what is measured.
+	Configuration string `json:"configuration"`
+	// Manifest is that of the first start of the servers. Before that start it has only the
+	// scenario.
+	Manifest  result.Manifest `json:"manifest"`
+	Described bool            `json:"described,omitempty"` // Manifest is complete
+	Started   time.Time       `json:"started"`
+	Starts    int             `json:"starts"` // starts of the harness
+	// Counts of deleted results of single windows.
 	DeletedWindows int   `json:"deleted_windows,omitempty"`
 	DeletedBytes   int64 `json:"deleted_bytes,omitempty"`
 }
 
-// folder is a soak's folder, open and locked.
+// folder is an open and locked folder of a soak.
 type folder struct {
 	path  string
 	lock  *os.File
 	state state
 	rows  *rows
-	// resumed is whether the folder held a soak that was begun before.
+	// resumed is whether the folder held a soak that an earlier process began.
 	resumed bool
 }
 
-// openFolder opens the folder of a soak of s and locks it: a new one if the path is empty or does not exist, or an unfinished one of the same
-// configuration.
+// openFolder opens and locks the folder of a soak of s: a new one if the path is empty or does not
+// exist, or an unfinished one of the same configuration.
 func openFolder(path string, s *scenario.Scenario, now time.Time) (_ *folder, err error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the soak: %w", err)
@@ -99,14 +102,16 @@ func openFolder(path string, s *scenario.Scenario, now time.Time) (_ *folder, er
 	return f, err
 }
 
-// lockWait is how long lockFolder waits for a lock, and lockPause how long between two tries. A process that is killed while it starts another one
-// leaves the lock to that one until its program begins, a moment later.
+// lockWait bounds how long lockFolder waits for a lock, and lockPause is the time between two
+// tries. A process that is killed while it starts a child leaves the lock to the child until the
+// child's program begins, a moment later.
 const (
 	lockWait  = time.Second
 	lockPause = 10 * time.Millisecond
 )
 
-// lockFolder keeps other processes out of a folder until the file is closed, which the end of this process does too.
+// lockFolder locks a folder against other processes until the file is closed, at the latest at the
+// end of this process.
 func lockFolder(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
@@ -119,7 +124,7 @@ func lockFolder(path string) (*os.File, error) {
 		time.Sleep(lockPause)
 	}
 	if err != nil {
-		owner, _ := os.ReadFile(name) // it only makes the error clearer
+		owner, _ := os.ReadFile(name) // only for a clearer error
 		err = errors.Join(fmt.Errorf("the folder %s is in use by another prony (process %s): wait for its end, or name another folder", path,
 			strings.TrimSpace(string(owner))), file.Close())
 		return nil, err
@@ -133,7 +138,7 @@ func lockFolder(path string) (*os.File, error) {
 	return file, nil
 }
 
-// checkUnfinished refuses a folder with a soak that is finished.
+// checkUnfinished returns an error if the folder has a finished soak.
 func (f *folder) checkUnfinished(name string) error {
 	has, err := result.IsSoak(f.path)
 	if err != nil || !has {
@@ -153,7 +158,8 @@ func (f *folder) begin(s *scenario.Scenario, now time.Time) error {
 		return fmt.Errorf("read the folder of the soak: %w", err)
 	}
 	for _, e := range entries {
-		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), "."+stateFile) { // what a kill left of the state's first writing
+		// A kill may have left a temporary file of the first state.
+		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), "."+stateFile) {
 			return fmt.Errorf("the folder %s holds %s and no soak: name an empty folder, or one that does not exist", f.path, e.Name())
 		}
 	}
@@ -163,7 +169,7 @@ func (f *folder) begin(s *scenario.Scenario, now time.Time) error {
 	return nil
 }
 
-// resume goes on with a soak that was begun before.
+// resume continues an unfinished soak.
 func (f *folder) resume(data []byte, s *scenario.Scenario) error {
 	path := f.file(stateFile)
 	if err := json.Unmarshal(data, &f.state); err != nil {
@@ -196,7 +202,7 @@ func (f *folder) storeState() error {
 	return result.WriteFile(f.file(stateFile), append(data, '\n'))
 }
 
-// describe keeps the manifest of the first start of the servers.
+// describe stores the manifest of the first start of the servers.
 func (f *folder) describe(m result.Manifest) error {
 	if f.state.Described {
 		return nil
@@ -205,7 +211,6 @@ func (f *folder) describe(m result.Manifest) error {
 	return f.storeState()
 }
 
-// close releases the folder.
 func (f *folder) close() (err error) {
 	if f.rows != nil {
 		err = f.rows.close()
@@ -213,12 +218,12 @@ func (f *folder) close() (err error) {
 	return errors.Join(err, f.lock.Close())
 }
 
-// windowFile is where the whole result of a window is stored.
 func (f *folder) windowFile(number int) string {
 	return filepath.Join(f.file(windowsDir), fmt.Sprintf("%08d.json", number))
 }
 
-// store keeps a window: its whole result first, and then its row, so that a row can be made again and a window is never counted twice.
+// store stores the whole result of a window and then its row, in this order, so that a missing row
+// can be restored and a window never counts twice.
 func (f *folder) store(w *Window) error {
 	w.Version = windowVersion
 	row, err := newRow(w)
@@ -235,7 +240,8 @@ func (f *folder) store(w *Window) error {
 	return f.rows.add(row)
 }
 
-// restore appends the row of a window whose whole result was stored when the harness ended, and returns whether there was one.
+// restore appends the row of a window whose whole result was stored when the harness ended. It
+// returns false if there is none.
 func (f *folder) restore() (bool, error) {
 	number := f.rows.last() + 1
 	path := f.windowFile(number)
@@ -260,10 +266,10 @@ func (f *folder) restore() (bool, error) {
 	return true, f.rows.add(row)
 }
 
-// prune deletes the results of single windows that are older than keep says, and the oldest ones while all together are too large. The newest
-// is never deleted: restore needs it.
+// prune deletes results of single windows that are older than keep allows, and then the oldest ones
+// while their total size exceeds keep. It never deletes the latest one, because restore needs it.
 func (f *folder) prune(keep scenario.SoakKeep, now time.Time) error {
-	entries, err := os.ReadDir(f.file(windowsDir)) // sorted by name, which is by number
+	entries, err := os.ReadDir(f.file(windowsDir)) // sorted by name and thus by number
 	if err != nil {
 		return fmt.Errorf("read the results of windows: %w", err)
 	}
@@ -301,7 +307,7 @@ func (f *folder) prune(keep scenario.SoakKeep, now time.Time) error {
 	return f.storeState()
 }
 
-// removeRest deletes what a killed writer may have left in the folder: files that were not renamed yet.
+// removeRest deletes the temporary files that a killed writer may have left in the folder.
 func (f *folder) removeRest() error {
 	for _, dir := range []string{f.path, f.file(windowsDir)} {
 		entries, err := os.ReadDir(dir)
@@ -310,12 +316,12 @@ func (f *folder) removeRest() error {
 		}
 		for _, e := range slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !isRest(e.Name()) }) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return fmt.Errorf("remove a file that was not finished: %w", err)
+				return fmt.Errorf("remove an unfinished file: %w", err)
 			}
 		}
 	}
 	return nil
 }
 
-// isRest reports whether result.WriteFile gives such a name to a file before it renames it.
+// isRest reports whether name is that of a temporary file of result.WriteFile.
 func isRest(name string) bool { return strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-") }

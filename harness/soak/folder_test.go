@@ -45,14 +45,15 @@ func TestFoldersThatAreRefused(t *testing.T) {
 	longer := newBench(t, begun, 1)
 	longer.Scenario.Soak.For, longer.Scenario.Soak.DriftPercentMax = time.Hour, 7
 	_, err = Run(t.Context(), longer.Options)
-	require.NoError(t, err, "how long it is and how it is judged may change")
+	require.NoError(t, err, "its duration and its limits may change")
 
 	require.NoError(t, os.WriteFile(filepath.Join(begun, "soak.json"), []byte("{"), 0o600))
 	_, err = Run(t.Context(), newBench(t, begun, 1).Options)
 	require.ErrorContains(t, err, "soak.json: corrupt")
 }
 
-// Old results of windows are deleted by age and by size, the newest never, and the deleted ones are counted across starts.
+// Old results of windows are deleted by age and by size, except the latest one, and the count of
+// deleted ones survives restarts.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, t.TempDir(), 1)
@@ -94,11 +95,12 @@ func TestPrune(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 5, soak.Totals.DeletedWindows)
 	assert.Positive(t, soak.Totals.DeletedBytes)
-	assert.Equal(t, 6, soak.Totals.Windows, "their rows stay")
+	assert.Equal(t, 6, soak.Totals.Windows, "their rows remain")
 	assert.Contains(t, soak.Warnings[0], "the results of 5 single windows were deleted")
 }
 
-// A killed soak may leave its lock to a child for the moment until the child's program begins. The next soak waits for that.
+// A killed soak may leave its lock to a child until the child's program begins. The next soak waits
+// for it.
 func TestALockThatIsGivenUpAtOnceIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

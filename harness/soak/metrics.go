@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// collector is what Prometheus reads of a soak: the status that was published last.
+// collector exports the most recently published status to Prometheus.
 type collector struct {
 	mu     sync.Mutex
 	status Status
@@ -25,7 +25,7 @@ func metric(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	windowsDesc   = metric("windows_total", "Windows by what they count for: judged, invalid, faults, or cut short.", "kind")
+	windowsDesc   = metric("windows_total", "Windows by kind: judged, invalid, with faults, or cut short.", "kind")
 	cyclesDesc    = metric("cycles_total", "Cycles of all windows that were measured to their end.")
 	tasksDesc     = metric("tasks_total", "Tasks of the ledger of all windows, by state.", "state")
 	atFaultDesc   = metric("tasks_at_fault_total", "Tasks that the ledger of all windows found at fault, by fault.", "fault")
@@ -114,12 +114,12 @@ func (c *collector) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// collectWindow sends the figures of the newest window.
 func collectWindow(send func(*prometheus.Desc, prometheus.ValueType, float64, ...string), w *Window) {
 	if w.Round.WindowSeconds > 0 {
 		send(rateDesc, prometheus.GaugeValue, float64(w.Round.Cycles)/w.Round.WindowSeconds)
 	}
-	if h, err := result.DecodeHistograms(w.Histograms); err == nil { // a window that was cut has none
+	// A window that was cut short has none.
+	if h, err := result.DecodeHistograms(w.Histograms); err == nil {
 		send(latencyDesc, prometheus.GaugeValue, p99Ms(h.Cycle)/1e3)
 	}
 	for _, p := range w.Processes {

@@ -16,22 +16,22 @@ import (
 //go:embed page.html
 var pageText string
 
-// pageTemplate is a page that needs no other file: styles and plots are in it.
+// pageTemplate is a self-contained page: it includes its styles and plots.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": render.Count[uint64], "number": render.Number, "moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"percent": func(p *float64) string { return fmt.Sprintf("%.2f", *p) },
 }).Parse(pageText))
 
-// pageRefresh is how often a browser renews the page while the soak goes on.
+// pageRefresh is the interval at which browsers reload the page while the soak runs.
 const pageRefresh = 10 * time.Second
 
-// pagePlot is one figure over the measured time.
+// pagePlot plots one figure over the measured time.
 type pagePlot struct {
 	Title  string
 	Points string // of an SVG polyline
-	Most   string // at the top of the plot
+	Most   string // label at the top of the plot
 	Latest string
-	Hours  string // at its right end
+	Hours  string // label at the right end of the plot
 }
 
 type pageData struct {
@@ -46,7 +46,6 @@ type pageData struct {
 	Events   []result.SoakEvent // newest first
 }
 
-// writePage writes the page that shows what there is so far.
 func (f *folder) writePage(soak *result.Soak, left time.Duration) error {
 	text, err := page(soak, left)
 	if err != nil {
@@ -83,7 +82,7 @@ const (
 	plotHeight = 120
 )
 
-// plotOf draws a figure of the points that have one, from zero.
+// plotOf plots a figure of the points that have it, starting at zero.
 func plotOf(soak *result.Soak, name string) pagePlot {
 	p := pagePlot{Title: name, Hours: seconds(soak.MeasuredS)}
 	most, latest := 0.0, math.NaN()

@@ -7,19 +7,23 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// recoveries are sums over the scored windows: those with faults that were measured to their end and are not invalid.
+// recoveries holds sums over the scored windows: those with faults that were measured to their end
+// and are not invalid.
 type recoveries struct {
-	Windows      int             `json:"windows"`
-	Faults       int             `json:"faults"`
-	NotRecovered int             `json:"not_recovered"`
-	Decayed      int             `json:"decayed"`                  // windows after whose last faults the rate stayed low
-	Reason       string          `json:"reason,omitempty"`         // what Faults.Decay says of the first of them
-	Times        latencyEncoding `json:"times,omitempty"`          // recovery times of the faults that the load recovered from
-	MsMax        float64         `json:"recovery_ms_max,omitzero"` // the largest of them
-	Share        float64         `json:"recovered_share"`          // Faults.RecoveredShare
+	Windows      int `json:"windows"`
+	Faults       int `json:"faults"`
+	NotRecovered int `json:"not_recovered"`
+	// Decayed counts windows after whose last fault the rate stayed low.
+	Decayed int `json:"decayed"`
+	// Reason is Faults.Decay of the first decayed window.
+	Reason string `json:"reason,omitempty"`
+	// Times are the recovery times of faults with a recovery.
+	Times latencyEncoding `json:"times,omitempty"`
+	MsMax float64         `json:"recovery_ms_max,omitzero"` // the maximum of these times
+	Share float64         `json:"recovered_share"`          // Faults.RecoveredShare
 }
 
-// recoveriesOf returns the sums of one window, and whether it is scored.
+// recoveriesOf returns the sums of one window, and whether the window is scored.
 func recoveriesOf(w *Window) (r recoveries, scored bool, err error) {
 	f := w.Round.Faults
 	if !w.Faults || w.Cut || f == nil || len(f.Events) == 0 || w.Round.Verdict != result.Pass && w.Round.Verdict != result.Regressed {
@@ -62,7 +66,7 @@ func (r *recoveries) add(next recoveries) error {
 	return err
 }
 
-// account returns the sums for the result; nil if no window was scored.
+// account returns the sums in the form of the result, or nil if no window was scored.
 func (r *recoveries) account() (*result.SoakRecovery, error) {
 	if r.Windows == 0 {
 		return nil, nil

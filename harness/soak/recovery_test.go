@@ -10,8 +10,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// faultWindow is a made-up window with faults after each of which the load recovers in so many milliseconds, or not at all where that is
-// negative, and comes back to a level; the rate before them is 1000.
+// faultWindow simulates a window with faults. The load recovers from each in the given
+// milliseconds, or not at all if negative, and returns to level; the rate before the faults is
+// 1000.
 func faultWindow(number int, level float64, recoveryMs ...float64) Window {
 	w := madeWindow(number, rand.New(rand.NewPCG(1, 1)))
 	w.Faults = true
@@ -25,8 +26,8 @@ func faultWindow(number int, level float64, recoveryMs ...float64) Window {
 	return w
 }
 
-// How the load comes back from faults is that of all windows together, however they are added up, and no window with faults counts as invalid
-// because the rate did not come back.
+// The recovery is that of all windows together, however rows are merged. A window with faults does
+// not count as invalid because the rate did not return to its level.
 func TestRecoveryIsThatOfAllWindows(t *testing.T) {
 	t.Parallel()
 	windows := []Window{
@@ -62,7 +63,7 @@ func TestRecoveryIsThatOfAllWindows(t *testing.T) {
 		for _, row := range rows[4:] {
 			require.NoError(t, sum.add(row))
 		}
-		assert.Equal(t, 1, sum.Invalid, "the window that the host was not fit for")
+		assert.Equal(t, 1, sum.Invalid, "the window on an unfit host")
 		assert.Equal(t, 1, sum.Judged.Windows)
 		got, err := sum.Recoveries.account()
 		require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestRecoveryThatTakesLongIsKept(t *testing.T) {
 	got, err := row.Recoveries.account()
 	require.NoError(t, err)
 	assert.InDelta(t, 90_000, got.RecoveryMsMax, 0)
-	assert.InEpsilon(t, 60_000, got.RecoveryMsMedian, 0.02, "the histogram ends there")
+	assert.InEpsilon(t, 60_000, got.RecoveryMsMedian, 0.02, "the upper bound of the histogram")
 
 	row = rowOf(t, faultWindow(1, 300, -1))
 	got, err = row.Recoveries.account()

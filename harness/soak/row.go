@@ -12,35 +12,38 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Row is what is kept of one window, or of several that follow each other, for the whole soak.
+// Row holds the figures of one window, or of several successive ones, for the duration of the soak.
 type Row struct {
-	First   int       `json:"first"` // the number of the first window
+	First   int       `json:"first"` // number of the first window
 	Last    int       `json:"last"`
 	Started time.Time `json:"started"` // of the first window
-	// Windows is how many windows there are. The counts below are of those of them that are invalid, have faults, were cut, or have a ledger
-	// that does not balance. A window may be in several of the counts.
+	// Windows is the number of windows. The following counts are of the windows that are invalid,
+	// have faults, were cut short, or have a ledger that does not balance. A window may be in
+	// several counts.
 	Windows   int           `json:"windows"`
 	Invalid   int           `json:"invalid,omitempty"`
 	Faults    int           `json:"faults,omitempty"`
 	Cut       int           `json:"cut,omitempty"`
 	Incorrect int           `json:"incorrect,omitempty"`
-	MeasuredS float64       `json:"measured_s"` // of the windows that were not cut
+	MeasuredS float64       `json:"measured_s"` // total time of the windows that were not cut short
 	Cycles    uint64        `json:"cycles"`
 	Ledger    result.Ledger `json:"ledger"` // of all windows
-	// Reasons say why windows are incorrect: of the first ones, at most rowReasonsMax.
+	// Reasons are the reasons of the first incorrect windows, at most rowReasonsMax.
 	Reasons []string `json:"reasons,omitempty"`
 	Judged  Figures  `json:"judged"`
-	// Recoveries are of the windows with faults, which are not judged.
+	// Recoveries are sums over the windows with faults, which are not judged.
 	Recoveries recoveries `json:"recoveries,omitzero"`
 
-	ServerEnds    int                `json:"server_ends,omitempty"`
-	Events        []result.SoakEvent `json:"events,omitempty"` // the newest, at most rowEventsMax
+	ServerEnds int `json:"server_ends,omitempty"`
+	// Events are the latest ones, at most rowEventsMax.
+	Events        []result.SoakEvent `json:"events,omitempty"`
 	EventsOmitted int                `json:"events_omitted,omitempty"`
 
 	p99Ms float64 // of Judged.Latency, if Judged has windows
 }
 
-// Figures are sums over judged windows: those that are valid, without faults, and measured to their end.
+// Figures are sums over judged windows: those that are valid, without faults, and measured to their
+// end.
 type Figures struct {
 	Windows    int             `json:"windows"`
 	Seconds    float64         `json:"seconds"`
@@ -51,10 +54,11 @@ type Figures struct {
 	Latency    latencyEncoding `json:"latency,omitempty"`
 }
 
-// latencyEncoding is the histogram of the cycle latency in the V2 compressed encoding, in base64; "" without a window.
+// latencyEncoding is a histogram of latencies in the V2 compressed encoding, in base64; "" without
+// a window.
 type latencyEncoding string
 
-// processSums are sums of what a process held at the ends of windows.
+// processSums are sums of the resources of a process at the ends of windows.
 type processSums struct {
 	Name       string  `json:"name"`
 	Windows    int     `json:"windows"`
@@ -68,18 +72,17 @@ type processSums struct {
 const (
 	rowEventsMax    = 4
 	rowReasonsMax   = 4
-	ledgerSamplesOf = 8 // tasks at fault that a ledger names
+	ledgerSamplesOf = 8 // tasks at fault named per ledger
 	eventBytesMax   = 500
 	bytesPerMB      = 1e6
 )
 
-// addLedger adds the account of other windows, and keeps a few samples.
+// addLedger adds the account of other windows and keeps a bounded number of samples.
 func addLedger(to *result.Ledger, other result.Ledger) {
 	to.Add(other, "")
 	to.Samples = to.Samples[:min(len(to.Samples), ledgerSamplesOf)]
 }
 
-// newRow returns the row of one window.
 func newRow(w *Window) (Row, error) {
 	row := Row{
 		First: w.Number, Last: w.Number, Started: w.Round.Started, Windows: 1, Ledger: result.Ledger{}, ServerEnds: w.ServerEnds,
@@ -123,7 +126,7 @@ func newRow(w *Window) (Row, error) {
 	if err != nil {
 		return row, fmt.Errorf("window %d: %w", w.Number, err)
 	}
-	if figures == nil { // what was not measured must not be taken for good
+	if figures == nil { // a missing measurement must not count as a good one
 		row.Invalid = 1
 		return row, nil
 	}
@@ -131,7 +134,7 @@ func newRow(w *Window) (Row, error) {
 	return row, row.derive()
 }
 
-// figuresOf returns the figures of a window that is judged, and nil if it lacks one.
+// figuresOf returns the figures of a judged window, or nil if it lacks one of them.
 func figuresOf(w *Window) (*Figures, error) {
 	h, err := result.DecodeHistograms(w.Histograms)
 	if err != nil {
@@ -168,7 +171,6 @@ func encodeLatency(h *hdrhistogram.Histogram) (latencyEncoding, error) {
 	return latencyEncoding(text), nil
 }
 
-// mergeInto adds the latencies to a histogram.
 func (l latencyEncoding) mergeInto(h *hdrhistogram.Histogram) error {
 	if l == "" {
 		return nil
@@ -183,7 +185,7 @@ func (l latencyEncoding) mergeInto(h *hdrhistogram.Histogram) error {
 	return nil
 }
 
-// merged returns the latencies of both together.
+// merged returns the latencies of both histograms.
 func (l latencyEncoding) merged(other latencyEncoding) (latencyEncoding, error) {
 	all := result.NewHistogram()
 	if err := errors.Join(l.mergeInto(all), other.mergeInto(all)); err != nil {
@@ -192,7 +194,7 @@ func (l latencyEncoding) merged(other latencyEncoding) (latencyEncoding, error) 
 	return encodeLatency(all)
 }
 
-// add adds the row of the windows that follow those of r.
+// add adds a row of later windows to r.
 func (r *Row) add(next Row) error {
 	r.Last = next.Last
 	r.Windows += next.Windows
@@ -235,7 +237,7 @@ func (f *Figures) add(next Figures) error {
 	f.Cycles += next.Cycles
 	f.ServerCPUS += next.ServerCPUS
 	f.ClientCPUS += next.ClientCPUS
-	f.Processes = slices.Clone(f.Processes) // rows share what they were added up from
+	f.Processes = slices.Clone(f.Processes) // Figures.Processes may be shared with the added row
 	for _, p := range next.Processes {
 		i := slices.IndexFunc(f.Processes, func(own processSums) bool { return own.Name == p.Name })
 		if i < 0 {
@@ -254,7 +256,7 @@ func (f *Figures) add(next Figures) error {
 	return err
 }
 
-// derive finds the percentile of the row's merged latency.
+// derive computes the percentile of the row's merged latency.
 func (r *Row) derive() error {
 	r.p99Ms = 0
 	if r.Judged.Windows == 0 {
@@ -272,7 +274,8 @@ func p99Ms(h *hdrhistogram.Histogram) float64 {
 	return float64(h.ValueAtPercentile(99)) / float64(time.Millisecond)
 }
 
-// values returns the figures whose drift is judged, as means over the judged windows; nil without one. p99 is that of the merged latency.
+// values returns the figures whose drift is judged, as means over the judged windows, or nil
+// without one. p99 is the percentile of the merged latency.
 func (f *Figures) values(p99 float64) map[string]float64 {
 	if f.Windows == 0 {
 		return nil
@@ -293,7 +296,7 @@ func (f *Figures) values(p99 float64) map[string]float64 {
 	return values
 }
 
-// means returns what each process held, as means over the judged windows that it was there in.
+// means returns the resources of each process, as means over the judged windows of its lifetime.
 func (f *Figures) means() []result.SoakProcess {
 	means := make([]result.SoakProcess, 0, len(f.Processes))
 	for _, p := range f.Processes {

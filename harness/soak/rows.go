@@ -10,26 +10,29 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// rowsMax is how many rows a soak keeps. When there are as many, neighbours are added up in pairs.
+// rowsMax bounds the rows of a soak. When the bound is reached, neighbours are merged in pairs.
 const rowsMax = 1024
 
-// rows are the rows of a soak, in memory and in a file with one row a line. One goroutine uses it.
+// rows holds the rows of a soak, in memory and in a file with one row per line. It must not be used
+// concurrently.
 //
-// All rows in memory are of width windows each; the last one may be of fewer. A new window is appended to the file as a row of its own, since
-// an appended line leaves the others alone. The file therefore has more lines than there are rows, and is written again when there are twice as
-// many as rowsMax, or when the width doubles.
+// Each row in memory covers width windows, except the last one, which may cover fewer. A new window
+// is appended to the file as a separate row, because an append does not touch other lines. The file
+// therefore has more lines than there are rows. It is rewritten when it has 2*rowsMax lines, or
+// when the width doubles.
 type rows struct {
 	path  string
-	max   int // rows in memory, even
+	max   int // bound on the rows in memory, even
 	all   []Row
 	width int // a power of two
 	lines int // of the file
 	file  *os.File
-	// torn is whether the file ended in a row that was cut, which is dropped.
+	// torn is whether the file ended in a truncated row, which was dropped.
 	torn bool
 }
 
-// openRows reads the rows of a file, which it makes if need be. A last line that was cut is removed from the file.
+// openRows reads the rows of a file and creates the file if it is missing. It removes a truncated
+// last line from the file.
 func openRows(path string, most int) (_ *rows, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -49,17 +52,17 @@ func openRows(path string, most int) (_ *rows, err error) {
 	for whole < len(data) {
 		end := bytes.IndexByte(data[whole:], '\n')
 		if end < 0 {
-			break // the writer was ended in the middle
+			break // the writer was killed while it wrote the line
 		}
 		var row Row
 		if err := json.Unmarshal(data[whole:whole+end], &row); err != nil {
 			if whole+end+1 == len(data) {
-				break // blocks of the last row reached the disk in another order
+				break // blocks of the last row reached the disk out of order
 			}
 			return nil, fmt.Errorf("read %s: line %d is corrupt: %w", path, len(stored)+1, err)
 		}
 		if n := len(stored); row.Windows < 1 || n > 0 && row.First <= stored[n-1].Last {
-			return nil, fmt.Errorf("read %s: corrupt: line %d is of windows %d to %d, which do not follow those before", path, n+1, row.First, row.Last)
+			return nil, fmt.Errorf("read %s: corrupt: line %d is of windows %d to %d, expected windows after those of the previous line", path, n+1, row.First, row.Last)
 		}
 		stored = append(stored, row)
 		whole += end + 1
@@ -67,7 +70,7 @@ func openRows(path string, most int) (_ *rows, err error) {
 	if whole < len(data) {
 		r.torn = true
 		if err := errors.Join(file.Truncate(int64(whole)), file.Sync()); err != nil {
-			return nil, fmt.Errorf("remove the cut row of %s: %w", path, err)
+			return nil, fmt.Errorf("remove the truncated row of %s: %w", path, err)
 		}
 	}
 	r.lines = len(stored)
@@ -87,7 +90,7 @@ func openRows(path string, most int) (_ *rows, err error) {
 	return r, r.bound()
 }
 
-// add appends the row of one more window. The row is on the disk when add returns.
+// add appends the row of the next window. The row is durable when add returns.
 func (r *rows) add(row Row) error {
 	line, err := encodeRow(row)
 	if err != nil {
@@ -114,7 +117,6 @@ func encodeRow(row Row) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
-// take adds a row to those in memory.
 func (r *rows) take(row Row) error {
 	if n := len(r.all); n > 0 && r.all[n-1].Windows+row.Windows <= r.width {
 		return r.all[n-1].add(row)
@@ -123,7 +125,8 @@ func (r *rows) take(row Row) error {
 	return nil
 }
 
-// bound adds up neighbours while there are too many rows, and writes the file again if that was so or if the file has too many lines.
+// bound merges neighbours while there are too many rows. It rewrites the file if it merged rows or
+// if the file has too many lines.
 func (r *rows) bound() error {
 	rewrite := r.lines >= 2*r.max
 	for len(r.all) >= r.max {
@@ -160,7 +163,7 @@ func (r *rows) bound() error {
 	return before.Close()
 }
 
-// last is the number of the last window; 0 without one.
+// last returns the number of the last window, or 0 without one.
 func (r *rows) last() int {
 	if len(r.all) == 0 {
 		return 0
@@ -168,7 +171,7 @@ func (r *rows) last() int {
 	return r.all[len(r.all)-1].Last
 }
 
-// measuredS is how long the windows were together.
+// measuredS returns the total measured time of the windows in seconds.
 func (r *rows) measuredS() (sum float64) {
 	for i := range r.all {
 		sum += r.all[i].MeasuredS

@@ -16,19 +16,19 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// rowOf is the row of a made-up window.
 func rowOf(t require.TestingT, w Window) Row {
 	row, err := newRow(&w)
 	require.NoError(t, err)
 	return row
 }
 
-// However many windows there are, rows and file are bounded, and every sum and the merged latency are those of all windows. A new start reads
-// the same.
+// However many windows there are, rows and file are bounded, and each sum and the merged latency
+// are those of all windows. Reopening the file gives the same rows.
 func TestRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	windowsMax := longtest.Count(t, 40, 90) // rows are added up at 8 windows, at 16 and at 32, and in the long form at 64
+	// Rows are merged at 8, 16 and 32 windows, and in the long form at 64.
+	windowsMax := longtest.Count(t, 40, 90)
 	rapid.Check(t, func(t *rapid.T) {
 		path := filepath.Join(dir, rowsFile)
 		defer func() { require.NoError(t, os.Remove(path)) }()
@@ -85,7 +85,8 @@ func TestRowsAreBounded(t *testing.T) {
 	})
 }
 
-// A percentile of two windows is that of their latencies together, which no average of the two is.
+// The percentile of two windows is that of their merged latencies, which is not an average of the
+// two.
 func TestAPercentileIsNeverAnAverage(t *testing.T) {
 	t.Parallel()
 	window := func(number int, ms int64) Window {
@@ -117,7 +118,7 @@ func TestCorruptRows(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"a line in the middle": {line(1) + "{\"first\":2,\n" + line(3), "line 2 is corrupt"},
-		"the same window":      {line(1) + line(1), "line 2 is of windows 1 to 1, which do not follow those before"},
+		"the same window":      {line(1) + line(1), "line 2 is of windows 1 to 1, expected windows after those of the previous line"},
 		"no windows":           {"{}\n" + line(1), "line 1 is of windows 0 to 0"},
 		"a histogram":          {`{"first":1,"last":1,"windows":1,"judged":{"windows":1,"latency":"x"}}` + "\n", "decode the cycle latency"},
 	} {
@@ -128,7 +129,7 @@ func TestCorruptRows(t *testing.T) {
 	}
 }
 
-// Events and samples of a row are bounded, and what is left out is counted.
+// Events and samples of a row are bounded, and omitted ones are counted.
 func TestEventsOfARowAreBounded(t *testing.T) {
 	t.Parallel()
 	w := madeWindow(1, rand.New(rand.NewPCG(1, 1)))
@@ -140,7 +141,7 @@ func TestEventsOfARowAreBounded(t *testing.T) {
 	require.NoError(t, row.add(rowOf(t, w)))
 	assert.Len(t, row.Events, rowEventsMax)
 	assert.Equal(t, 2, row.EventsOmitted)
-	assert.Equal(t, 2, row.Events[rowEventsMax-1].Window, "the newest stay")
+	assert.Equal(t, 2, row.Events[rowEventsMax-1].Window, "the latest events are stored")
 	text, err := json.Marshal(row)
 	require.NoError(t, err)
 	assert.Less(t, len(text), 4000)

@@ -13,45 +13,49 @@ import (
 )
 
 const (
-	// pruneEvery is after how many windows the results of old ones are looked at.
+	// pruneEvery is the number of windows between two prunings of old results.
 	pruneEvery = 32
-	// cutMax is how many windows in a row may be cut short. Then the servers do not stay up long enough to measure anything.
+	// cutMax is the number of successive windows that are cut short after which the soak gives up:
+	// the servers do not stay up long enough to measure anything.
 	cutMax = 10
 	// closeWithin bounds the stop of the servers.
 	closeWithin = 2 * time.Minute
-	// publishEvery is the shortest time between two accounts of a soak that goes on: judging takes up to some tenths of a second.
+	// publishEvery is the minimum interval between two accounts of a running soak: judging takes up
+	// to some tenths of a second.
 	publishEvery = 9 * time.Second
-	// almost is by how much a soak may miss its measured time, since the lengths of windows are measured.
+	// almost is the tolerance of the measured time, because the lengths of windows are measured.
 	almost = 50 * time.Millisecond
 )
 
-// Options say where and how a soak is measured.
+// Options configures a soak.
 type Options struct {
 	Folder   string
-	Scenario *scenario.Scenario // with a Soak
-	For      time.Duration      // of measured time
-	// Deploy starts the servers, or those that an earlier process left in dir, which belongs to the Stand.
+	Scenario *scenario.Scenario // its Soak must not be nil
+	For      time.Duration      // the time to measure
+	// Deploy starts the servers, or resumes those that an earlier process left in dir. dir belongs
+	// to the Stand.
 	Deploy func(ctx context.Context, dir string) (Stand, error)
-	// Say tells a person of what happens seldom. Step and Publish get what is known after a window, but not after each where windows are
-	// shorter than publishEvery. All three are called from one goroutine.
+	// Say reports rare events to a person. Step and Publish receive the status after a window, at
+	// most once per publishEvery and at the end. All three are called from a single goroutine.
 	Say     func(format string, args ...any)
 	Step    func(Status)
 	Publish func(Status)
 
-	now   func() time.Time // nil: the clock's
-	every time.Duration    // from one publication to the next; 0: publishEvery
+	now   func() time.Time // nil selects time.Now
+	every time.Duration    // interval between two publications; 0 means publishEvery
 }
 
-// Status is a soak while it goes on. Who gets one must not change it.
+// Status is the status of a soak. Receivers must not modify it.
 type Status struct {
 	Soak   *result.Soak
-	Latest *Window       // the newest window; nil before one was measured by this process
-	Left   time.Duration // until the end, drains included; an estimate
+	Latest *Window       // the latest window; nil before this process has measured one
+	Left   time.Duration // estimate of the remaining time, drains included
 }
 
-// Run measures a soak, or goes on with the one that is in the folder, until it has measured as long as it is to. It returns the result, which
-// it has stored in the folder. If ctx ends, or if no further window can be measured, Run stops the servers, keeps their data, and returns the
-// result so far with an error: the same call goes on later.
+// Run measures a soak, or continues the one in the folder, until it has measured the requested
+// time. It stores the result in the folder and returns it. If ctx ends or no further window can be
+// measured, Run stops the servers, preserves their data, and returns the result so far with an
+// error. The same call can continue the soak later.
 func Run(ctx context.Context, o Options) (_ *result.Soak, err error) {
 	if o.now == nil {
 		o.now = time.Now
@@ -66,7 +70,7 @@ func Run(ctx context.Context, o Options) (_ *result.Soak, err error) {
 	if restored, err := f.restore(); err != nil {
 		return nil, err
 	} else if restored {
-		o.Say("%s: window %d had been measured when the last prony ended, and is counted now", o.Scenario.Name, f.rows.last())
+		o.Say("%s: the last prony ended before it counted window %d; the window counts now", o.Scenario.Name, f.rows.last())
 	}
 	measureErr := r.measureAll(ctx)
 	soak, err := f.account(o.Scenario, o.For)
@@ -86,8 +90,8 @@ type runner struct {
 	Options
 
 	folder    *folder
-	began     time.Time // of the first window of this process
-	done      int       // windows of this process
+	began     time.Time // start of the first window of this process
+	done      int       // number of windows of this process
 	published time.Time
 }
 
@@ -98,13 +102,13 @@ func (r *runner) greet() {
 		r.Say("%s: %s in windows of %s, in the folder %s", name, r.For, r.Scenario.Phases.Window, f.path)
 		return
 	}
-	r.Say("%s: goes on in the folder %s after %s of %s, %s", name, f.path, measured, r.For, render.Plural(f.rows.last(), "window"))
+	r.Say("%s: continues in the folder %s after %s of %s, %s", name, f.path, measured, r.For, render.Plural(f.rows.last(), "window"))
 	if f.rows.torn {
-		r.Say("%s: the row of the last window was cut and is dropped", name)
+		r.Say("%s: dropped the truncated row of the last window", name)
 	}
 }
 
-// measureAll measures windows until there are enough, and stops the servers.
+// measureAll measures windows until the measured time is reached and stops the servers.
 func (r *runner) measureAll(ctx context.Context) (err error) {
 	if r.enough() { // the last process ended between its last window and its result
 		return nil
@@ -114,7 +118,7 @@ func (r *runner) measureAll(ctx context.Context) (err error) {
 		return fmt.Errorf("start the servers: %w", err)
 	}
 	defer func() {
-		// Not ctx: servers are stopped in order after an interrupt too.
+		// Not ctx: the servers must also stop cleanly after an interrupt.
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
 		if closeErr := stand.Close(closing, err != nil); closeErr != nil {
@@ -126,7 +130,7 @@ func (r *runner) measureAll(ctx context.Context) (err error) {
 	}
 	w, found, err := stand.Recover(ctx)
 	if err != nil {
-		return fmt.Errorf("close the account of the window that was under way: %w", err)
+		return fmt.Errorf("close the account of an interrupted window: %w", err)
 	}
 	if found {
 		if err := r.recovered(&w); err != nil {
@@ -136,14 +140,15 @@ func (r *runner) measureAll(ctx context.Context) (err error) {
 	return r.windows(ctx, stand)
 }
 
-// recovered keeps the window that the last process did not finish, unless its row is there: the process ended just after it.
+// recovered stores the window that the last process did not finish, unless its row exists: then
+// that process ended just after it.
 func (r *runner) recovered(w *Window) error {
 	last := r.folder.rows.last()
 	if w.Number != 0 && w.Number <= last {
 		return nil
 	}
 	w.Number, w.Cut = last+1, true
-	w.Events = append(w.Events, fmt.Sprintf("the harness ended in window %d, whose account was closed when it went on", w.Number))
+	w.Events = append(w.Events, fmt.Sprintf("the harness ended in window %d; the account of the window was closed on the next start", w.Number))
 	r.Say("%s: %s", r.Scenario.Name, w.Events[len(w.Events)-1])
 	return r.folder.store(w)
 }
@@ -175,7 +180,7 @@ func (r *runner) windows(ctx context.Context, stand Stand) error {
 			cut = 0
 		}
 		if cut == cutMax {
-			return fmt.Errorf("%d windows in a row were cut short, the last with: %v: the servers do not stay up", cut, w.Events)
+			return fmt.Errorf("%d successive windows were cut short, the last with: %v: the servers do not stay up", cut, w.Events)
 		}
 		r.done++
 		if r.done%pruneEvery == 1 {
@@ -190,7 +195,7 @@ func (r *runner) windows(ctx context.Context, stand Stand) error {
 	return nil
 }
 
-// publishNow publishes what there is after a window, unless the last time is a moment ago.
+// publishNow publishes the result so far after a window, unless the last publication is recent.
 func (r *runner) publishNow(w *Window) error {
 	now := r.now()
 	if now.Sub(r.published) < cmp.Or(r.every, publishEvery) {
@@ -211,7 +216,7 @@ func (r *runner) publish(soak *result.Soak, latest *Window) {
 	r.Publish(status)
 }
 
-// left estimates how long the rest takes, by the windows of this process.
+// left estimates the remaining time from the windows of this process.
 func (r *runner) left(soak *result.Soak) time.Duration {
 	windows := r.Scenario.SoakWindows(max(0, r.For-time.Duration(soak.MeasuredS*float64(time.Second))-almost))
 	each := r.Scenario.Phases.Window

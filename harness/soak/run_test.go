@@ -37,7 +37,7 @@ func TestASteadySoakPasses(t *testing.T) {
 		assert.InEpsilon(t, d.First, d.Last, 0.02)
 	}
 	assert.True(t, b.stand.closed)
-	assert.False(t, b.stand.kept, "the servers' data is not kept after a finished soak")
+	assert.False(t, b.stand.kept, "a finished soak removes the servers' data")
 	assert.Equal(t, []string{"prony", "soak", b.Folder}, soak.Manifest.Command)
 	require.NotEmpty(t, b.steps)
 	assert.Zero(t, b.steps[len(b.steps)-1].Left)
@@ -53,7 +53,6 @@ func TestASteadySoakPasses(t *testing.T) {
 	require.ErrorContains(t, err, `holds a soak of "soaked" that is finished, verdict pass: name another folder`)
 }
 
-// sameJSON checks that two values are stored alike.
 func sameJSON(t *testing.T, want, got any) {
 	t.Helper()
 	a, err := json.Marshal(want)
@@ -63,7 +62,7 @@ func sameJSON(t *testing.T, want, got any) {
 	assert.True(t, bytes.Equal(a, b))
 }
 
-// Each planted change of 5 % is called by its name, and nothing else is.
+// Each planted change of 5 % is reported for its figure, and no other is.
 func TestPlantedChangesAreCalled(t *testing.T) {
 	t.Parallel()
 	const windows = 120
@@ -110,7 +109,7 @@ func TestPlantedChangesAreCalled(t *testing.T) {
 	}
 }
 
-// A window that does not tell about drift is left out of it, and counted.
+// A window that cannot show drift does not contribute to it, but counts.
 func TestWindowsThatAreNotJudged(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, t.TempDir(), 80)
@@ -137,7 +136,7 @@ func TestWindowsThatAreNotJudged(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int{10, 20, 30, 40, 50, 60, 70, 80}, with)
 	totals := soak.Totals
-	assert.Equal(t, 81, totals.Windows, "one more for the one that was cut")
+	assert.Equal(t, 81, totals.Windows, "one additional window for the one that was cut")
 	assert.Equal(t, 8, totals.WithFaults)
 	assert.Equal(t, 2, totals.Invalid)
 	assert.Equal(t, 1, totals.Cut)
@@ -162,7 +161,7 @@ func TestASoakWithFaultsInEveryWindowHasNoDrift(t *testing.T) {
 	assert.Contains(t, soak.Warnings, "every window has faults, so the drift of the figures is not judged")
 }
 
-// One task at fault in one window is one too many, however many windows follow.
+// A single task at fault makes the soak incorrect, however many windows follow.
 func TestATaskAtFaultMakesASoakIncorrect(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, t.TempDir(), 70).changing(func(number int, w *Window) {
@@ -179,7 +178,7 @@ func TestATaskAtFaultMakesASoakIncorrect(t *testing.T) {
 	assert.Equal(t, "1 task is lost", soak.Events[0].Text)
 	assert.Equal(t, []string{"task 12 of producer 3: lost"}, soak.Totals.Ledger.Samples)
 	outcome := result.NewSoakOutcome(soak, b.Folder)
-	assert.NotContains(t, outcome.Metrics, result.CyclesPerS, "no figure beside an account that does not balance")
+	assert.NotContains(t, outcome.Metrics, result.CyclesPerS, "figures are not published if the account does not balance")
 	assert.InDelta(t, 1, outcome.Metrics[result.Lost].Median, 0)
 }
 
@@ -205,7 +204,7 @@ func TestAShortSoakIsInconclusive(t *testing.T) {
 	assert.InDelta(t, 600, soak.Drifts[0].NeedsS, 1e-6)
 }
 
-// An interrupt stops the servers with their data, and the same call goes on.
+// An interrupt stops the servers and preserves their data, and the same call continues.
 func TestAnInterruptedSoakGoesOn(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -216,8 +215,8 @@ func TestAnInterruptedSoakGoesOn(t *testing.T) {
 	assert.True(t, soak.Finished.IsZero())
 	assert.Equal(t, 40, soak.Totals.Windows)
 	assert.True(t, b.stand.closed)
-	assert.True(t, b.stand.kept, "the next process goes on with the servers")
-	assert.NoFileExists(t, filepath.Join(folder, result.SoakFile), "a folder with a result is finished")
+	assert.True(t, b.stand.kept, "the next process continues with the servers")
+	assert.NoFileExists(t, filepath.Join(folder, result.SoakFile), "an unfinished soak has no result")
 
 	b = newBench(t, folder, 100)
 	deploy := b.Deploy
@@ -228,15 +227,15 @@ func TestAnInterruptedSoakGoesOn(t *testing.T) {
 	}
 	soak, err = Run(t.Context(), b.Options)
 	require.NoError(t, err)
-	assert.Contains(t, b.said[0], "goes on in the folder "+folder+" after 6m40s of 16m40s, 40 windows")
+	assert.Contains(t, b.said[0], "continues in the folder "+folder+" after 6m40s of 16m40s, 40 windows")
 	assert.Equal(t, 100, soak.Totals.Windows)
 	assert.Equal(t, 2, soak.Totals.Starts)
-	assert.Equal(t, []string{"prony", "soak", folder}, soak.Manifest.Command, "of the first start")
-	assert.InDelta(t, 1000, soak.MeasuredS, 1e-6, "only what is missing is measured")
+	assert.Equal(t, []string{"prony", "soak", folder}, soak.Manifest.Command, "the command of the first start")
+	assert.InDelta(t, 1000, soak.MeasuredS, 1e-6, "only the missing time is measured")
 	assert.False(t, soak.Finished.IsZero())
 }
 
-// An interrupt in the middle of a window leaves it to the next process.
+// An interrupt within a window leaves the window to the next process.
 func TestAnInterruptedWindowIsRecovered(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -260,14 +259,14 @@ func TestAnInterruptedWindowIsRecovered(t *testing.T) {
 	assert.Equal(t, 1, soak.Totals.Cut)
 	assert.EqualValues(t, 1, soak.Totals.Ledger.InDoubt)
 	require.Len(t, soak.Events, 1)
-	assert.Equal(t, "the harness ended in window 1, whose account was closed when it went on", soak.Events[0].Text)
+	assert.Equal(t, "the harness ended in window 1; the account of the window was closed on the next start", soak.Events[0].Text)
 }
 
-// Servers that never stay up end the soak with an error instead of going on for ever.
+// Servers that never stay up end the soak with an error.
 func TestServersThatDoNotStayUp(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, t.TempDir(), 100).changing(func(_ int, w *Window) { w.Cut, w.Events = true, []string{"server ended by itself"} })
 	_, err := Run(t.Context(), b.Options)
-	require.ErrorContains(t, err, "10 windows in a row were cut short, the last with: [server ended by itself]")
+	require.ErrorContains(t, err, "10 successive windows were cut short, the last with: [server ended by itself]")
 	assert.True(t, b.stand.kept)
 }

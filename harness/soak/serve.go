@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/pageguard"
 )
 
-// Limits of the page's server, which anybody on its address may call.
+// Limits of the page's server, which any client that reaches the address may call.
 const (
 	serveHeaderWithin = 5 * time.Second
 	serveWithin       = 30 * time.Second
@@ -24,8 +24,8 @@ const (
 	serveStopWithin   = 5 * time.Second
 )
 
-// ListenAddress returns the address to listen on for what a command line says: a port, which is one of the loopback interface, or an address
-// with a host.
+// ListenAddress converts a command line value into an address to listen on: a port, which selects
+// the loopback interface, or an address with a host.
 func ListenAddress(text string) (string, error) {
 	const remedy = `write a port, as in 9100, an address, as in 127.0.0.1:0, or 0.0.0.0:9100 for other hosts to reach it`
 	if port, err := strconv.ParseUint(text, 10, 16); err == nil {
@@ -41,7 +41,8 @@ func ListenAddress(text string) (string, error) {
 	return text, nil
 }
 
-// Server serves the page of a soak under / and its metrics for Prometheus under /metrics, and answers no page of another site. Its methods are safe for concurrent use.
+// Server serves the page of a soak under / and its metrics for Prometheus under /metrics. It
+// rejects requests from pages of other sites. Its methods are safe for concurrent use.
 type Server struct {
 	listener net.Listener
 	http     *http.Server
@@ -52,7 +53,7 @@ type Server struct {
 	status Status
 }
 
-// Serve listens on an address of ListenAddress and serves until Close.
+// Serve listens on an address returned by ListenAddress and serves until Close.
 func Serve(address string) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -67,14 +68,14 @@ func Serve(address string) (*Server, error) {
 	s.http = &http.Server{
 		Handler: pageguard.Handler(listener.Addr(), mux), ReadHeaderTimeout: serveHeaderWithin, ReadTimeout: serveWithin, WriteTimeout: serveWithin, MaxHeaderBytes: serveHeaderBytes,
 	}
-	s.serving.Go(func() { _ = s.http.Serve(listener) }) // it returns an error always: that of Close
+	s.serving.Go(func() { _ = s.http.Serve(listener) }) // it always returns the error of Close
 	return s, nil
 }
 
 // URL returns the address of the page.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 
-// Publish has the server serve what is known now.
+// Publish replaces the served status.
 func (s *Server) Publish(status Status) {
 	s.mu.Lock()
 	s.status = status
@@ -88,7 +89,7 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Unlock()
 	if status.Soak == nil {
 		w.Header().Set("Refresh", strconv.Itoa(int(pageRefresh.Seconds())))
-		http.Error(w, "The first window is not over yet.", http.StatusServiceUnavailable)
+		http.Error(w, "The first window has not ended yet.", http.StatusServiceUnavailable)
 		return
 	}
 	text, err := page(status.Soak, status.Left)
@@ -97,10 +98,10 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write([]byte(text)) // a reader that went away is its own loss
+	_, _ = w.Write([]byte(text)) // the client may have disconnected
 }
 
-// Close stops the server.
+// Close stops the server and waits for its requests to end.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), serveStopWithin)
 	defer cancel()

@@ -29,7 +29,8 @@ func get(t *testing.T, url string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// While a soak goes on, its page and its metrics say what is known, and the metrics keep the rules of Prometheus.
+// While a soak runs, its page and its metrics show the latest status, and the metrics follow the
+// rules of Prometheus.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	server, err := Serve("127.0.0.1:0")
@@ -70,9 +71,9 @@ func TestServe(t *testing.T) {
 
 	assert.Contains(t, pages, `<meta http-equiv="refresh" content="10">`)
 	assert.Contains(t, pages, "Measured 10m50s of 11m40s")
-	assert.Contains(t, pages, "a &lt;b&gt;bold&lt;/b&gt; thing", "texts of others are no markup")
+	assert.Contains(t, pages, "a &lt;b&gt;bold&lt;/b&gt; thing", "foreign texts are escaped")
 	assert.Equal(t, len(scenario.SoakFigures), strings.Count(pages, "<polyline"))
-	assert.NotContains(t, pages, "http://", "the page needs nothing else")
+	assert.NotContains(t, pages, "http://", "the page is self-contained")
 	for _, line := range []string{
 		`prony_soak_windows_total{kind="judged"} 64`, `prony_soak_tasks_at_fault_total{fault="lost"} 3`, `prony_soak_measured_seconds_total 650`,
 		`prony_soak_process_open_fds{process="server"} 50`, `prony_soak_drift_limit_ratio{figure="disk_mb"} 0.02`,
@@ -87,7 +88,7 @@ func TestServe(t *testing.T) {
 	assert.Empty(t, problems)
 }
 
-// The page is well-formed, before the first window and after the last.
+// The page is well-formed before the first window and after the last.
 func TestPageIsWellFormed(t *testing.T) {
 	t.Parallel()
 	soak, err := Run(t.Context(), newBench(t, t.TempDir(), 2).Options)

@@ -1,5 +1,5 @@
-// Package validity judges whether a measurement can be trusted: whether the host, and what was measured of the load, stayed within the
-// limits of the scenario.
+// Package validity judges whether a measurement can be trusted: whether the host and the measured
+// properties of the load stayed within the limits of the scenario.
 package validity
 
 import (
@@ -10,9 +10,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Judgement is what the figures of a round, or of a generation of a duet, say about its validity. The zero Judgement finds nothing wrong.
+// Judgement is the verdict on the validity of a round, or of a generation of a duet. The zero
+// Judgement has no objection.
 type Judgement struct {
-	Reasons  []string // why it is invalid, one sentence each
+	Reasons  []string // why the measurement is invalid, one sentence each
 	Warnings []string // the same, if the scenario's validity block only warns
 	Unknown  []string // names of the signals that have a limit and could not be read
 }
@@ -22,13 +23,15 @@ type judgedSignal struct {
 	name  string // "foreign CPU"
 	limit string // the attribute of the validity block
 	value func(*result.Signals) *float64
-	// happened describes a value beyond the limit: a format for the value with its unit.
+	// happened is a format for a sentence that describes a value beyond the limit. Its verb takes
+	// the value with its unit.
 	happened string
 	unit     string
-	named    bool // the foreign processes follow
+	named    bool // append the names of the foreign processes
 }
 
-// signals are the signals that have a limit. A comment says why a value beyond the limit makes a round invalid.
+// signals lists the signals that have a limit. A comment gives the reason why a value beyond the
+// limit makes a round invalid.
 var signals = []judgedSignal{
 	// The figures leave out stolen time, and no figure of a process shows it.
 	{
@@ -49,12 +52,14 @@ var signals = []judgedSignal{
 		"memory pressure", "pressure_memory_percent_max", func(s *result.Signals) *float64 { return s.PressureMemoryPercent },
 		"some task waited for memory in %s of the window", " %", false,
 	},
-	// The quota stopped the servers for parts of its period, and the tail of the latencies shows these stops.
+	// The quota stopped the servers for parts of its period, and the tail of the latencies shows
+	// these stops.
 	{
 		"throttling", "throttled_percent_max", func(s *result.Signals) *float64 { return s.ThrottledPercent },
 		"the control group's CPU quota stopped its tasks for %s of the window", " %", false,
 	},
-	// A step of the wall clock moves leases and expiries, and shows that a virtual machine was stopped.
+	// A step of the wall clock moves leases and expiries, and shows that a virtual machine was
+	// stopped.
 	{
 		"clock", "clock_step_ms_max", func(s *result.Signals) *float64 { return s.ClockStepMs },
 		"wall time and monotonic time went %s apart", " ms", false,
@@ -66,7 +71,7 @@ var signals = []judgedSignal{
 	},
 }
 
-// limits are the limits of the validity block by attribute.
+// limits maps each attribute of the validity block to its limit.
 var limits = func() map[string]scenario.ValidityLimit {
 	limits := map[string]scenario.ValidityLimit{}
 	for _, l := range scenario.ValidityLimits() {
@@ -95,7 +100,8 @@ func Signals(s *result.Signals, v scenario.Validity) (j Judgement) {
 	return j
 }
 
-// Reasoned is the judgement of something that is wrong for these reasons, or right without any.
+// Reasoned returns a Judgement with these reasons, as warnings if the scenario's validity block
+// only warns.
 func Reasoned(reasons []string, v scenario.Validity) Judgement {
 	if v.Warn {
 		return Judgement{Warnings: reasons}
@@ -103,8 +109,8 @@ func Reasoned(reasons []string, v scenario.Validity) Judgement {
 	return Judgement{Reasons: reasons}
 }
 
-// Add compares a figure with the limit of that name, which must exist. happened describes a value beyond the limit, which it gets
-// with the unit.
+// Add compares a figure with the limit called name, which must exist. If the value exceeds the
+// limit, happened describes it; its argument is the value with its unit.
 func (j *Judgement) Add(name string, value float64, v scenario.Validity, unit string, happened func(shown string) string) {
 	l := limits[name]
 	limit := l.In(v)

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// everyLimit has every limit at its default, and those without one at 50.
+// everyLimit sets every limit to its default, or to 50 if it has none.
 func everyLimit() scenario.Validity {
 	return scenario.Validity{
 		StealPercentMax: new(5.0), ForeignCPUPercentMax: new(10.0), PressureCPUPercentMax: new(50.0), PressureMemoryPercentMax: new(10.0),
@@ -17,7 +17,7 @@ func everyLimit() scenario.Validity {
 	}
 }
 
-// fitHost is a host of which all is known and nothing is wrong: each value is at its limit.
+// fitHost returns signals that are all known and exactly at their limits.
 func fitHost() result.Signals {
 	return result.Signals{
 		StealPercent: new(5.0), ForeignCPUPercent: new(10.0), PressureCPUPercent: new(50.0), PressureMemoryPercent: new(10.0),
@@ -30,7 +30,7 @@ func TestSignalsOfAFitHost(t *testing.T) {
 	assert.Equal(t, Judgement{}, Signals(&s, everyLimit()))
 }
 
-// Each reason, provoked alone.
+// Each reason, triggered separately.
 func TestSignalsBeyondALimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*result.Signals)
@@ -56,11 +56,11 @@ func TestSignalsBeyondALimit(t *testing.T) {
 		j := Signals(&s, lax)
 		assert.Empty(t, j.Reasons, name)
 		assert.Len(t, j.Warnings, 1, name)
-		assert.Empty(t, Signals(&s, scenario.Validity{}).Reasons, "%s: there is no limit", name)
+		assert.Empty(t, Signals(&s, scenario.Validity{}).Reasons, "%s: no limit is set", name)
 	}
 }
 
-// A signal that could not be read is never taken for a good one, where there is a limit for it.
+// A signal that has a limit but could not be read never counts as good.
 func TestSignalsOfAnUnknownHost(t *testing.T) {
 	assert.Equal(t, Judgement{Unknown: []string{"steal", "foreign CPU", "CPU pressure", "memory pressure", "throttling", "clock", "frequency"}},
 		Signals(&result.Signals{}, everyLimit()))
@@ -70,7 +70,7 @@ func TestSignalsOfAnUnknownHost(t *testing.T) {
 	assert.Equal(t, Judgement{}, Signals(&result.Signals{}, scenario.Validity{}))
 }
 
-// Every limit of the language but those of the load is one of a signal.
+// Every limit of the scenario language, except those of the load, belongs to a signal.
 func TestEverySignalHasALimit(t *testing.T) {
 	known := map[string]bool{"trend_percent_max": true, "slip_ms_p99_max": true, "generator_cpu_percent_max": true, "backlog_growth_percent_max": true}
 	for _, s := range signals {

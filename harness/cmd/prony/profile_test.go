@@ -146,7 +146,7 @@ func TestProfileDiffOfTooFewRounds(t *testing.T) {
 	profiledRun(t, "one", 1, 100)
 	got := prony(t, "profile", "diff", "runs/a", "runs/one")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "too few profiled rounds to compare profiles: each side needs 2 with cycles, and one has 1 of 1; set profiled_rounds = 3, say")
+	assert.Contains(t, got.stderr, "too few profiled rounds to compare profiles: expected at least 2 with cycles on each side, and all of them, got 1 of 1; set profiled_rounds = 3, for example")
 	assert.Empty(t, got.stdout)
 }
 

@@ -106,13 +106,13 @@ func TestRatchetRejectsAChangeWhoseTestsFail(t *testing.T) {
 	nothingOfBuilds(t, tmp)
 
 	for says, more := range map[string][]string{
-		"give this one another name":            nil,
-		`"No" is not the name of an experiment`: {"--name", "No"},
-		"the change has no such file":           {"--name", "b", "--file", "none.go:1"},
-		"the file has 1 lines":                  {"--name", "b", "--file", "reports/experiments.hcl:2"},
-		"is not PATH:LINE":                      {"--name", "b", "--file", "reports/experiments.hcl"},
-		`"none" is not a commit`:                {"--name", "b", "--change", "none"},
-		"it has no sweep":                       {"--name", "b", "--scenario", "scenarios/compare.hcl"},
+		"give this one another name":          nil,
+		`"No" is not a valid experiment name`: {"--name", "No"},
+		"the change has no such file":         {"--name", "b", "--file", "none.go:1"},
+		"the file has 1 lines":                {"--name", "b", "--file", "reports/experiments.hcl:2"},
+		"is not PATH:LINE":                    {"--name", "b", "--file", "reports/experiments.hcl"},
+		`"none" is not a commit`:              {"--name", "b", "--change", "none"},
+		"it has no sweep":                     {"--name", "b", "--scenario", "scenarios/compare.hcl"},
 	} {
 		got := prony(t, ratchetArgs(append(more, "--tests", "false")...)...)
 		assert.Equal(t, 2, got.code, says)

@@ -111,9 +111,9 @@ func TestSerialPage(t *testing.T) {
 func TestSerialThatIsRefused(t *testing.T) {
 	dir := inFolder(t)
 	for says, args := range map[string][]string{
-		"--connections 0 is not 1 to 256":                {"--connections", "0,1"},
-		"--search 10ms is not 1s to 1h0m0s":              {"--search", "10ms"},
-		`--waits "both" is neither parking nor spinning`: {"--waits", "both"},
+		"--connections 0, expected 1 to 256":           {"--connections", "0,1"},
+		"--search 10ms, expected 1s to 1h0m0s":         {"--search", "10ms"},
+		`--waits "both", expected parking or spinning`: {"--waits", "both"},
 		"no such file": {"nowhere"},
 		"the working directory is in no git repository: work in": {},
 	} {

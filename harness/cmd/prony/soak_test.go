@@ -164,7 +164,7 @@ func TestInterruptedSoakCommand(t *testing.T) {
 	assert.Contains(t, got.stderr, "soaked: not finished; the same command goes on\n")
 	got = pronySoak(t, t.Context(), &madeUpStand{}, "soaked.hcl")
 	assert.Equal(t, 0, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "soaked: goes on in the folder runs/soaked after 0s of 1m10s")
+	assert.Contains(t, got.stderr, "soaked: continues in the folder runs/soaked after 0s of 1m10s")
 }
 
 func TestMistakesOfTheSoakCommand(t *testing.T) {

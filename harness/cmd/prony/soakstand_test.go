@@ -149,7 +149,7 @@ func TestSoakWithAKill(t *testing.T) {
 			if c.harness {
 				require.ErrorContains(t, err, "killed")
 				_ = soak().Run() // its verdict is that of the windows
-				require.Contains(t, stderr.String(), "goes on in the folder here")
+				require.Contains(t, stderr.String(), "continues in the folder here")
 				starts++
 			}
 			s, err := result.ReadSoak(filepath.Join(dir, "here"))
