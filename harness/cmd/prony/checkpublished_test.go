@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// indexRow is the row of a scenario in the index of the pages.
+// indexRow matches the row of a scenario in the index of the pages.
 var indexRow = regexp.MustCompile("(?m)^\\| \\[`([^`]+)`\\]\\(([^)]+)\\) \\|.*\\| \\**([a-z]+)\\** \\| [^|]+ \\|$")
 
-// pageVerdict is the verdict at the head of a page.
+// pageVerdict matches the verdict at the top of a page.
 var pageVerdict = regexp.MustCompile(`(?m)^Verdict: \*\*([a-z]+)\*\*\.`)
 
-// disagreeing returns where the index, the pages of the scenarios and prony check do not have the same verdict. It looks at the published
-// results below the working directory.
+// disagreeing lists the published results whose verdicts differ between the index, the page and
+// prony check. It checks the results below the working directory.
 func disagreeing(t *testing.T) (all []string) {
 	t.Helper()
 	folders, err := filepath.Glob("reports/data/*")
@@ -37,27 +37,27 @@ func disagreeing(t *testing.T) (all []string) {
 	for _, row := range rows {
 		name, page, verdict := row[1], row[2], row[3]
 		if verdict != checked[name] {
-			all = append(all, fmt.Sprintf("%s is %s in the index, and prony check says %q", name, verdict, checked[name]))
+			all = append(all, fmt.Sprintf("%s is %s in the index, but %q by prony check", name, verdict, checked[name]))
 		}
 		if listed := strings.Contains(string(index), fmt.Sprintf("\n- [`%s`](%s): ", name, page)); listed != (checked[name] != "pass") {
-			all = append(all, fmt.Sprintf("%s is %s, and among those that do not pass: %v", name, checked[name], listed))
+			all = append(all, fmt.Sprintf("%s is %s, listed as not passing: %v", name, checked[name], listed))
 		}
 		text, err := os.ReadFile(filepath.Join("reports", page))
 		require.NoError(t, err)
 		if of := pageVerdict.FindSubmatch(text); of != nil && string(of[1]) != checked[name] { // a serial budget has no verdict
-			all = append(all, fmt.Sprintf("%s is %s on its page, and prony check says %q", name, of[1], checked[name]))
+			all = append(all, fmt.Sprintf("%s is %s on its page, but %q by prony check", name, of[1], checked[name]))
 		}
 	}
 	return all
 }
 
-// The published results have one verdict: in the index, on their pages and by prony check.
+// Each published result has the same verdict in the index, on its page and by prony check.
 func TestTheIndexAgreesWithCheck(t *testing.T) {
 	t.Chdir("../../..")
 	assert.Empty(t, disagreeing(t), "run 'make generate': a page shows the verdict that the limits had when it was rendered")
 }
 
-// A limit that changes after the pages were rendered is a disagreement, until they are rendered again.
+// After a change of a limit, the verdicts disagree until the pages are rendered again.
 func TestADisagreementWithCheckIsFound(t *testing.T) {
 	inRepository(t, "reports/pages/pages.hcl", "")
 	floor := func(min string) {
@@ -74,8 +74,8 @@ func TestADisagreementWithCheckIsFound(t *testing.T) {
 	assert.Empty(t, disagreeing(t))
 	floor("5000")
 	assert.Equal(t, []string{
-		`tiny is pass in the index, and prony check says "regressed"`, "tiny is regressed, and among those that do not pass: false",
-		`tiny is pass on its page, and prony check says "regressed"`,
+		`tiny is pass in the index, but "regressed" by prony check`, "tiny is regressed, listed as not passing: false",
+		`tiny is pass on its page, but "regressed" by prony check`,
 	}, disagreeing(t))
 	lint := prony(t, "report", "lint", "reports")
 	assert.Equal(t, 1, lint.code)

@@ -42,7 +42,7 @@ lint: 4 files, 2 findings, 0 warnings
 	assert.Contains(t, ran.stderr, "look for Markdown files in nowhere")
 }
 
-// A page is stale by the commits to what is measured since its own.
+// The staleness of a page is the number of later commits to measured files.
 func TestReportLintWarnsOfStalePages(t *testing.T) {
 	inRepository(t, "engine/code.go", "package engine\n", "reports/scenarios/tiny.md", "5 tasks\n")
 	head, err := git(t.Context(), ".", "rev-parse", "HEAD")
@@ -68,7 +68,7 @@ func TestReportLintWarnsOfStalePages(t *testing.T) {
 
 	write(t, "reports/data/tiny/result.json", "{}")
 	ran := prony(t, "report", "lint")
-	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code, "damaged data is no warning")
+	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code, "damaged data is an error")
 }
 
 func TestAPageOfAnUnknownCommitIsAWarning(t *testing.T) {
@@ -82,7 +82,8 @@ func TestAPageOfAnUnknownCommitIsAWarning(t *testing.T) {
 	assert.Contains(t, ran.stdout, "0 findings, 1 warning\n")
 }
 
-// The sources of pages are no documents: a figure that is typed into one is a finding, and so is a page that is not what its source makes.
+// The sources of pages are not documents: a hand-typed figure in a source is a finding, and so is a
+// page that differs from its source's output.
 func TestReportLintOfSources(t *testing.T) {
 	inRepository(t, "reports/pages/pages.hcl", `group "All" {
   page "one" { title = "One" }
@@ -103,7 +104,7 @@ func TestReportLintOfSources(t *testing.T) {
 	assert.Contains(t, ran.document(t).Error, "reports/pages/one.md:1: the page has no plot")
 }
 
-// What is written is what lint wants, and a page that was changed by hand is a finding.
+// The written pages have no findings, and a page that was changed by hand has one.
 func TestReportSet(t *testing.T) {
 	inRepository(t, "reports/pages/pages.hcl", "", "reports/data/none", "", "reports/experiments.md", "# Experiments\n", "reports/experiments.hcl", "")
 	ran := prony(t, "report", "set")
@@ -117,7 +118,7 @@ func TestReportSet(t *testing.T) {
 	assert.Equal(t, []result.Page{{Of: "reports/pages", Page: "reports/README.md", Files: []string{}}}, ran.document(t).Pages)
 }
 
-// A figure that was changed by hand on the page of a scenario is a finding, and so is a page that is missing.
+// A figure that was changed by hand on a scenario's page is a finding, and so is a missing page.
 func TestReportLintOfDataPages(t *testing.T) {
 	inRepository(t, "README.md", "A queue.\n")
 	require.Equal(t, 0, prony(t, "report", "--publish", "reports", stored(t, t.TempDir(), "a-run", nil)).code)
@@ -128,7 +129,7 @@ func TestReportLintOfDataPages(t *testing.T) {
 	before, after, found := strings.Cut(string(page), "| `cycles_per_s` | ")
 	require.True(t, found)
 	write(t, "reports/scenarios/tiny.md", before+"| `cycles_per_s` | 9"+after)
-	says := fmt.Sprintf("reports/scenarios/tiny.md:%d: generated: the file is not what reports/data/tiny makes: run make pages\n", 1+strings.Count(before, "\n"))
+	says := fmt.Sprintf("reports/scenarios/tiny.md:%d: generated: the file differs from what reports/data/tiny produces: run make pages\n", 1+strings.Count(before, "\n"))
 	ran = prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code)
 	assert.Contains(t, ran.stdout, says)

@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/report/lint"
 )
 
-// generatedPages finds what keeps the sources of pages from making pages, and the pages that are not what their sources and the data make.
+// generatedPages finds errors in the sources of pages, and pages that differ from the output of
+// their sources and the data.
 func generatedPages(limits *gate.Baselines, reports string, sources []string) (all []lint.Finding, err error) {
 	if len(sources) == 0 {
 		return nil, nil
@@ -25,7 +26,8 @@ func generatedPages(limits *gate.Baselines, reports string, sources []string) (a
 	return all, err
 }
 
-// generatedDataPages finds the pages and plots of published data that are not what the data make.
+// generatedDataPages finds pages and plots of published data that differ from what the data
+// produce.
 func generatedDataPages(limits *gate.Baselines, reports string) (all []lint.Finding, err error) {
 	folders, err := filepath.Glob(filepath.Join(reports, "data", "*"))
 	if err != nil {
@@ -35,11 +37,11 @@ func generatedDataPages(limits *gate.Baselines, reports string) (all []lint.Find
 	if err != nil {
 		return nil, fmt.Errorf("make a folder to render pages into: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(out) }() // what is left is in the folder of temporary files
+	defer func() { _ = os.RemoveAll(out) }() // an error leaves only temporary files
 	renderer := report.NewRenderer(limits)
 	for _, folder := range folders {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-			continue // no data: a page of it has its own finding
+			continue // no data: its page has another finding
 		}
 		written, err := renderer.Render(folder, out)
 		if err != nil {
@@ -56,7 +58,7 @@ func generatedDataPages(limits *gate.Baselines, reports string) (all []lint.Find
 				return nil, err
 			}
 			if line > 0 {
-				all = append(all, lint.Finding{File: page, Line: line, Rule: lint.Generated, Text: fmt.Sprintf("the file is not what %s makes: run make pages", folder)})
+				all = append(all, lint.Finding{File: page, Line: line, Rule: lint.Generated, Text: fmt.Sprintf("the file differs from what %s produces: run make pages", folder)})
 			}
 		}
 	}

@@ -15,15 +15,15 @@ func reportSetCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "set",
-		Short: "Write the pages that people wrote, with the figures of the published data",
-		Long: `Writes the pages of DIR from their sources, DIR/pages/NAME.md, and the index of all pages, DIR/README.md. DIR/pages/pages.hcl says which pages
-there are, and in which order. All figures of these pages come from the data in DIR/data, and link to the pages of DIR/scenarios, which must
-be rendered before. DIR/pages/README.md says how a page is written.
+		Short: "Write the hand-written pages with the figures of the published data",
+		Long: `Writes the pages of DIR from their sources, DIR/pages/NAME.md, and the index of all pages, DIR/README.md. DIR/pages/pages.hcl lists the
+pages in their order. All figures of these pages come from the data in DIR/data, and link to the pages in DIR/scenarios, which must be
+rendered before. DIR/pages/README.md explains how to write a page.
 
-The index lists the verdict of each scenario, which is that of prony check DIR/data/*, and of each that is not pass the limit that is broken.
+The index lists the verdict of each scenario, as prony check DIR/data/* prints it, with the broken limit unless the verdict is pass.
 
-It fails if a source names what does not exist, or if a sentence compares figures and the data do not say so any more: then it writes
-nothing, and names the file and the line of all that is wrong. It prints the path of each page.`,
+It fails if a source names something that does not exist, or if a sentence compares figures and the data no longer support it. It then
+writes nothing, and prints the file and the line of each error. It prints the path of each page.`,
 		Example: "  prony report set --reports reports",
 		Args:    noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
