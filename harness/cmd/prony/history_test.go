@@ -182,7 +182,7 @@ func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	write(t, buildFile, first)
 	got := prony(t, "history")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, "Speed limits are relative to the baseline build 111111111111 since 2026-11-28, and it never moved\n\n", got.stdout)
+	assert.Equal(t, "Speed limits are relative to the baseline build 111111111111 since 2026-11-28, which has never moved\n\n", got.stdout)
 
 	_, err := baselinebuild.Append(buildFile, baselinebuild.Build{
 		Commit: strings.Repeat("2", 40), Date: "2026-12-01", Because: "smaller frames",

@@ -235,7 +235,7 @@ func TestEachCompleteRunIsPublished(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(p.reports, "scenarios", "b.md"))
 	assert.NoDirExists(t, filepath.Join(p.reports, "data", "b"))
 	for _, says := range []string{
-		"a: published as ", "b: invalid, not published: its verdict is invalid, which says nothing about the build: ", ": its figures are in ",
+		"a: published as ", "b: invalid, not published: its verdict is invalid, which shows nothing about the build: ", ": its figures are in ",
 		"c: incorrect, published as ", "d: regressed, published as ",
 		"publish: 4 published, 2 not complete, 0 not started",
 	} {

@@ -19,8 +19,8 @@ func TestReportLint(t *testing.T) {
 	write(t, "runs/latest/report.md", "It is robust.\n")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
-	assert.Equal(t, `README.md:1: praise: "robust" stands without a figure in its sentence "It is robust.": give the figure, or leave the word out
-reports/scenarios/made-up.md:1: provenance: the page has no data that it was made from: publish it with prony report --publish, so that reports/data/made-up has it, or remove the page
+	assert.Equal(t, `README.md:1: praise: "robust" has no figure in its sentence "It is robust.": add the figure, or omit the word
+reports/scenarios/made-up.md:1: provenance: the page has no data: publish it with prony report --publish into reports/data/made-up, or remove the page
 lint: 4 files, 2 findings, 0 warnings
 `, ran.stdout)
 

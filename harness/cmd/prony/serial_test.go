@@ -106,7 +106,7 @@ func TestSerialPage(t *testing.T) {
 	require.NoError(t, result.WriteSerial(".", dirty))
 	got = prony(t, "report", "--publish", "reports", ".")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "publish: . can't be published: ")
+	assert.Contains(t, got.stderr, "publish: . cannot be published: ")
 }
 
 func TestSerialThatIsRefused(t *testing.T) {

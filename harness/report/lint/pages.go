@@ -11,26 +11,29 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// BehindMax is by how many commits to what is measured a page may be older before it is called stale.
+// BehindMax is the number of commits to measured files after which a page is stale.
 const BehindMax = 100
 
-// The folders below that of the published pages.
+// Subfolders of the published pages.
 const (
 	dataPages = "scenarios" // pages that are made from data alone
-	data      = "data"      // what those are made from, a folder for each
+	data      = "data"      // their data, a folder for each page
 )
 
-// Measured returns the commit that a published page's data is of, by the folder of the data; "" where the data does not say.
+// Measured returns the commit of a published page's data, by the folder of the data, or "" if it is
+// not recorded.
 type Measured func(data string) (commit string, err error)
 
-// Behind returns how many commits have changed what is measured since a commit. It is an error if the repository does not have the commit.
+// Behind returns the number of commits since the given one that changed measured files. It returns
+// an error if the repository does not have the commit.
 type Behind func(commit string) (int, error)
 
-// Pages looks at the published pages in a folder. Each page in scenarios/ must have its data, in data/NAME. Each page of the folder itself must have
-// its source, in pages/NAME.md, or a file NAME.hcl or a folder NAME beside it that it was made from. A page of data should not be older than
-// BehindMax commits to what is measured, and of a commit that the repository has: all pages that are not share a warning for each of the two.
+// Pages checks the published pages in a folder. Each page in scenarios/ must have its data in
+// data/NAME. Each page of the folder itself must have its source: pages/NAME.md, NAME.hcl or a
+// folder NAME. The commit of a data page should exist in the repository and be at most BehindMax
+// commits old; all other pages share one warning for each of the two problems.
 func Pages(reports string, measured Measured, behind Behind) ([]Finding, error) {
-	all, err := withoutSource(reports, "the page has nothing that it was made from: there is no %s: bring it back, or remove the page", func(name string) []string {
+	all, err := withoutSource(reports, "the page has no source: there is no %s: restore it, or remove the page", func(name string) []string {
 		return []string{filepath.Join(reports, "pages", name+".md"), filepath.Join(reports, name+".hcl"), filepath.Join(reports, name)}
 	})
 	if err != nil {
@@ -40,7 +43,7 @@ func Pages(reports string, measured Measured, behind Behind) ([]Finding, error) 
 	if !exists(pages) {
 		return all, nil
 	}
-	const noData = "the page has no data that it was made from: publish it with prony report --publish, so that %s has it, or remove the page"
+	const noData = "the page has no data: publish it with prony report --publish into %s, or remove the page"
 	found, err := withoutSource(pages, noData, func(name string) []string { return []string{filepath.Join(reports, data, name)} })
 	if err != nil {
 		return nil, err
@@ -49,7 +52,8 @@ func Pages(reports string, measured Measured, behind Behind) ([]Finding, error) 
 	return slices.Concat(all, found, stale), err
 }
 
-// withoutSource finds the pages in a folder that have none of the sources that they can be made from, which format says.
+// withoutSource finds the pages in a folder that have none of their possible sources. format is the
+// text of the findings.
 func withoutSource(folder, format string, sources func(name string) []string) (all []Finding, err error) {
 	names, err := pageNames(folder)
 	if err != nil {
@@ -77,7 +81,8 @@ func pageNames(folder string) (names []string, err error) {
 	return names, nil
 }
 
-// stalePages warns of the pages whose commit the repository does not have, and of those that are too many commits behind.
+// stalePages warns of the pages whose commit the repository does not have, and of those with too
+// many later commits.
 func stalePages(reports string, measured Measured, behind Behind) (all []Finding, err error) {
 	pages := filepath.Join(reports, dataPages)
 	names, err := pageNames(pages)
@@ -111,7 +116,8 @@ func stalePages(reports string, measured Measured, behind Behind) (all []Finding
 	return all, nil
 }
 
-// Differs returns the first line, from 1, in which a file is not the text that it should be: 0 if it is that text, and 1 if there is no file.
+// Differs returns the first line, from 1, in which a file differs from the wanted text. It returns
+// 0 if it is equal, and 1 if there is no file.
 func Differs(path, want string) (int, error) {
 	has, err := os.ReadFile(path)
 	switch {
