@@ -9,10 +9,10 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// dataPages has the pages that are made from data alone, as links of a page name them.
+// dataPages is the folder of the pages that are made from data alone, relative to a page.
 const dataPages = "scenarios"
 
-// unit is the unit of a figure as a sentence has it: "cycles/s", "µs/cycle", "ms".
+// unit is the unit of a figure in a sentence: "cycles/s", "µs/cycle", "ms".
 func (v *value) unit() string {
 	unit := strings.Replace(v.Unit, "us", "µs", 1)
 	switch {
@@ -31,7 +31,7 @@ func (v *value) unit() string {
 	return unit
 }
 
-// in writes a number of the figure's unit.
+// in formats a number with the precision of the figure's unit.
 func (v *value) in(n float64) string {
 	if strings.HasSuffix(v.metric, worsePercent) {
 		return report.SoakPercent(n)
@@ -39,8 +39,8 @@ func (v *value) in(n float64) string {
 	return report.Value(v.Unit, n)
 }
 
-// interval returns the text between the brackets of a figure, or "" without any. A bare "39,500 to 41,300" is a 95 % confidence interval;
-// everything else is labelled.
+// interval returns the text between the brackets of a figure, or "" without an interval. A bare
+// "39,500 to 41,300" is a 95 % confidence interval; everything else is labelled.
 func (v *value) interval() string {
 	switch {
 	case v.sum:
@@ -72,7 +72,7 @@ func (v *value) bounds() bounds {
 		return ranged
 	case v.of.serial != nil:
 		return ci95
-	case v.of.soak != nil || spec.Bounded: // one-sided bounds of 95 % each
+	case v.of.soak != nil || spec.Bounded: // one-sided bounds with 95 % each
 		return ci90
 	case v.Resampled:
 		return ci95
@@ -82,7 +82,7 @@ func (v *value) bounds() bounds {
 	return ci95
 }
 
-// words writes an interval over n rounds or turns.
+// words formats an interval over n rounds or turns.
 func (b bounds) words(low, high string, n int, noun string) string {
 	text := low + " to " + high
 	switch {
@@ -96,13 +96,13 @@ func (b bounds) words(low, high string, n int, noun string) string {
 	return text
 }
 
-// String is the figure with its unit and its interval.
+// String formats the figure with its unit and its interval.
 func (v *value) String() string { return v.amount() + brackets(v.shownInterval()) }
 
-// amount is the figure with its unit.
+// amount formats the figure with its unit.
 func (v *value) amount() string { return strings.TrimSpace(v.in(v.Median) + " " + v.unit()) }
 
-// shownInterval is the interval, or "" if both ends are written as the figure is.
+// shownInterval returns the interval, or "" if both ends look like the figure.
 func (v *value) shownInterval() string {
 	if !v.single && v.in(v.Low) == v.in(v.Median) && v.in(v.High) == v.in(v.Median) {
 		return ""
@@ -118,7 +118,7 @@ func brackets(interval string) string {
 	return " (" + interval + ")"
 }
 
-// link is where the page of the data has the figure.
+// link returns the link to the figure on the page of the data.
 func (v *value) link() string { return fmt.Sprintf("%s/%s.md#%s", dataPages, v.of.name, v.anchor) }
 
 // place names the data and the point of a figure.
@@ -133,7 +133,7 @@ func (v *value) place() string {
 	return text
 }
 
-// named names a figure in an error.
+// named formats a figure for an error.
 func (v *value) named() string {
 	text := fmt.Sprintf("%s of %s", v.metric, v.of.name)
 	if v.point.Number > 0 {

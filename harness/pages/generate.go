@@ -15,13 +15,13 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// set is the whole set while it is generated.
+// set is the whole set during generation.
 type set struct {
-	reports, root string // the folder of all reports, and that of the repository
+	reports, root string // the folder of all reports, and the root of the repository
 	groups        []group
 	data          *store
 	cited         map[string]*citation // by metric and work
-	tests         map[string][]place   // by name; nil until one is looked for
+	tests         map[string][]place   // by name; nil before the first lookup
 }
 
 // pages returns all pages in their order.
@@ -34,13 +34,14 @@ func (s *set) pages() (all []*page) {
 
 // Page is a generated page, or a plot that was drawn for one.
 type Page struct {
-	Source string // what it was made from
+	Source string // path of its source
 	Path   string
 	Text   string
 }
 
-// Generate makes all pages of the sources in reports/pages with the plots that are drawn for them, and last the index. It writes nothing. The error
-// holds everything that is wrong; see Problems. The verdicts of runs are by limits; nil is no limits.
+// Generate returns all pages of the sources in reports/pages with their plots, and the index as the
+// last one. It writes no file. The error contains all problems; see Problems. Runs are judged by
+// limits, which may be nil.
 func Generate(limits *gate.Baselines, reports string) ([]Page, error) {
 	groups, err := readSet(reports)
 	if err != nil {
@@ -89,7 +90,8 @@ func Write(limits *gate.Baselines, reports string) (paths []string, err error) {
 	return paths, nil
 }
 
-// Altered finds the generated pages whose files differ from what their sources and the data make.
+// Altered finds the generated pages whose files differ from the output of their sources and the
+// data.
 func Altered(limits *gate.Baselines, reports string) (altered []*Problem, err error) {
 	generated, err := Generate(limits, reports)
 	if err != nil {
@@ -102,13 +104,13 @@ func Altered(limits *gate.Baselines, reports string) (altered []*Problem, err er
 		}
 		if line > 0 {
 			altered = append(altered, &Problem{p.Path, line, fmt.Sprintf(
-				"the page is not what %s and the data make: change the source, and run make pages", p.Source)})
+				"the page differs from the output of %s and the data: change the source, and run make pages", p.Source)})
 		}
 	}
 	return altered, nil
 }
 
-// generate makes one page, with the plots that are drawn for it.
+// generate returns one page with its plots.
 func (s *set) generate(p *page, navigation string) (text string, drawn []Page, e entry, err error) {
 	source, err := os.ReadFile(p.source)
 	if err != nil {
@@ -143,7 +145,7 @@ func (s *set) generate(p *page, navigation string) (text string, drawn []Page, e
 	return text + w.table() + "\n" + navigation + "\n", w.drawn, entry{question, answer}, nil
 }
 
-// withoutSilent removes the lines that consist of actions that write nothing.
+// withoutSilent removes the lines that only have actions without output.
 func withoutSilent(text string) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
 		return strings.Contains(line, silent) && strings.TrimSpace(strings.ReplaceAll(line, silent, "")) == ""
@@ -151,7 +153,7 @@ func withoutSilent(text string) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), silent, "")
 }
 
-// navigation is the line with the links to the index and to the pages before and after one.
+// navigation returns the line with the links to the index and to the previous and the next page.
 func navigation(all []*page, i int) string {
 	line := "[Index](" + Index + ")"
 	if i > 0 {

@@ -12,13 +12,14 @@ import (
 	"strings"
 )
 
-// image is a plot of a page: its text and its file.
+// image matches a plot of a page: its text and its file.
 var image = regexp.MustCompile(`!\[([^\]]*)\]\(([^)]+)\.svg\)`)
 
-// selfTest is the page of the gate's self-test, which is made from no run.
+// selfTest is the page of the gate's self-test, which has no run.
 const selfTest = "selftest"
 
-// plot shows a plot of the page of the data, with the text that it has there. The self-test of the gate has its page beside those of the set.
+// plot shows a plot of the page of the data with its original text. The page of the gate's
+// self-test is in the folder of the set.
 func (w *writer) plot(name, kind string) (string, error) {
 	folder := dataPages
 	switch {
@@ -30,7 +31,7 @@ func (w *writer) plot(name, kind string) (string, error) {
 	page := filepath.Join(w.set.reports, folder, name+".md")
 	text, err := os.ReadFile(page)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", refuse("there is no page %s with the plots of %q: render it first, by make pages", page, name)
+		return "", refuse("there is no page %s with the plots of %q: render it first with make pages", page, name)
 	}
 	if err != nil {
 		return "", err
