@@ -245,7 +245,8 @@ func settingsOf(point result.Point) (all []string) {
 	return all
 }
 
-// ofSoak returns a figure of a soak: a metric of all judged windows, the drift of a figure, or a count of tasks.
+// ofSoak returns a figure of a soak: a metric of all judged windows, the drift of a figure, or a
+// count of tasks.
 func (d *dataset) ofSoak(metric string, at []string) (*value, error) {
 	if len(at) > 0 {
 		return nil, refuse("%q is a soak, and has no sweep: leave out %s", d.name, quoted(at))

@@ -152,7 +152,8 @@ func differing(earlier, now *dataset) string {
 	}
 	for _, d := range scenario.Differences(&earlier.manifest.Scenario, &now.manifest.Scenario) {
 		switch {
-		case strings.HasPrefix(d.Path, "validity."): // affects which rounds count, not their figures
+		// Affects which rounds count, not their figures.
+		case strings.HasPrefix(d.Path, "validity."):
 		case d.Base == "":
 			all = append(all, fmt.Sprintf("no `%s`", d.Path))
 		default:

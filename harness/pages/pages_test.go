@@ -166,16 +166,18 @@ func TestFalseSentencesAreErrors(t *testing.T) {
 		lost     = `(at "long" "lost")`
 	)
 	for claim, says := range map[string]string{
-		"less " + single + batch:           "", // overlapping intervals, but the same ratio in each turn
-		"greater " + batch + single:        "",
-		"less " + batch + single:           "cycles_per_s of swept at batch=64 = 400 cycles/s (200 to 600) is certainly less than cycles_per_s of swept at batch=1 = 200 cycles/s (100 to 300) (interleaved, the ratio is 2.00 to 2.00)",
-		"less " + single + single:          "is certainly less than",
-		"greater " + rate + single:         "", // two runs without overlapping intervals
-		"greater " + rate + "1000":         "1000 is certainly less than cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060)",
-		"greater " + rate + "999.5":        "",
-		"less " + rate + "1060":            "is certainly less than 1,060",
-		"less " + rate + "1060.5":          "",
-		"less " + latency + latency2:       "cycle_latency_ms_p50 of swept at batch=1", // merged over rounds, so without a ratio of turns
+		// Overlapping intervals, but the same ratio in each turn.
+		"less " + single + batch:    "",
+		"greater " + batch + single: "",
+		"less " + batch + single:    "cycles_per_s of swept at batch=64 = 400 cycles/s (200 to 600) is certainly less than cycles_per_s of swept at batch=1 = 200 cycles/s (100 to 300) (interleaved, the ratio is 2.00 to 2.00)",
+		"less " + single + single:   "is certainly less than",
+		"greater " + rate + single:  "", // two runs without overlapping intervals
+		"greater " + rate + "1000":  "1000 is certainly less than cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060)",
+		"greater " + rate + "999.5": "",
+		"less " + rate + "1060":     "is certainly less than 1,060",
+		"less " + rate + "1060.5":   "",
+		// Merged over rounds, so without a ratio of turns.
+		"less " + latency + latency2:       "cycle_latency_ms_p50 of swept at batch=1",
 		"unclear " + rate + "1030":         "",
 		"unclear " + rate + "1060.5":       "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) cannot be distinguished from 1,060.5",
 		"unclear " + rate + single:         "cannot be distinguished from cycles_per_s of swept at batch=1",

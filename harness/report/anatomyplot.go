@@ -82,11 +82,13 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 	p := newPlot(title)
 	p.X.Label.Text = unit
 	names := largestParts(bars, len(partColors)-1)
-	lengths := make([]map[string]float64, len(bars)) // lengths of the parts, with small ones combined, from the lowest bar up
+	// Lengths of the parts, with small ones combined, from the lowest bar up.
+	lengths := make([]map[string]float64, len(bars))
 	right := 0.0
 	for i, b := range bars {
 		parts, total := map[string]float64{}, 0.0
-		for _, part := range slices.Sorted(maps.Keys(b.parts)) { // a fixed order, because sums of floats depend on it
+		// A fixed order, because sums of floats depend on it.
+		for _, part := range slices.Sorted(maps.Keys(b.parts)) {
 			v := b.parts[part]
 			if !slices.Contains(names, part) {
 				part = restOfParts
@@ -98,7 +100,8 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 		right = max(right, total)
 	}
 	var below *plotter.BarChart
-	for i, name := range append(names, restOfParts) { // the rest exists only if all other colours are used
+	// The rest exists only if all other colours are used.
+	for i, name := range append(names, restOfParts) {
 		values := make(plotter.Values, len(bars))
 		for k, parts := range lengths {
 			values[k] = parts[name]

@@ -36,7 +36,8 @@ func readComparison(dir string) (*comparison, error) {
 		if read.duet, err = result.ReadDuet(dir); err != nil {
 			return nil, err
 		}
-		gate.DescribeDuet(c, read.duet, nil) // without effect if the comparison has the description, which also uses profiles
+		// Without effect if the comparison has the description, which also uses profiles.
+		gate.DescribeDuet(c, read.duet, nil)
 		read.manifest, read.files = read.duet.Manifest, append(read.files, result.DuetFile)
 		return read, nil
 	}

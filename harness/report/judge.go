@@ -16,9 +16,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Judge judges a run by the checked-in limits, and sets the verdict and the reasons of r. The page of
-// a run, the index and prony check all call it, so they agree. Its verdict is never stored: a changed
-// limit applies to data published before. Judge must be called once for each result that was read.
+// Judge judges a run by the checked-in limits, and sets the verdict and the reasons of r. The page
+// of a run, the index and prony check all call it, so they agree. Its verdict is never stored: a
+// changed limit applies to data published before. Judge must be called once for each result that
+// was read.
 func Judge(limits *gate.Baselines, r *result.Result) gate.Report {
 	judged := gate.Check(limits, r)
 	r.Verdict, r.Reasons = judged.Verdict, judged.Reasons

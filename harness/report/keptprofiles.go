@@ -27,7 +27,8 @@ func findProfiles(r *result.Result, in, out string) (keptProfiles, error) {
 	if len(r.Profiles) == 0 {
 		return nil, nil
 	}
-	folder := path.Join("..", dataDir, filepath.Base(in)) // relative to a published page, even if the page is rendered elsewhere
+	// Relative to a published page, even if the page is rendered elsewhere.
+	folder := path.Join("..", dataDir, filepath.Base(in))
 	if filepath.Base(filepath.Dir(in)) != dataDir {
 		var err error
 		if folder, err = relative(out, in); err != nil {

@@ -18,7 +18,8 @@ func (p *page) heading(level int, format string, args ...any) {
 }
 
 func (p *page) paragraph(format string, args ...any) {
-	fmt.Fprintf(&p.b, format, args...) // a separate call, so that go vet checks the formats of callers
+	// A separate call, so that go vet checks the formats of callers.
+	fmt.Fprintf(&p.b, format, args...)
 	p.b.WriteString("\n\n")
 }
 

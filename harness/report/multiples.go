@@ -17,8 +17,9 @@ import (
 // Multiple is one of several small plots with a common scale: a figure at each value of a setting.
 type Multiple struct {
 	Title  string
-	Values []string        // values of the setting, in their order
-	Ratios []result.Metric // for each value, the ratio to the figure at the first value; intervals must be above 0
+	Values []string // values of the setting, in their order
+	// for each value, the ratio to the figure at the first value; intervals must be above 0
+	Ratios []result.Metric
 }
 
 const (

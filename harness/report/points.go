@@ -148,7 +148,8 @@ func pointsSection(p *page, r *result.Result) {
 		metrics = append(metrics, point.Metrics)
 	}
 	columns := present(pointColumns, metrics)
-	if others := present(otherReadColumns, metrics); len(others) > 0 { // points also differ in their reads
+	// Points also differ in their reads.
+	if others := present(otherReadColumns, metrics); len(others) > 0 {
 		columns = slices.Concat(columns, present(getColumns, metrics), others)
 	}
 	var header []string

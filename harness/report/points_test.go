@@ -74,7 +74,8 @@ func TestWorkloadsOfASweepHaveACurveAtEachPoint(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, hists[1].Cycle.RecordValues(int64(time.Millisecond), 777)) // to give the points different numbers of samples
+	// To give the points different numbers of samples.
+	require.NoError(t, hists[1].Cycle.RecordValues(int64(time.Millisecond), 777))
 	several("noisy", "quiet")
 	plot := rendered(t, r, hists)["fixture-workloads.svg"]
 	own, err := result.Merge(hists[1].Histograms, hists[5].Histograms)
@@ -149,7 +150,8 @@ func TestNoPointOfAnIncorrectSweep(t *testing.T) {
 // Targets are independent servers: those with a balanced ledger keep their figures.
 func TestPageOfTargetsOfWhichOneIsIncorrect(t *testing.T) {
 	r, hists := sweptFixture(t)
-	r.Verdict, r.Rounds[1].Verdict = result.Incorrect, result.Incorrect // a round of the second point
+	// A round of the second point.
+	r.Verdict, r.Rounds[1].Verdict = result.Incorrect, result.Incorrect
 	r.Manifest.Scenario.Topology.Kind = scenario.ByProgram
 	page := rendered(t, r, hists)["fixture.md"]
 	assert.Contains(t, page, "The ledger of some of the servers does not balance")

@@ -69,7 +69,8 @@ func selfTestFixture() *gate.SelfTest {
 			})
 		}
 		if kind.Fault == "fsync" {
-			of.Trials[0].Timings -= 3 // in three trials only a counter regressed, which is not a hit
+			// In three trials only a counter regressed, which is not a hit.
+			of.Trials[0].Timings -= 3
 		}
 		t.Kinds = append(t.Kinds, of)
 	}

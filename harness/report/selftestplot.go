@@ -29,7 +29,8 @@ func SelfTestPlot(t *gate.SelfTest) ([]byte, error) {
 	for _, series := range []struct {
 		name  string
 		looks int
-		cpu   bool // CPU of the deciding goroutine and builds of the same source; otherwise all other kinds
+		// CPU of the deciding goroutine and builds of the same source; otherwise all other kinds
+		cpu   bool
 		shift float64
 		color color.Color
 		glyph draw.GlyphDrawer

@@ -158,7 +158,8 @@ func inOrder(pages []*page) []*page {
 
 // linksOf returns the files in the folder that a page links to, in their order.
 func linksOf(p *page) (to []string) {
-	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the visitor returns no error
+	// The visitor returns no error.
+	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if link, is := n.(*ast.Link); is && entering {
 			if t := target(p, string(link.Destination)); t.file != "" {
 				to = append(to, t.file)

@@ -32,7 +32,8 @@ func Handler(document []byte) http.Handler {
 		h := w.Header()
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Length", strconv.Itoa(len(document)))
-		_, _ = w.Write(document) // net/http drops the body of a HEAD response; an error means that the client disconnected
+		// net/http drops the body of a HEAD response; an error means that the client disconnected.
+		_, _ = w.Write(document)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

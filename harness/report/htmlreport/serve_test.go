@@ -77,7 +77,8 @@ func TestServeEndsWithItsContext(t *testing.T) {
 		assert.Equal(t, code, answer.StatusCode, host)
 	}
 
-	idle, err := net.Dial("tcp", listener.Addr().String()) // a connection that never sends delays nothing for long
+	// A connection that never sends delays nothing for long.
+	idle, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, idle.Close()) })
 	cancel()

@@ -14,7 +14,8 @@ import (
 // Anchors returns the unique link names of a document's headings, as GitHub generates them.
 func Anchors(root ast.Node, source []byte) map[*ast.Heading]string {
 	anchors, taken := map[*ast.Heading]string{}, map[string]bool{}
-	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the visitor returns no error
+	// The visitor returns no error.
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		h, is := n.(*ast.Heading)
 		if !is || !entering {
 			return ast.WalkContinue, nil

@@ -26,8 +26,9 @@ const (
 	Provenance Rule = "provenance" // a rate without a source, or a page without its data
 	Link       Rule = "link"       // a dead link within the repository
 	Typed      Rule = "typed"      // a figure in the source of a page that was typed by hand
-	Generated  Rule = "generated"  // a generated page that differs from its source's output, or an invalid source
-	Stale      Rule = "stale"      // pages that are older than the code that they measured
+	// A generated page that differs from its source's output, or an invalid source.
+	Generated Rule = "generated"
+	Stale     Rule = "stale" // pages that are older than the code that they measured
 )
 
 // Finding is a problem in a document.
@@ -90,7 +91,8 @@ func (d *document) finding(at int, rule Rule, format string, args ...any) Findin
 // walk calls visit for each node, parents first. If visit returns false, walk skips the children of
 // the node.
 func (d *document) walk(visit func(ast.Node) (children bool)) {
-	_ = ast.Walk(d.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the visitor returns no error
+	// The visitor returns no error.
+	_ = ast.Walk(d.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering && !visit(n) {
 			return ast.WalkSkipChildren, nil
 		}
