@@ -75,7 +75,7 @@ func (a answers) writeWorkload(line writer) {
 		driver, others = scenario.DriverEmbedded, "the server runs in this process, without a network"
 	}
 	producers, workers, arrivals := closedProducers, closedWorkers, "closed()"
-	why = []string{"Each producer sends its next call after the response to the last one, so the server sets the pace. rate(\"2k/s\") sends at a", "fixed rate instead, and measures latency from the due time of a task."}
+	why := []string{"Each producer sends its next call after the response to the last one, so the server sets the pace. rate(\"2k/s\") sends at a", "fixed rate instead, and measures latency from the due time of a task."}
 	if a.rate != scenario.Closed {
 		producers, workers, arrivals = openProducers, openWorkers, fmt.Sprintf("rate(%q)", a.rate)
 		why = []string{"Tasks are due at this rate, independent of the server, and latency is measured from their due times.", "closed() lets the server set the pace instead."}
