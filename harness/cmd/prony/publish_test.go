@@ -283,7 +283,7 @@ func TestWhatTargetsLostIsPublished(t *testing.T) {
 	assert.Equal(t, result.Incorrect, p.outcomes[0].Verdict, "the command's verdict")
 	page, err := os.ReadFile(p.outcomes[0].Page)
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "What these servers lost, doubled or corrupted is the finding.")
+	assert.Contains(t, string(page), "The lost, duplicated or corrupted tasks of these servers are the finding.")
 }
 
 func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
