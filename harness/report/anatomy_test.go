@@ -69,7 +69,7 @@ func TestPlotOfTheAnatomy(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		*areas = append(*areas, result.ProfileArea{Name: name, Value: 1e6})
 	}
-	assert.Equal(t, 2, strings.Count(rendered(t, r, hists)["fixture-anatomy.svg"], "all else</text>"))
+	assert.Equal(t, 2, strings.Count(rendered(t, r, hists)["fixture-anatomy.svg"], "all others</text>"))
 	*areas = nil
 	assert.NotContains(t, rendered(t, r, hists), "fixture-anatomy.svg")
 }

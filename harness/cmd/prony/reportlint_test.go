@@ -91,7 +91,7 @@ func TestReportLintOfSources(t *testing.T) {
 `, "reports/pages/one.md", "## Question\n\nIs it 5 ms, see [there](scenarios/no.md)?\n", "reports/pages/README.md", "It is robust.\n", "reports/data/none", "")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
-	assert.Contains(t, ran.stdout, `reports/pages/README.md:1: praise: "robust" stands`)
+	assert.Contains(t, ran.stdout, `reports/pages/README.md:1: praise: "robust" has no figure`)
 	assert.Contains(t, ran.stdout, `reports/pages/one.md:3: typed: "5 ms" is typed by hand`)
 	assert.Contains(t, ran.stdout, `reports/pages/one.md:1: generated: the sections are Question: every page has these`)
 	assert.NotContains(t, ran.stdout, "link:")
