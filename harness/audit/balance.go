@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Balance returns how a ledger fails to balance, a sentence for each kind of fault.
+// Balance returns a sentence for each kind of fault in a ledger. It returns none if the ledger
+// balances.
 func Balance(l *result.Ledger) (problems []string) {
 	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if l.Misrouted > 0 {
@@ -54,17 +55,17 @@ func Balance(l *result.Ledger) (problems []string) {
 	return problems
 }
 
-// sampleOf is the first sample of a kind.
+// sampleOf formats the first sample of a kind.
 func sampleOf(kind string, samples []string) string { return sample(samplesOf(kind, samples)) }
 
 func samplesOf(kind string, samples []string) []string {
 	return slices.DeleteFunc(slices.Clone(samples), func(s string) bool { return !strings.Contains(s, kind) })
 }
 
-// severalMax is how many samples several names.
+// severalMax is the maximum number of samples in several.
 const severalMax = 3
 
-// several is the first few samples.
+// several formats the first few samples.
 func several(samples []string) string {
 	if len(samples) < 2 {
 		return sample(samples)

@@ -19,7 +19,7 @@ func TestBreachesOfExclusivityAreNamed(t *testing.T) {
 	}, Balance(&result.Ledger{Revoked: 1, Samples: []string{"revoked: b"}}))
 }
 
-// Attempts that were not the next are named.
+// The problems include attempts that were not the next ones.
 func TestMiscountedAttemptsAreNamed(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, Balance(&result.Ledger{Failed: 5, Retried: 4, Dead: 1}))
@@ -28,7 +28,7 @@ func TestMiscountedAttemptsAreNamed(t *testing.T) {
 	}, Balance(&result.Ledger{Miscounted: 2, Samples: []string{"revoked: c", "miscounted: a", "miscounted: b"}}))
 }
 
-// Tasks that were handed out before they were due are named.
+// The problems include tasks that were delivered before they were due.
 func TestEarlyTasksAreNamed(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, Balance(&result.Ledger{Delayed: 5}))
@@ -36,7 +36,7 @@ func TestEarlyTasksAreNamed(t *testing.T) {
 		Balance(&result.Ledger{Delayed: 5, Early: 1, Samples: []string{"early: a"}}))
 }
 
-// Results that were not those of the completions are named.
+// The problems include results that differ from those of the completions.
 func TestWrongResultsAreNamed(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, Balance(&result.Ledger{Results: 5}))
@@ -44,7 +44,7 @@ func TestWrongResultsAreNamed(t *testing.T) {
 		Balance(&result.Ledger{Results: 5, WrongResults: 1, Samples: []string{"wrong result: a"}}))
 }
 
-// Extensions of valid leases that were refused are named.
+// The problems include refused extensions of valid leases.
 func TestRefusedExtensionsAreNamed(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, Balance(&result.Ledger{Extended: 5}))
@@ -52,7 +52,7 @@ func TestRefusedExtensionsAreNamed(t *testing.T) {
 		Balance(&result.Ledger{Extended: 5, Unextended: 1, Samples: []string{"unextended: a"}}))
 }
 
-// Keys that led to another task are named.
+// The problems include keys that led to another task.
 func TestKeysThatLeadToAnotherTaskAreNamed(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, Balance(&result.Ledger{Repeated: 5}))
@@ -60,7 +60,7 @@ func TestKeysThatLeadToAnotherTaskAreNamed(t *testing.T) {
 		Balance(&result.Ledger{Repeated: 5, Rekeyed: 1, Samples: []string{"rekeyed: a"}}))
 }
 
-// The first few reads that were answered wrongly are named.
+// The problems include the first few wrong reads.
 func TestMisreadsAreNamed(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, Balance(&result.Ledger{Reads: 5}))

@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Conserved returns how the server's account fails to balance. Tasks whose outcome the ledger does
-// not know may be on either side.
+// Conserved returns the problems of the server's account. Tasks whose outcome is unknown to the
+// ledger may be on either side.
 func Conserved(c observe.Counts, l *result.Ledger) (problems []string) {
 	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	held := c.Ready + c.Leased + c.Delayed + c.Dead

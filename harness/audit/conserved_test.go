@@ -115,7 +115,7 @@ func TestConserved(t *testing.T) {
 			},
 		},
 		{
-			name:   "it completed what nobody completed",
+			name:   "it completed tasks without a completion",
 			counts: observe.Counts{Enqueued: 10, Completed: 10},
 			ledger: result.Ledger{Enqueued: 10, Completed: 8},
 			problems: []string{
@@ -143,8 +143,8 @@ func TestConserved(t *testing.T) {
 	}
 }
 
-// Whatever an honest server did with the tasks whose outcome is unknown, its account balances; and no
-// single count of it can be wrong by more than those tasks without being found.
+// The account of a correct server balances for any outcome of the unknown tasks. No single count
+// can be wrong by more than these tasks without being found.
 func TestConservedOfAnHonestServer(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

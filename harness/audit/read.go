@@ -1,5 +1,5 @@
-// Package audit holds a side's tasks to account: the ledger of its load must balance, and the servers' own count of tasks must agree
-// with that ledger.
+// Package audit checks the tasks of a side: the ledger of its load must balance, and the servers'
+// own count of tasks must agree with that ledger.
 package audit
 
 import (
@@ -13,18 +13,21 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// triesMax is how often an audit is taken before it is given up: it needs shards that keep their leaders meanwhile.
+// triesMax is the maximum number of attempts at an audit, because the shards must keep their
+// leaders during an audit.
 const triesMax = 3
 
-// Read returns what the servers say that they hold, each shard counted once: a node audits the shards that it leads,
-// so those that lead any are asked, and all over again if one has lost or won a shard in the meantime.
+// Read returns the servers' counts with each shard counted once. A node only audits the shards that
+// it leads, so Read asks all nodes that lead any, and repeats the audit if a leader changed in the
+// meantime.
 func Read(ctx context.Context, cluster *topology.Cluster) (observe.Counts, error) {
 	all, err := ReadAll(ctx, cluster)
 	return all.Totals(attack.Tenant), err // the ledger does not count the attackers' tasks
 }
 
-// ReadSince is Read of servers that ran before the round: of the tenants that an earlier audit has, and what was counted since. An audit
-// without tenants stands for servers that were started for the round.
+// ReadSince is Read for servers that ran before the round. It covers the tenants of an earlier
+// audit, with the counts since then. An earlier audit without tenants means that the servers were
+// started for the round.
 func ReadSince(ctx context.Context, cluster *topology.Cluster, earlier observe.Audit) (observe.Counts, error) {
 	if len(earlier.Tenants) == 0 {
 		return Read(ctx, cluster)
@@ -33,7 +36,7 @@ func ReadSince(ctx context.Context, cluster *topology.Cluster, earlier observe.A
 	return all.Since(earlier), err
 }
 
-// ReadAll returns the queues that Read counts, those of attackers too.
+// ReadAll returns the queues that Read counts, including those of attackers.
 func ReadAll(ctx context.Context, cluster *topology.Cluster) (observe.Audit, error) {
 	for range triesMax {
 		if err := cluster.WaitForLeaders(ctx); err != nil {

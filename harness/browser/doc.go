@@ -1,6 +1,6 @@
-// Package browser drives the HTML file of package htmlreport in a browser: it has tests only, and is a module of its own so that nothing else
-// depends on what drives browsers.
+// Package browser tests the HTML file of package htmlreport in a browser. It only has tests, and is
+// a separate module so that nothing else depends on the browser driver.
 //
-// The tests need Chromium, and axe-core, which `make axe` fetches. They are part of the long form of the tests, and say what is missing
-// where they are skipped.
+// The tests need Chromium, and axe-core, which `make axe` fetches. They are part of the long tests.
+// If something is missing, they are skipped with the reason.
 package browser

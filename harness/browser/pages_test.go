@@ -23,7 +23,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// windows are the sizes of windows that the tests look at the file in.
+// windows are the window sizes of the tests.
 var windows = []struct {
 	name          string
 	width, height int64
@@ -108,7 +108,7 @@ func profiledRun(t *testing.T) string {
 	return dir
 }
 
-// shown is the expression of the article that is shown.
+// shown is the JavaScript expression for the visible article.
 const shown = "document.querySelector('article.shown')"
 
 func TestPagesAreReachedByTheKeyboard(t *testing.T) {
@@ -137,7 +137,7 @@ func TestPagesAreReachedByTheKeyboard(t *testing.T) {
 		b.until(shown + ".id === 'page/leader-kill-sync' || " + shown + ".id.endsWith('/leader-kill-sync')")
 		there := b.text(shown + ".id")
 		assert.NotEqual(t, first, there)
-		assert.Equal(t, "H1", b.text("document.activeElement.tagName"), "the focus goes with the reader")
+		assert.Equal(t, "H1", b.text("document.activeElement.tagName"), "the focus follows the navigation")
 		assert.Equal(t, there, b.text("document.querySelector('#ui-pages [aria-current=page]').hash.slice(1)"))
 
 		b.do(chromedp.Reload())
@@ -169,7 +169,7 @@ func TestColoursAreChosen(t *testing.T) {
 		const white, black = "rgb(255, 255, 255)", "rgb(20, 23, 26)"
 		want := map[bool]string{true: black, false: white}
 		isDark := strings.HasSuffix(t.Name(), "dark")
-		assert.Equal(t, want[isDark], ground(), "as the system asks")
+		assert.Equal(t, want[isDark], ground(), "the system's preference")
 		b.run(`(() => { const s = document.getElementById("ui-scheme"); s.value = "` + map[bool]string{true: "light", false: "dark"}[isDark] +
 			`"; s.dispatchEvent(new Event("change")); })()`)
 		assert.Equal(t, want[!isDark], ground())
@@ -223,7 +223,7 @@ func TestChartsAreRead(t *testing.T) {
 		assert.Contains(t, says(), "percentile 0;")
 		b.run(fmt.Sprintf(`(() => { const a = document.querySelector(%q); const r = a.getBoundingClientRect();
 			a.dispatchEvent(new PointerEvent("pointermove", { clientX: r.left + r.width / 2, clientY: r.top + 50 })); })()`, area))
-		assert.NotContains(t, says(), "percentile 0;", "a pointer reads too")
+		assert.NotContains(t, says(), "percentile 0;", "a pointer also reads values")
 
 		lines := func() float64 {
 			return b.number(fmt.Sprintf("document.querySelectorAll(%q).length", area+" path.line"))
@@ -244,7 +244,8 @@ func TestChartsAreRead(t *testing.T) {
 	})
 }
 
-// A chart over time says which faults and flushes there were at a place, and one of slow commits what a commit waited for.
+// A chart over time shows the faults and flushes at a position, and one of slow commits shows the
+// waits of a commit.
 func TestChartsOverTimeAreRead(t *testing.T) {
 	inEachWindow(t, published, func(t *testing.T, b *tab) {
 		for _, chart := range []struct{ plot, says string }{{"leader-kill-faults.svg", "; kill n"}, {"leader-kill-stalls.svg", "(shard "}} {
@@ -281,7 +282,7 @@ func TestFlameGraphsZoom(t *testing.T) {
 		assert.Contains(t, b.text(fmt.Sprintf("document.getElementById(document.querySelector(%q).getAttribute('aria-activedescendant')).getAttribute('aria-label')", area)), "storage.Commit")
 		b.press(kb.Enter)
 		assert.Equal(t, "storage.Commit: 1 s, 10 % of all, 100 % of storage.Commit", says())
-		assert.InDelta(t, 5, b.number(fmt.Sprintf("document.querySelectorAll(%q).length", area+" .call")), 0, "its callers, it and what it calls")
+		assert.InDelta(t, 5, b.number(fmt.Sprintf("document.querySelectorAll(%q).length", area+" .call")), 0, "the call, its callers and its callees")
 		b.press(kb.Escape)
 		assert.Contains(t, says(), "shard.run: 8 s")
 		b.do(chromedp.Click(chromedp.CSS("article.shown .tools button")))
@@ -296,13 +297,14 @@ func TestFlameGraphsZoom(t *testing.T) {
 	})
 }
 
-// violation is what axe-core finds wrong.
+// violation is a problem that axe-core found.
 type violation struct {
 	ID, Help, Impact string
 	Nodes            []struct{ HTML, FailureSummary string }
 }
 
-// runAxe checks the article that is shown with axe-core. It removes the hidden articles for that time, because checking all of them takes minutes.
+// runAxe checks the visible article with axe-core. It removes the hidden articles during the check,
+// because checking all of them takes minutes.
 const runAxe = `(async () => {
 	const aside = [...document.querySelectorAll("article:not(.shown)")].map((article) => {
 		const place = document.createComment("");
@@ -316,7 +318,7 @@ const runAxe = `(async () => {
 	}
 })()`
 
-// accessible fails for what axe-core finds wrong with what is shown.
+// accessible fails if axe-core finds problems in the visible article.
 func (b *tab) accessible(of string) {
 	b.t.Helper()
 	var violations []violation
@@ -341,7 +343,8 @@ func TestPagesAreAccessible(t *testing.T) {
 	}
 }
 
-// distinct returns the id of the first article of each set of elements: articles with the same kinds of elements need one check.
+// distinct returns the id of the first article of each combination of elements: articles with the
+// same kinds of elements need only one check.
 func distinct(b *tab) (ids []string) {
 	b.t.Helper()
 	joined := b.text(`(() => {
@@ -355,7 +358,7 @@ func distinct(b *tab) (ids []string) {
 	return strings.Split(joined, "\n")
 }
 
-// Without scripts all pages are there, with their plots, and nothing that only scripts make work.
+// Without scripts all pages and their plots are visible, and nothing that needs scripts.
 func TestPagesAreReadWithoutScripts(t *testing.T) {
 	inEachWindow(t, published, func(t *testing.T, b *tab) {
 		call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
@@ -367,7 +370,7 @@ func TestPagesAreReadWithoutScripts(t *testing.T) {
 			require.NoError(t, err)
 			require.NotZero(t, found.NodeID, selector)
 			_, err = chromedp.Call(b.ctx, dom.GetBoxModel, dom.GetBoxModelParams{NodeID: found.NodeID})
-			return err == nil // what is not shown has no box
+			return err == nil // hidden elements have no box
 		}
 		assert.True(t, isShown("article:first-of-type h1"))
 		assert.True(t, isShown("article:last-of-type h1"))
@@ -379,7 +382,7 @@ func TestPagesAreReadWithoutScripts(t *testing.T) {
 	})
 }
 
-// A served file is the same, and asks for nothing else.
+// A served file is equal, and makes no other requests.
 func TestAServedFileIsQuiet(t *testing.T) {
 	longtest.Only(t)
 	chromium(t)

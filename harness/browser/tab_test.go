@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browsers are the names that Chromium has.
+// browsers are possible names of Chromium.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"}
 
-// within bounds how long one test may drive the browser.
+// within is the time limit of the browser in one test.
 const within = 5 * time.Minute
 
 // tab is a page of a browser that runs for one test.
@@ -31,14 +31,14 @@ type tab struct {
 	t    *testing.T
 	ctx  context.Context
 	file string // the address of the HTML file
-	wide bool   // the window is
+	wide bool   // whether the window is wide
 
 	mu       sync.Mutex
-	wrong    []string // what the console said
-	requests []string // addresses, but for the file's own
+	wrong    []string // messages of the console
+	requests []string // requested addresses, except the file's own
 }
 
-// scheme is the colours that the system asks for.
+// scheme is the preferred colour scheme of the system.
 type scheme string
 
 const (
@@ -46,7 +46,8 @@ const (
 	dark  scheme = "dark"
 )
 
-// open starts a browser with a window of that size, and returns its page. The browser ends with the test.
+// open starts a browser with a window of that size, and returns its page. The browser ends with the
+// test.
 func open(t *testing.T, width, height int64, colours scheme) *tab {
 	t.Helper()
 	options := append([]chromedp.ExecAllocatorOption{}, chromedp.DefaultExecAllocatorOptions[:]...)
@@ -54,7 +55,8 @@ func open(t *testing.T, width, height int64, colours scheme) *tab {
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // Chromium has no sandbox for root
 	}
-	limited, cancelLimit := context.WithTimeout(context.WithoutCancel(t.Context()), within) // it ends in the clean-up
+	// Cancelled in the clean-up.
+	limited, cancelLimit := context.WithTimeout(context.WithoutCancel(t.Context()), within)
 	allocator, cancelAllocator := chromedp.NewExecAllocator(limited, options...)
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
@@ -70,7 +72,8 @@ func open(t *testing.T, width, height int64, colours scheme) *tab {
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 600,
 	})
-	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}) // as in a window that is in front
+	// As in a focused window.
+	call(b, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: string(colours)}},
 	})
@@ -92,22 +95,22 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	t.Skipf("there is no Chromium here (%s): apt-get install chromium", strings.Join(browsers, ", "))
+	t.Skipf("Chromium is not installed (%s): apt-get install chromium", strings.Join(browsers, ", "))
 	return ""
 }
 
-// axeCore is the text of axe-core, or skips the test.
+// axeCore returns the text of axe-core, or skips the test.
 func axeCore(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "bin", "axe.min.js"))
 	if os.IsNotExist(err) {
-		t.Skip("there is no axe-core here: make axe")
+		t.Skip("axe-core is missing: make axe")
 	}
 	require.NoError(t, err)
 	return string(text)
 }
 
-// note keeps what the console says and what the page asks the network for.
+// note records the messages of the console and the network requests of the page.
 func (b *tab) note(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,13 +130,13 @@ func (b *tab) note(event any) {
 	}
 }
 
-// do carries actions out.
+// do runs actions.
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	require.NoError(b.t, chromedp.Do(b.ctx, actions...))
 }
 
-// load opens an address afresh.
+// load opens an address in a new document.
 func (b *tab) load(address string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate("about:blank"), chromedp.Navigate(address))
@@ -146,13 +149,13 @@ func (b *tab) goTo(hash string) {
 	b.until(fmt.Sprintf("location.hash === %q && !!document.querySelector('article.shown')", hash))
 }
 
-// run evaluates an expression that nothing is wanted of.
+// run evaluates an expression and ignores its value.
 func (b *tab) run(expression string) {
 	b.t.Helper()
 	evaluated[bool](b, "(("+expression+"), true)")
 }
 
-// evaluated is what an expression evaluates to.
+// evaluated returns the value of an expression.
 func evaluated[T any](b *tab, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
@@ -160,7 +163,7 @@ func evaluated[T any](b *tab, expression string) T {
 	return v
 }
 
-// text and number are what an expression evaluates to.
+// text and number return the value of an expression.
 func (b *tab) text(expression string) string {
 	b.t.Helper()
 	return evaluated[string](b, expression)
@@ -171,7 +174,8 @@ func (b *tab) number(expression string) float64 {
 	return evaluated[float64](b, expression)
 }
 
-// until waits until an expression is true. It polls over the protocol, because the page's policy forbids eval.
+// until waits until an expression is true. It polls over the protocol, because the page's policy
+// forbids eval.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -180,7 +184,7 @@ func (b *tab) until(expression string) {
 			return
 		}
 	}
-	require.Fail(b.t, "it did not become true", expression)
+	require.Fail(b.t, "the expression did not become true", expression)
 }
 
 // press presses keys, one after the other.
@@ -191,7 +195,7 @@ func (b *tab) press(keys ...string) {
 	}
 }
 
-// quiet fails if the console said something, or the page asked for more than its file.
+// quiet fails if the console has messages, or the page requested more than its file.
 func (b *tab) quiet(file string) {
 	b.t.Helper()
 	b.mu.Lock()

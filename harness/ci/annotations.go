@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// AnnotationsMax is the number of annotations of one kind that GitHub shows of a step; further ones are dropped without a word.
+// AnnotationsMax is the number of annotations of one kind that GitHub shows for a step. It silently
+// drops further ones.
 const AnnotationsMax = 10
 
-// Annotations returns the workflow commands that show what failed as errors, and what the runs do not tell as warnings: at most
-// AnnotationsMax, errors first. If there are more, the last one says how many are left out.
+// Annotations returns the workflow commands that show failures as errors, and undecided or skipped
+// metrics as warnings: at most AnnotationsMax, errors first. If there are more, the last one has
+// the number of omitted ones.
 func Annotations(all []Judgement) []string {
 	var failed, unclear []string
 	for _, j := range all {
@@ -37,7 +39,7 @@ func Annotations(all []Judgement) []string {
 	return lines
 }
 
-// command returns a workflow command on one line. Its text is escaped as the runner unescapes it.
+// command returns a workflow command on one line, with the escaping of the GitHub runner.
 func command(level, title, text string) string {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

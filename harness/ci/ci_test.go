@@ -68,11 +68,11 @@ func TestSummaryIsCutAtItsLimit(t *testing.T) {
 	long := ci.Summary([]ci.Judgement{j})
 	assert.LessOrEqual(t, len(long), ci.SummaryMax)
 	assert.Greater(t, len(long), ci.SummaryMax-1024)
-	assert.Contains(t, long, "é text\n```\n\nThe text was cut: ", "a whole line, and the end of the block")
-	assert.True(t, strings.HasSuffix(long, " bytes are not shown, since no more than 1048576 are allowed. The run's folder has all of it.\n"))
+	assert.Contains(t, long, "é text\n```\n\nThe text was cut: ", "a complete line, and the end of the block")
+	assert.True(t, strings.HasSuffix(long, " bytes are omitted, because the limit is 1048576 bytes. The run's folder has the complete text.\n"))
 
 	j.Text = "```\nx"
-	assert.Contains(t, ci.Summary([]ci.Judgement{j}), "````text\n```\nx\n````\n", "the text can't end its block")
+	assert.Contains(t, ci.Summary([]ci.Judgement{j}), "````text\n```\nx\n````\n", "the text cannot end its block")
 }
 
 func TestJUnit(t *testing.T) {

@@ -3,16 +3,18 @@ package ci
 import "strings"
 
 const (
-	// commentMax is GitHub's limit on a comment: 65,536 characters. No character is longer in characters than in bytes.
+	// commentMax is GitHub's limit on a comment: 65,536 characters. No character is longer in
+	// characters than in bytes.
 	commentMax = 65536
-	// commentMarker begins a comment, so that the next run finds it. Readers don't see it.
+	// commentMarker begins a comment, so that the next run finds it. It is invisible to readers.
 	commentMarker = "<!-- prony comment -->"
-	// neutralMarker is the second line of a comment that is to replace an earlier one, and not to be posted by itself.
+	// neutralMarker is the second line of a comment that may only replace an earlier one.
 	neutralMarker = "<!-- neutral -->"
 )
 
-// Comment returns the judgements as the text of the one comment on a pull request. If all are neutral, the text is marked so: then it replaces
-// a comment that is there, which would be wrong now, and nothing is posted otherwise.
+// Comment returns the judgements as the text of the only comment on a pull request. If all are
+// neutral, the text is marked: it then replaces an existing comment, which would be outdated, but
+// is not posted as a new one.
 func Comment(all []Judgement) string {
 	head, neutral := commentMarker+"\n", true
 	for _, j := range all {

@@ -20,7 +20,8 @@ func commentFile(t *testing.T, verdict result.Verdict, outcome result.Outcomes) 
 	return path
 }
 
-// The first verdict that is not neutral posts a comment on the pull request. Later runs update that comment and never post a second one.
+// The first verdict that is not neutral posts a comment on the pull request. Later runs update that
+// comment and never post a second one.
 func TestCommentIsOneAndUpdated(t *testing.T) {
 	g, env := newGitHub(t)
 	neutral := commentFile(t, result.Pass, result.Same)
@@ -37,7 +38,7 @@ func TestCommentIsOneAndUpdated(t *testing.T) {
 	out, code = script(t, "comment", "", env, "12", neutral)
 	require.Equal(t, 0, code, out)
 	require.Len(t, g.entries, 1)
-	assert.Contains(t, g.entries[0].Body, "prony compare: tiny: pass", "it says no more that the change regressed")
+	assert.Contains(t, g.entries[0].Body, "prony compare: tiny: pass", "the comment no longer reports a regression")
 	assert.Equal(t, "PATCH /repos/o/r/issues/comments/1", g.calls[len(g.calls)-1])
 }
 
@@ -58,7 +59,8 @@ func TestCommentRefusesWhatItDoesNotKnow(t *testing.T) {
 	assert.Contains(t, out, "regressed", "without a token it prints")
 }
 
-// A step shows what was written for it: the summary is appended to the step's, and the annotations are printed.
+// A step shows its files: the summary is appended to the step's summary, and the annotations are
+// printed.
 func TestShow(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, ci.Write(folder, []ci.Judgement{red()}))
@@ -73,5 +75,5 @@ func TestShow(t *testing.T) {
 
 	out, code = script(t, "show", "", []string{"GITHUB_ACTIONS=", "GITHUB_STEP_SUMMARY="}, folder)
 	assert.Equal(t, 0, code)
-	assert.Empty(t, out, "the commands of a runner are noise on a terminal")
+	assert.Empty(t, out, "no runner commands on a terminal")
 }

@@ -33,7 +33,8 @@ func TestDistRefuses(t *testing.T) {
 	c.refuses("ci is not empty: remove it, or name another folder", "dist", released, "ci")
 }
 
-// TestDistIsReproducible builds a release twice, in two folders and with two build caches, and compares the checksums.
+// TestDistIsReproducible builds a release twice, in two folders and with two build caches, and
+// compares the checksums.
 func TestDistIsReproducible(t *testing.T) {
 	longtest.Only(t)
 	first := clone(t, "../..")
@@ -68,7 +69,8 @@ func TestDistIsReproducible(t *testing.T) {
 	}
 }
 
-// hasBillOfMaterials reads the SBOM of a program: it names the program, and the versions of the modules in it.
+// hasBillOfMaterials checks the SBOM of a program: it must have the program's name, and the
+// versions of its modules.
 func (c checkout) hasBillOfMaterials(name, program string) {
 	c.Helper()
 	type component struct{ Name, Version, PURL string }

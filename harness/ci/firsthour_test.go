@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 )
 
-// TestTheFirstHour runs the committed READMEs' blocks on the ports that they name.
+// TestTheFirstHour runs the blocks of the committed READMEs on their documented ports.
 func TestTheFirstHour(t *testing.T) {
 	longtest.Only(t)
 	out, code := script(t, "first-hour", "", nil)

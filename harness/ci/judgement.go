@@ -9,24 +9,26 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Judgement is what was found out about one scenario, by its baseline or against a base.
+// Judgement is the result for one scenario, by its baseline or against a base.
 type Judgement struct {
-	Kind     string // "check" or "compare": of the command that judged
+	Kind     string // "check" or "compare": the command that judged
 	Scenario string
 	Verdict  result.Verdict
 	Cases    []Case
-	// Reasons say why the verdict is not pass, as far as no case says it.
+	// Reasons are the reasons for a verdict other than pass that no case contains.
 	Reasons []string
-	// Text is the whole judgement as plain text, as the command prints it.
+	// Text is the complete judgement as plain text, as the command prints it.
 	Text string
-	// Neutral reports that the judgement says nothing for or against a change: no difference was found, or none could be told.
+	// Neutral reports that the judgement is neither for nor against a change: no difference was
+	// found, or the data could not show one.
 	Neutral bool
 }
 
-// Outcome is what was found out about one metric.
+// Outcome is the result for one metric.
 type Outcome string
 
-// The outcomes of a case. Unclear is of a metric that the run does not tell enough of, Skipped of one that was not judged.
+// The outcomes of a case. Unclear means that the run has too little data on the metric, Skipped
+// that it was not judged.
 const (
 	OK      Outcome = "ok"
 	Failed  Outcome = "failed"
@@ -89,7 +91,7 @@ func OfComparison(c *result.Comparison) Judgement {
 	return j
 }
 
-// others returns the reasons that no case gives.
+// others returns the reasons that no case contains.
 func others(reasons []string, said map[string]bool) (rest []string) {
 	for _, r := range reasons {
 		if !said[r] {

@@ -33,9 +33,10 @@ type junitMessage struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit returns the judgements as a JUnit report: a suite for each, a test case for each metric, and one for the verdict, which
-// fails unless the verdict is pass, so that no report of a red judgement is green. A metric that was not judged, or that the run
-// tells too little of, is skipped.
+// JUnit returns the judgements as a JUnit report: a suite for each, with a test case for each
+// metric, and one for the verdict. The latter fails unless the verdict is pass, so that the report
+// of a failed judgement is never green. A metric that was not judged, or has too little data, is
+// skipped.
 func JUnit(all []Judgement) ([]byte, error) {
 	var suites junitSuites
 	for _, j := range all {

@@ -17,16 +17,17 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 )
 
-// The modules of a release, and the version that the tests release. It never leaves the folders of a test.
+// The modules of a release, and the version in the tests. The version never leaves the folders of a
+// test.
 var releasedModules = []string{"engine", "harness", "harness/k6", "harness/peers"}
 
 const released = "v0.9.0-test.1"
 
-// modulePath is what the paths of all modules begin with.
+// modulePath is the common prefix of all module paths.
 const modulePath = "github.com/pronybench/prony/"
 
-// checkout is a clone of this repository at the last commit. It has no published pages and none of
-// their data, most of the repository's bytes: no script of ci/ that takes a checkout reads them.
+// checkout is a clone of this repository at the last commit. It omits the published pages and their
+// data, which are most of the repository's bytes and which no script of ci/ with a checkout reads.
 type checkout struct {
 	*testing.T
 
@@ -43,7 +44,7 @@ func clone(t *testing.T, of string) checkout {
 	return c
 }
 
-// try runs a program in the checkout, with lines added to the environment, and returns all that it printed.
+// try runs a program in the checkout with additional environment variables, and returns its output.
 func (c checkout) try(env []string, name string, args ...string) (string, error) {
 	command := exec.CommandContext(c.Context(), name, args...)
 	command.Dir = c.dir
@@ -54,7 +55,7 @@ func (c checkout) try(env []string, name string, args ...string) (string, error)
 	return strings.TrimSpace(string(out)), err
 }
 
-// must runs a program that succeeds.
+// must runs a program that must succeed.
 func (c checkout) must(env []string, name string, args ...string) string {
 	c.Helper()
 	out, err := c.try(env, name, args...)
@@ -68,7 +69,7 @@ func (c checkout) git(args ...string) string {
 	return c.must(nil, "git", args...)
 }
 
-// refuses runs a script that fails, and checks what it says.
+// refuses runs a script that must fail, and checks its message.
 func (c checkout) refuses(says, script string, args ...string) {
 	c.Helper()
 	out, err := c.try(nil, filepath.Join(c.dir, "ci", script), args...)
@@ -110,19 +111,19 @@ func TestReleaseRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "engine/go.mod"), []byte(text+"\nreplace example.com/a => ../a\n"), 0o600))
 	c.git("commit", "--quiet", "--all", "-m", "Replace another module")
 	c.refuses("replaces example.com/a: 'go install' refuses a module with a replacement", "release", released)
-	assert.Empty(t, c.git("tag", "--list", "*"+released), "a release that failed leaves no tag")
+	assert.Empty(t, c.git("tag", "--list", "*"+released), "a failed release leaves no tag")
 	assert.Len(t, strings.Split(c.git("worktree", "list"), "\n"), 1)
 }
 
-// TestReleaseTagsModulesThatNeedNoReplacement makes a release, and compares the sums in it with those that the go command computes from
-// the tags by itself.
+// TestReleaseTagsModulesThatNeedNoReplacement makes a release, and compares its sums with those
+// that the go command computes from the tags.
 func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 	c := clone(t, "../..")
 	head := c.git("rev-parse", "HEAD")
 	out := c.must(nil, filepath.Join(c.dir, "ci/release"), released)
 	assert.Contains(t, out, "Nothing was pushed")
 	assert.Contains(t, out, "git push --atomic REMOTE engine/"+released+" harness/"+released+" harness/k6/"+released+" harness/peers/"+released)
-	assert.Equal(t, head, c.git("rev-parse", "HEAD"), "the branch stays where it was")
+	assert.Equal(t, head, c.git("rev-parse", "HEAD"), "the branch does not move")
 	assert.Empty(t, c.git("status", "--porcelain"))
 	assert.Len(t, strings.Split(c.git("worktree", "list"), "\n"), 1)
 
@@ -131,7 +132,7 @@ func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 	changed := strings.Fields(c.git("diff", "--name-only", head, commit))
 	assert.Subset(t, []string{"harness/go.mod", "harness/go.sum", "harness/k6/go.mod", "harness/k6/go.sum", "harness/peers/go.mod", "harness/peers/go.sum"}, changed)
 	c.git("checkout", "--quiet", commit)
-	// The go command reads the repository from here as if it were at its public place.
+	// The go command reads the repository from here as if it were at its public location.
 	env := append(goEnvironment(t, t.TempDir(), t.TempDir(), "direct"), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+c.dir+".insteadOf",
 		"GIT_CONFIG_VALUE_0=https://"+strings.TrimSuffix(modulePath, "/"))
 	outside := checkout{t, t.TempDir()}
@@ -144,7 +145,7 @@ func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 		text := outside.must(env, "go", "mod", "download", "-json", modulePath+module+"@"+released)
 		require.NoError(t, json.Unmarshal([]byte(text), &got), text)
 		for _, above := range releasedModules[i+1:] {
-			if module == "harness/k6" { // nothing is built on it
+			if module == "harness/k6" { // no module depends on it
 				continue
 			}
 			sums := own.FindAllString(c.file(above+"/go.sum"), -1)
@@ -157,8 +158,8 @@ func TestReleaseTagsModulesThatNeedNoReplacement(t *testing.T) {
 	c.refuses("exists: choose another version", "release", released)
 }
 
-// goEnvironment is that of a go command in an empty home that keeps modules in this folder and asks these module proxies. The build cache
-// is shared.
+// goEnvironment returns the environment of a go command with an empty home, the given module cache
+// and the given module proxies. The build cache is shared.
 func goEnvironment(t *testing.T, home, modules, proxies string) []string {
 	t.Helper()
 	return []string{
@@ -175,7 +176,8 @@ func goSetting(t *testing.T, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// forget removes a version of this repository's modules from a module cache, and the lists of versions there.
+// forget removes a version of this repository's modules from a module cache, and its lists of
+// versions.
 func forget(t *testing.T, modules, version string) {
 	t.Helper()
 	for _, module := range releasedModules {
@@ -188,10 +190,12 @@ func forget(t *testing.T, modules, version string) {
 	}
 }
 
-// TestReleaseInstalls installs the programs of a release from a module proxy, as their users do, and uses the client in another module.
+// TestReleaseInstalls installs the programs of a release from a module proxy, as users do, and uses
+// the client in another module.
 func TestReleaseInstalls(t *testing.T) {
 	longtest.Only(t)
-	// The module cache is this host's, which has the modules of others. The version is new, so that the cache has nothing of an earlier test.
+	// The module cache is that of this host, which has the modules of others. The version is new,
+	// so the cache has nothing from an earlier test.
 	version := fmt.Sprint("v0.9.0-test.", time.Now().UnixNano())
 	modules, proxy, home := goSetting(t, "GOMODCACHE"), t.TempDir(), t.TempDir()
 	t.Cleanup(func() { forget(t, modules, version) })
@@ -208,7 +212,7 @@ func TestReleaseInstalls(t *testing.T) {
 		assert.Contains(t, out, version)
 	}
 
-	// What the README of the engine says of a module of one's own.
+	// The engine README's instructions for a user's module.
 	readme := c.file("engine/README.md")
 	_, program, found := strings.Cut(readme, "\n```go\n")
 	require.True(t, found)

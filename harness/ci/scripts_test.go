@@ -17,7 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// script runs a script of ci/ with these lines added to the environment, and returns what it printed and its exit code.
+// script runs a script of ci/ with additional environment variables, and returns its output and its
+// exit code.
 func script(t *testing.T, name, stdin string, env []string, args ...string) (string, int) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "../../ci/"+name, args...)
@@ -31,7 +32,7 @@ func script(t *testing.T, name, stdin string, env []string, args ...string) (str
 	return string(out), c.ProcessState.ExitCode()
 }
 
-// entry is an issue, or a comment, on the server that stands in for GitHub.
+// entry is an issue or a comment on the fake GitHub server.
 type entry struct {
 	Number int    `json:"number"`
 	ID     int    `json:"id"`
@@ -43,7 +44,8 @@ type entry struct {
 	} `json:"user"`
 }
 
-// gitHub stands in for the API: it lists entries by pages of a hundred, and adds and changes them. It keeps the calls that it got.
+// gitHub is a fake of the GitHub API: it lists entries in pages of a hundred, adds and changes
+// them, and records the calls.
 type gitHub struct {
 	mu      sync.Mutex
 	entries []entry
@@ -100,7 +102,7 @@ func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const failedNight = `{"soak":{"result":"success"},"test-long":{"result":"failure"},"race":{"result":"cancelled"}}`
 
-// A night that failed opens one issue, and the next one that fails updates it.
+// A failed night opens one issue, and the next failed one updates it.
 func TestNightlyIssueIsOne(t *testing.T) {
 	g, env := newGitHub(t)
 	out, code := script(t, "nightly-issue", "", append(env, "NEEDS="+failedNight))
@@ -122,7 +124,8 @@ func TestNightlyIssueIsOne(t *testing.T) {
 	assert.Contains(t, g.entries[0].Body, "commit def")
 }
 
-// A marker in somebody else's text, or in the middle of a text, is not the issue; one on a later page is.
+// A marker in another user's text, or in the middle of a text, does not identify the issue; a
+// marker on a later page does.
 func TestNightlyIssueOfOthersIsLeftAlone(t *testing.T) {
 	g, env := newGitHub(t)
 	for range 100 {
@@ -145,7 +148,7 @@ func TestNightlyIssueOfNoFailureAndOfNoAnswer(t *testing.T) {
 	g.fails = true
 	out, code = script(t, "nightly-issue", "", append(env, "NEEDS="+failedNight))
 	assert.NotEqual(t, 0, code, out)
-	assert.Len(t, g.calls, 1, "it does not open a second issue because it could not see the first")
+	assert.Len(t, g.calls, 1, "it does not open a second issue if it cannot read the first")
 	out, code = script(t, "nightly-issue", "", []string{"NEEDS=" + failedNight})
 	assert.Equal(t, 0, code, out)
 	assert.Contains(t, out, "test-long: failure", "without a token it prints")
@@ -179,8 +182,8 @@ func TestGateSelftestJudge(t *testing.T) {
 	assert.NotEqual(t, 0, code)
 }
 
-// Each action is pinned by its commit, with the version beside it; each job has a timeout; a token with rights is in a job of its own;
-// and no expression is written into a script.
+// Each action is pinned by its commit, followed by its version; each job has a timeout; a token
+// with write access has a separate job; and no script contains an expression.
 func TestWorkflows(t *testing.T) {
 	pin := regexp.MustCompile(`^actions/[a-z-]+@[0-9a-f]{40} # v[0-9]+\.[0-9]+\.[0-9]+$`)
 	files, err := os.ReadDir("../../.github/workflows")
@@ -202,7 +205,7 @@ func TestWorkflows(t *testing.T) {
 			}
 			if command, is := strings.CutPrefix(line, "run: "); is {
 				assert.NotContains(t, command, "${{", file.Name())
-				assert.NotContains(t, command, "|", "%s: what a step does is a script in ci/", file.Name())
+				assert.NotContains(t, command, "|", "%s: each step runs a script in ci/", file.Name())
 			}
 		}
 	}

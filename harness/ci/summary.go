@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// SummaryMax is GitHub's limit on the summary of a step, in bytes. A longer one is not shown at all.
+// SummaryMax is GitHub's limit on the summary of a step, in bytes. GitHub does not show a longer
+// one.
 const SummaryMax = 1 << 20
 
-// Summary returns the judgements as Markdown of at most SummaryMax bytes. What is too long is cut, and a sentence says so.
+// Summary returns the judgements as Markdown of at most SummaryMax bytes. A longer text is cut, and
+// a sentence says so.
 func Summary(all []Judgement) string {
 	var b strings.Builder
 	for _, j := range all {
@@ -18,7 +20,7 @@ func Summary(all []Judgement) string {
 	return cut(b.String(), SummaryMax)
 }
 
-// block sets text as a block of code, in a fence that the text does not have.
+// block formats text as a code block, with a fence that does not occur in the text.
 func block(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -27,12 +29,13 @@ func block(text string) string {
 	return fence + "text\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n"
 }
 
-// inline returns text on one line without what Markdown takes as markup.
+// inline returns text on one line without Markdown markup.
 func inline(text string) string {
 	return strings.NewReplacer("<", "&lt;", "`", "'", "[", "(", "]", ")", "@", "at ").Replace(strings.Join(strings.Fields(text), " "))
 }
 
-// cut returns text, or its whole lines that fit into most bytes with a sentence that says how much was cut.
+// cut returns text if it fits into most bytes. Otherwise it returns complete lines of it, followed
+// by a sentence with the number of omitted bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -43,11 +46,11 @@ func cut(text string, most int) string {
 	if fence := open(kept); fence != "" {
 		kept += fence + "\n"
 	}
-	return kept + fmt.Sprintf("\nThe text was cut: %d of %d bytes are not shown, since no more than %d are allowed. The run's folder has all of it.\n",
+	return kept + fmt.Sprintf("\nThe text was cut: %d of %d bytes are omitted, because the limit is %d bytes. The run's folder has the complete text.\n",
 		len(text)-len(kept), len(text), most)
 }
 
-// open returns the fence of the block that text ends in, or "".
+// open returns the fence of the unclosed code block at the end of text, or "".
 func open(text string) (fence string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The files that Write writes.
+// Names of the files that Write writes.
 const (
 	SummaryFile     = "summary.md"
 	AnnotationsFile = "annotations.txt"
@@ -15,8 +15,9 @@ const (
 	CommentFile     = "comment.md"
 )
 
-// Write writes the judgements into the folder in all forms, and makes the folder if it does not exist. It replaces files of earlier calls.
-// A folder belongs to one caller at a time.
+// Write writes the judgements into the folder in all formats, and creates the folder if it does not
+// exist. It replaces files of earlier calls. It must not be called concurrently for the same
+// folder.
 func Write(folder string, all []Judgement) error {
 	junit, err := JUnit(all)
 	if err != nil {

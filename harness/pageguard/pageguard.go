@@ -1,8 +1,9 @@
-// Package pageguard keeps pages of other sites from reading the answers of an HTTP server of this program.
+// Package pageguard prevents pages of other sites from reading the responses of an HTTP server of
+// this program.
 //
-// A browser on this host can send requests to a loopback server on behalf of any page. If the name of a site
-// resolves to 127.0.0.1 (DNS rebinding), the header Host has that name. Otherwise the header Origin names the
-// site.
+// A browser on this host can send requests to a loopback server on behalf of any page. If the name
+// of a site resolves to 127.0.0.1 (DNS rebinding), the header Host has that name. Otherwise the
+// header Origin names the site.
 package pageguard
 
 import (
@@ -14,11 +15,11 @@ import (
 	"strings"
 )
 
-// valueMax bounds how many bytes of a header a refusal repeats.
+// valueMax is the maximum number of bytes of a header value in a refusal.
 const valueMax = 253
 
-// Handler passes requests to next, but refuses those of pages of other sites with 403. A server that listens
-// beyond loopback may have any name, so its Host header is not checked.
+// Handler passes requests to next, but refuses those from pages of other sites with 403. A server
+// that listens beyond loopback may have any name, so its Host header is not checked.
 func Handler(listensAt net.Addr, next http.Handler) http.Handler {
 	tcp, is := listensAt.(*net.TCPAddr)
 	anyName := is && !tcp.IP.IsLoopback()
@@ -48,5 +49,5 @@ func local(host string) bool {
 }
 
 func refuse(w http.ResponseWriter, header, value string, listensAt net.Addr) {
-	http.Error(w, fmt.Sprintf("The header %s is %.*q, and this server answers no other site: open http://%s/.", header, valueMax, value, listensAt), http.StatusForbidden)
+	http.Error(w, fmt.Sprintf("The header %s is %.*q, and this server does not answer other sites: open http://%s/.", header, valueMax, value, listensAt), http.StatusForbidden)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// writer writes one page: its actions, and what the section with all figures of the page lists.
+// writer writes one page: its actions, and the section with all figures of the page.
 type writer struct {
 	set  *set
 	page *page
@@ -19,11 +19,11 @@ type writer struct {
 	plots int
 	// labelled is set once an interval of the page has the label "95 % CI".
 	labelled bool
-	// drawn are the plots that were made for this page.
+	// drawn are the plots that were drawn for this page.
 	drawn []Page
 }
 
-// actions are the functions of a source. The package's documentation explains them.
+// actions are the functions of a source. The package documentation describes them.
 func (w *writer) actions() template.FuncMap {
 	return template.FuncMap{
 		"figure": w.figure, "at": w.at, "ratio": w.ratio, "percent": w.percent, "change": w.change, "holds": holds, "less": less, "greater": greater,
@@ -51,7 +51,7 @@ func (w *writer) figure(name, metric string, at ...string) (string, error) {
 	return fmt.Sprintf("[%s%s](#%s)", v.amount(), w.brackets(v.shownInterval(), v.bounds()), figuresAnchor), nil
 }
 
-// brackets labels the first 95 % confidence interval of a page. Later ones stay bare.
+// brackets labels the first 95 % confidence interval of a page. Later ones have no label.
 func (w *writer) brackets(interval string, b bounds) string {
 	if interval != "" && b == ci95 && !w.labelled {
 		w.labelled = true
@@ -77,7 +77,7 @@ func (w *writer) change(from, to *value) (string, error) {
 	}, "%", "against")
 }
 
-// quotient writes the ratio of two figures in a form, and lists it below both.
+// quotient formats the ratio of two figures, and adds it to the table after both.
 func (w *writer) quotient(a, b *value, form func(float64) string, unit, sign string) (string, error) {
 	if a == nil || b == nil {
 		return "", refuse("an operand is missing: write (at \"SCENARIO\" \"METRIC\")")
@@ -107,7 +107,7 @@ func (w *writer) bound(name string, at ...string) (string, error) {
 		return "", err
 	}
 	if d.run == nil {
-		return "", refuse("%s, which does not say what limits its rate", d.described())
+		return "", refuse("%s, which has no limiting resource", d.described())
 	}
 	point, err := d.point(at)
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *writer) bound(name string, at ...string) (string, error) {
 		found = d.run.Bound
 	}
 	if found == nil {
-		return "", refuse("%q does not say what limits its rate%s", name, placed(point))
+		return "", refuse("%q has no limiting resource%s", name, placed(point))
 	}
 	return fmt.Sprintf("%s ([`%s`](%s))", found.Sentence, name, dataLink(name)), nil
 }
@@ -136,13 +136,14 @@ func (w *writer) link(name string) (string, error) {
 
 func (w *writer) noplot(reason string) (string, error) {
 	if strings.TrimSpace(reason) == "" {
-		return "", refuse("noplot has no reason: say in one sentence why the page has no plot")
+		return "", refuse("noplot has no reason: explain in one sentence why the page has no plot")
 	}
 	w.plots++
 	return "No plot: " + reason, nil
 }
 
-// once refuses to cite two runs of one workload: all pages of the set cite the figure of one run.
+// once rejects a second run of the same workload, so that all pages of the set cite the figure of
+// one run.
 func (s *set) once(v *value, p *page) error {
 	if v.of.run == nil {
 		return nil
@@ -156,17 +157,17 @@ func (s *set) once(v *value, p *page) error {
 	if first.of == v.of && first.point.Number == v.point.Number {
 		return nil
 	}
-	return refuse("%s, and %s cites %s: these are figures of one workload, and the set has one figure of each: cite that one, or write a ratio",
+	return refuse("%s, but %s cites %s: these are figures of the same workload, and the set may cite only one of them: cite that one, or write a ratio",
 		v.named(), first.page.source, first.named())
 }
 
-// citation is the first place of a figure in the set.
+// citation is the first citation of a figure in the set.
 type citation struct {
 	*value
 	page *page
 }
 
-// work is what was measured, with which settings.
+// work identifies the measured work with its settings.
 func (v *value) work() string {
 	var values []scenario.Value
 	for _, swept := range v.point.Values {
@@ -175,12 +176,12 @@ func (v *value) work() string {
 	return v.of.manifest.Scenario.Work(values)
 }
 
-// key tells figures apart.
+// key identifies a figure.
 func (v *value) key() string {
 	return fmt.Sprintf("%s\n%s\n%s\n%d", v.of.name, v.workload, v.metric, v.point.Number)
 }
 
-// revision is the commit of the data, in short.
+// revision is the short commit of the data.
 func revision(b result.Build) string {
 	if b.Dirty {
 		return render.Commit(b.Commit) + ", with changes"

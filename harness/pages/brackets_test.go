@@ -16,7 +16,7 @@ import (
 
 const lastLine = "this is the last line."
 
-// Later intervals of the page and those of the table have no label.
+// Later intervals of the page, and those of the table, have no label.
 func TestTheFirstIntervalOfAPageIsLabelled(t *testing.T) {
 	reports := repository(t)
 	require.NoError(t, one(t, reports, lastLine, `{{figure "alone" "cycles_per_s"}}`))
@@ -31,7 +31,8 @@ func TestTheFirstIntervalOfAPageIsLabelled(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(text, "95 % CI"))
 }
 
-// Stored percentiles of earlier builds have the range of the rounds. The histograms give them an interval.
+// Stored percentiles of earlier builds have the range of the rounds. The histograms yield an
+// interval.
 func TestBracketsOfAStoredPercentile(t *testing.T) {
 	reports := repository(t)
 	r, hists := made(t, "stored", alone)

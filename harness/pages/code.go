@@ -14,20 +14,21 @@ import (
 	"github.com/pronybench/prony/harness/walk"
 )
 
-// code links to the line of a declaration and names the test that holds what the page says of it. The path is from the root of the
-// repository; the declaration is the begin of its line: "func (s *Shard) run", "type Batch". The test is NAME, or FOLDER.NAME where
-// several packages have a test of that name.
+// code links to the line of a declaration and names the test of the page's claim about it. The path
+// is relative to the root of the repository. The declaration is the beginning of its line: "func (s
+// *Shard) run", "type Batch". The test is NAME, or FOLDER.NAME if several packages have a test of
+// that name.
 func (w *writer) code(path, declaration, test string) (string, error) {
 	if !filepath.IsLocal(path) {
-		return "", refuse("%q is no path from the root of the repository", path)
+		return "", refuse("%q is not a path relative to the root of the repository", path)
 	}
 	text, err := os.ReadFile(filepath.Join(w.set.root, path))
 	if err != nil {
-		return "", refuse("the code that the page names is not there: %v: name where it is now", err)
+		return "", refuse("the page's code does not exist: %v: use its current path", err)
 	}
 	line := source.Line(text, declaration)
 	if line == 0 {
-		return "", refuse("%s has no line that begins with %q: name the declaration as it is now", path, declaration)
+		return "", refuse("%s has no line that begins with %q: use the current declaration", path, declaration)
 	}
 	at, err := w.set.test(test)
 	if err != nil {
@@ -37,19 +38,19 @@ func (w *writer) code(path, declaration, test string) (string, error) {
 	return fmt.Sprintf("[`%s:%d`](../%s#L%d), tested by [`%s`](../%s#L%d)", path, line, path, line, name, at.path, at.line), nil
 }
 
-// place is a line of a file of the repository.
+// place is a line of a file in the repository.
 type place struct {
 	path string
 	line int
 }
 
-// testDeclaration finds the tests of a file.
+// testDeclaration matches the tests of a file.
 var testDeclaration = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// testFilesMax bounds how many files are looked at for tests.
+// testFilesMax is the maximum number of test files.
 const testFilesMax = 20_000
 
-// cutTest parts FOLDER.NAME.
+// cutTest splits FOLDER.NAME.
 func cutTest(test string) (folder, name string) {
 	if i := strings.LastIndexByte(test, '.'); i >= 0 {
 		return test[:i], test[i+1:]
@@ -73,7 +74,7 @@ func (s *set) test(test string) (place, error) {
 	}
 	switch len(found) {
 	case 0:
-		return place{}, refuse("there is no test %s: name the one that holds the claim now", test)
+		return place{}, refuse("there is no test %s: use the name of the test that now covers the claim", test)
 	case 1:
 		return found[0], nil
 	}

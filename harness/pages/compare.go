@@ -13,13 +13,13 @@ import (
 // quotient is a ratio of two figures with its bounds.
 type quotient struct {
 	result.Metric
-	turns  bool // it is the median of the ratios of the turns of two points
+	turns  bool // the ratio is the median over the turns of two points
 	bounds bounds
 }
 
-// divided returns the ratio of two figures. If both are figures of points of one run, and each round has
-// the metric, it is the median ratio of interleaved rounds. Otherwise it is the ratio of the figures, and
-// their intervals bound it.
+// divided returns the ratio of two figures. For two points of one run whose rounds all have the
+// metric, it is the median ratio of interleaved rounds. Otherwise it is the ratio of the figures,
+// bounded by their intervals.
 func divided(a, b *value) (quotient, error) {
 	if !(a.Low > 0) || !(b.Low > 0) {
 		return quotient{}, refuse("no ratio of %s and %s: both must be above 0", a.named(), b.named())
@@ -44,10 +44,10 @@ func divided(a, b *value) (quotient, error) {
 // claim is a comparison of two operands.
 type claim struct {
 	holds bool
-	text  string // of the comparison, with both operands
+	text  string // text of the comparison, with both operands
 }
 
-// operand is a figure, or a number that a page compares a figure with.
+// operand returns a figure, or converts a number that a page compares with a figure.
 func operand(v any) (*value, error) {
 	switch v := v.(type) {
 	case *value:
@@ -57,12 +57,12 @@ func operand(v any) (*value, error) {
 	case float64:
 		return number(v), nil
 	}
-	return nil, refuse("%v is no figure and no number: write (at \"SCENARIO\" \"METRIC\")", v)
+	return nil, refuse("%v is neither a figure nor a number: write (at \"SCENARIO\" \"METRIC\")", v)
 }
 
 func number(n float64) *value { return &value{Metric: result.Metric{Median: n, Low: n, High: n}} }
 
-// shown is an operand in an error.
+// shown formats an operand for an error.
 func (v *value) shown() string {
 	if v.of == nil {
 		return render.Digits(v.Median, 6)
@@ -85,7 +85,8 @@ func operands(a, b any) (*value, *value, error) {
 	return x, y, nil
 }
 
-// less says that a is certainly less than b: by the ratio of the turns of two points, or since their intervals do not overlap.
+// less claims that a is certainly less than b, by the ratio of the turns of two points, or because
+// their intervals do not overlap.
 func less(a, b any) (claim, error) {
 	x, y, err := operands(a, b)
 	if err != nil {
@@ -105,10 +106,10 @@ func less(a, b any) (claim, error) {
 	return c, nil
 }
 
-// greater is less of the operands in the other order.
+// greater is less with swapped operands.
 func greater(a, b any) (claim, error) { return less(b, a) }
 
-// unclear says that neither is a certainly less than b nor b than a.
+// unclear claims that neither a nor b is certainly less than the other.
 func unclear(a, b any) (claim, error) {
 	below, err := less(a, b)
 	if err != nil {
@@ -116,11 +117,11 @@ func unclear(a, b any) (claim, error) {
 	}
 	above, err := less(b, a)
 	return claim{
-		holds: !below.holds && !above.holds, text: strings.Replace(below.text, "is certainly less than", "can't be told from", 1),
+		holds: !below.holds && !above.holds, text: strings.Replace(below.text, "is certainly less than", "cannot be distinguished from", 1),
 	}, err
 }
 
-// within says that the median of a differs from that of b by no more than a percentage of b's.
+// within claims that the median of a differs from that of b by at most the given percentage of b's.
 func within(a, b any, percent any) (claim, error) {
 	x, y, err := operands(a, b)
 	if err != nil {
@@ -128,7 +129,7 @@ func within(a, b any, percent any) (claim, error) {
 	}
 	p, err := operand(percent)
 	if err != nil || p.of != nil || p.Median < 0 {
-		return claim{}, refuse("%v is no percentage: within compares two figures and takes a number as the third", percent)
+		return claim{}, refuse("%v is not a percentage: within compares two figures, and its third argument is a number", percent)
 	}
 	return claim{
 		holds: math.Abs(x.Median-y.Median) <= p.Median/100*math.Abs(y.Median),
@@ -136,13 +137,13 @@ func within(a, b any, percent any) (claim, error) {
 	}, nil
 }
 
-// silent is what holds writes. withoutSilent removes lines that consist of it.
+// silent is the output of holds. withoutSilent removes lines that consist of it.
 const silent = "\x00"
 
-// holds writes nothing, and fails if a comparison does not hold.
+// holds writes nothing. It fails if a comparison is false.
 func holds(c claim) (string, error) {
 	if !c.holds {
-		return "", refuse("the data do not say that %s: change the sentence and its holds", c.text)
+		return "", refuse("the data do not support that %s: change the sentence and its holds", c.text)
 	}
 	return silent, nil
 }

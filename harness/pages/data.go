@@ -18,44 +18,45 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// dataset is the stored data of one scenario: of a run or a soak, those of a serial budget, or a comparison, which has neither a manifest nor
-// figures that pages can cite.
+// dataset is the stored data of one scenario: a run, a soak, a serial budget or a comparison. A
+// comparison has neither a manifest nor figures that pages can cite.
 type dataset struct {
-	name     string // of its folder and its page
+	name     string // name of its folder and its page
 	run      *result.Result
 	soak     *result.Soak
 	serial   *result.Serial
 	manifest result.Manifest
 	started  time.Time
 	verdict  result.Verdict // by the checked-in limits
-	why      string         // the verdict is not pass
+	why      string         // reason for a verdict that is not pass
 }
 
 // value is a figure of the data.
 type value struct {
 	of       *dataset
 	metric   string
-	workload string       // "" of all workloads together
+	workload string       // "" for all workloads together
 	point    result.Point // number 0 without a sweep
 	result.Metric
 	durability string
 	rounds     string // "7 × 10 s"
-	anchor     string // of its section, on the page of the data
-	// single says that a value of one round, or of all windows of a soak together, has no interval; sum that it is a sum over all rounds.
+	anchor     string // anchor of its section on the page of the data
+	// single marks a value without an interval: of one round, or of all windows of a soak together.
+	// sum marks a sum over all rounds.
 	single, sum bool
 }
 
-// worsePercent follows the name of a soak's figure in the metric of its drift.
+// worsePercent is the suffix of a soak's figure in the metric of its drift.
 const worsePercent = "_worse_percent"
 
-// store reads the data that pages cite, each once.
+// store reads and caches the data that pages cite.
 type store struct {
 	reports string
 	limits  *gate.Baselines
 	read    map[string]*dataset
-	// replaced are the earlier runs of data, by name, of those that were asked for.
+	// replaced caches the earlier runs of data, by name.
 	replaced map[string][]*dataset
-	names    []string // of all data
+	names    []string // names of all data
 }
 
 func newStore(limits *gate.Baselines, reports string) (*store, error) {
@@ -72,8 +73,9 @@ func newStore(limits *gate.Baselines, reports string) (*store, error) {
 	return s, nil
 }
 
-// get returns the data of a scenario that a page cites. Figures of a run whose ledger does not balance can't be cited; of the servers of
-// a driver program, which have nothing to do with each other, only the points whose own ledger does not balance have none.
+// get returns the data of a scenario that a page cites. Figures of a run with an unbalanced ledger
+// cannot be cited. The servers of a driver program are independent: only the points with an
+// unbalanced ledger have no figures.
 func (s *store) get(name string) (*dataset, error) {
 	if !slices.Contains(s.names, name) {
 		return nil, refuse("there is no data of %q in %s: %s", name, filepath.Join(s.reports, "data"), meant(name, s.names))
@@ -83,14 +85,14 @@ func (s *store) get(name string) (*dataset, error) {
 	case err != nil:
 		return nil, err
 	case d == nil || !d.cited():
-		return nil, refuse("the data of %q are not those of a run, a soak or a serial budget: pages can cite only these", name)
+		return nil, refuse("the data of %q are not from a run, a soak or a serial budget: pages can only cite these", name)
 	case d.verdict == result.Incorrect && d.manifest.Scenario.Topology.Kind != scenario.ByProgram:
 		return nil, refuse("the ledger of %q does not balance, so no figure of it is published: measure it again", name)
 	}
 	return d, nil
 }
 
-// open reads and judges the data of a scenario, or returns nil if they are no result.
+// open reads and judges the data of a scenario. It returns nil if they are not a result.
 func (s *store) open(name string) (*dataset, error) {
 	if d := s.read[name]; d != nil {
 		return d, nil
@@ -119,7 +121,7 @@ func (s *store) open(name string) (*dataset, error) {
 	return d, nil
 }
 
-// addIntervals gives a judged run the intervals of its percentiles if its histograms are stored.
+// addIntervals adds the intervals of a judged run's percentiles if its histograms are stored.
 func (s *store) addIntervals(d *dataset) error {
 	r, _, err := result.Read(filepath.Join(s.reports, "data", d.name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -136,7 +138,7 @@ func (s *store) addIntervals(d *dataset) error {
 // cited reports whether pages can cite the data.
 func (d *dataset) cited() bool { return d.run != nil || d.soak != nil || d.serial != nil }
 
-// described says for an error what kind of data these are.
+// described names the kind of data in an error.
 func (d *dataset) described() string {
 	switch {
 	case d.soak != nil:
@@ -147,7 +149,7 @@ func (d *dataset) described() string {
 	return fmt.Sprintf("%q is a run", d.name)
 }
 
-// value returns a figure of the data: of METRIC, or of WORKLOAD.METRIC.
+// value returns a figure of the data, for METRIC or WORKLOAD.METRIC.
 func (d *dataset) value(metric string, at []string) (*value, error) {
 	switch {
 	case d.soak != nil:
@@ -198,12 +200,12 @@ func (d *dataset) ofWorkload(point *result.Point, name string) (map[string]resul
 		names = append(names, w.Name)
 	}
 	if len(names) == 0 {
-		return nil, refuse("%q has no workload %q with figures of its own: leave out %q", d.name, name, name+".")
+		return nil, refuse("%q has no workload %q with separate figures: leave out %q", d.name, name, name+".")
 	}
 	return nil, refuse("%q has no workload %q: %s", d.name, name, meant(name, names))
 }
 
-// placed says which point is meant.
+// placed returns the suffix for a point in an error.
 func placed(point *result.Point) string {
 	if point.Number == 0 {
 		return ""
@@ -211,7 +213,8 @@ func placed(point *result.Point) string {
 	return " at " + point.Name
 }
 
-// point returns the point of a run's sweep that has all these values, and a point with the run's metrics of a run without a sweep.
+// point returns the point of a run's sweep that has all these values. For a run without a sweep it
+// returns a point with the run's metrics.
 func (d *dataset) point(at []string) (*result.Point, error) {
 	points := result.PublishedPoints(d.run)
 	if len(points) == 0 {
@@ -234,7 +237,7 @@ func (d *dataset) point(at []string) (*result.Point, error) {
 	return nil, refuse("%q has no point %s: name one completely: %s", d.name, quoted(at), strings.Join(names, ", or "))
 }
 
-// settingsOf returns the settings that a sweep gives a point, each as NAME=VALUE.
+// settingsOf returns the swept settings of a point, each as NAME=VALUE.
 func settingsOf(point result.Point) (all []string) {
 	for _, v := range point.Values {
 		all = append(all, v.Settings()...)
@@ -242,7 +245,8 @@ func settingsOf(point result.Point) (all []string) {
 	return all
 }
 
-// ofSoak returns a figure of a soak: a metric of all judged windows, the drift of a figure, or a count of tasks.
+// ofSoak returns a figure of a soak: a metric of all judged windows, the drift of a figure, or a
+// count of tasks.
 func (d *dataset) ofSoak(metric string, at []string) (*value, error) {
 	if len(at) > 0 {
 		return nil, refuse("%q is a soak, and has no sweep: leave out %s", d.name, quoted(at))
@@ -276,10 +280,10 @@ func (d *dataset) ofSoak(metric string, at []string) (*value, error) {
 	return v, nil
 }
 
-// offered bounds how many names an error lists.
+// offered is the maximum number of names in an error.
 const offered = 40
 
-// meant says which name was probably meant, or which there are.
+// meant suggests the nearest name, or lists the known ones.
 func meant(name string, known []string) string {
 	if near := hclfile.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

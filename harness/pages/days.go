@@ -14,12 +14,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// dayOperand is what days compares with other days: a figure, or the ratio of two figures of one run.
+// dayOperand is an operand of days: a figure, or the ratio of two figures of one run.
 type dayOperand struct {
-	a, b *value // b is nil of a figure
+	a, b *value // b is nil for a figure
 }
 
-// over is the ratio of two figures of one run as an operand of days.
+// over returns the ratio of two figures of one run as an operand of days.
 func over(a, b *value) (dayOperand, error) {
 	if a == nil || b == nil || a.of != b.of {
 		return dayOperand{}, refuse("over compares two figures of one run: name the same scenario in both")
@@ -27,8 +27,8 @@ func over(a, b *value) (dayOperand, error) {
 	return dayOperand{a, b}, nil
 }
 
-// days writes a table that compares figures with those of the newest published run of the same scenario on another day, and says what differed
-// beside the day.
+// days writes a table that compares figures with those of the newest published run of the same
+// scenario on another day, and lists the other differences.
 func (w *writer) days(operands ...any) (string, error) {
 	if len(operands) == 0 {
 		return "", refuse("days has no figure: write (at \"SCENARIO\" \"METRIC\")")
@@ -42,7 +42,7 @@ func (w *writer) days(operands ...any) (string, error) {
 		case dayOperand:
 			of = o
 		default:
-			return "", refuse("%v is no figure: write (at \"SCENARIO\" \"METRIC\"), or (over (at ...) (at ...))", o)
+			return "", refuse("%v is not a figure: write (at \"SCENARIO\" \"METRIC\"), or (over (at ...) (at ...))", o)
 		}
 		row, err := w.otherDay(of)
 		if err != nil {
@@ -51,12 +51,12 @@ func (w *writer) days(operands ...any) (string, error) {
 		rows = append(rows, row)
 	}
 	table := render.Table{
-		Header: []string{"figure", "here", "another day", ">÷ here", "inside", ">client CPU, ÷ here", "what differs beside the day"}, Rows: rows,
+		Header: []string{"figure", "here", "another day", ">÷ here", "inside", ">client CPU, ÷ here", "other differences"}, Rows: rows,
 	}
 	return strings.TrimSuffix(table.Markdown(), "\n"), nil
 }
 
-// otherDay is the row of one figure, with the newest run of another day that has it.
+// otherDay returns the row of one figure, with the newest run of another day that has it.
 func (w *writer) otherDay(of dayOperand) ([]string, error) {
 	if of.a.of.run == nil {
 		return nil, refuse("%s: days compares figures of runs", of.a.of.described())
@@ -106,23 +106,23 @@ func (d dayOperand) shown() (result.Metric, string, error) {
 	}
 	q, err := divided(d.a, d.b)
 	text := render.Number(q.Median) + " times"
-	if q.turns { // of an earlier run the rounds are not kept
+	if q.turns { // earlier runs have no rounds
 		text += " (" + q.bounds.words(render.Number(q.Low), render.Number(q.High), q.N, "turn") + ")"
 	}
 	return q.Metric, text, err
 }
 
-// in is the same in another run, if that has it.
+// in returns the same operand of another run, if that run has it.
 func (d dayOperand) in(other *dataset) (dayOperand, bool) {
 	same := dayOperand{}
 	var err error
 	if same.a, err = other.value(d.a.name(), settingsOf(d.a.point)); err == nil && d.b != nil {
 		same.b, err = other.value(d.b.name(), settingsOf(d.b.point))
 	}
-	return same, err == nil // the one error is that the run has no such figure
+	return same, err == nil // an error means that the run has no such figure
 }
 
-// name is the metric as a page names it.
+// name is the metric in the syntax of a page.
 func (v *value) name() string {
 	if v.workload != "" {
 		return v.workload + "." + v.metric
@@ -130,7 +130,8 @@ func (v *value) name() string {
 	return v.metric
 }
 
-// clientCPU is the CPU time of the load generator for a cycle as a multiple of that here: it depends on the host and not on the servers.
+// clientCPU is the CPU time of the load generator per cycle, relative to that of here. It depends
+// on the host and not on the servers.
 func (d dayOperand) clientCPU(here dayOperand) string {
 	now, then := here.a.point.Metrics[result.ClientCPUUsPerCycle].Median, d.a.point.Metrics[result.ClientCPUUsPerCycle].Median
 	if d.b != nil || !(now > 0) || !(then > 0) {
@@ -139,7 +140,8 @@ func (d dayOperand) clientCPU(here dayOperand) string {
 	return render.Number(then / now)
 }
 
-// differing says what else than the day differs between an earlier run and one: the commit, the host and the settings.
+// differing lists the differences between an earlier run and another one, except the day: the
+// commit, the host and the settings.
 func differing(earlier, now *dataset) string {
 	var all []string
 	if a, b := revision(earlier.manifest.Build), revision(now.manifest.Build); a != b {
@@ -150,7 +152,8 @@ func differing(earlier, now *dataset) string {
 	}
 	for _, d := range scenario.Differences(&earlier.manifest.Scenario, &now.manifest.Scenario) {
 		switch {
-		case strings.HasPrefix(d.Path, "validity."): // which rounds count, not what they measure
+		// Affects which rounds count, not their figures.
+		case strings.HasPrefix(d.Path, "validity."):
 		case d.Base == "":
 			all = append(all, fmt.Sprintf("no `%s`", d.Path))
 		default:
@@ -160,7 +163,7 @@ func differing(earlier, now *dataset) string {
 	return orNone(strings.Join(all, ", "))
 }
 
-// earlier reads the published runs that a run replaced, the newest first.
+// earlier reads the published runs that later ones replaced, the newest first.
 func (s *store) earlier(of *dataset) ([]*dataset, error) {
 	if runs, known := s.replaced[of.name]; known {
 		return runs, nil

@@ -13,7 +13,7 @@ import (
 // the data. In the HTML document of all pages it leads to the rendered page of the data.
 func dataLink(name string) string { return "data/" + name }
 
-// unit is the unit of a figure as a sentence has it: "cycles/s", "µs/cycle", "ms".
+// unit is the unit of a figure in a sentence: "cycles/s", "µs/cycle", "ms".
 func (v *value) unit() string {
 	unit := strings.Replace(v.Unit, "us", "µs", 1)
 	switch {
@@ -32,7 +32,7 @@ func (v *value) unit() string {
 	return unit
 }
 
-// in writes a number of the figure's unit.
+// in formats a number with the precision of the figure's unit.
 func (v *value) in(n float64) string {
 	if strings.HasSuffix(v.metric, worsePercent) {
 		return report.SoakPercent(n)
@@ -40,8 +40,8 @@ func (v *value) in(n float64) string {
 	return report.Value(v.Unit, n)
 }
 
-// interval returns the text between the brackets of a figure, or "" without any. A bare "39,500 to 41,300" is a 95 % confidence interval;
-// everything else is labelled.
+// interval returns the text between the brackets of a figure, or "" without an interval. A bare
+// "39,500 to 41,300" is a 95 % confidence interval; everything else is labelled.
 func (v *value) interval() string {
 	switch {
 	case v.sum:
@@ -73,7 +73,7 @@ func (v *value) bounds() bounds {
 		return ranged
 	case v.of.serial != nil:
 		return ci95
-	case v.of.soak != nil || spec.Bounded: // one-sided bounds of 95 % each
+	case v.of.soak != nil || spec.Bounded: // one-sided bounds with 95 % each
 		return ci90
 	case v.Resampled:
 		return ci95
@@ -83,7 +83,7 @@ func (v *value) bounds() bounds {
 	return ci95
 }
 
-// words writes an interval over n rounds or turns.
+// words formats an interval over n rounds or turns.
 func (b bounds) words(low, high string, n int, noun string) string {
 	text := low + " to " + high
 	switch {
@@ -97,13 +97,13 @@ func (b bounds) words(low, high string, n int, noun string) string {
 	return text
 }
 
-// String is the figure with its unit and its interval.
+// String formats the figure with its unit and its interval.
 func (v *value) String() string { return v.amount() + brackets(v.shownInterval()) }
 
-// amount is the figure with its unit.
+// amount formats the figure with its unit.
 func (v *value) amount() string { return strings.TrimSpace(v.in(v.Median) + " " + v.unit()) }
 
-// shownInterval is the interval, or "" if both ends are written as the figure is.
+// shownInterval returns the interval, or "" if both ends look like the figure.
 func (v *value) shownInterval() string {
 	if !v.single && v.in(v.Low) == v.in(v.Median) && v.in(v.High) == v.in(v.Median) {
 		return ""
@@ -134,7 +134,7 @@ func (v *value) place() string {
 	return text
 }
 
-// named names a figure in an error.
+// named formats a figure for an error.
 func (v *value) named() string {
 	text := fmt.Sprintf("%s of %s", v.metric, v.of.name)
 	if v.point.Number > 0 {

@@ -17,7 +17,7 @@ import (
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// manifest is of a made-up host and build.
+// manifest returns the manifest of a made-up host and build.
 func manifest(t *testing.T, s *scenario.Scenario) result.Manifest {
 	t.Helper()
 	data, err := json.Marshal(s)
@@ -42,7 +42,8 @@ func load(name string, sweeps ...scenario.Sweep) *scenario.Scenario {
 	}
 }
 
-// made invents a run with these cycles per second of its rounds, and with the points of a sweep in turn if there are any.
+// made invents a run with these cycles per second of its rounds. If there are points, the rounds
+// alternate between them.
 func made(t *testing.T, name string, rates []float64, points ...result.Point) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
 	var sweeps []scenario.Sweep
@@ -108,7 +109,7 @@ func write(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// batches are the points of a sweep.
+// batches returns the points of a sweep.
 func batches() []result.Point {
 	at := func(number int, text string) result.Point {
 		return result.Point{Number: number, Name: "batch=" + text, Values: []result.Value{{Path: "workload.main.batch", Key: "batch", Text: text}}}
@@ -116,14 +117,16 @@ func batches() []result.Point {
 	return []result.Point{at(1, "1"), at(2, "64")}
 }
 
-// alone are the rates of the run without a sweep, and swept those of the one with two points: the host is up to three times as slow in
-// some turns, so that the intervals of the points overlap, and the second point always has twice the rate.
+// alone are the rates of the run without a sweep, and swept those of the run with two points. In
+// some turns the host is up to three times slower, so the intervals of the points overlap, but the
+// second point always has twice the rate.
 var (
 	alone = []float64{1000, 1010, 1020, 1030, 1040, 1050, 1060}
 	swept = []float64{300, 600, 100, 200, 200, 400, 300, 600, 100, 200, 200, 400, 250, 500}
 )
 
-// repository makes a repository with published data, the pages of testdata and a file of code. It returns the folder of the reports.
+// repository makes a repository with published data, the pages of testdata and a code file. It
+// returns the folder of the reports.
 func repository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

@@ -15,14 +15,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// set is the whole set while it is generated.
+// set is the whole set during generation.
 type set struct {
-	reports, root string // the folder of all reports, and that of the repository
-	rendered      string // the folder with the pages of the data
+	reports, root string // the folder of all reports, and the root of the repository
+	rendered      string // the folder with the rendered pages of the data
 	groups        []group
 	data          *store
 	cited         map[string]*citation // by metric and work
-	tests         map[string][]place   // by name; nil until one is looked for
+	tests         map[string][]place   // by name; nil before the first lookup
 }
 
 // pages returns all pages in their order.
@@ -35,7 +35,7 @@ func (s *set) pages() (all []*page) {
 
 // Page is a generated page, or a plot that was drawn for one.
 type Page struct {
-	Source string // what it was made from
+	Source string // path of its source
 	Path   string
 	Text   string
 }
@@ -113,7 +113,7 @@ func Altered(limits *gate.Baselines, reports, rendered string) (altered []*Probl
 		}
 		if line > 0 {
 			altered = append(altered, &Problem{p.Path, line, fmt.Sprintf(
-				"the page is not what %s and the data make: change the source, and run make pages", p.Source)})
+				"the page differs from the output of %s and the data: change the source, and run make pages", p.Source)})
 		}
 	}
 	unused, err := unusedPlots(reports, generated)
@@ -172,7 +172,7 @@ func (s *set) generate(p *page, navigation string) (text string, drawn []Page, e
 	return text + w.table() + "\n" + navigation + "\n", w.drawn, entry{question, answer}, nil
 }
 
-// withoutSilent removes the lines that consist of actions that write nothing.
+// withoutSilent removes the lines that only have actions without output.
 func withoutSilent(text string) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
 		return strings.Contains(line, silent) && strings.TrimSpace(strings.ReplaceAll(line, silent, "")) == ""
@@ -180,7 +180,7 @@ func withoutSilent(text string) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), silent, "")
 }
 
-// navigation is the line with the links to the index and to the pages before and after one.
+// navigation returns the line with the links to the index and to the previous and the next page.
 func navigation(all []*page, i int) string {
 	line := "[Index](" + Index + ")"
 	if i > 0 {

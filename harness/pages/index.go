@@ -14,10 +14,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// entry is what the index says of a page.
+// entry is the index entry of a page.
 type entry struct{ question, answer string }
 
-// index makes the page that lists all others: those of the set by group, and then those of data and those of other commands.
+// index returns the page that lists all others: those of the set by group, and then those of data
+// and those of other commands.
 func (s *set) index(entries map[*page]entry) (string, error) {
 	var b strings.Builder
 	b.WriteString("# Performance of Prony\n\n" +
@@ -28,7 +29,7 @@ func (s *set) index(entries map[*page]entry) (string, error) {
 		fmt.Fprintf(&b, "## %s\n\n", g.title)
 		for _, p := range g.pages {
 			e := entries[p]
-			// The answer's ratios are links within its own page.
+			// Links of ratios refer to the answer's own page.
 			fmt.Fprintf(&b, "### [%s](%s)\n\n%s\n\n%s\n\n", p.title, p.file(), e.question, strings.ReplaceAll(e.answer, "](#", "]("+p.file()+"#"))
 		}
 	}
@@ -41,7 +42,7 @@ func (s *set) index(entries map[*page]entry) (string, error) {
 		return "", err
 	}
 	fmt.Fprintf(&b, "## All data\n\nThe latest complete run of each scenario, even if it breaks limits. `bin/prony view` shows its page, with all figures, plots, settings and rounds."+
-		"  The limits in `baselines` and in the scenario as it ran give the verdict, as in `prony check reports/data/*`.\n\n%s%s", broken, data)
+		" The verdict follows from the limits in `baselines` and in the scenario of the run, as in `prony check reports/data/*`.\n\n%s%s", broken, data)
 	others, err := s.others()
 	if err != nil {
 		return "", err
@@ -59,7 +60,7 @@ func (s *set) dataTable() (string, error) {
 		file := filepath.Join(s.rendered, name+".md")
 		title, err := title(file)
 		if errors.Is(err, os.ErrNotExist) {
-			return "", &Problem{filepath.Join(s.reports, "data", name), 1, fmt.Sprintf("the data have no page: render it first, by prony report %s --out %s",
+			return "", &Problem{filepath.Join(s.reports, "data", name), 1, fmt.Sprintf("the data have no page: render it first with prony report %s --out %s",
 				filepath.Join(s.reports, "data", name), s.rendered)}
 		}
 		if err != nil {
@@ -78,10 +79,11 @@ func (s *set) dataTable() (string, error) {
 		}
 		rows = append(rows, row)
 	}
-	return render.Table{Header: []string{"scenario", "what was measured", "durability", "verdict", "date (UTC)"}, Rows: rows}.Markdown(), nil
+	return render.Table{Header: []string{"scenario", "title", "durability", "verdict", "date (UTC)"}, Rows: rows}.Markdown(), nil
 }
 
-// notPassing lists the data whose verdict is not pass, each with the limit that was broken or another reason. It ends with an empty line.
+// notPassing lists the data whose verdict is not pass, each with its broken limit or another
+// reason. It ends with an empty line.
 func (s *set) notPassing() (string, error) {
 	var items []string
 	judged := 0
@@ -108,7 +110,7 @@ func (s *set) notPassing() (string, error) {
 	return fmt.Sprintf("The verdict of %d of %d is not `%s`:\n\n%s\n\n", len(items), judged, result.Pass, strings.Join(items, "\n")), nil
 }
 
-// verdictText sets a verdict that is not pass apart from the others.
+// verdictText highlights a verdict that is not pass.
 func verdictText(v result.Verdict) string {
 	if v == result.Pass {
 		return string(v)
@@ -116,7 +118,7 @@ func verdictText(v result.Verdict) string {
 	return "**" + string(v) + "**"
 }
 
-// others lists the pages that other commands make, beside those of the set.
+// others lists the pages of other commands.
 func (s *set) others() (items []string, err error) {
 	paths, err := filepath.Glob(filepath.Join(s.reports, "*.md"))
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 
 const comparison = `{"version":1,"scenario":"other","verdict":"regressed","reasons":["cycles_per_s fell"]}`
 
-// The index has the verdict by the limits of each scenario, and of those that do not pass why: of several broken limits the first one.
+// The index has the verdict of each scenario by its limits, and the reason if it does not pass: the
+// first broken limit.
 func TestTheIndexSaysWhatDoesNotPass(t *testing.T) {
 	reports := repository(t)
 	index := func(limits *gate.Baselines) string {
@@ -52,5 +53,5 @@ func TestTheIndexSaysWhatDoesNotPass(t *testing.T) {
 	assert.Contains(t, text, "The verdict of 4 of 5 is not `pass`:\n\n- [`alone`](data/alone): **regressed**: cycles\\_per\\_s 1,030 is below the floor 5,000: it did\n")
 	altered, err := pages.Altered(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
-	assert.NotEmpty(t, altered, "by other limits the index is another")
+	assert.NotEmpty(t, altered, "the index depends on the limits")
 }

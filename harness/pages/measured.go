@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// measured says in five lines how scenarios were measured.
+// measured describes the measurement of scenarios in five lines.
 func (w *writer) measured(names ...string) (string, error) {
 	if len(names) == 0 {
 		return "", refuse("measured has no scenario: name those of the page")
@@ -35,7 +35,7 @@ func (w *writer) measured(names ...string) (string, error) {
 	}, "\n"), nil
 }
 
-// conditions describes the hosts before the runs by ranges of figures; "" if no run recorded any.
+// conditions describes the hosts before the runs with ranges of figures; "" if no run recorded any.
 func conditions(all []*dataset) string {
 	var hosts []result.Host
 	for _, d := range all {
@@ -48,7 +48,7 @@ func conditions(all []*dataset) string {
 	return " Measured " + words + "."
 }
 
-// commands lists the commands, each once with links to the pages of the data that it measured.
+// commands lists each command once, with links to the pages of its data.
 func commands(all []*dataset) string {
 	var order []string
 	pages := map[string][]string{} // by command
@@ -65,7 +65,7 @@ func commands(all []*dataset) string {
 	return strings.Join(order, ", ") + "."
 }
 
-// grouped says something of each data, once where it is the same of all or of several.
+// grouped describes each data set, and merges equal descriptions.
 func grouped(all []*dataset, say func(*dataset) string) string {
 	texts, of := byText(all, say)
 	if len(texts) == 1 {
@@ -77,7 +77,7 @@ func grouped(all []*dataset, say func(*dataset) string) string {
 	return strings.Join(texts, "; ") + "."
 }
 
-// byText returns what is said of data, each text once, and the names of the data that it is said of.
+// byText returns the distinct descriptions, and the names of the data for each.
 func byText(all []*dataset, say func(*dataset) string) (texts []string, names map[string]string) {
 	names = map[string]string{}
 	for _, d := range all {
@@ -92,10 +92,10 @@ func byText(all []*dataset, say func(*dataset) string) (texts []string, names ma
 	return texts, names
 }
 
-// settings lists the settings that differ from their defaults, each once with the data that have it. The settings of a sweep are those of its
-// points, which stand beside each figure.
+// settings lists the settings that differ from their defaults, each once with its data. It omits
+// the settings of a sweep, because each figure shows its point.
 func settings(all []*dataset) string {
-	having := map[string][]string{} // the names of the data, by setting
+	having := map[string][]string{} // names of the data by setting
 	var names, order []string
 	unknown := 0
 	for _, d := range all {
@@ -115,7 +115,7 @@ func settings(all []*dataset) string {
 		}
 	}
 	var groups []string
-	of := map[string][]string{} // the settings, by the names of the data
+	of := map[string][]string{} // settings by the names of the data
 	for _, text := range order {
 		who := strings.Join(having[text], ", ")
 		if of[who] == nil {
@@ -140,7 +140,7 @@ func settings(all []*dataset) string {
 	return text + "."
 }
 
-// plan says how many rounds there were and how long, and the verdict if it is not pass.
+// plan returns the number and the length of the rounds, and the verdict unless it is pass.
 func (d *dataset) plan() string {
 	var text string
 	switch {

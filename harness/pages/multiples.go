@@ -9,10 +9,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// multiples draws what becomes of a metric at each point of several runs' sweeps: a small plot for each run, of the ratio to its first point.
+// multiples draws a metric at each point of several runs' sweeps: a small plot for each run,
+// relative to its first point.
 func (w *writer) multiples(metric string, names ...string) (string, error) {
 	if len(names) == 0 {
-		return "", refuse("multiples has no scenario: name those whose sweeps are to be drawn")
+		return "", refuse("multiples has no scenario: name those whose sweeps to draw")
 	}
 	var all []report.Multiple
 	for _, name := range names {
@@ -33,10 +34,10 @@ func (w *writer) multiples(metric string, names ...string) (string, error) {
 	file := w.page.name + "-multiples.svg"
 	w.drawn = append(w.drawn, Page{w.page.source, filepath.Join(w.set.reports, file), string(svg)})
 	w.plots++
-	return fmt.Sprintf("![%s at each value of a setting, as a multiple of that at the first](%s)", metric, file), nil
+	return fmt.Sprintf("![%s at each value of a setting, relative to the first value](%s)", metric, file), nil
 }
 
-// multiple is the small plot of one run.
+// multiple returns the small plot of one run.
 func (d *dataset) multiple(metric string) (*report.Multiple, error) {
 	if d.run == nil {
 		return nil, refuse("%s, and has no sweep", d.described())

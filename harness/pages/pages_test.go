@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden pages under testdata")
 
-// The pages and the index are the ones under testdata, byte for byte, and lead nowhere else than to what exists. After an intended change:
-// go test ./pages -update, and read the difference.
+// The golden files under testdata have the pages and the index, byte for byte, and all their links
+// exist. After an intended change: go test ./pages -update, and read the difference.
 func TestGoldenPages(t *testing.T) {
 	reports := repository(t)
 	write(t, filepath.Join(reports, "experiments.md"), "# Experiments\n")
@@ -58,10 +58,10 @@ func TestGoldenPages(t *testing.T) {
 	}
 	altered, err := pages.Altered(nil, reports, report.PagesFolder(reports))
 	require.NoError(t, err)
-	assert.Empty(t, altered, "the same sources and data make the same bytes")
+	assert.Empty(t, altered, "the same sources and data yield the same bytes")
 }
 
-// A page that a person changed, or deleted, is found.
+// A page that was changed or deleted by hand is found.
 func TestAlteredPagesAreFound(t *testing.T) {
 	reports := repository(t)
 	paths, err := pages.Write(nil, reports, report.PagesFolder(reports))
@@ -76,12 +76,12 @@ func TestAlteredPagesAreFound(t *testing.T) {
 	line := 1 + strings.Count(string(text)[:strings.Index(string(text), "1,030 cycles/s")], "\n")
 	assert.Equal(t, &pages.Problem{
 		File: paths[0], Line: line,
-		Text: "the page is not what " + filepath.Join(reports, "pages", "one.md") + " and the data make: change the source, and run make pages",
+		Text: "the page differs from the output of " + filepath.Join(reports, "pages", "one.md") + " and the data: change the source, and run make pages",
 	}, altered[0])
 	assert.Equal(t, paths[1], altered[1].File)
 }
 
-// one is a page with other text in the place of some of its.
+// one generates the page one with a part of its source replaced.
 func one(t *testing.T, reports, from, to string) error {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "pages", "one.md"))
@@ -92,7 +92,7 @@ func one(t *testing.T, reports, from, to string) error {
 	return err
 }
 
-// Every mistake of a source is one sentence with the line that it is in, and says what there is instead.
+// Every mistake in a source is reported in one sentence with its line and a remedy.
 func TestMistakesInSources(t *testing.T) {
 	reports := repository(t)
 	r, hists := made(t, "wrong", alone)
@@ -110,7 +110,7 @@ func TestMistakesInSources(t *testing.T) {
 		{last, `{{figure "alon" "cycles_per_s"}}`, lastAt + `there is no data of "alon" in ` + filepath.Join(reports, "data") + `: did you mean "alone"?`},
 		{last, `{{figure "nothing" "cycles_per_s"}}`, "there are again, alone, long, other, swept, wrong"},
 		{last, `{{figure "wrong" "cycles_per_s"}}`, lastAt + `the ledger of "wrong" does not balance, so no figure of it is published`},
-		{last, `{{figure "other" "cycles_per_s"}}`, lastAt + `the data of "other" are not those of a run, a soak or a serial budget`},
+		{last, `{{figure "other" "cycles_per_s"}}`, lastAt + `the data of "other" are not from a run, a soak or a serial budget`},
 		{last, `{{figure "alone" "cycle_per_s"}}`, lastAt + `"alone" has no metric "cycle_per_s": did you mean "cycles_per_s"?`},
 		{last, `{{figure "alone" "latency"}}`, "there are cycle_latency_ms_max, "},
 		{last, `{{figure "alone" "cycles_per_s" "batch=1"}}`, lastAt + `"alone" has no sweep: leave out "batch=1"`},
@@ -119,25 +119,25 @@ func TestMistakesInSources(t *testing.T) {
 		{last, `{{figure "swept" "lost" "batch=1" "batch=1"}}`, `"swept" has no point "batch=1" "batch=1"`},
 		{last, `{{figure "long" "lots"}}`, `the soak "long" has no metric "lots": did you mean "lost"?`},
 		{last, `{{figure "long" "lost" "batch=1"}}`, `"long" is a soak, and has no sweep`},
-		{last, `{{figure "again" "cycles_per_s"}}`, "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060): these are figures of one workload, and the set has one figure of each"},
+		{last, `{{figure "again" "cycles_per_s"}}`, "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060): these are figures of the same workload, and the set may cite only one of them"},
 		{last, `{{figure "alone"}}`, lastAt + `executing "`},
 		{last, `{{figures "alone"}}`, lastAt + `function "figures" not defined`},
 		{last, `{{ratio (at "alone" "cycles_per_s") (at "long" "lost")}}`, lastAt + "no ratio of cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) and lost of long = 0 tasks: both must be above 0"},
 		{last, `{{holds (less 1 2)}}`, lastAt + "1 and 2 are both numbers: compare a figure"},
-		{last, `{{holds (less "1" (at "long" "lost"))}}`, lastAt + `1 is no figure and no number`},
-		{last, `{{holds (within (at "long" "lost") 0 "x")}}`, lastAt + `x is no percentage`},
-		{last, `{{bound "long"}}`, lastAt + `"long" is a soak, which does not say what limits its rate`},
-		{last, `{{bound "swept" "batch=1"}}`, lastAt + `"swept" does not say what limits its rate at batch=1`},
+		{last, `{{holds (less "1" (at "long" "lost"))}}`, lastAt + `1 is neither a figure nor a number`},
+		{last, `{{holds (within (at "long" "lost") 0 "x")}}`, lastAt + `x is not a percentage`},
+		{last, `{{bound "long"}}`, lastAt + `"long" is a soak, which has no limiting resource`},
+		{last, `{{bound "swept" "batch=1"}}`, lastAt + `"swept" has no limiting resource at batch=1`},
 		{last, `{{measured}}`, lastAt + "measured has no scenario"},
 		{last, `{{plot "alone" "sweep"}}`, lastAt + `"alone" has no plot "sweep": there are throughput, latency`},
 		{last, `{{plot "alon" "sweep"}}`, lastAt + `there is no data of "alon": did you mean "alone"?`},
-		{last, `{{plot "selftest" "power"}}`, "render it first, by make pages"},
-		{last, `{{plot "other" "sweep"}}`, "render it first, by make pages"},
+		{last, `{{plot "selftest" "power"}}`, "render it first with make pages"},
+		{last, `{{plot "other" "sweep"}}`, "render it first with make pages"},
 		{last, `{{noplot " "}}`, lastAt + "noplot has no reason"},
-		{last, `{{code "engine/b.go" "func run" "TestRun"}}`, lastAt + "the code that the page names is not there: "},
-		{last, `{{code "../b.go" "func run" "TestRun"}}`, `"../b.go" is no path from the root of the repository`},
-		{last, `{{code "engine/a.go" "func ru" "TestRun"}}`, lastAt + `engine/a.go has no line that begins with "func ru": name the declaration as it is now`},
-		{last, `{{code "engine/a.go" "func run" "TestRan"}}`, lastAt + "there is no test TestRan: name the one that holds the claim now"},
+		{last, `{{code "engine/b.go" "func run" "TestRun"}}`, lastAt + "the page's code does not exist: "},
+		{last, `{{code "../b.go" "func run" "TestRun"}}`, `"../b.go" is not a path relative to the root of the repository`},
+		{last, `{{code "engine/a.go" "func ru" "TestRun"}}`, lastAt + `engine/a.go has no line that begins with "func ru": use the current declaration`},
+		{last, `{{code "engine/a.go" "func run" "TestRan"}}`, lastAt + "there is no test TestRan: use the name of the test that now covers the claim"},
 		{last, `{{code "engine/a.go" "func run" "TestTwice"}}`, "several packages have a test TestTwice: write one of engine.TestTwice, harness.TestTwice"},
 		{last, `{{code "engine/a.go" "func run" "engine/a.TestTwice"}}`, "there is no test engine/a.TestTwice"},
 		{last, `{{page "too"}}`, lastAt + `there is no page "too": did you mean "two"?`},
@@ -161,7 +161,8 @@ func TestMistakesInSources(t *testing.T) {
 	}
 }
 
-// No sentence stays that the data do not say any more: each comparison with a holds that fails, with both values.
+// The page contains no statement that the data no longer support: a false comparison in holds is an
+// error with both values.
 func TestFalseSentencesAreErrors(t *testing.T) {
 	reports := repository(t)
 	const (
@@ -173,20 +174,22 @@ func TestFalseSentencesAreErrors(t *testing.T) {
 		lost     = `(at "long" "lost")`
 	)
 	for claim, says := range map[string]string{
-		"less " + single + batch:           "", // their intervals overlap, and the ratio of each turn is the same
-		"greater " + batch + single:        "",
-		"less " + batch + single:           "cycles_per_s of swept at batch=64 = 400 cycles/s (200 to 600) is certainly less than cycles_per_s of swept at batch=1 = 200 cycles/s (100 to 300) (interleaved, the ratio is 2.00 to 2.00)",
-		"less " + single + single:          "is certainly less than",
-		"greater " + rate + single:         "", // of two runs, whose intervals do not overlap
-		"greater " + rate + "1000":         "1000 is certainly less than cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060)",
-		"greater " + rate + "999.5":        "",
-		"less " + rate + "1060":            "is certainly less than 1,060",
-		"less " + rate + "1060.5":          "",
-		"less " + latency + latency2:       "cycle_latency_ms_p50 of swept at batch=1", // merged over rounds: not turn by turn
+		// Overlapping intervals, but the same ratio in each turn.
+		"less " + single + batch:    "",
+		"greater " + batch + single: "",
+		"less " + batch + single:    "cycles_per_s of swept at batch=64 = 400 cycles/s (200 to 600) is certainly less than cycles_per_s of swept at batch=1 = 200 cycles/s (100 to 300) (interleaved, the ratio is 2.00 to 2.00)",
+		"less " + single + single:   "is certainly less than",
+		"greater " + rate + single:  "", // two runs without overlapping intervals
+		"greater " + rate + "1000":  "1000 is certainly less than cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060)",
+		"greater " + rate + "999.5": "",
+		"less " + rate + "1060":     "is certainly less than 1,060",
+		"less " + rate + "1060.5":   "",
+		// Merged over rounds, so without a ratio of turns.
+		"less " + latency + latency2:       "cycle_latency_ms_p50 of swept at batch=1",
 		"unclear " + rate + "1030":         "",
-		"unclear " + rate + "1060.5":       "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) can't be told from 1,060.5",
-		"unclear " + rate + single:         "can't be told from cycles_per_s of swept at batch=1",
-		"unclear " + single + batch:        "can't be told from",
+		"unclear " + rate + "1060.5":       "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) cannot be distinguished from 1,060.5",
+		"unclear " + rate + single:         "cannot be distinguished from cycles_per_s of swept at batch=1",
+		"unclear " + single + batch:        "cannot be distinguished from",
 		"unclear " + latency + latency2:    "",
 		"within " + rate + "1000 3":        "",
 		"within " + rate + "1000 2.9":      "cycles_per_s of alone = 1,030 cycles/s (1,000 to 1,060) is within 2.9 % of 1,000",
@@ -202,14 +205,15 @@ func TestFalseSentencesAreErrors(t *testing.T) {
 			assert.NoError(t, err, claim)
 			continue
 		}
-		if assert.ErrorContains(t, err, ":36: the data do not say that ", claim) {
+		if assert.ErrorContains(t, err, ":36: the data do not support that ", claim) {
 			assert.ErrorContains(t, err, strings.ReplaceAll(says, "1000 is", "1,000 is"), claim)
 			assert.ErrorContains(t, err, ": change the sentence and its holds")
 		}
 	}
 }
 
-// A setting that only some of the scenarios have stands behind their names, and one that all have stands alone.
+// A setting that only some of the scenarios have is listed after their names. A setting that all
+// have is listed without names.
 func TestMeasuredNamesWhoHasASetting(t *testing.T) {
 	reports := repository(t)
 	r, hists := made(t, "procs", alone)
@@ -222,7 +226,7 @@ func TestMeasuredNamesWhoHasASetting(t *testing.T) {
 	assert.Contains(t, generated[0].Text, "- Durability: `none`. Not at the default: `validity.")
 }
 
-// Of the servers of a driver program, one that is incorrect leaves the figures of the others.
+// If one of the servers of a driver program is incorrect, the others keep their figures.
 func TestOneIncorrectServerOfSeveral(t *testing.T) {
 	reports := repository(t)
 	r, hists := made(t, "servers", swept, batches()...)
@@ -238,7 +242,7 @@ func TestOneIncorrectServerOfSeveral(t *testing.T) {
 	assert.ErrorContains(t, one(t, reports, last, `{{figure "servers" "cycles_per_s" "batch=1"}}`), `"servers" has no metric "cycles_per_s" at batch=1`)
 }
 
-// A figure and a ratio of too few rounds for an interval of 95 % say how many there were.
+// A figure and a ratio with too few rounds for a 95 % interval show the number of rounds.
 func TestFewRoundsAreSaid(t *testing.T) {
 	reports := repository(t)
 	r, hists := made(t, "few", []float64{300, 600, 100, 200, 200, 400}, batches()...)
@@ -251,7 +255,7 @@ func TestFewRoundsAreSaid(t *testing.T) {
 	assert.Contains(t, generated[0].Text, "[2.00 times (range 2.00 to 2.00, 3 turns)](")
 }
 
-// What is wrong with several pages is said at once.
+// The problems of all pages are reported together.
 func TestAllPagesAreChecked(t *testing.T) {
 	reports := repository(t)
 	write(t, filepath.Join(reports, "pages", "two.md"), "## Question\n")
@@ -266,7 +270,7 @@ func TestAllPagesAreChecked(t *testing.T) {
 	assert.Greater(t, files["two.md"], 2)
 }
 
-// The set names its pages, each with a source.
+// The set lists its pages, each with a source.
 func TestMistakesInTheSet(t *testing.T) {
 	reports := repository(t)
 	file := filepath.Join(reports, "pages", "pages.hcl")
@@ -274,8 +278,8 @@ func TestMistakesInTheSet(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range []struct{ from, to, says string }{
 		{`page "two"`, `page "three"`, `page "three" has no source`},
-		{`page "two"`, `page "one"`, `page "one" is there twice`},
-		{`page "two"`, `page "README"`, `"README" can't be the name of a page`},
+		{`page "two"`, `page "one"`, `page "one" is repeated`},
+		{`page "two"`, `page "README"`, `"README" cannot be the name of a page`},
 		{`title = "Page two"`, ``, "title"},
 		{`page "two" { title = "Page two" }`, ``, "two.md:1: the page is not in " + file + `: add page "two" to a group there, or remove the source`},
 	} {
@@ -288,19 +292,19 @@ func TestMistakesInTheSet(t *testing.T) {
 	assert.ErrorContains(t, err, "pages.hcl")
 }
 
-// The index lists data whose page is missing as a problem, and reads only what it has to.
+// The index reports data without a page, and only reads the data that it needs.
 func TestDataWithoutAPage(t *testing.T) {
 	reports := repository(t)
 	require.NoError(t, os.Remove(filepath.Join(reports, "scenarios", "long.md")))
 	_, err := pages.Generate(nil, reports, report.PagesFolder(reports))
-	assert.ErrorContains(t, err, "the data have no page: render it first, by prony report "+filepath.Join(reports, "data", "long"))
+	assert.ErrorContains(t, err, "the data have no page: render it first with prony report "+filepath.Join(reports, "data", "long"))
 	write(t, filepath.Join(reports, "data", "alone", "result.json"), "{")
 	_, err = pages.Generate(nil, reports, report.PagesFolder(reports))
 	_, other := pages.Problems(err)
 	assert.Error(t, errors.Join(err, other))
 }
 
-// A sweep that changes several settings together has points that are named by all of them.
+// The points of a sweep over several settings together are named by all of these settings.
 func TestPointsOfASweepOfSeveralSettings(t *testing.T) {
 	reports := repository(t)
 	points := batches()
@@ -311,11 +315,11 @@ func TestPointsOfASweepOfSeveralSettings(t *testing.T) {
 	publish(t, reports, r, hists)
 	const last = "this is the last line."
 	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "producers=4" "workers=8" "batch=1"}}`))
-	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=64" "workers, producers=uniform(1, 2), 4"}}`), "as it is stored, where its parts can't be told")
+	require.NoError(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=64" "workers, producers=uniform(1, 2), 4"}}`), "as stored, if its parts are ambiguous")
 	assert.ErrorContains(t, one(t, reports, last, `{{figure "joint" "cycles_per_s" "batch=1" "workers=8"}}`), `name one completely: "batch=1" "workers=8" "producers=4", or`)
 }
 
-// A page shows the plots of the gate's self-test, which stand beside the pages of the set.
+// A page shows the plots of the gate's self-test, which has a separate page.
 func TestPlotsOfTheSelfTest(t *testing.T) {
 	reports := repository(t)
 	write(t, filepath.Join(reports, "selftest.md"), "![Power](selftest-power.svg)\n")
@@ -327,7 +331,7 @@ func TestPlotsOfTheSelfTest(t *testing.T) {
 	assert.Contains(t, string(page), "![Power](selftest-power.svg)")
 }
 
-// A figure of one workload of several is named by both, and stands on its page among the workloads.
+// A figure of one of several workloads is named by both, and links to the section of the workloads.
 func TestFiguresOfWorkloads(t *testing.T) {
 	reports := repository(t)
 	r, hists := made(t, "pair", swept, batches()...)
@@ -345,15 +349,16 @@ func TestFiguresOfWorkloads(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(reports, "one.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "[10.0 cycles/s (9.00 to 11.0)](#figures-of-this-page) and [2.00 times (90 % CI 1.73 to 2.33)](#figures-of-this-page)",
-		"the rounds of the run are of all workloads: the ratio is not theirs")
+		"the rounds of the run cover all workloads, so the ratio has no turns")
 	assert.Contains(t, string(page), "`pair`, `batch=64`, workload `quiet`")
 	assert.ErrorContains(t, one(t, reports, last, `{{figure "pair" "quite.cycles_per_s" "batch=1"}}`), `"pair" has no workload "quite": did you mean "quiet"?`)
 	assert.ErrorContains(t, one(t, reports, last, `{{figure "pair" "noisy.lost" "batch=1"}}`), `the workload "noisy" of "pair" has no metric "lost" at batch=1`)
-	assert.ErrorContains(t, one(t, reports, last, `{{figure "swept" "quiet.cycles_per_s" "batch=1"}}`), `"swept" has no workload "quiet" with figures of its own: leave out "quiet."`)
+	assert.ErrorContains(t, one(t, reports, last, `{{figure "swept" "quiet.cycles_per_s" "batch=1"}}`), `"swept" has no workload "quiet" with separate figures: leave out "quiet."`)
 	assert.ErrorContains(t, one(t, reports, last, `{{holds (less (at "pair" "quiet.cycles_per_s" "batch=64") (at "pair" "quiet.cycles_per_s" "batch=1"))}}`), "quiet.cycles_per_s of pair at batch=64 = 20.0")
 }
 
-// Small plots have the ratios of the turns, at each value but the first, and stand beside the page as a file of its own.
+// Small plots have the ratios of the turns at each value except the first, and are stored in a
+// separate file next to the page.
 func TestMultiples(t *testing.T) {
 	reports := repository(t)
 	const last = "this is the last line."
@@ -385,7 +390,8 @@ func TestMultiples(t *testing.T) {
 	}
 }
 
-// The figures of a serial budget are those of its points, which are named by the settings that differ between them.
+// The figures of a serial budget are those of its points, which are named by the settings that
+// differ between them.
 func TestFiguresOfASerialBudget(t *testing.T) {
 	reports := repository(t)
 	window := func(perS float64) *result.SerialWindow {
@@ -430,14 +436,15 @@ func TestFiguresOfASerialBudget(t *testing.T) {
 		`{{figure "serial" "budget_ns" "waits=parking"}}`:                  `has no point "waits=parking": name one completely: "waits=parking" "connections=1", or`,
 		`{{figure "serial" "budget_ns" "waits=spinning" "connections=4"}}`: "was not measured: this host has one CPU",
 		`{{figure "serial" "budget" "waits=parking" "connections=1"}}`:     `the serial budget "serial" has no metric "budget": there are budget_ns`,
-		`{{bound "serial"}}`:                 `"serial" is a serial budget, which does not say what limits its rate`,
+		`{{bound "serial"}}`:                 `"serial" is a serial budget, which has no limiting resource`,
 		`{{multiples "budget_ns" "serial"}}`: `"serial" is a serial budget, and has no sweep`,
 	} {
 		assert.ErrorContains(t, one(t, reports, last, source), says)
 	}
 }
 
-// A figure of another day, and a ratio, stand beside those of the page with what else differed.
+// The table shows figures of another day, and a ratio, with those of the page and the other
+// differences.
 func TestDays(t *testing.T) {
 	reports := repository(t)
 	again := func(after time.Duration, change func(*result.Manifest), name string, rates []float64, points ...result.Point) {
@@ -450,7 +457,7 @@ func TestDays(t *testing.T) {
 	yesterday := func(m *result.Manifest) {
 		m.Scenario.Phases.Warmup *= 2
 		steal := 5.0
-		m.Scenario.Validity.StealPercentMax = &steal // it says which rounds count, and is no difference
+		m.Scenario.Validity.StealPercentMax = &steal // affects which rounds count, and is not a difference
 	}
 	today := func(m *result.Manifest) {
 		m.Host.CPUModel = "Another CPU"
@@ -474,7 +481,7 @@ func TestDays(t *testing.T) {
 		" 2026-01-02: [2.00 times](history.md#swept) | 1.00 | yes | – | Invented CPU, `phases.warmup = 1s`, no `phases.warmup_max` |\n\n## What it costs")
 	for from, says := range map[string]string{
 		`{{days}}`:                         "days has no figure",
-		`{{days 7}}`:                       "7 is no figure",
+		`{{days 7}}`:                       "7 is not a figure",
 		`{{days (at "long" "completed")}}`: "days compares figures of runs",
 		`{{days (over (at "alone" "cycles_per_s") (at "swept" "cycles_per_s" "batch=1"))}}`: "over compares two figures of one run",
 	} {
@@ -484,16 +491,16 @@ func TestDays(t *testing.T) {
 	require.NoError(t, one(t, fresh, last, figures))
 	generated, err = pages.Generate(nil, fresh, report.PagesFolder(fresh))
 	require.NoError(t, err)
-	assert.Contains(t, generated[0].Text, "not published", "no run of another day is")
+	assert.Contains(t, generated[0].Text, "not published", "no run of another day is published")
 }
 
-// A command that measured several of a page's scenarios stands once, with all of them.
+// A command that measured several of a page's scenarios is listed once, with all of them.
 func TestOneCommandOfSeveralScenarios(t *testing.T) {
 	reports := repository(t)
 	for _, name := range []string{"first", "second"} {
 		r, hists := made(t, name, alone)
 		r.Manifest.Command = []string{"bin/prony", "publish"}
-		r.Manifest.Scenario.Workloads[0].Workers += len(name) // one figure of each workload
+		r.Manifest.Scenario.Workloads[0].Workers += len(name) // the set may cite only one figure of each workload
 		publish(t, reports, r, hists)
 	}
 	require.NoError(t, one(t, reports, `{{measured "alone" "swept" "long"}}`, `{{measured "first" "alone" "second"}}`))

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// image is a plot of a page: its text and its file.
+// image matches a plot of a page: its text and its file.
 var image = regexp.MustCompile(`!\[([^\]]*)\]\(([^)]+)\.svg\)`)
 
-// selfTest is the page of the gate's self-test, which is made from no run.
+// selfTest is the page of the gate's self-test, which has no run.
 const selfTest = "selftest"
 
 // PlotsDir is the folder below that of the reports with copies of the plots that pages show of data.
@@ -33,7 +33,7 @@ func (w *writer) plot(name, kind string) (string, error) {
 	page := filepath.Join(folder, name+".md")
 	text, err := os.ReadFile(page)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", refuse("there is no page %s with the plots of %q: render it first, by make pages", page, name)
+		return "", refuse("there is no page %s with the plots of %q: render it first with make pages", page, name)
 	}
 	if err != nil {
 		return "", err

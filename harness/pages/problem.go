@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Problem is something that is wrong with a page, at a line of its source.
+// Problem is an error in a page, at a line of its source.
 type Problem struct {
 	File string
 	Line int // from 1
@@ -16,7 +16,7 @@ type Problem struct {
 
 func (p *Problem) Error() string { return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text) }
 
-// Problems returns all problems that an error of Generate holds, and what else it holds.
+// Problems returns all problems in an error of Generate, and the remaining errors.
 func Problems(err error) (all []*Problem, other error) {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
@@ -33,17 +33,18 @@ func Problems(err error) (all []*Problem, other error) {
 	return nil, err
 }
 
-// refusal is an error of an action of a source, in the words of this package.
+// refusal is an error of an action of a source.
 type refusal struct{ text string }
 
 func (r *refusal) Error() string { return r.text }
 
 func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
 
-// position finds the line in an error of text/template, whose template is named by its file.
+// position matches the line in an error of text/template, whose template is named by its file.
 var position = regexp.MustCompile(`(?s)^template: .*?:(\d+)(?::\d+)?: (.*)$`)
 
-// problem converts an error of text/template into a Problem: its line, and the text of the action's own error if there is one.
+// problem converts an error of text/template into a Problem: its line, and the text of the action's
+// own error if there is one.
 func problem(source string, err error) *Problem {
 	p := &Problem{File: source, Line: 1, Text: err.Error()}
 	if found := position.FindStringSubmatch(err.Error()); found != nil {

@@ -11,20 +11,21 @@ var headings = []string{
 	"Question", "Answer", "How it was measured", "Findings", "What it costs", "What limits it", "What would be next", "Not measured",
 }
 
-// The fewest and the most lines of a page, without the table of its figures.
+// Bounds of the number of lines of a page, without the table of its figures.
 const (
 	linesMin = 60
 	linesMax = 120
 )
 
-// section is a part of the text of a page.
+// section is a section of a page.
 type section struct {
 	heading string
-	line    int // of the heading, in the text of the page
+	line    int // line of the heading in the text of the page
 	text    string
 }
 
-// sectionsOf parts a text at its headings of the second level. What stands before the first one is a section without a heading.
+// sectionsOf splits a text at its headings of the second level. Text before the first one is a
+// section without a heading.
 func sectionsOf(text string) []section {
 	all := []section{{line: 1}}
 	fenced := false
@@ -44,13 +45,13 @@ func sectionsOf(text string) []section {
 	return all
 }
 
-// firstParagraph is the text up to a blank line, on one line.
+// firstParagraph returns the text up to a blank line, on one line.
 func firstParagraph(text string) string {
 	paragraph, _, _ := strings.Cut(text, "\n\n")
 	return strings.Join(strings.Fields(paragraph), " ")
 }
 
-// checked returns the question and the answer of a page, and everything that is wrong with the page as a whole.
+// checked returns the question and the answer of a page, and all problems of the page as a whole.
 func checked(p *page, text string, plots int) (question, answer string, problems []*Problem) {
 	wrong := func(line int, format string, args ...any) {
 		problems = append(problems, &Problem{p.source, line, fmt.Sprintf(format, args...)})
@@ -71,7 +72,7 @@ func checked(p *page, text string, plots int) (question, answer string, problems
 		case "Answer":
 			answer = firstParagraph(s.text)
 			if n := sentences(answer); n != 1 {
-				wrong(s.line, "the answer is %d sentences: write one in the first paragraph, and what else there is to say in the next", n)
+				wrong(s.line, "the answer is %d sentences: write one in the first paragraph, and more in the next", n)
 			}
 			if !strings.Contains(answer, "](#"+figuresAnchor+")") {
 				wrong(s.line, "the answer has no figure: write one with {{figure ...}} or {{ratio ...}}")
@@ -85,7 +86,7 @@ func checked(p *page, text string, plots int) (question, answer string, problems
 		wrong(1, "the question does not end with a question mark")
 	}
 	if plots == 0 {
-		wrong(1, "the page has no plot: show one with {{plot ...}}, or say why not with {{noplot ...}}")
+		wrong(1, "the page has no plot: show one with {{plot ...}}, or explain why not with {{noplot ...}}")
 	}
 	return question, answer, problems
 }
@@ -96,7 +97,7 @@ var (
 	sentenceEnd = regexp.MustCompile(`[.!?](?:\s|$)`)
 )
 
-// sentences counts the sentences of a paragraph, without what is code.
+// sentences counts the sentences of a paragraph, without code.
 func sentences(paragraph string) int {
 	plain := linkTarget.ReplaceAllString(codeSpan.ReplaceAllString(paragraph, "code"), "")
 	return len(sentenceEnd.FindAllString(plain, -1))

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// serialSettings are the settings of a point of a serial budget, each as NAME=VALUE.
+// serialSettings returns the settings of a point of a serial budget, each as NAME=VALUE.
 func serialSettings(p result.SerialPoint) []string {
 	return []string{
 		"waits=" + p.Waits, "server_procs=" + strconv.Itoa(p.ServerProcs), "generator_procs=" + strconv.Itoa(p.GeneratorProcs),
@@ -20,7 +20,8 @@ func serialSettings(p result.SerialPoint) []string {
 	}
 }
 
-// ofSerial returns a figure of a serial budget at the point that has all these values. A setting that is the same at all points may be left out.
+// ofSerial returns a figure of a serial budget at the point that has all these values. Settings
+// with the same value at all points may be omitted.
 func (d *dataset) ofSerial(metric string, at []string) (*value, error) {
 	points := d.serial.Points
 	var names []string

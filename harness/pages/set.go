@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// SourcesDir has the sources of the pages, below the folder of all reports.
+	// SourcesDir is the folder of the sources of the pages, below the folder of all reports.
 	SourcesDir = "pages"
 	// Index is the page that lists all others.
 	Index = "README.md"
-	// setFile names the pages, in SourcesDir.
+	// setFile lists the pages, in SourcesDir.
 	setFile = "pages.hcl"
-	// bytesMax bounds each file that is read here.
+	// bytesMax is the maximum size of each file that is read here.
 	bytesMax = 1 << 20
 	titleMax = 100
 )
@@ -37,13 +37,13 @@ type group struct {
 // page is one page of the set.
 type page struct {
 	name, title string
-	source      string // the path of its source
+	source      string // path of its source
 }
 
-// file is the name of the page's file, in the folder of all reports.
+// file returns the name of the page's file in the folder of all reports.
 func (p *page) file() string { return p.name + ".md" }
 
-// readSet reads which pages there are. Each must have a source, and each source a page.
+// readSet reads the list of pages. Each page must have a source, and each source a page.
 func readSet(reports string) ([]group, error) {
 	folder := filepath.Join(reports, SourcesDir)
 	path := filepath.Join(folder, setFile)
@@ -62,9 +62,9 @@ func readSet(reports string) ([]group, error) {
 				p.source = filepath.Join(folder, p.file())
 				switch _, err := os.Stat(p.source); {
 				case names[p.name]:
-					inner.LabelProblem(fmt.Sprintf("page %q is there twice", p.name), "remove one of the two")
+					inner.LabelProblem(fmt.Sprintf("page %q is repeated", p.name), "remove one of the two")
 				case p.file() == Index || p.name != filepath.Base(p.name):
-					inner.LabelProblem(fmt.Sprintf("%q can't be the name of a page", p.name), "use letters, digits and dashes")
+					inner.LabelProblem(fmt.Sprintf("%q cannot be the name of a page", p.name), "use letters, digits and dashes")
 				case err != nil:
 					inner.LabelProblem(fmt.Sprintf("page %q has no source", p.name), "write "+p.source+", or remove the page")
 				}
@@ -89,7 +89,8 @@ func readSet(reports string) ([]group, error) {
 	return groups, nil
 }
 
-// Sources returns the sorted paths of the sources of pages: all Markdown files of the folder but README.md. It returns nil without the folder.
+// Sources returns the sorted paths of the sources of pages: all Markdown files of the folder except
+// README.md. It returns nil if the folder does not exist.
 func Sources(reports string) ([]string, error) {
 	paths, err := filepath.Glob(filepath.Join(reports, SourcesDir, "*.md"))
 	if err != nil {

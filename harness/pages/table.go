@@ -7,20 +7,21 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// figuresHeading is the heading of the section that lists the figures of a page, and figuresAnchor its name in links.
+// figuresHeading is the heading of the section with the figures of a page, and figuresAnchor its
+// name in links.
 const (
 	figuresHeading = "Figures of this page"
 	figuresAnchor  = "figures-of-this-page"
 )
 
-// row is one figure of a page, in the table of all of them.
+// row is one figure of a page in the table of all of them.
 type row struct {
-	key                         string // tells rows apart
+	key                         string // identifies the row
 	name, value, interval, unit string
-	of                          *value // nil of a ratio of two others
+	of                          *value // nil for a ratio of two other rows
 }
 
-// row lists a figure, if it is not listed yet, and returns the number of its row, from 1.
+// row adds a figure to the table unless it has a row, and returns the number of its row, from 1.
 func (w *writer) row(v *value) int {
 	return w.add(&row{key: v.key(), name: "`" + v.metric + "`", value: v.in(v.Median), interval: v.interval(), unit: v.unit(), of: v})
 }
@@ -56,7 +57,7 @@ func (w *writer) table() string {
 		render.Table{Header: header, Rows: rows}.Markdown()
 }
 
-// none stands in a cell that has no value.
+// none is the content of a cell without a value.
 const none = "–"
 
 func orNone(s string) string {

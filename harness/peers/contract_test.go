@@ -19,13 +19,14 @@ import (
 	"github.com/pronybench/prony/harness/peers"
 )
 
-// required is the environment variable that makes a server that is not installed a failure, where it is set to a value.
+// required is the environment variable that turns a missing server into a failure if it is not
+// empty.
 const required = "PRONY_PEERS_REQUIRED"
 
-// patience bounds the waits of the tests for what must come. A test that passes does not wait that long.
+// patience bounds the waits of the tests. A passing test is much faster.
 const patience = 3 * time.Minute
 
-// each runs a test for each target with each number of nodes, and skips those that are not installed here.
+// each runs a test for each target, and skips targets that are not installed.
 func each(t *testing.T, test func(t *testing.T, target program.Target, d program.Description)) {
 	for _, target := range peers.Targets() {
 		d := target.Describe(t.Context())
@@ -50,7 +51,7 @@ func nodesOf(g program.Guarantee) int {
 
 var queues = []program.Queue{{Tenant: "t0", Name: "q0"}, {Tenant: "t0", Name: "q1"}, {Tenant: "t1", Name: "q0"}}
 
-// launch starts a target's servers, which end with the test, and their processes with them.
+// launch starts a target's servers, which end with all of their processes at the end of the test.
 func launch(t *testing.T, target program.Target, name string, guarantee program.Guarantee, lease time.Duration) program.Server {
 	server, err := target.Launch(t.Context(), program.LaunchSpec{
 		Target: name, Folder: t.TempDir(), Guarantee: guarantee, Nodes: nodesOf(guarantee), Queues: queues, Batch: 64, Lease: lease,
@@ -74,8 +75,8 @@ func dial(t *testing.T, server program.Server) driver.Conn {
 	return conn
 }
 
-// In the plain run each task is completed once with its payload intact, whatever the sizes of batches and payloads, by workers that share a
-// queue, and one that claims from two.
+// Without faults, each task is completed once with its payload intact, for all sizes of batches and
+// payloads, with workers that share a queue and one that claims from two.
 func TestTasksAreCompletedOnce(t *testing.T) {
 	each(t, func(t *testing.T, target program.Target, d program.Description) {
 		for _, guarantee := range d.Guarantees {
@@ -100,16 +101,18 @@ func TestTasksAreCompletedOnce(t *testing.T) {
 	})
 }
 
-// returnsLate are targets that give tasks of workers that were cut off back so late that the ledger calls them lost: River by a service of the
-// client that leads, which did not come back within three minutes of the kill in one of two runs, and Asynq after 90 s.
+// returnsLate are targets that redeliver tasks of disconnected workers so late that the ledger
+// calls them lost. River redelivers them with a service of the leading client, which took more than
+// three minutes after the kill in one of two runs. Asynq takes up to 90 s.
 var returnsLate = map[string]bool{"river": true, "asynq": true}
 
-// What was acknowledged after an fsync is there after kill -9 of all servers, and connections go on by themselves.
+// Everything that was acknowledged after an fsync survives kill -9 of all servers, and connections
+// recover automatically.
 func TestAKillLosesNothingAcknowledged(t *testing.T) {
-	longtest.Only(t) // the servers of others recover for as long as they like
+	longtest.Only(t) // the recovery time of other servers is unbounded
 	each(t, func(t *testing.T, target program.Target, d program.Description) {
 		if returnsLate[d.Name] {
-			t.Skip("NOT TESTED: what it gives back after a kill comes too late to be told from a loss")
+			t.Skip("NOT TESTED: its redelivery after a kill is too late to be distinguished from a loss")
 		}
 		for _, guarantee := range d.Guarantees {
 			if guarantee != program.Fsync && guarantee != program.MajorityFsync {
@@ -139,7 +142,7 @@ func TestAKillLosesNothingAcknowledged(t *testing.T) {
 	})
 }
 
-// A task is settled once: a worker that completes it again is refused.
+// A task is settled once: a second completion by the same worker is refused.
 func TestASecondCompletionIsRefused(t *testing.T) {
 	each(t, func(t *testing.T, target program.Target, d program.Description) {
 		server := launch(t, target, d.Name, d.Guarantees[0], time.Minute)
@@ -160,7 +163,7 @@ func TestASecondCompletionIsRefused(t *testing.T) {
 		require.NoError(t, outcomes[0])
 		require.NoError(t, worker.Complete(t.Context(), into, outcomes))
 		assert.ErrorIs(t, outcomes[0], driver.ErrLeaseOver)
-		require.Error(t, worker.Complete(t.Context(), []driver.Delivery{{Queue: "q0"}}, outcomes), "the driver did not claim it")
+		require.Error(t, worker.Complete(t.Context(), []driver.Delivery{{Queue: "q0"}}, outcomes), "not claimed by the driver")
 
 		// A claim without tasks ends with its context.
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -184,7 +187,7 @@ func TestAnUnknownSettingIsRefused(t *testing.T) {
 	}
 }
 
-// Every target says what a reader of its figures must know.
+// Every target describes what a reader of its figures must know.
 func TestDescriptionsAreWhole(t *testing.T) {
 	names := map[string]bool{}
 	for _, target := range peers.Targets() {
@@ -203,17 +206,17 @@ func TestDescriptionsAreWhole(t *testing.T) {
 	}
 }
 
-// fenced are the targets that refuse a completion of a worker whose lease is over, though another one has the task now. The others have no lease,
-// or can't tell the two workers apart.
+// fenced are the targets that refuse a completion by a worker with an expired lease after another
+// worker has received the task. The others have no lease, or cannot distinguish the two workers.
 var fenced = map[string]bool{"beanstalkd": true, "postgresql": true, "prony": true}
 
-// The slow worker completes one of its two tasks before the fast one gets the other, because beanstalkd 1.12 often misses the end of a lease while
-// the connection that holds it sends nothing.
+// The slow worker completes one of its two tasks before the fast one receives the other, because
+// beanstalkd 1.12 often misses the end of a lease while the connection of the lease is idle.
 func TestACompletionAfterTheLeaseIsRefused(t *testing.T) {
 	const lease = 3 * time.Second
 	each(t, func(t *testing.T, target program.Target, d program.Description) {
 		if !fenced[d.Name] {
-			t.Skip("the server does not tell workers with a lease apart from those before")
+			t.Skip("the server does not distinguish the current worker from earlier ones")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -234,8 +237,10 @@ func TestACompletionAfterTheLeaseIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			claimed += n
 		}
-		time.Sleep(lease)                                                // no server tells when a lease is over
-		require.NoError(t, worker.Complete(ctx, late[1:], outcomes[1:])) // refused where the server has noticed the end of the lease
+		// No server reports the end of a lease.
+		time.Sleep(lease)
+		// Refused if the server has noticed the end of the lease.
+		require.NoError(t, worker.Complete(ctx, late[1:], outcomes[1:]))
 		next, err := fast.Worker(ctx, "t0", []string{"q0"}, 2)
 		require.NoError(t, err)
 		for again := make([]driver.Delivery, 1); string(again[0].Payload) != string(late[0].Payload); {

@@ -16,27 +16,27 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// retryPause is how long a load waits after a call that failed, so that a server that is down is not asked without a pause. No test passes or fails
-// by its length.
+// retryPause is the pause after a failed call, so that a load does not retry in a busy loop while a
+// server is down. No test depends on its length.
 const retryPause = 20 * time.Millisecond
 
-// load is producers and workers on a ledger.
+// load is a set of producers and workers with a ledger.
 type load struct {
 	t      *testing.T
 	ledger *ledger.Ledger
 
-	made      atomic.Int32 // producers
+	made      atomic.Int32 // number of producers
 	stop      chan struct{}
 	producers sync.WaitGroup
 	workers   sync.WaitGroup
-	ctx       context.Context // of claims
+	ctx       context.Context // context of claims
 	end       context.CancelFunc
 
 	mu   sync.Mutex
-	last error // of a call or a task
+	last error // last error of a call or a task
 }
 
-// failed notes an error, which awaitCompleted shows.
+// failed records an error, which awaitCompleted reports.
 func (l *load) failed(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,14 +50,14 @@ func newLoad(t *testing.T) *load {
 	}
 	l := &load{t: t, ledger: ledger.New(rand.Uint64(), 8, routes), stop: make(chan struct{})}
 	l.ctx, l.end = context.WithCancel(context.Background())
-	t.Cleanup(func() { // before the connections close, however the test ends
+	t.Cleanup(func() { // before the connections close, even if the test fails
 		l.end()
 		l.workers.Wait()
 	})
 	return l
 }
 
-// produce enqueues calls batches of a size, to each queue in turn.
+// produce enqueues calls batches of a size, alternating between the queues.
 func (l *load) produce(conn driver.Conn, tenant string, queues []string, batch, size, calls int) {
 	enqueue := l.producer(conn, tenant, queues, batch, size)
 	l.producers.Go(func() {
@@ -69,7 +69,7 @@ func (l *load) produce(conn driver.Conn, tenant string, queues []string, batch, 
 	})
 }
 
-// keepProducing enqueues until finish, whatever the outcomes.
+// keepProducing enqueues until finish, even after errors.
 func (l *load) keepProducing(conn driver.Conn, tenant string, queues []string, batch, size int) {
 	enqueue := l.producer(conn, tenant, queues, batch, size)
 	l.producers.Go(func() {
@@ -87,7 +87,7 @@ func (l *load) keepProducing(conn driver.Conn, tenant string, queues []string, b
 	})
 }
 
-// producer returns what enqueues the next batch.
+// producer returns a function that enqueues the next batch.
 func (l *load) producer(conn driver.Conn, tenant string, queues []string, batch, size int) func() []error {
 	p, err := conn.Producer(l.t.Context(), tenant)
 	require.NoError(l.t, err)
@@ -171,7 +171,7 @@ func (l *load) awaitCompleted(count uint64) {
 	}
 }
 
-// finish ends the producers, and the workers when each task whose outcomes are known is completed.
+// finish ends the producers, and then the workers when each task with known outcomes is completed.
 func (l *load) finish() {
 	close(l.stop)
 	l.producers.Wait()

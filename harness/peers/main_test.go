@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/buildtest"
 )
 
-// TestMain builds Prony's own server, and lets the tests find what ci/peers.sh built into bin.
+// TestMain builds Prony's own server, and lets the tests find the servers that ci/peers.sh built
+// into bin.
 func TestMain(m *testing.M) {
 	queued, err := buildtest.Program("queued", "engine/cmd/queued")
 	bin, binErr := filepath.Abs("../../bin")

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of the README again")
 
-// The README has the tables of what the targets say of themselves.
+// The README has the tables of the targets' descriptions.
 func TestTheReadmeHasTheTargets(t *testing.T) {
 	data, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -41,7 +41,7 @@ func TestTheReadmeHasTheTargets(t *testing.T) {
 	assert.Equal(t, page, string(data), "write it with -update")
 }
 
-// tables are Markdown without the versions of this host.
+// tables returns Markdown without the versions on this host.
 func tables(descriptions []program.Description) string {
 	var text strings.Builder
 	text.WriteString("\n| target | server | client | guarantees | nodes |\n|---|---|---|---|---|\n")

@@ -1,4 +1,5 @@
-// Package peers has the queue servers that Prony measures beside its own. Each is a program.Target; the program cmd/prony-peers serves them all.
+// Package peers has the other queue servers that Prony can measure. Each is a program.Target; the
+// program cmd/prony-peers serves them all.
 package peers
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/peers/river"
 )
 
-// Targets returns all targets. A launch asks them for their descriptions in this order until it has found its own: RabbitMQ is last, since it
-// takes the longest to say its version.
+// Targets returns all targets. A launch asks them for their descriptions in this order until it
+// finds its own. RabbitMQ is last, because its version takes the longest to determine.
 func Targets() []program.Target {
 	return []program.Target{
 		prony.Target(),

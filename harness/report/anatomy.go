@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// anatomySection shows what the mean cycle consists of: its time, the operations on the stores, and the CPU time by area of the code.
+// anatomySection shows the parts of the mean cycle: its time, the operations on the stores, and the
+// CPU time by area of the code.
 func anatomySection(p *page, r *result.Result) {
 	shown := false
 	for _, point := range pointNumbers(r) {
@@ -35,12 +36,12 @@ func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
 	if c.Cycles == 0 {
 		return
 	}
-	p.paragraph("A cycle's time, step by step: means of the timed rounds, which add up where percentiles do not. A task passes the" +
-		" pipeline twice: as an enqueue, which becomes a lease in the turn that leases the task, and as a completion. The times in the" +
-		" pipeline are the means of the stages. The ways between the processes are what these leave of the client's round trips of the" +
-		" enqueue and from the claim to the settle, each way being half of a round trip: the clients' and the kernel's work, the network," +
-		" and waits for a CPU. A stage's mean is of batches, while the client's means are of tasks. Where batches differ much in size, the" +
-		" ways have the difference, and can be below 0. Of tasks that are retried or delayed, the time until their last lease is not attributed.")
+	p.paragraph("A cycle's time, step by step. The values are means of the timed rounds, because means add up and percentiles do not. A task passes the" +
+		" pipeline twice: as an enqueue, which becomes a lease in the turn that leases the task, and as a completion. The times in the pipeline are" +
+		" the means of the stages. The ways between the processes are the rest of the client's round trips, of the enqueue and from the claim to the" +
+		" settle; each way is half of a round trip. They contain the work of clients and kernel, the network, and waits for a CPU. A stage's mean" +
+		" is over batches, the client's means are over tasks. If batches differ much in size, the ways contain the difference, and can be negative. For" +
+		" retried or delayed tasks, the time until their last lease is not attributed.")
 	var rows [][]string
 	for _, part := range cycleParts(c, stages) {
 		rows = append(rows, []string{part.step, part.text, render.Number(part.ms), share(part.ms, c.CycleMs)})
@@ -51,20 +52,20 @@ func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
 	if c.UnattributedPercent() > result.UnattributedPercentMax {
 		verdict = "The check does not hold"
 	}
-	p.paragraph("%s: the parts are to add up to the client's mean cycle (%s ms) within %d %%. They come from the client's mean round trips of the enqueue (%s ms)"+
-		" and from the claim to the settle (%s ms), and from the server's mean wait of a ready task (%s ms), each measured by itself. %s %% of the cycle is"+
+	p.paragraph("%s: the sum of the parts must match the client's mean cycle (%s ms) within %d %%. They come from three independent measurements: the client's"+
+		" mean round trips of the enqueue (%s ms) and from the claim to the settle (%s ms), and the server's mean wait of a ready task (%s ms). %s %% of the cycle is"+
 		" not attributed.", verdict, render.Number(c.CycleMs), result.UnattributedPercentMax, render.Number(c.EnqueueMs), render.Number(c.SettleMs),
 		render.Number(c.ReadyMs), render.Number(c.UnattributedPercent()))
 }
 
 // cyclePart is one part of a cycle's time.
 type cyclePart struct {
-	step, text string // as the table has them
-	kind       string // what parts of several steps have in common: the name of a stage, "way", ...
+	step, text string // cells of the table
+	kind       string // common to parts of several steps: the name of a stage, "way", ...
 	ms         float64
 }
 
-// cycleParts divides the mean cycle, in the order in which a task passes the parts. They sum to the cycle.
+// cycleParts divides the mean cycle, in the order of a task's path. The parts sum to the cycle.
 func cycleParts(c result.CycleTime, stages []result.Stage) (all []cyclePart) {
 	span := 0.0
 	var before, after []result.Stage // before and from the decision
@@ -92,7 +93,7 @@ func cycleParts(c result.CycleTime, stages []result.Stage) (all []cyclePart) {
 	pass(result.StepClaim, after)
 	add(result.StepClaim, "to the worker", "way", workerWay)
 	if c.WorkMs > 0 {
-		add("work", "in the worker, as the scenario says", "work", c.WorkMs)
+		add("work", "in the worker, as configured in the scenario", "work", c.WorkMs)
 	}
 	add(result.StepSettle, "to the server", "way", workerWay)
 	pass(result.StepSettle, before)
@@ -108,8 +109,8 @@ func storageStepsTable(p *page, s result.StorageSteps) {
 		return
 	}
 	p.paragraph("Operations on the stores for each cycle, by the step that caused them, over all nodes and timed rounds. The step" +
-		" `commit` is what the commands of a commit share, such as the queues' records; the larger the commits, the less of it falls to a cycle. New" +
-		" tasks and leases that a store holds in its log only are encoded, and neither set nor deleted.")
+		" `commit` covers work that the commands of a commit share, such as the queues' records: larger commits reduce its share of a cycle. New" +
+		" tasks and leases that a store only writes to its log are encoded, but neither set nor deleted.")
 	total := result.StorageStep{Name: "all"}
 	for _, step := range s.Steps {
 		total = total.Plus(step)
@@ -148,8 +149,8 @@ func areasTable(p *page, all []serverAreas) {
 	if len(all) == 0 {
 		return
 	}
-	p.paragraph("CPU time by area of the code, of the profiled rounds: each sample belongs to the area of its innermost frame that one" +
-		" of the areas names, so that the areas sum to the profile. The runtime's work for a caller, such as copying memory, is the caller's.")
+	p.paragraph("CPU time by area of the code, from the profiled rounds. Each sample belongs to the area of its innermost frame that has an area, so" +
+		" the areas sum to the profile. Runtime work for a caller, such as copying memory, counts for the caller.")
 	header, total := []string{"area", "what"}, []string{"all", ""}
 	for _, s := range all {
 		header = append(header, fmt.Sprintf(">%sµs/cycle", prefixed(s.node)), fmt.Sprintf(">%spart", prefixed(s.node)))
@@ -170,7 +171,8 @@ func areasTable(p *page, all []serverAreas) {
 	p.table(header, append(rows, total))
 }
 
-// prefixed returns what precedes a column's name: the name of the node in a cluster, or "" for a server alone.
+// prefixed returns the prefix of a column's name: the name of the node in a cluster, or "" for a
+// single server.
 func prefixed(node string) string {
 	if node == "" {
 		return ""
@@ -178,7 +180,8 @@ func prefixed(node string) string {
 	return node + ", "
 }
 
-// profileAreas returns the areas that any of the servers has, in the order of the first that has them.
+// profileAreas returns the areas that any of the servers has, in the order of their first
+// occurrence.
 func profileAreas(all []serverAreas) (names []string) {
 	for _, s := range all {
 		for _, a := range s.areas {
@@ -190,19 +193,19 @@ func profileAreas(all []serverAreas) (names []string) {
 	return names
 }
 
-// areaMeanings say what code an area is.
+// areaMeanings describe the code of each area.
 var areaMeanings = map[string]string{
 	result.AreaRPC:         "gRPC, HTTP/2, the codec of the streams, the services, TLS, sockets",
 	result.AreaCodec:       "records of the store, and protocol buffers",
 	result.AreaQueue:       "the state machine and its shard: decisions, inbox, answers",
 	result.AreaGet:         "look-ups of single keys",
 	result.AreaIterator:    "scans of keys",
-	result.AreaCommit:      "batches, the write-ahead log, memtables, and records that are in the log only",
+	result.AreaCommit:      "batches, the write-ahead log, memtables, and records that are only in the log",
 	result.AreaCompaction:  "flushes and compactions, in the background",
 	result.AreaReplication: "the Raft log, its transport, and its application",
-	result.AreaScheduler:   "of the runtime: goroutines, channels, timers and locks",
-	result.AreaGC:          "of the runtime: the collection of garbage",
-	result.AreaMemory:      "of the runtime: allocation",
-	result.AreaSyscalls:    "system calls, those that wait for the network included, with the kernel's work in them",
+	result.AreaScheduler:   "Go runtime: goroutines, channels, timers and locks",
+	result.AreaGC:          "Go runtime: garbage collection",
+	result.AreaMemory:      "Go runtime: allocation",
+	result.AreaSyscalls:    "system calls with their kernel time, including those that wait for the network",
 	result.AreaOther:       "everything else",
 }

@@ -53,7 +53,8 @@ func anatomyFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	return r, hists
 }
 
-// The plot has a bar for the time of the cycle and one for the CPU time, with their parts; without a CPU profile there is no plot.
+// The plot has a bar for the time of the cycle and one for the CPU time, with their parts. Without
+// a CPU profile there is no plot.
 func TestPlotOfTheAnatomy(t *testing.T) {
 	r, hists := anatomyFixture(t)
 	plot := rendered(t, r, hists)["fixture-anatomy.svg"]
@@ -63,17 +64,17 @@ func TestPlotOfTheAnatomy(t *testing.T) {
 	} {
 		assert.Contains(t, plot, says)
 	}
-	assert.Equal(t, 1, strings.Count(plot, "all else</text>"), "only the time has more than eight parts")
+	assert.Equal(t, 1, strings.Count(plot, "all others</text>"), "only the time has more than eight parts")
 	areas := &r.Profiles[4].Areas
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		*areas = append(*areas, result.ProfileArea{Name: name, Value: 1e6})
 	}
-	assert.Equal(t, 2, strings.Count(rendered(t, r, hists)["fixture-anatomy.svg"], "all else</text>"))
+	assert.Equal(t, 2, strings.Count(rendered(t, r, hists)["fixture-anatomy.svg"], "all others</text>"))
 	*areas = nil
 	assert.NotContains(t, rendered(t, r, hists), "fixture-anatomy.svg")
 }
 
-// The section of a run with everything is the one under testdata.
+// The golden file under testdata has the section of a run with all parts.
 func TestGoldenAnatomy(t *testing.T) {
 	r, hists := anatomyFixture(t)
 	of := sections(rendered(t, r, hists)["fixture.md"])
@@ -85,12 +86,12 @@ func TestGoldenAnatomy(t *testing.T) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got)
-	assert.Contains(t, of["Stages of the pipeline"], "| `ready` | of each task: from the turn that enqueued the task until the turn that leased it first, in whole milliseconds |")
-	assert.Contains(t, of["Stages of the pipeline"], "batch / (receive + inbox + decide + apply + commit_wait + commit + reply)", "ready is no stage of a batch")
+	assert.Contains(t, of["Stages of the pipeline"], "| `ready` | for each task: from the turn that enqueued it until the turn that first leased it, in whole milliseconds |")
+	assert.Contains(t, of["Stages of the pipeline"], "batch / (receive + inbox + decide + apply + commit_wait + commit + reply)", "ready is not a stage of a batch")
 	assert.Contains(t, of["Summary"], "| `cycle_unattributed_percent` |")
 }
 
-// A cycle whose parts leave out more than the check allows says so.
+// The page reports a cycle whose unattributed time exceeds the limit of the check.
 func TestACycleThatDoesNotAddUpSaysSo(t *testing.T) {
 	r, hists := anatomyFixture(t)
 	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "The check holds: ")
@@ -100,7 +101,7 @@ func TestACycleThatDoesNotAddUpSaysSo(t *testing.T) {
 	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "The check does not hold: ")
 }
 
-// A run of an older build has no section, and one with a part has that part.
+// A run of an older build has no section, and a run with one of the parts shows that part.
 func TestAnatomyShowsWhatThereIs(t *testing.T) {
 	r, hists := fixture(t, 2, 1)
 	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Anatomy of a cycle")

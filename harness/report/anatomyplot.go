@@ -14,7 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// partColors tell the parts of a bar apart, after Okabe and Ito. The last one is of all that is left.
+// partColors are distinct colours for the parts of a bar, after Okabe and Ito. The last one is for
+// the remaining parts.
 var partColors = []color.Color{
 	blue, orange, green, purple, skyBlue, color.RGBA{R: 0xf0, G: 0xe4, B: 0x42, A: 0xff}, color.RGBA{R: 0xe6, G: 0x9f, B: 0x00, A: 0xff}, black, grey,
 }
@@ -22,14 +23,14 @@ var partColors = []color.Color{
 // barHeight is the height of one bar.
 const barHeight = 0.55 * vg.Inch
 
-// bar is a stacked bar: one point of a run, or one server of it.
+// bar is a stacked bar: one point of a run, or one of its servers.
 type bar struct {
 	name  string
 	parts map[string]float64
 }
 
-// anatomyPlot draws what the mean cycle of each point consists of: its time, as shares, and the CPU time of the servers by area. A run without a
-// CPU profile of its servers has no such plot.
+// anatomyPlot draws the parts of the mean cycle of each point: its time as shares, and the CPU time
+// of the servers by area. It needs a CPU profile of the servers.
 func anatomyPlot(r *result.Result) ([]byte, error) {
 	var times, areas []bar
 	for _, number := range pointNumbers(r) {
@@ -75,17 +76,19 @@ func anatomyPlot(r *result.Result) ([]byte, error) {
 	return stack(2.2*vg.Inch+barHeight*vg.Length(most), panels...)
 }
 
-// stackedBars draws bars from the top down, their largest parts by themselves and the others as one. A part below zero, which a difference of means
-// can be, is not drawn.
+// stackedBars draws bars from the top down, with their largest parts separately and the others
+// combined. It does not draw parts below zero, which differences of means can be.
 func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 	p := newPlot(title)
 	p.X.Label.Text = unit
 	names := largestParts(bars, len(partColors)-1)
-	lengths := make([]map[string]float64, len(bars)) // of the parts, small ones together, from the lowest bar up
+	// Lengths of the parts, with small ones combined, from the lowest bar up.
+	lengths := make([]map[string]float64, len(bars))
 	right := 0.0
 	for i, b := range bars {
 		parts, total := map[string]float64{}, 0.0
-		for _, part := range slices.Sorted(maps.Keys(b.parts)) { // sums of floats depend on their order
+		// A fixed order, because sums of floats depend on it.
+		for _, part := range slices.Sorted(maps.Keys(b.parts)) {
 			v := b.parts[part]
 			if !slices.Contains(names, part) {
 				part = restOfParts
@@ -97,7 +100,8 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 		right = max(right, total)
 	}
 	var below *plotter.BarChart
-	for i, name := range append(names, restOfParts) { // the rest exists only where all other colours are taken
+	// The rest exists only if all other colours are used.
+	for i, name := range append(names, restOfParts) {
 		values := make(plotter.Values, len(bars))
 		for k, parts := range lengths {
 			values[k] = parts[name]
@@ -129,10 +133,11 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 	return p, nil
 }
 
-// restOfParts is the part that has all small ones.
-const restOfParts = "all else"
+// restOfParts is the name of the combined small parts.
+const restOfParts = "all others"
 
-// largestParts returns the names of at most so many parts, those that are the largest of any bar.
+// largestParts returns the names of at most the given number of parts: those with the largest value
+// in any bar.
 func largestParts(bars []bar, most int) []string {
 	largest := map[string]float64{}
 	var names []string

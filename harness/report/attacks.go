@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// attacksSection adds a table of what hostile clients did to the servers in each round.
+// attacksSection adds a table of the attacks in each round.
 func attacksSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
@@ -18,8 +18,8 @@ func attacksSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Attacks, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("What hostile clients did from before a round's warm-up until its load had ended. They ran in their own process on the" +
-		" same host. A try is refused if the server answers with an error that says so. A try fails if the connection is cut, the call" +
+	p.paragraph("Actions of hostile clients, which start before a round's warm-up and end after its load. They run in their own process on the" +
+		" same host. A try is refused if the server answers with an error that says so. It fails if the connection is cut, the call" +
 		" times out, or no connection is made. The attackers' CPU time is part of the host's load, and of no other figure.")
 	p.table([]string{">round", "attack", ">tries", ">refused", ">failed"}, rows)
 }

@@ -10,17 +10,17 @@ import (
 // ofBareHeader is the header of shares of the bare data path.
 const ofBareHeader = ">of bare"
 
-// ofBareParagraph explains the shares of the bare data path; nil if the figures have none.
+// ofBareParagraph explains the shares of the bare data path, unless bare is nil.
 func ofBareParagraph(p *page, bare *result.Reference) {
 	if bare == nil {
 		return
 	}
-	p.paragraph("The column of bare has a rate as a share of that of the bare data path, and CPU time as a multiple of its CPU time: of the client, of the"+
-		" server or of both. The bare data path was measured in the minutes of the run, with %s a call at durability %s, and makes %s cycles a second."+
+	p.paragraph("The bare columns compare with the bare data path: a rate as a share of its rate, and CPU time as a multiple of its CPU time, of the client, the"+
+		" server or both. The bare data path was measured during the run, with %s in each call at durability %s, and reached %s cycles per second."+
 		" These ratios can be compared between hosts and days.", render.Plural(bare.Batch, "task"), code(bare.Durability), render.Number(bare.PerS.Median))
 }
 
-// ofBare is the cell of a metric's share of the bare data path.
+// ofBare returns the cell of a metric's share of the bare data path.
 func ofBare(bare *result.Reference, name string, m result.Metric) string {
 	share, has := shareOfBare(bare, name, m)
 	if !has {
@@ -29,7 +29,8 @@ func ofBare(bare *result.Reference, name string, m result.Metric) string {
 	return render.Number(share.Median)
 }
 
-// inBare says behind a figure which share of the bare data path it is; "" if it is not compared with it.
+// inBare returns a suffix for a figure with its share of the bare data path, or "" if the metric is
+// not compared with it.
 func inBare(bare *result.Reference, name string, m result.Metric) string {
 	share, has := shareOfBare(bare, name, m)
 	if !has {

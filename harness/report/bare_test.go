@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// withBare is a run in batches with the bare data path beside it.
+// withBare returns a run in batches that also measured the bare data path.
 func withBare() *result.Result {
 	metric := func(v float64) result.Metric {
 		return result.Metric{Median: v, Low: 0.9 * v, High: 1.1 * v, N: 8, Unit: "1/s"}
@@ -41,9 +41,9 @@ func TestTheSummaryShowsSharesOfTheBareDataPath(t *testing.T) {
 	} {
 		assert.Contains(t, p.String(), row)
 	}
-	assert.Contains(t, p.String(), "with 64 tasks a call at durability `none`, and makes 500,000 cycles a second")
+	assert.Contains(t, p.String(), "with 64 tasks in each call at durability `none`, and reached 500,000 cycles per second")
 	referencesSection(p, r)
-	assert.Contains(t, p.String(), "Of the CPU time of `bare` the server has 1.00 us (0.900 to 1.10) and the client 1.20 us (1.08 to 1.32).")
+	assert.Contains(t, p.String(), "The CPU time of `bare` is 1.00 us (0.900 to 1.10) in the server and 1.20 us (1.08 to 1.32) in the client.")
 
 	for name, change := range map[string]func(){
 		"another durability": func() { r.Manifest.Scenario.Topology.Durability = "sync" },
@@ -56,7 +56,7 @@ func TestTheSummaryShowsSharesOfTheBareDataPath(t *testing.T) {
 	}
 }
 
-// Points of other conditions than the first one have no share.
+// Points with other conditions than the first one have no share.
 func TestPointsShowSharesOfTheBareDataPath(t *testing.T) {
 	p, r := &page{}, withBare()
 	for i, batch := range []string{"64", "1"} {

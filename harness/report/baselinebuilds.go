@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// BaselineBuildsText renders the baseline builds for a terminal: the one in force, what each move measured, and the products of all moves.
-// It ends with a newline.
+// BaselineBuildsText renders the baseline builds for a terminal: the current one, the ratios of
+// each move, and the products of all moves. It ends with a newline.
 func BaselineBuildsText(f *baselinebuild.File) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", inForce(f, unmarked))
@@ -32,7 +32,7 @@ func BaselineBuildsText(f *baselinebuild.File) string {
 	return b.String()
 }
 
-// baselineBuildsSection writes what BaselineBuildsText says to a page.
+// baselineBuildsSection writes the content of BaselineBuildsText to a page.
 func baselineBuildsSection(p *page, f *baselinebuild.File) {
 	if f == nil {
 		return
@@ -52,7 +52,7 @@ func baselineBuildsSection(p *page, f *baselinebuild.File) {
 			rows = append(rows, append(move, row...))
 		}
 	}
-	p.table([]string{"moved", "to", "scenario", "figure", ">ratio to the build before"}, rows)
+	p.table([]string{"moved", "to", "scenario", "figure", ">ratio to the previous build"}, rows)
 	var items []string
 	for _, build := range f.Builds[1:] {
 		item := moveName(build, code) + ": " + text(build.Because)
@@ -66,12 +66,12 @@ func baselineBuildsSection(p *page, f *baselinebuild.File) {
 	p.table([]string{"scenario", "figure", ">moves", ">product", ">best", "best at", ">share of the best"}, productRows(f, code))
 }
 
-// inForce says which build limits are relative to, and since when.
+// inForce names the build that limits are relative to, and its date.
 func inForce(f *baselinebuild.File, mark func(string) string) string {
 	current := f.Current()
 	since := fmt.Sprintf("Speed limits are relative to the baseline build %s since %s", mark(render.Commit(current.Commit)), current.Date)
 	if len(f.Builds) == 1 {
-		return since + ", and it never moved"
+		return since + ", which has never moved"
 	}
 	return fmt.Sprintf("%s, after %s from %s", since, render.Plural(len(f.Builds)-1, "move"), mark(render.Commit(f.Builds[0].Commit)))
 }
@@ -81,10 +81,11 @@ func moveName(build baselinebuild.Build, mark func(string) string) string {
 }
 
 func creepText(build baselinebuild.Build) string {
-	return fmt.Sprintf("A product fell below %v of its best, which was accepted: %s", baselinebuild.CreepShare, build.AcceptCreep)
+	return fmt.Sprintf("A product below %v of its best was accepted: %s", baselinebuild.CreepShare, build.AcceptCreep)
 }
 
-// ratioRows are the scenario, the metric and the value of each ratio of a build. A scenario stands in its first row only.
+// ratioRows returns the scenario, the metric and the value of each ratio of a build. Only the first
+// row of a scenario has its name.
 func ratioRows(build baselinebuild.Build, mark func(string) string) (rows [][]string) {
 	for i, r := range build.Ratios {
 		scenario := ""
@@ -96,15 +97,15 @@ func ratioRows(build baselinebuild.Build, mark func(string) string) (rows [][]st
 	return rows
 }
 
-// ratioDigits are those shown of a ratio and of a product.
+// ratioDigits is the number of digits of a ratio and of a product.
 const ratioDigits = 4
 
 func productsMeaning(f *baselinebuild.File, mark func(string) string) string {
-	return fmt.Sprintf("Each product is that of all moves, with the ratios of costs, latencies and counters inverted: above 1 the figure is better than at %s.",
+	return fmt.Sprintf("Each product covers all moves, with inverted ratios for costs, latencies and counters: above 1, the figure is better than at %s.",
 		mark(render.Commit(f.Builds[0].Commit)))
 }
 
-// productRows are the cells of each product. A scenario stands in its first row only.
+// productRows returns the cells of each product. Only the first row of a scenario has its name.
 func productRows(f *baselinebuild.File, mark func(string) string) (rows [][]string) {
 	products := f.Products()
 	for i, p := range products {

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/report"
 )
 
-// movedBuilds moved twice: on one scenario, and on two with a fall that was accepted.
+// movedBuilds has two moves: one on one scenario, and one on two scenarios with an accepted fall.
 func movedBuilds() *baselinebuild.File {
 	commit := func(digit string) string { return strings.Repeat(digit, 40) }
 	return &baselinebuild.File{Builds: []baselinebuild.Build{
@@ -29,7 +29,8 @@ func movedBuilds() *baselinebuild.File {
 	}}
 }
 
-// The text and the page of these builds are the ones under testdata. After an intended change: go test ./report -update.
+// The golden files under testdata have the text and the page of these builds. After an intended
+// change: go test ./report -update.
 func TestGoldenBaselineBuilds(t *testing.T) {
 	got, path := report.BaselineBuildsText(movedBuilds()), filepath.Join(golden, "baselinebuilds.txt")
 	if *update {
@@ -49,7 +50,7 @@ func TestGoldenBaselineBuilds(t *testing.T) {
 	assert.Equal(t, string(want), section)
 }
 
-// baselineSection returns the section of the page of the history that shows baseline builds.
+// baselineSection returns the section of the history's page with the baseline builds.
 func baselineSection(t *testing.T, out string, builds *baselinebuild.File) string {
 	t.Helper()
 	files, err := report.RenderHistory(t.TempDir(), builds, out)
@@ -61,11 +62,11 @@ func baselineSection(t *testing.T, out string, builds *baselinebuild.File) strin
 	return section
 }
 
-// Without a move one line says which build limits are relative to, and since when.
+// Without a move, one line names the build that limits are relative to, and its date.
 func TestBaselineBuildsWithoutAMove(t *testing.T) {
 	first := movedBuilds()
 	first.Builds = first.Builds[:1]
-	assert.Equal(t, "Speed limits are relative to the baseline build 111111111111 since 2026-11-28, and it never moved\n", report.BaselineBuildsText(first))
-	assert.Equal(t, "\nSpeed limits are relative to the baseline build `111111111111` since 2026-11-28, and it never moved.\n", baselineSection(t, t.TempDir(), first))
+	assert.Equal(t, "Speed limits are relative to the baseline build 111111111111 since 2026-11-28, which has never moved\n", report.BaselineBuildsText(first))
+	assert.Equal(t, "\nSpeed limits are relative to the baseline build `111111111111` since 2026-11-28, which has never moved.\n", baselineSection(t, t.TempDir(), first))
 	assert.Empty(t, baselineSection(t, t.TempDir(), nil))
 }

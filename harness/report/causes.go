@@ -8,14 +8,15 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// causesSection says what explains a difference or, of a duet, that nothing does for sure.
+// causesSection shows the causes of a difference. For a duet it also shows the search, even if no
+// cause was found.
 func causesSection(p *page, c *comparison, durability string) {
 	if len(c.Causes) == 0 && c.Search == nil {
 		return
 	}
 	p.heading(2, "What explains a difference, durability %s", code(durability))
 	if c.Search == nil {
-		p.paragraph("The most likely first. It is evidence of where to look: the profiled rounds of both sides, their stages, and their counters.")
+		p.paragraph("The most likely cause is first. The evidence comes from the profiled rounds, the stages and the counters of both sides.")
 	} else {
 		p.paragraph("%s", text(searchText(c.Search)))
 		p.paragraph("%s", text(foundText(c.Comparison)))
@@ -23,7 +24,7 @@ func causesSection(p *page, c *comparison, durability string) {
 	p.list(causes(c.Causes))
 }
 
-// searchText says how causes were looked for.
+// searchText describes the search for causes.
 func searchText(s *result.CauseSearch) string {
 	from := "counters of all generations, without profiles"
 	if s.Generations > 0 {
@@ -41,14 +42,15 @@ func searchText(s *result.CauseSearch) string {
 		}
 		least = fmt.Sprintf("%s of the loss per cycle (%s)", render.PercentTo(s.Share, 0), strings.Join(losses, ", "))
 	}
-	return fmt.Sprintf("Tested: %s of functions, locks, stages and fsyncs, from %s. A cause takes at least %s more, and its interval excludes zero."+
-		" All intervals together hold with %s.", render.Plural(s.LookedAt, "difference"), from, least, render.PercentTo(s.Confidence, 0))
+	return fmt.Sprintf("Tested: %s of functions, locks, stages and fsyncs, from %s. A cause costs at least %s more, and its interval excludes zero."+
+		" All intervals together have %s confidence.", render.Plural(s.LookedAt, "difference"), from, least, render.PercentTo(s.Confidence, 0))
 }
 
-// foundText returns the sentence before the list of causes. Without causes it says so, and where the loss may be.
+// foundText returns the sentence before the list of causes, or a sentence that explains an empty
+// list.
 func foundText(c *result.Comparison) string {
 	if len(c.Causes) == 0 {
-		return "No cause: nothing takes so much more for sure. The loss may be spread over many functions, or be in something that was not tested."
+		return "No cause found: no difference is both certain and that large. The loss may be spread over many functions, or be in something that was not tested."
 	}
 	return "Causes, the largest first:"
 }

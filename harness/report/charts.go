@@ -13,28 +13,30 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Chart is what a plot of a page shows, as numbers: for a reader who wants to know a value, and a document that draws it again.
+// Chart is the data of a page's plot, for readers who need the values and for documents that draw
+// it again.
 type Chart struct {
-	Plot   string // the file that the page shows the plot in
+	Plot   string // file name of the plot on the page
 	Title  string
 	XLabel string
 	YLabel string
-	Nines  bool // the x axis has percentiles, at stat.Nines, and the y axis is logarithmic
-	Dots   bool // the points of a line are apart
+	Nines  bool // the x axis has percentiles at stat.Nines, the y axis is logarithmic
+	Dots   bool // the points of a line are not connected
 	Lines  []ChartLine
 	Bands  []ChartBand
 }
 
-// ChartLine is one line. Point i is at From + i*Step, where Step is above 0, and at X[i] else; the last point is at Last if that is above 0.
+// ChartLine is one line. Point i is at From + i*Step if Step is above 0, and at X[i] otherwise; the
+// last point is at Last if that is above 0.
 type ChartLine struct {
 	Name             string
-	Samples          uint64 // that a curve of percentiles is of
+	Samples          uint64 // number of samples of a percentile curve
 	From, Step, Last float64
 	X, Y             []float64
-	Notes            []string // of each point; nil if no point has one
+	Notes            []string // one for each point; nil if no point has one
 }
 
-// ChartBand is a time in which something went on beside the lines.
+// ChartBand is a time range with concurrent activity.
 type ChartBand struct {
 	Kind     string // "fault", "flush" or "compaction"
 	Name     string
@@ -47,8 +49,9 @@ const (
 	chartPerNine = 20
 )
 
-// Charts returns the data of the plots of the run or the soak stored in the folder in, of those that show percentiles or something over time.
-// Like the page, they have no figure if the verdict is incorrect. A folder with another kind of measurement has none.
+// Charts returns the data of the plots that show percentiles or time series, for the run or the
+// soak in the folder in. Like the page, they have no figures if the verdict is incorrect. For other
+// kinds of measurements it returns none.
 func Charts(in string) ([]Chart, error) {
 	if soaked, err := result.IsSoak(in); err != nil || soaked {
 		if err != nil {
@@ -86,7 +89,7 @@ func Charts(in string) ([]Chart, error) {
 	return drawn, nil
 }
 
-// newChart begins a chart of a plot of r.
+// newChart returns an empty chart of a plot of r.
 func newChart(r *result.Result, plot, title, x, y string) Chart {
 	return Chart{
 		Plot: result.Slug(r.Scenario) + plot + ".svg", XLabel: x, YLabel: y,
@@ -94,7 +97,8 @@ func newChart(r *result.Result, plot, title, x, y string) Chart {
 	}
 }
 
-// latencyCharts are the percentiles of the merged timed rounds: of each kind of latency, or of each point's cycles, and of each workload's.
+// latencyCharts returns the percentiles of the merged timed rounds: of each kind of latency, or of
+// each point's cycles, and of each workload's.
 func latencyCharts(r *result.Result, hists []result.RoundHistograms) ([]Chart, error) {
 	latency := newChart(r, "-latency", "latency by percentile", "percentile", "latency (ms)")
 	latency.Nines = true
@@ -153,7 +157,8 @@ func (c *Chart) curve(name string, of func() (*hdrhistogram.Histogram, error)) e
 	return nil
 }
 
-// seriesCharts are what the timed rounds sampled over their windows. If one round alone was sampled, its flushes and compactions stand beside it.
+// seriesCharts returns the series of the timed rounds over their windows. If only one round has
+// samples, its flushes and compactions are added.
 func seriesCharts(r *result.Result) []Chart {
 	var all []Chart
 	for _, s := range []struct {
@@ -183,7 +188,8 @@ func seriesCharts(r *result.Result) []Chart {
 	return all
 }
 
-// faultsChart is the rate of the round that faultsPlot draws, with its faults and the work of the stores.
+// faultsChart returns the rate of the round that faultsPlot draws, with its faults and the
+// background work of the stores.
 func faultsChart(r *result.Result) Chart {
 	c := newChart(r, "-faults", "cycles per second under faults", "time in the window (s)", "cycles per second (1/s)")
 	for _, round := range r.Rounds {
@@ -206,7 +212,7 @@ func faultsChart(r *result.Result) Chart {
 	return c
 }
 
-// stallsChart is the slow commits of the round that stallsPlot draws.
+// stallsChart returns the slow commits of the round that stallsPlot draws.
 func stallsChart(r *result.Result) Chart {
 	listed := slowest(r)
 	if len(listed) == 0 {
@@ -215,7 +221,7 @@ func stallsChart(r *result.Result) Chart {
 	worst := *listed[0].round
 	c := newChart(r, "-stalls", fmt.Sprintf("slow commits of round %d", worst.Number), "time in the window (s)", "time of a commit (ms)")
 	c.Dots = true
-	line := ChartLine{Name: fmt.Sprintf("a commit of more than %s ms, at its begin", render.Number(worst.Stalls.SlowMs))}
+	line := ChartLine{Name: fmt.Sprintf("a commit of more than %s ms, at its start", render.Number(worst.Stalls.SlowMs))}
 	for _, commit := range worst.Stalls.Commits {
 		line.X, line.Y = append(line.X, commit.AtS), append(line.Y, commit.Ms)
 		line.Notes = append(line.Notes, fmt.Sprintf("shard %s: %s", StallPlace(commit), StallParts(commit)))
@@ -225,7 +231,7 @@ func stallsChart(r *result.Result) Chart {
 	return c
 }
 
-// workBands are the flushes and compactions of a round.
+// workBands returns the flushes and compactions of a round.
 func workBands(round result.Round) (bands []ChartBand) {
 	if round.Stalls == nil {
 		return nil
@@ -241,7 +247,7 @@ func workBands(round result.Round) (bands []ChartBand) {
 	return bands
 }
 
-// soakCharts are the figures of a soak over its measured time.
+// soakCharts returns the figures of a soak over its measured time.
 func soakCharts(s *result.Soak) (all []Chart) {
 	if s.Verdict == result.Incorrect {
 		return nil

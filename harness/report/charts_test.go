@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// plotted are the charts of a stored run by the files of their plots.
+// plotted returns the charts of a stored run by the file names of their plots.
 func plotted(t *testing.T, r *result.Result, hists []result.RoundHistograms) map[string]report.Chart {
 	t.Helper()
 	dir := stored(t, r, hists)
@@ -28,7 +28,7 @@ func plotted(t *testing.T, r *result.Result, hists []result.RoundHistograms) map
 		for _, page := range pages[1:] {
 			drawn = drawn || filepath.Base(page) == c.Plot
 		}
-		assert.True(t, drawn, "%s: a chart is of a plot that the page shows", c.Plot)
+		assert.True(t, drawn, "%s: each chart belongs to a plot on the page", c.Plot)
 	}
 	return byPlot
 }
@@ -71,7 +71,7 @@ func TestChartsOfWorkloadsAndSeries(t *testing.T) {
 	stalls := charts["fixture-stalls.svg"]
 	assert.True(t, stalls.Dots)
 	assert.Equal(t, report.ChartLine{
-		Name: "a commit of more than 5.00 ms, at its begin", X: []float64{1}, Y: []float64{20}, Notes: []string{"shard 1: flush 20.0"},
+		Name: "a commit of more than 5.00 ms, at its start", X: []float64{1}, Y: []float64{20}, Notes: []string{"shard 1: flush 20.0"},
 	}, stalls.Lines[0])
 	assert.Equal(t, flush, stalls.Bands)
 }

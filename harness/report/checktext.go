@@ -7,8 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/gate"
 )
 
-// CheckText renders the judgement of a result as plain text for a terminal or a log: the verdict, the reasons that no limit gives,
-// one line for each limit, and where to look. It ends with a newline.
+// CheckText renders the judgement of a result as plain text for a terminal or a log: the verdict,
+// the reasons that are not limits, one line for each limit, and where to look. It ends with a
+// newline.
 func CheckText(r gate.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", scenarioName(r.Scenario), r.Verdict)
@@ -45,7 +46,7 @@ func CheckText(r gate.Report) string {
 	return b.String()
 }
 
-// marginText follows the sentence of a limit that has a margin.
+// marginText returns the suffix for a limit that has a margin.
 func marginText(f gate.Finding) string {
 	if f.Margin == nil {
 		return ""

@@ -11,36 +11,39 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// SummaryHeading is the heading of the section with a run's figures, on the run's page.
+// SummaryHeading returns the heading of the section with a run's figures on the run's page.
 func SummaryHeading(r *result.Result) string {
 	return fmt.Sprintf("Summary, durability %s%s", code(r.Manifest.Durability()), polling(r))
 }
 
-// PointHeading is the heading of the section with the figures of one point of a sweep, on the run's page.
+// PointHeading returns the heading of the section with the figures of one point of a sweep on the
+// run's page.
 func PointHeading(r *result.Result, point result.Point) string {
 	return fmt.Sprintf("%s, durability %s", code(point.Name), code(PointDurability(r, point)))
 }
 
-// WorkloadsHeading is the heading of the section with the figures of each workload of a run with several.
+// WorkloadsHeading returns the heading of the section with the figures of each workload of a run
+// with several.
 func WorkloadsHeading(r *result.Result) string {
 	return "Workloads, durability " + code(r.Manifest.Durability())
 }
 
-// The headings of the sections of a soak's page, with the durability that follows them.
+// The formats of the headings on a soak's page. The argument is the durability.
 const (
 	soakSummaryHeading = "Summary, durability %s"
 	soakDriftHeading   = "Drift, durability %s"
 	soakLedgerHeading  = "Ledger of all windows, durability %s"
 )
 
-// SoakHeadings are the headings of the sections with a soak's figures: its metrics, by how much they drifted, and its counts of tasks.
+// SoakHeadings returns the headings of the sections with a soak's figures: its metrics, their
+// drift, and its counts of tasks.
 func SoakHeadings(s *result.Soak) (summary, drift, ledger string) {
 	durability := code(s.Manifest.Durability())
 	return fmt.Sprintf(soakSummaryHeading, durability), fmt.Sprintf(soakDriftHeading, durability), fmt.Sprintf(soakLedgerHeading, durability)
 }
 
-// Windows says in how many timed rounds a figure was measured, and how long their windows were: "7 × 10 s". The point is 0 of a run
-// without a sweep.
+// Windows returns the number of timed rounds of a figure and the length of their windows, such as
+// "7 × 10 s". The point is 0 for a run without a sweep.
 func Windows(r *result.Result, point int) string {
 	var of []result.Round
 	for _, round := range timedRounds(r) {
@@ -51,13 +54,13 @@ func Windows(r *result.Result, point int) string {
 	return fmt.Sprintf("%d × %s", len(of), windows(of))
 }
 
-// SoakWindows says the same of a soak.
+// SoakWindows is like Windows for a soak.
 func SoakWindows(s *result.Soak) string {
 	return fmt.Sprintf("%s × %s s", render.Count(s.Totals.Windows), render.Digits(s.WindowS, 3))
 }
 
-// Command is the command that measured, as Markdown, or "" if it was not recorded. Of a command with several files of scenarios it has the one of
-// this run, and counts the others.
+// Command returns the command that measured as Markdown, or "" if it was not recorded. If the
+// command has several scenario files, it shows the file of this run, and the number of the others.
 func Command(m result.Manifest) string {
 	if len(m.Command) == 0 {
 		return ""
@@ -87,7 +90,7 @@ func HostWords(h result.Host) string {
 	}, ", ")
 }
 
-// TimedSettings are the settings of timed rounds that differ from their defaults.
+// TimedSettings returns the settings of timed rounds that differ from their defaults.
 func TimedSettings(s *scenario.Scenario) (all []scenario.Setting) {
 	for _, setting := range s.Settings() {
 		if setting.Default != "" && !setting.OfPlan() {
@@ -97,7 +100,7 @@ func TimedSettings(s *scenario.Scenario) (all []scenario.Setting) {
 	return all
 }
 
-// Value writes a value of a metric with a unit: counts exactly, all else with three digits.
+// Value formats a value of a metric with a unit: counts exactly, others with three digits.
 func Value(unit string, v float64) string {
 	switch unit {
 	case "tasks", "items", "reads", "calls", "faults":
@@ -106,5 +109,6 @@ func Value(unit string, v float64) string {
 	return render.Number(v)
 }
 
-// Plan says how many rounds a run had, how long their windows were, and over how many points they are spread.
+// Plan returns the number of rounds of a run, the length of their windows, and the number of
+// points.
 func Plan(r *result.Result) string { return plan(r.Rounds) + atPoints(r) }

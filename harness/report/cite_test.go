@@ -10,16 +10,16 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Counts are exact, and all else has three digits.
+// Counts are exact, and other values have three digits.
 func TestValues(t *testing.T) {
 	t.Parallel()
 	for unit, want := range map[string]string{"tasks": "1,845", "items": "1,845", "reads": "1,845", "calls": "1,845", "faults": "1,845", "1/s": "1,840", "ms": "1,840"} {
 		assert.Equal(t, want, report.Value(unit, 1845), unit)
 	}
-	assert.Equal(t, "1.50", report.Value("tasks", 1.5), "a mean is no count")
+	assert.Equal(t, "1.50", report.Value("tasks", 1.5), "a mean is not a count")
 }
 
-// The headings that other pages link to are on the page.
+// The page has the headings that other pages link to.
 func TestHeadingsOfFigures(t *testing.T) {
 	r, hists := sweptFixture(t)
 	page := rendered(t, r, hists)["fixture.md"]
@@ -39,11 +39,11 @@ func TestHeadingsOfFigures(t *testing.T) {
 	assert.Equal(t, "none", report.PointDurability(r, result.Point{}))
 }
 
-// A command that measured many scenarios names the file of the one that is meant, and counts the others.
+// A command with many scenarios shows the file of the given one, and counts the others.
 func TestCommandOfManyFiles(t *testing.T) {
 	assert.Empty(t, report.Command(result.Manifest{}))
 	m := result.Manifest{Command: []string{"prony", "publish", "--again", "a.hcl", "b.hcl", "c.hcl"}}
-	assert.Equal(t, "`prony publish --again a.hcl b.hcl c.hcl`", report.Command(m), "which file has the scenario is not known")
+	assert.Equal(t, "`prony publish --again a.hcl b.hcl c.hcl`", report.Command(m), "the scenario's file is unknown")
 	m.Scenario.File = "b.hcl"
 	assert.Equal(t, "`prony publish --again b.hcl` and 2 other files", report.Command(m))
 	m.Command = m.Command[:4]

@@ -11,13 +11,14 @@ import (
 // none is the cell of a figure that was not measured.
 const none = "–"
 
-// column is a metric as a column of a table. A header that begins with ">" is that of a column of numbers.
+// column is a metric as a column of a table. A header with the prefix ">" marks a column of
+// numbers.
 type column struct{ header, metric string }
 
 // columns are the metrics that a table shows side by side.
 type columns []column
 
-// present returns the columns whose metric is in any of those given.
+// present returns the columns whose metric is in any of the given maps.
 func present[V any](all columns, metrics []map[string]V) columns {
 	return slices.DeleteFunc(slices.Clone(all), func(c column) bool {
 		return !slices.ContainsFunc(metrics, func(m map[string]V) bool { _, found := m[c.metric]; return found })
@@ -32,7 +33,7 @@ func (all columns) headers() []string {
 	return headers
 }
 
-// cells writes the columns of a row, each figure with format.
+// cells formats the columns of a row.
 func cells[V any](all columns, metrics map[string]V, format func(V) string) []string {
 	row := make([]string, len(all))
 	for i, c := range all {
@@ -44,10 +45,10 @@ func cells[V any](all columns, metrics map[string]V, format func(V) string) []st
 	return row
 }
 
-// median writes a metric's median alone.
+// median formats a metric's median.
 func median(m result.Metric) string { return render.Number(m.Median) }
 
-// interval writes a metric's median with its interval or range.
+// interval formats a metric's median with its interval or range.
 func interval(m result.Metric) string {
 	return fmt.Sprintf("%s (%s to %s)", render.Number(m.Median), render.Number(m.Low), render.Number(m.High))
 }

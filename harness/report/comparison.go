@@ -11,19 +11,19 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// ComparisonPage is the name of the page of a comparison that is rendered into its own folder.
+// ComparisonPage is the name of a comparison's page in the comparison's own folder.
 const ComparisonPage = "comparison.md"
 
-// profileDeltasMax bounds the functions that a page lists.
+// profileDeltasMax is the maximum number of functions on a page.
 const profileDeltasMax = 40
 
-// comparison is what the page of a comparison is made from. manifest is that of the base, or of the duet, and empty where the folder
-// has neither.
+// comparison is the data of a comparison's page. manifest is that of the base or of the duet, and
+// empty if the folder has neither.
 type comparison struct {
 	*result.Comparison
 	manifest result.Manifest
-	duet     *result.Duet // nil of a comparison of rounds
-	files    []string     // of the folder, that the page is made from
+	duet     *result.Duet // nil for a comparison of rounds
+	files    []string     // files in the folder that the page is made from
 }
 
 func readComparison(dir string) (*comparison, error) {
@@ -36,13 +36,14 @@ func readComparison(dir string) (*comparison, error) {
 		if read.duet, err = result.ReadDuet(dir); err != nil {
 			return nil, err
 		}
-		gate.DescribeDuet(c, read.duet, nil) // unless the comparison says what its profiles know too
+		// Without effect if the comparison has the description, which also uses profiles.
+		gate.DescribeDuet(c, read.duet, nil)
 		read.manifest, read.files = read.duet.Manifest, append(read.files, result.DuetFile)
 		return read, nil
 	}
 	base := filepath.Join(dir, baseArm)
 	if _, err := os.Stat(base); errors.Is(err, os.ErrNotExist) {
-		return read, nil // two stored runs, which lie elsewhere
+		return read, nil // two stored runs in other folders
 	}
 	r, _, err := result.Read(base)
 	if err != nil {
@@ -53,10 +54,11 @@ func readComparison(dir string) (*comparison, error) {
 	return read, nil
 }
 
-// baseArm is the folder of the base's run in that of a comparison.
+// baseArm is the subfolder of a comparison with the base's run.
 const baseArm = "base"
 
-// renderComparison writes the page and the plot of the comparison in the folder in, as Render does those of a run.
+// renderComparison writes the page and the plot of the comparison in the folder in, as Render does
+// for a run.
 func renderComparison(in, out string) ([]string, error) {
 	c, err := readComparison(in)
 	if err != nil {
@@ -66,9 +68,9 @@ func renderComparison(in, out string) ([]string, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	name := comparisonName(c.Comparison)
-	ratios := figure{file: name + "-ratios.svg", caption: "Ratio of the change to the base, of each metric, with its interval and the control's"}
+	ratios := figure{file: name + "-ratios.svg", caption: "Ratio of the change to the base for each metric, with its interval and the control's"}
 	if c.Duet != nil {
-		ratios.caption += ", and of each generation"
+		ratios.caption += ", and for each generation"
 	}
 	if c.Verdict != result.Incorrect {
 		if ratios.svg, err = ratioPlot(c); err != nil && !errors.Is(err, errNothingToPlot) {
@@ -88,7 +90,7 @@ func renderComparison(in, out string) ([]string, error) {
 
 func comparisonName(c *result.Comparison) string { return "compare-" + result.Slug(c.Scenario) }
 
-// publishComparison copies what the page of a comparison is made from, and renders it from there.
+// publishComparison copies the data of a comparison's page, and renders the page from the copy.
 func publishComparison(dir, reportsDir string) ([]string, error) {
 	c, err := readComparison(dir)
 	if err != nil {
@@ -99,11 +101,11 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 		reasons = append(reasons, fewer)
 	}
 	if wanted := c.manifest.Scenario.Rounds; c.Duet == nil && c.Blocks+c.Dropped < wanted {
-		reasons = append(reasons, fmt.Sprintf("%d blocks of rounds instead of the %d that were asked for: its time was over", c.Blocks+c.Dropped, wanted))
+		reasons = append(reasons, fmt.Sprintf("%d blocks of rounds instead of the requested %d: the time ran out", c.Blocks+c.Dropped, wanted))
 	}
 	for _, side := range []result.Side{c.Base, c.Change} {
 		if side.Dirty {
-			reasons = append(reasons, side.Name+" is of a tree with uncommitted changes")
+			reasons = append(reasons, side.Name+" has uncommitted changes in its tree")
 		}
 	}
 	if len(reasons) > 0 {
@@ -142,7 +144,7 @@ func comparisonMarkdown(c *comparison, ratios figure) string {
 	return p.String()
 }
 
-// listed writes a list of text that is not ours under a line that introduces it.
+// listed writes a list of foreign text under an introduction.
 func listed(p *page, what string, items []string) {
 	if len(items) == 0 {
 		return
@@ -155,7 +157,7 @@ func listed(p *page, what string, items []string) {
 	p.list(list)
 }
 
-// howCompared says how the sides were measured.
+// howCompared describes how the sides were measured.
 func howCompared(c *result.Comparison) string {
 	if c.Duet != nil {
 		return howDuet(c)
@@ -167,9 +169,9 @@ func howCompared(c *result.Comparison) string {
 	if c.Control != nil {
 		sides = "base, change, and the base again as the control"
 	}
-	how := fmt.Sprintf("%s, measured beside each other in %s", sides, render.Plural(c.Blocks, "block"))
+	how := fmt.Sprintf("%s, measured interleaved in %s", sides, render.Plural(c.Blocks, "block"))
 	if c.Dropped > 0 {
-		how += fmt.Sprintf("; %s dropped, since a round was invalid", render.Plural(c.Dropped, "block"))
+		how += fmt.Sprintf("; %s dropped because of an invalid round", render.Plural(c.Dropped, "block"))
 	}
 	return how
 }
@@ -179,10 +181,9 @@ func deltasSection(p *page, c *comparison, durability string) {
 		return
 	}
 	p.heading(2, "Metrics, durability %s", code(durability))
-	p.paragraph("The ratio is that of the change to the base, with its 95 %% interval; the control is the base measured a second" +
-		" time in the same run, so that its ratio is the noise. p is adjusted for the number of timings judged. Detectable is the" +
-		" smallest change that these rounds could have told, and least the smallest that matters: where the first is larger, no" +
-		" difference found says nothing.")
+	p.paragraph("The ratio is that of the change to the base, with its 95 %% interval. The control is a second measurement of the base in the same run," +
+		" so its ratio shows the noise. p is adjusted for the number of judged timings. Detectable is the smallest change that these rounds can" +
+		" detect, and least the smallest that matters: if the first is larger, the absence of a difference shows nothing.")
 	var rows [][]string
 	for _, d := range c.Metrics {
 		judged := []string{none, none, none}
@@ -201,7 +202,7 @@ func deltasSection(p *page, c *comparison, durability string) {
 	reasonsOf(p, c.Metrics)
 }
 
-// boundsSection says what limits the rate of each side.
+// boundsSection shows the limiting resource of each side.
 func boundsSection(p *page, c *comparison, durability string) {
 	var list []string
 	for _, s := range []result.Side{c.Base, c.Change} {
@@ -215,14 +216,14 @@ func boundsSection(p *page, c *comparison, durability string) {
 	p.heading(2, "What limits the rate, durability %s", code(durability))
 	rule := limitsRule
 	if c.Duet != nil {
-		rule = "The figures are of the closed load, from the side's own slices. A resource limits the rate if at least 85 % of it is in use, and a lock" +
-			" if at least one goroutine on average waits for it, in the profiled generations."
+		rule = "The figures are those of the closed load in the side's own slices. A resource limits the rate if at least 85 % of it is in use, and a lock" +
+			" if at least one goroutine on average waits for it in the profiled generations."
 	}
 	p.paragraph("%s", rule)
 	p.list(list)
 }
 
-// reasonsOf lists why each metric has its outcome.
+// reasonsOf lists the reason for each metric's outcome.
 func reasonsOf(p *page, metrics []result.MetricDelta) {
 	var because []string
 	for _, d := range metrics {
@@ -243,7 +244,8 @@ func side(m result.Metric) string {
 	return interval(m)
 }
 
-// ratio writes a ratio with its interval, with the digits that a change of a tenth of a percent takes; 0 is none.
+// ratio formats a ratio with its interval, precise to a tenth of a percent. A ratio of 0 means
+// none.
 func ratio(v, low, high float64) string {
 	if v <= 0 {
 		return none
@@ -269,13 +271,13 @@ func plotOfComparison(p *page, c *comparison, ratios figure, durability string) 
 
 func revision(s result.Side) string { return result.Build{Commit: s.Commit, Dirty: s.Dirty}.Revision() }
 
-// profileDeltasSection lists the functions whose share differs by more than chance.
+// profileDeltasSection lists the functions whose share differs significantly.
 func profileDeltasSection(p *page, c *comparison, durability string) {
 	if len(c.Profiles) == 0 {
 		return
 	}
 	p.heading(2, "Functions that differ, durability %s", code(durability))
-	p.paragraph("Of the profiled rounds, per cycle: those whose difference has an interval, bootstrapped over rounds, that excludes zero.")
+	p.paragraph("Cost per cycle in the profiled rounds, of the functions whose difference has an interval (bootstrap over rounds) that excludes zero.")
 	var rows [][]string
 	for i, d := range c.Profiles {
 		if i == profileDeltasMax {
@@ -292,7 +294,7 @@ func profileDeltasSection(p *page, c *comparison, durability string) {
 	}
 }
 
-// sidesSection says what was compared, and on what.
+// sidesSection shows what was compared, and on which host.
 func sidesSection(p *page, c *comparison) {
 	p.heading(2, "Provenance")
 	if c.Duet != nil {
@@ -318,16 +320,16 @@ func sidesSection(p *page, c *comparison) {
 		table[i][1] = orUnknown(table[i][1])
 	}
 	p.table([]string{"what", "value"}, table)
-	if s := &c.manifest.Scenario; s.Topology.Kind != "" { // it was recorded
+	if s := &c.manifest.Scenario; s.Topology.Kind != "" { // the manifest was recorded
 		differingSettings(p, s)
 	}
 	if c.Duet != nil {
-		p.paragraph("Phases and rounds are those of a comparison in interleaved rounds: a duet has lengths of its own.")
+		p.paragraph("Phases and rounds apply to a comparison in interleaved rounds: a duet has its own lengths.")
 		duetServersSection(p, c)
 	}
 }
 
-// armsTable says what each arm was.
+// armsTable describes each arm.
 func armsTable(p *page, c *comparison) {
 	sides := []result.Side{c.Base, c.Change}
 	if c.Control != nil {
@@ -342,21 +344,21 @@ func armsTable(p *page, c *comparison) {
 	p.table([]string{"side", "run", "commit", "server binary, SHA-256", ">rounds"}, rows)
 }
 
-// comparisonLimits says what a comparison does not show.
+// comparisonLimits lists what a comparison does not show.
 func comparisonLimits(c *comparison) []string {
 	list := []string{
-		"Other loads. It is one scenario on one host: a change may cost there what it gains here.",
-		"Changes smaller than the detectable one. A metric without a finding is not shown to be the same below that.",
+		"Other loads. This is one scenario on one host: a change may lose there what it gains here.",
+		"Changes smaller than the detectable one. A metric without a finding may still have changed by less.",
 	}
 	if c.Duet != nil {
 		list = duetLimits(c)
 	}
 	if !c.Paired {
-		list = append(list, "The host's own drift. The runs were measured at different times: what changed the host between them is in the ratio, and no control tells how much that is.")
+		list = append(list, "The host's own drift. The runs were measured at different times: changes of the host between them affect the ratio, and no control shows by what amount.")
 	}
 	for _, s := range []result.Side{c.Base, c.Change} {
 		if s.Dirty {
-			list = append(list, fmt.Sprintf("The commit of the %s alone. Its working tree had changes that the commit does not have.", text(s.Name)))
+			list = append(list, fmt.Sprintf("The commit of the %s alone. Its working tree had uncommitted changes.", text(s.Name)))
 		}
 	}
 	return list

@@ -95,7 +95,7 @@ func TestComparisonIsPublished(t *testing.T) {
 	c := comparisonFixture()
 	reports := filepath.Join(t.TempDir(), "reports")
 	_, err := report.Publish(nil, storedComparison(t, c), reports)
-	require.ErrorContains(t, err, "change is of a tree with uncommitted changes")
+	require.ErrorContains(t, err, "change has uncommitted changes in its tree")
 	c.Change.Dirty = false
 	written, err := report.Publish(nil, storedComparison(t, c), reports)
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestNoFigureOfAnIncorrectComparison(t *testing.T) {
 	written, err := report.Render(nil, dir, out)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"compare-fixture.md"}, bases(written))
-	assert.NoFileExists(t, filepath.Join(out, "compare-fixture-ratios.svg"), "that of the earlier rendering is gone")
+	assert.NoFileExists(t, filepath.Join(out, "compare-fixture-ratios.svg"), "the plot of the earlier rendering is removed")
 	assert.NotContains(t, contents(t, written)["compare-fixture.md"], "150,000")
 }
 
@@ -151,7 +151,7 @@ func TestComparisonThatCannotBeRead(t *testing.T) {
 	require.ErrorContains(t, err, "no version")
 }
 
-// A comparison whose time was over before all of its blocks has fewer rounds than its page says it wanted.
+// A comparison that ran out of time before its last block has fewer rounds than requested.
 func TestComparisonWithFewerBlocksIsNotPublished(t *testing.T) {
 	c := comparisonFixture()
 	c.Blocks, c.Dropped, c.Change.Dirty = 1, 0, false
@@ -160,6 +160,6 @@ func TestComparisonWithFewerBlocksIsNotPublished(t *testing.T) {
 	var refused *report.UnpublishableError
 	require.ErrorAs(t, err, &refused)
 	require.Len(t, refused.Reasons, 1)
-	assert.Contains(t, refused.Reasons[0], "its time was over")
+	assert.Contains(t, refused.Reasons[0], "the time ran out")
 	assert.NoDirExists(t, reports)
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// marksPageMax bounds the disturbances that a page lists.
+// marksPageMax is the maximum number of disturbances on a page.
 const marksPageMax = 40
 
-// duetSections shows what a duet was judged by, and what was measured beside that.
+// duetSections shows the judged figures of a duet, and the other measurements.
 func duetSections(p *page, c *comparison, ratios figure, durability string) {
 	primaries, counters := splitDeltas(c.Metrics)
 	primariesSection(p, c, primaries, durability)
@@ -27,11 +27,11 @@ func primariesSection(p *page, c *comparison, primaries []result.MetricDelta, du
 	}
 	d := c.Duet
 	p.heading(2, "Primaries, durability %s", code(durability))
-	p.paragraph("Each generation of fresh processes yields one ratio of the change to the base. The loss is the mean of their logarithms,"+
-		" of a latency without the highest and the lowest fifth of them, and positive where the change is worse. A primary is regressed if \"at least\", the one-sided lower bound of the loss, exceeds"+
-		" %s: false alarms of all primaries and looks together are at most %s of comparisons, %s of which this look may use. A primary"+
+	p.paragraph("Each generation of fresh processes yields one ratio of the change to the base. The loss is the mean of their logarithms, positive if the change is worse;"+
+		" for a latency, the mean excludes the highest and the lowest fifth. A primary is regressed if \"at least\", the one-sided lower bound of the loss, exceeds"+
+		" %s. False alarms of all primaries and looks together occur in at most %s of comparisons, of which this look may use %s. A primary"+
 		" passes if \"at most\", the one-sided upper %s bound, is below the margin. p is corrected for the number of primaries."+
-		" Detectable is the loss that this look calls with a probability of 80 %%. The control is the ratio of the base's odd"+
+		" Detectable is the loss that this look detects with a probability of 80 %%. The control is the ratio of the base's odd"+
 		" slices to its even ones, with its 95 %% interval.",
 		leastOf(primaries), render.PercentTo(d.AlphaAll, 2), render.PercentTo(d.Alpha, 2), render.PercentTo(d.Confidence, 0))
 	var rows [][]string
@@ -53,7 +53,7 @@ func primariesSection(p *page, c *comparison, primaries []result.MetricDelta, du
 	reasonsOf(p, primaries)
 }
 
-// leastOf is the loss that is not called even where it is certain.
+// leastOf returns the largest loss that is never a regression.
 func leastOf(primaries []result.MetricDelta) string { return render.Percent(primaries[0].Effect) }
 
 func countersSection(p *page, counters []result.MetricDelta, durability string) {
@@ -61,8 +61,8 @@ func countersSection(p *page, counters []result.MetricDelta, durability string) 
 		return
 	}
 	p.heading(2, "Counters from fixed work, durability %s", code(durability))
-	p.paragraph("Both servers did the same seeded sequence of operations with one request outstanding, so that their counters differ only" +
-		" where the code does.")
+	p.paragraph("Both servers did the same seeded sequence of operations with one request outstanding, so their counters differ only" +
+		" if the code does.")
 	var rows [][]string
 	for _, m := range counters {
 		change := none
@@ -84,7 +84,7 @@ func counted(m result.Metric) string {
 	return render.Digits(m.Median, 6)
 }
 
-// shownSection shows the figures that no verdict depends on.
+// shownSection shows the figures that do not affect the verdict.
 func shownSection(p *page, c *comparison, durability string) {
 	var rows [][]string
 	for _, f := range c.Duet.Shown {
@@ -97,7 +97,8 @@ func shownSection(p *page, c *comparison, durability string) {
 	p.table([]string{"figure", "unit", ">base", ">change"}, rows)
 }
 
-// disturbancesSection lists the slices that a stall disturbed and the generations that do not count.
+// disturbancesSection lists the slices that a stall disturbed and the generations that do not
+// count.
 func disturbancesSection(p *page, c *comparison) {
 	d := c.Duet
 	if len(d.Marks)+len(d.Invalid) == 0 {
@@ -112,7 +113,7 @@ func disturbancesSection(p *page, c *comparison) {
 	}
 }
 
-// duetSidesTable says what the sides of a duet were.
+// duetSidesTable describes the sides of a duet.
 func duetSidesTable(p *page, c *comparison) {
 	var rows [][]string
 	for _, s := range c.duet.Sides {
@@ -135,15 +136,15 @@ func duetSidesTable(p *page, c *comparison) {
 	p.table([]string{"side", "commit", "server binaries, SHA-256", "generator, SHA-256", "client", "environment"}, rows)
 }
 
-// duetLimits says what a duet does not show.
+// duetLimits lists what a duet does not show.
 func duetLimits(c *comparison) []string {
 	list := []string{
-		"Other loads. It is one scenario on one host: a change may cost there what it gains here.",
-		"Losses below the margins. A pass excludes larger ones, each with its stated confidence, and does not say that both sides are equal.",
-		"One side alone on the host. The other side's processes are alive and share memory, caches and the disk.",
+		"Other loads. This is one scenario on one host: a change may lose there what it gains here.",
+		"Losses below the margins. A pass excludes larger losses, each with its stated confidence. It does not prove that both sides are equal.",
+		"One side alone on the host. The other side's processes share memory, caches and the disk.",
 	}
 	if !c.Duet.OwnClients {
-		list = append(list, "The client of each side. Both generators have the harness's.")
+		list = append(list, "The client of each side. Both generators use the harness's client.")
 	}
 	if c.Duet.OpenPerS == 0 {
 		list = append(list, "Latencies. There was no open-loop phase.")
@@ -151,7 +152,7 @@ func duetLimits(c *comparison) []string {
 	return list
 }
 
-// howDuet says how a duet was measured.
+// howDuet describes how a duet was measured.
 func howDuet(c *result.Comparison) string {
 	return fmt.Sprintf("a duet of %s; %s", lookText(c), conditionsText(c.Duet))
 }

@@ -83,17 +83,17 @@ func duetFixture() *result.Comparison {
 	}
 }
 
-// A duet says on which CPUs its processes were held.
+// The text of a duet names the CPUs of its processes.
 func TestCPUsOfADuet(t *testing.T) {
 	c := duetFixture()
 	c.Duet.Together = true
 	c.Duet.CPUs = []result.SideCPUs{{Servers: []int{0, 4}, Generator: []int{1}}, {Servers: []int{2, 6}, Generator: []int{3}}}
-	assert.Contains(t, report.ComparisonText(c), "load in slices of both sides at once of 25 ms, each side on CPUs of its own,"+
-		" by turns 0+4 for servers with 1 for the generator and 2+6 for servers with 3 for the generator, latencies")
+	assert.Contains(t, report.ComparisonText(c), "load in simultaneous slices of both sides of 25 ms, each side on its own CPUs,"+
+		" alternating between 0+4 for servers with 1 for the generator and 2+6 for servers with 3 for the generator, latencies")
 	c.Duet.Together = false
 	c.Duet.CPUs = []result.SideCPUs{{Servers: []int{0}, Generator: []int{1}}, {Servers: []int{1}, Generator: []int{0}}}
-	assert.Contains(t, report.ComparisonText(c), "load in alternating slices of 25 ms, servers and generators on CPUs of their own,"+
-		" by turns 0 for servers with 1 for the generator and 1 for servers with 0 for the generator, latencies")
+	assert.Contains(t, report.ComparisonText(c), "load in alternating slices of 25 ms, servers and generators on separate CPUs,"+
+		" alternating between 0 for servers with 1 for the generator and 1 for servers with 0 for the generator, latencies")
 }
 
 func TestTextOfADuetIsReadAtAGlance(t *testing.T) {
@@ -105,15 +105,15 @@ func TestTextOfADuetIsReadAtAGlance(t *testing.T) {
 		report.ComparisonText(unjudged))
 }
 
-// A loss without a cause says so, and what was looked at, on the page and in the text.
+// For a loss without a cause, the page and the text say so and list what was tested.
 func TestADuetWithoutACause(t *testing.T) {
 	c := duetFixture()
 	c.Causes, c.Search.Generations, c.Search.Losses, c.Search.Share = nil, 0, nil, 0.05
 	written, err := report.Render(nil, storedDuet(t, c), t.TempDir())
 	require.NoError(t, err)
 	for _, shown := range []string{report.ComparisonText(c), contents(t, written)["compare-fixture.md"]} {
-		assert.Contains(t, shown, "Tested: 43 differences of functions, locks, stages and fsyncs, from counters of all generations, without profiles. A cause takes at least 5 % of the time per cycle more,")
-		assert.Contains(t, shown, "No cause: nothing takes so much more for sure.")
+		assert.Contains(t, shown, "Tested: 43 differences of functions, locks, stages and fsyncs, from counters of all generations, without profiles. A cause costs at least 5 % of the time per cycle more,")
+		assert.Contains(t, shown, "No cause found: no difference is both certain and that large.")
 	}
 }
 
@@ -161,7 +161,7 @@ func TestDuetIsPublished(t *testing.T) {
 	assert.Equal(t, contents(t, written), contents(t, again), "made from its own data, byte for byte")
 }
 
-// The page of a comparison that was stored before comparisons said what limits the sides says it from the duet.
+// The page of a comparison without a stored limiting resource derives it from the duet.
 func TestPageFindsWhatTheSidesOfADuetAreBoundBy(t *testing.T) {
 	c := duetFixture()
 	c.Change.Bound = nil

@@ -8,15 +8,16 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// duetServersSection lists the settings of the servers of both sides that differ from their defaults or between the sides.
+// duetServersSection lists the server settings that differ from their defaults or between the
+// sides.
 func duetServersSection(p *page, c *comparison) {
 	p.heading(3, "What the servers of both sides ran with")
 	if len(c.duet.Sides[0].Settings) == 0 || len(c.duet.Sides[1].Settings) == 0 {
-		p.paragraph("Not recorded: the servers did not say it.")
+		p.paragraph("Not recorded: the servers did not report it.")
 		return
 	}
-	p.paragraph("Settings that differ from their defaults or between the sides, as the server processes of the first generation said them when"+
-		" they served, and the limits of their Go runtimes. Addresses and paths are left out. Every other setting has the same default on both"+
+	p.paragraph("Settings that differ from their defaults or between the sides, as the server processes of the first generation reported them at their"+
+		" start, and the limits of their Go runtimes. Addresses and paths are omitted. Every other setting has the same default on both"+
 		" sides; %s has all.", code(result.DuetFile))
 	if len(c.Duet.ServerSettings) == 0 {
 		p.paragraph("None.")
@@ -36,7 +37,7 @@ func duetServersSection(p *page, c *comparison) {
 		same := "yes"
 		switch {
 		case s.OfBuilds():
-			same = "**no**: a part of the change"
+			same = "**no**: part of the change"
 		case s.Differs() || s.Only != "":
 			same = "**no**"
 		}
@@ -45,10 +46,11 @@ func duetServersSection(p *page, c *comparison) {
 	p.table([]string{"setting", "base", "change", "from", "same"}, rows)
 }
 
-// unknownSetting stands for the value of a setting that only the other side's build knows.
+// unknownSetting is shown for a setting that only the other side's build knows.
 const unknownSetting = "unknown to its build"
 
-// settingsText writes the settings of a duet that differ from their defaults, in a line for the scenario's and a line for the servers'.
+// settingsText writes the settings of a duet that differ from their defaults: a line for the
+// scenario's and a line for the servers'.
 func settingsText(b *strings.Builder, d *result.DuetJudgement) {
 	var scenarios, servers []string
 	for _, s := range d.Settings {
@@ -59,9 +61,9 @@ func settingsText(b *strings.Builder, d *result.DuetJudgement) {
 	for _, s := range d.ServerSettings {
 		switch {
 		case s.Only != "":
-			servers = append(servers, fmt.Sprintf("%s %s (the %s alone)", s.Label(), plain(s.Base+s.Change), s.Only))
+			servers = append(servers, fmt.Sprintf("%s %s (only the %s)", s.Label(), plain(s.Base+s.Change), s.Only))
 		case s.OfBuilds():
-			servers = append(servers, fmt.Sprintf("%s %s and %s (a part of the change)", s.Label(), plain(s.Base), plain(s.Change)))
+			servers = append(servers, fmt.Sprintf("%s %s and %s (part of the change)", s.Label(), plain(s.Base), plain(s.Change)))
 		case s.Differs():
 			servers = append(servers, fmt.Sprintf("%s %s and %s", s.Label(), plain(s.Base), plain(s.Change)))
 		default:
@@ -72,11 +74,11 @@ func settingsText(b *strings.Builder, d *result.DuetJudgement) {
 		fmt.Fprintf(b, "  settings that differ from their defaults: %s\n", strings.Join(scenarios, ", "))
 	}
 	if len(servers) > 0 {
-		fmt.Fprintf(b, "  the servers say that they run with: %s\n", strings.Join(servers, ", "))
+		fmt.Fprintf(b, "  settings that the servers report: %s\n", strings.Join(servers, ", "))
 	}
 }
 
-// plain is a value as it is, or quoted if it would not read as one word.
+// plain returns a value unchanged, or quoted if it is not one word.
 func plain(value string) string {
 	if value == "" || strings.ContainsAny(value, " ,\n\"") {
 		return strconv.Quote(value)

@@ -9,10 +9,10 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// marksTextMax bounds the disturbed slices that a text names.
+// marksTextMax is the maximum number of disturbed slices in the text.
 const marksTextMax = 5
 
-// lookText says how much of a duet was judged.
+// lookText describes the judged part of a duet.
 func lookText(c *result.Comparison) string {
 	d := c.Duet
 	text := render.Plural(c.Blocks, "generation")
@@ -21,12 +21,12 @@ func lookText(c *result.Comparison) string {
 	}
 	text += fmt.Sprintf(" in %s s, look %d of %d", render.Digits(d.Seconds, 3), d.Look, d.Looks)
 	if !d.Decided {
-		text += ", to be measured on"
+		text += ", to be continued"
 	}
 	return text
 }
 
-// conditionsText says under which conditions a duet was measured.
+// conditionsText describes the conditions of a duet.
 func conditionsText(d *result.DuetJudgement) string {
 	parts := []string{slicesText(d.SliceMs, d.Together, d.CPUs)}
 	if d.OpenPerS > 0 {
@@ -43,15 +43,15 @@ func conditionsText(d *result.DuetJudgement) string {
 	return strings.Join(parts, ", ")
 }
 
-// slicesText says how the load alternates between the sides of a duet, and on which CPUs.
+// slicesText describes how the load alternates between the sides of a duet, and on which CPUs.
 func slicesText(ms float64, together bool, cpus []result.SideCPUs) string {
-	how, who := "in alternating slices", "servers and generators on CPUs of their own"
+	how, who := "in alternating slices", "servers and generators on separate CPUs"
 	if together {
-		how, who = "in slices of both sides at once", "each side on CPUs of its own"
+		how, who = "in simultaneous slices of both sides", "each side on its own CPUs"
 	}
 	text := fmt.Sprintf("load %s of %s ms", how, render.Digits(ms, 3))
 	if len(cpus) == 2 {
-		text += fmt.Sprintf(", %s, by turns %s and %s", who, cpusText(cpus[0]), cpusText(cpus[1]))
+		text += fmt.Sprintf(", %s, alternating between %s and %s", who, cpusText(cpus[0]), cpusText(cpus[1]))
 	}
 	return text
 }
@@ -135,7 +135,7 @@ func splitDeltas(all []result.MetricDelta) (primaries, counters []result.MetricD
 	return primaries, counters
 }
 
-// signed writes a loss with its sign.
+// signed formats a loss with its sign.
 func signed(loss float64) string { return render.Change(1 + loss) }
 
 func changeOrNone(ratio float64) string {

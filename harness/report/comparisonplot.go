@@ -13,21 +13,21 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// ratioFar is how far from 1 a ratio is drawn: beyond it the scale would leave nothing to see of the others. The ratios of
-// single generations are drawn up to generationFar, unless an interval reaches further.
+// ratioFar is the largest distance of a drawn ratio from 1: a larger one would hide the others. The
+// ratios of single generations are drawn up to generationFar, unless an interval reaches further.
 const (
 	ratioFar      = 2
 	generationFar = 1.15
 )
 
-// outcomeColors tell the outcomes apart.
+// outcomeColors are distinct colours of the outcomes.
 var outcomeColors = map[result.Outcomes]color.Color{
 	result.Worsened: orange, result.Improved: green, result.Same: blue, result.Unclear: black, result.Expected: blue,
 }
 
-// ratioPlot draws the ratio of each metric and its interval, a row each, the first on top, with the control's in grey
-// below it and a line at 1, where nothing differs. The ratios of a duet's generations and the margin are above it. A ratio that is
-// further away than the axis ends at its end.
+// ratioPlot draws the ratio of each metric with its interval in one row, the first on top. The
+// control's ratio is below it in grey, and a line at 1 marks no difference. The ratios of a duet's
+// generations and the margin are above it. Ratios beyond the axis are drawn at its end.
 func ratioPlot(c *comparison) ([]byte, error) {
 	all := c.Metrics
 	if c.Duet != nil {
@@ -64,7 +64,7 @@ func ratioPlot(c *comparison) ([]byte, error) {
 	rows := float64(len(deltas))
 	p.Y.Min, p.Y.Max = 0.4, 1.45*rows+0.7 // room for the legend above
 	if c.Duet != nil {
-		p.Y.Max += 0.6 // which has two entries more
+		p.Y.Max += 0.6 // two more legend entries
 	}
 	one, err := plotter.NewLine(plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: rows + 0.6}})
 	if err != nil {
@@ -101,7 +101,7 @@ func controlName(c *comparison) string {
 	return "control: the base measured again"
 }
 
-// marginOf is the ratio at which the loss of a primary reaches its margin.
+// marginOf returns the ratio at which the loss of a primary reaches its margin.
 func marginOf(d result.MetricDelta) float64 {
 	if d.Better == result.Higher {
 		return 1 - d.Loss.Margin
@@ -109,7 +109,8 @@ func marginOf(d result.MetricDelta) float64 {
 	return 1 + d.Loss.Margin
 }
 
-// addGenerations draws the ratio of each generation of a duet as a small dot, and the margin as a short line.
+// addGenerations draws the ratio of each generation of a duet as a small dot, and the margin as a
+// short line.
 func addGenerations(p *plot.Plot, named map[string]bool, y float64, d result.MetricDelta) error {
 	if d.Loss == nil {
 		return nil
@@ -147,7 +148,7 @@ func addName(p *plot.Plot, named map[string]bool, name string, thumbs ...plot.Th
 	}
 }
 
-// addRatio draws an interval as a line and the ratio as a dot on it, both within the axis.
+// addRatio draws an interval as a line and the ratio as a dot, both clipped to the axis.
 func addRatio(p *plot.Plot, named map[string]bool, name string, y, ratio, low, high float64, c color.Color) error {
 	if c == nil {
 		c = black
@@ -168,7 +169,7 @@ func addRatio(p *plot.Plot, named map[string]bool, name string, y, ratio, low, h
 	return nil
 }
 
-// ratioTicks marks round ratios, seven or fewer.
+// ratioTicks marks round ratios, at most seven.
 func ratioTicks(low, high float64) []plot.Tick {
 	step := 0.5
 	for _, s := range []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2} {

@@ -9,13 +9,13 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// marks stand before each row of the table, so that the eye finds what is wrong.
+// marks are the first column of the table, which highlights problems.
 var marks = map[result.Outcomes]string{
 	result.Worsened: "FAIL", result.Improved: "good", result.Same: "ok", result.Unclear: "?", result.Expected: "ok",
 }
 
-// ComparisonText renders a comparison as plain text for a terminal or a log: the verdict and what it is of, a table of the metrics, the reasons, and
-// the causes. It ends with a newline.
+// ComparisonText renders a comparison as plain text for a terminal or a log: the verdict and its
+// subject, a table of the metrics, the reasons, and the causes. It ends with a newline.
 func ComparisonText(c *result.Comparison) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s: %s\n", scenarioName(c.Scenario), c.Verdict, comparedSides(c))
@@ -53,7 +53,7 @@ func ComparisonText(c *result.Comparison) string {
 
 func scenarioName(scenario string) string { return cmp.Or(scenario, "unknown scenario") }
 
-// comparedSides says what was compared.
+// comparedSides describes the compared builds.
 func comparedSides(c *result.Comparison) string {
 	text := fmt.Sprintf("base %s, change %s", shortCommit(c.Base), shortCommit(c.Change))
 	if c.Base.Server != "" && c.Base.Server == c.Change.Server && len(c.Base.Server) == 64 {
@@ -83,7 +83,7 @@ func shortCommit(s result.Side) string {
 	return render.Commit(s.Commit)
 }
 
-// deltaTable is the metrics, with the mark of each in front.
+// deltaTable returns the table of the metrics, with a mark for each.
 func deltaTable(c *result.Comparison) render.Table {
 	t := render.Table{Header: []string{"", "metric", "unit", ">base", ">change", ">difference", ">95 % interval", ">control", "verdict"}}
 	for _, d := range c.Metrics {

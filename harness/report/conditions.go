@@ -9,8 +9,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// ConditionWords says in one line of Markdown what was measured of hosts before the first round of their runs: fsync, the hop between two OS
-// threads, and CPU pressure. Several runs yield a range. Missing figures are omitted; "" without any.
+// ConditionWords describes in one line of Markdown the measurements of hosts before the first round
+// of their runs: fsync, the hop between two OS threads, and CPU pressure. Several runs yield a
+// range. It omits missing figures, and returns "" if there are none.
 func ConditionWords(hosts ...result.Host) string {
 	var words []string
 	add := func(name, unit string, p50, p99 func(result.Host) float64) {
@@ -39,7 +40,7 @@ func ConditionWords(hosts ...result.Host) string {
 	return "before the first round: " + strings.Join(words, ", ")
 }
 
-// rangeOf writes the values of hosts that are known, or "" without any.
+// rangeOf formats the known values of hosts, or returns "" if there are none.
 func rangeOf(hosts []result.Host, of func(result.Host) float64, unit string) string {
 	var values []float64
 	for _, h := range hosts {
@@ -50,7 +51,7 @@ func rangeOf(hosts []result.Host, of func(result.Host) float64, unit string) str
 	return span(values, unit)
 }
 
-// span writes values of which it is enough to know the lowest and the highest.
+// span formats the lowest and the highest of several values.
 func span(values []float64, unit string) string {
 	if len(values) == 0 {
 		return ""
@@ -62,8 +63,8 @@ func span(values []float64, unit string) string {
 	return low + " to " + high + " " + unit
 }
 
-// conditionRows are rows of the provenance: what was measured of the host before the first round, besides fsync. Runs of older versions
-// have none.
+// conditionRows returns rows of the provenance with the measurements of the host before the first
+// round, except fsync. Runs of older versions have none.
 func conditionRows(h result.Host) (rows [][]string) {
 	if h.ThreadHopUsP50 > 0 {
 		rows = append(rows, []string{
@@ -77,7 +78,7 @@ func conditionRows(h result.Host) (rows [][]string) {
 	return rows
 }
 
-// fsyncText writes the latency of fsync that was measured of a host.
+// fsyncText formats the fsync latency of a host.
 func fsyncText(h result.Host) string {
 	parts := []string{"median " + known(h.FsyncMsP50, "ms")}
 	if h.FsyncMsP99 > 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The account of a load with delays has how many tasks came early, and says what a cycle's latency is then.
+// The account of a load with delays has the number of early tasks, and explains the latency of a
+// cycle.
 func TestPageOfDelays(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "delayed")
@@ -26,7 +27,7 @@ func TestPageOfDelays(t *testing.T) {
 	files := rendered(t, r, hists)
 	page := files["fixture.md"]
 	assert.Contains(t, files["fixture-latency.svg"], "late: end of the delay to claim")
-	for _, says := range []string{"delayed | early |", "| 5,000 | 1 |", "counts from when the delay was over", "| `late_ms_p99` | 2.0"} {
+	for _, says := range []string{"delayed | early |", "| 5,000 | 1 |", "counts from the end of the delay", "| `late_ms_p99` | 2.0"} {
 		assert.Contains(t, page, says)
 	}
 	requireWholeTables(t, page)

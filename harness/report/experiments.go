@@ -14,19 +14,21 @@ import (
 	"github.com/pronybench/prony/harness/source"
 )
 
-// The files of the page of experiments.
+// File names of the page of experiments.
 const (
 	ExperimentsPage     = "experiments.md"
 	ExperimentsPlotFile = "experiments.svg"
 )
 
-// Experiments writes the page of the experiments, in their order, and its plot; the plot is nil if none has a score. The code that they name is
-// looked up in the repository at root, and it is an error if it is not there. The same experiments and code always have the same page.
+// Experiments returns the page of the experiments, in their order, and its plot; the plot is nil if
+// no experiment has a score. It looks for the code that experiments name in the repository at root,
+// and returns an error if it is missing. The same experiments and code always result in the same
+// page.
 func Experiments(all []experiment.Experiment, root string) (markdown string, plot []byte, err error) {
 	p := &page{}
 	p.heading(1, "Experiments, kept and rejected")
-	p.paragraph("What was tried to make the engine better, with the hypothesis, what came of it, and what it costs. Rejected experiments stay here:" +
-		" they say what need not be tried again, and under which conditions it was tried.")
+	p.paragraph("Attempts to improve the engine, with the hypothesis, the result and the cost. Rejected experiments stay on the list:" +
+		" they show what need not be tried again, and under which conditions it was tried.")
 	kept, nevertheless := 0, 0
 	for _, e := range all {
 		if e.Kept {
@@ -36,7 +38,7 @@ func Experiments(all []experiment.Experiment, root string) (markdown string, plo
 			nevertheless++
 		}
 	}
-	p.paragraph("%s: %d kept, %d of them for another reason than their effect, which is within the noise; %d rejected. %d were decided by"+
+	p.paragraph("%s: %d kept, %d of them for a reason other than their effect, which is within the noise; %d rejected. %d were decided by"+
 		" `prony ratchet`; the others were measured by hand, as each entry describes.",
 		render.Plural(len(all), "experiment"), kept, nevertheless, len(all)-kept, len(measured(all)))
 	steps := trail(all)
@@ -64,11 +66,11 @@ func Experiments(all []experiment.Experiment, root string) (markdown string, plo
 		return "", nil, err
 	}
 	p.heading(2, "What this does not measure")
-	p.paragraph("A score is of one scenario on one host. The trail multiplies scores that were measured on different days, maybe on different hosts," +
-		" each against the base of its day: the product is an account of what was gained, and no measurement of the newest build against the oldest." +
-		" Changes that were not experiments are not in it. Latencies of a score are those at 30 %% of the base's rate. An experiment that a person" +
-		" measured has no score, and its figures may be of a host that other work kept busy, as it says. One in forty changes that do nothing is" +
-		" kept by chance: its score's 95 %% interval lies below 1.")
+	p.paragraph("A score is from one scenario on one host. The trail multiplies scores from different days and maybe different hosts," +
+		" each against the base of its day: the product is an account of the gains, and not a measurement of the newest build against the oldest." +
+		" It does not contain changes without an experiment. Latencies of a score are those at 30 %% of the base's rate. An experiment that was measured" +
+		" by hand has no score, and its figures may come from a busy host, as it says. One in forty changes without an effect is" +
+		" kept by chance, because its score's 95 %% interval is below 1.")
 	return p.String(), plot, nil
 }
 
@@ -99,7 +101,7 @@ type step struct {
 	product float64
 }
 
-// trail are the experiments with a score, in their order.
+// trail returns the experiments with a score, in their order.
 func trail(all []experiment.Experiment) (steps []step) {
 	product := 1.0
 	for _, e := range measured(all) {
@@ -119,8 +121,8 @@ func trail(all []experiment.Experiment) (steps []step) {
 func trailSection(p *page, steps []step) {
 	p.heading(2, "The trail")
 	p.paragraph("The score is the geometric mean of the ratios of change to base, over the metrics of the score and the points of a sweep; below 1 the" +
-		" change is better. Its interval is that of 95 %% over generations of fresh processes. A change is kept if the whole interval is below 1; a tie is" +
-		" rejected. The product has the scores of all that were kept so far.")
+		" change is better. It has a 95 %% interval over generations of fresh processes. A change is kept if the whole interval is below 1; a tie is" +
+		" rejected. The product contains the scores of all changes kept so far.")
 	p.paragraph("![Scores of the experiments, and the product of the kept ones](%s)", ExperimentsPlotFile)
 	var rows [][]string
 	for i, s := range steps {
@@ -133,7 +135,7 @@ func trailSection(p *page, steps []step) {
 	p.table([]string{">", "date", "experiment", "decision", ">score", ">product of the kept", "scenario", "durability"}, rows)
 }
 
-// experimentSection shows one experiment whole.
+// experimentSection shows one experiment in full.
 func experimentSection(p *page, e experiment.Experiment, root string) error {
 	p.heading(3, "%s: %s", text(e.Name), decision(e))
 	var items []string
@@ -150,7 +152,7 @@ func experimentSection(p *page, e experiment.Experiment, root string) error {
 	}
 	now, err := inCode(e, root)
 	if now != "" {
-		items = append(items, "In the code of today: "+now)
+		items = append(items, "In the current code: "+now)
 	}
 	add("Effect", e.Effect)
 	add("Kept for", e.KeptFor)
@@ -177,7 +179,8 @@ func experimentSection(p *page, e experiment.Experiment, root string) error {
 	return err
 }
 
-// inCode links to the line of today's code at which a change stands, or returns "" if the experiment does not name one.
+// inCode links to the current line of a change's code, or returns "" if the experiment does not
+// name one.
 func inCode(e experiment.Experiment, root string) (string, error) {
 	if e.Code == "" {
 		return "", nil
@@ -185,11 +188,11 @@ func inCode(e experiment.Experiment, root string) (string, error) {
 	path, declaration := e.InCode()
 	text, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
-		return "", fmt.Errorf("experiment %q: the code that it names is not there: %w", e.Name, err)
+		return "", fmt.Errorf("experiment %q: its code does not exist: %w", e.Name, err)
 	}
 	line := source.Line(text, declaration)
 	if line == 0 {
-		return "", fmt.Errorf("experiment %q: %s has no line that begins with %q: name the declaration as it is now", e.Name, path, declaration)
+		return "", fmt.Errorf("experiment %q: %s has no line that begins with %q: use the current declaration", e.Name, path, declaration)
 	}
 	return fmt.Sprintf("[`%s:%d`](../%s#L%d)", path, line, path, line), nil
 }
@@ -225,6 +228,6 @@ func figureTable(p *page, m *experiment.Measurement) {
 	}
 	p.table([]string{"metric", "point", "unit", ">base", ">change", ">ratio", "for certain"}, rows)
 	if m.MoreWorse > 0 {
-		p.paragraph("%s of single points got worse for certain too, by less.", render.Plural(m.MoreWorse, "further figure"))
+		p.paragraph("%s of single points certainly got worse too, by less.", render.Plural(m.MoreWorse, "further figure"))
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// experimentsPlot draws the score of each experiment with its interval, in their order, and the product of the kept ones as steps.
+// experimentsPlot draws the score of each experiment with its interval, in their order, and the
+// product of the kept ones as steps.
 func experimentsPlot(steps []step) ([]byte, error) {
 	p := newPlot("Scores of the experiments, and the product of the kept ones")
 	p.X.Label.Text = "experiment, numbered as in the table"
@@ -58,7 +59,7 @@ func experimentsPlot(steps []step) ([]byte, error) {
 	return svg(p)
 }
 
-// addScore draws an interval as an upright line and the score as a dot on it, both within the axis.
+// addScore draws an interval as a vertical line and the score as a dot, both clipped to the axis.
 func addScore(p *plot.Plot, named map[string]bool, name string, x float64, s step, c color.Color) error {
 	within := func(v float64) float64 { return math.Min(math.Max(v, p.Y.Min), p.Y.Max) }
 	score := s.Measurement.Score
@@ -77,7 +78,7 @@ func addScore(p *plot.Plot, named map[string]bool, name string, x float64, s ste
 	return nil
 }
 
-// stepTicks numbers so many experiments, at most twenty of them.
+// stepTicks returns at most twenty ticks for n experiments.
 func stepTicks(n int) (ticks []plot.Tick) {
 	every := (n + 19) / 20
 	for i := 1; i <= n; i += max(1, every) {

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The page of a load that extends leases has how many were extended, and how long that took.
+// The page of a load that extends leases has the number of extensions and their latency.
 func TestPageOfExtensions(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "unextended")

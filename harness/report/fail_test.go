@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The account of a load with failures has what became of them, and says what a cycle's latency is then.
+// The account of a load with failures has their outcomes, and explains the latency of a cycle.
 func TestPageOfFailures(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "miscounted")

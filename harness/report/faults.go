@@ -15,10 +15,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// faultRowsMax bounds the faults that a page lists one by one.
+// faultRowsMax is the maximum number of faults that a page lists.
 const faultRowsMax = 100
 
-// faultsSection shows what was done to the cluster, and what the load made of it.
+// faultsSection shows the injected faults and their effect on the load.
 func faultsSection(p *page, r *result.Result) {
 	var rounds, rows [][]string
 	var recoveries []string
@@ -51,24 +51,23 @@ func faultsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Faults, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("While the load went on, the harness did harm to the cluster. The baseline is the rate before the first fault of"+
-		" a window, and its own dip how far its worst tenth of a second fell below it: a fault's dip that is no deeper says"+
-		" nothing. An outage is the longest gap of at least a tenth of a second"+
-		" without a completed cycle that begins within a second of the fault. The time of the first cycle is that from the fault to the first"+
-		" cycle after the outage, and 0 if there was no outage."+
-		" If no cycle came before the next fault or the window's end, the times of the first cycle leave that fault out. The load has recovered"+
-		" from a fault when half a second has %s %% of the rate that stands before the fault in its row. If that did not come before the next"+
-		" fault or the window's end, the fault counts as not recovered, and the times of recovery leave it out. The level is the rate that"+
-		" the load came back to after the last third of the faults, as a part of the baseline; below %s the round is regressed."+
-		" After a fault the load is back in 1 s when half a second that begins within a second of it has 95 %% of the rate before it."+
+	p.paragraph("The harness injected faults into the cluster under load. The baseline is the rate before the first fault of a window. Its own dip is how"+
+		" far its worst tenth of a second fell below it: a fault's dip that is no deeper shows no effect."+
+		" An outage is the longest gap of at least a tenth of a second without a completed cycle that begins within a second of the fault."+
+		" The time of the first cycle is that from the fault to the first cycle after the outage, and 0 without an outage."+
+		" If there was no cycle before the next fault or the window's end, the times of the first cycle omit that fault. The load has recovered"+
+		" from a fault when half a second has %s %% of the rate before the fault, which its row shows. A fault without a recovery before the next"+
+		" fault or the window's end counts as not recovered, and the times of recovery omit it. The level is the rate after the last third of the"+
+		" faults, relative to the baseline; below %s the round is regressed."+
+		" After a fault the load is back in 1 s if half a second that begins within a second of it has 95 %% of the rate before it."+
 		" Last to first is the level after the last tenth of the faults to that after the first tenth."+
-		" Failed calls are those that the client gave up: the outcome of their tasks is unknown, or in doubt where they"+
-		" were completions. Refused completions are of leases that had ended.",
+		" Failed calls are those that the client gave up: the outcome of their tasks is unknown, or in doubt if they"+
+		" were completions. Refused completions belong to leases that had ended.",
 		render.Number(100*share), render.Number(result.LevelLeast))
 	p.paragraph("%s", strings.Join(recoveries, " "))
 	if endsProcesses(r) {
-		p.paragraph("What a server's process has counted is lost when a fault ends the process. Totals of the servers' counters over the" +
-			" window, and figures per cycle made from those, are therefore left out.")
+		p.paragraph("A fault that ends a server's process also deletes its counters. Totals of the servers' counters over the" +
+			" window, and figures per cycle derived from them, are therefore omitted.")
 	}
 	p.table([]string{
 		">round", ">baseline, cycles/s", ">its own dip, %", ">faults", ">first cycle, median, ms", ">worst, ms",
@@ -91,8 +90,8 @@ func endsProcesses(r *result.Result) bool {
 	})
 }
 
-// recoverySentences say from how many faults of a round the load recovered, how long the others were watched, and which rate the load
-// came back to.
+// recoverySentences reports the number of faults of a round from which the load recovered, how long
+// the others were observed, and the final rate.
 func recoverySentences(round string, f *result.Faults) string {
 	not, watchedMs := f.NotRecovered()
 	text := fmt.Sprintf("Round %s: of %s the load recovered from %d", round, render.Plural(len(f.Events), "fault"), len(f.Events)-not)
@@ -124,7 +123,8 @@ func faultRow(round string, e result.Fault) []string {
 	}
 }
 
-// faultsPlot draws the cycles of the first timed round with faults over its window, with a band for each fault.
+// faultsPlot draws the cycles of the first timed round with faults over its window, with a band for
+// each fault.
 func faultsPlot(r *result.Result) ([]byte, error) {
 	for _, round := range r.Rounds {
 		f := round.Faults

@@ -34,15 +34,15 @@ func TestPageOfFaults(t *testing.T) {
 		"| 900 | not in 75.0 | 50.0 |",
 		"Round 1: of 2 faults the load recovered from 1; from 1 it had not after 0.0750 s. The level after the last 1 fault was 24.0 % of the baseline.",
 		"when half a second has 80.0 % of the rate",
-		"What a server's process has counted is lost",
+		"A fault that ends a server's process also deletes its counters.",
 		"fixture-faults.svg",
 		" | 7 | 3 | ",
 		" | 11 |",
-		"Tasks in doubt were enqueued, and the call that was to complete them got no answer",
+		"Tasks in doubt were enqueued, and their completion call got no answer",
 	} {
 		assert.Contains(t, page, says)
 	}
-	assert.NotContains(t, page, "%!", "a percent sign that is taken for a verb")
+	assert.NotContains(t, page, "%!", "a percent sign parsed as a verb")
 	require.Contains(t, files, "fixture-faults.svg")
 
 	for range faultRowsMax {
@@ -58,5 +58,5 @@ func TestPageOfFaults(t *testing.T) {
 	assert.NotContains(t, files, "fixture-faults.svg")
 }
 
-// faultRowsMax is how many faults a page lists.
+// faultRowsMax is the maximum number of faults on a page.
 const faultRowsMax = 100

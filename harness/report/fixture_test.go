@@ -24,13 +24,14 @@ const fixtureRun = "testdata/run"
 
 var fixtureStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// drawnRound is what chance gives a round of the fixture.
+// drawnRound has the random values of a round of the fixture.
 type drawnRound struct {
 	rate, serverCPU, clientCPU, rss float64
 	histograms                      result.Histograms
 }
 
-// draws are the rounds that were drawn so far. Each test has the same rounds, and to draw their latencies takes most of the time of a fixture.
+// draws caches the drawn rounds. Each test has the same rounds, and drawing their latencies takes
+// most of the time of a fixture.
 var draws = struct {
 	sync.Mutex
 
@@ -38,7 +39,7 @@ var draws = struct {
 	rounds []drawnRound
 }{random: rand.New(rand.NewPCG(7, 11))}
 
-// drawn returns a round, whose histograms are the caller's.
+// drawn returns a round. The caller owns its histograms.
 func drawn(t testing.TB, number int) drawnRound {
 	t.Helper()
 	draws.Lock()
@@ -68,7 +69,7 @@ func drawn(t testing.TB, number int) drawnRound {
 	return d
 }
 
-// fixture invents a run. Its values are plausible and nothing more: no machine measured them.
+// fixture invents a run. Its values are plausible, but no machine measured them.
 func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
 	r := &result.Result{
@@ -152,7 +153,7 @@ func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundH
 	return r, hists
 }
 
-// expanded is a scenario as it is read from a manifest.
+// expanded returns a scenario as it is read from a manifest.
 func expanded(t testing.TB, s *scenario.Scenario) (read scenario.Scenario) {
 	t.Helper()
 	data, err := json.Marshal(s)
@@ -161,7 +162,7 @@ func expanded(t testing.TB, s *scenario.Scenario) (read scenario.Scenario) {
 	return read
 }
 
-// stored stores a run in a fresh folder and returns it.
+// stored stores a run in a new folder and returns the folder.
 func stored(t testing.TB, r *result.Result, hists []result.RoundHistograms) string {
 	t.Helper()
 	f, err := result.Create(t.TempDir(), r.Run)
@@ -170,7 +171,7 @@ func stored(t testing.TB, r *result.Result, hists []result.RoundHistograms) stri
 	return f.Path()
 }
 
-// updateFixture stores the fixture as the tests read it.
+// updateFixture stores the fixture that the tests read.
 func updateFixture(t *testing.T) {
 	t.Helper()
 	r, hists := fixture(t, 7, 1)

@@ -9,10 +9,11 @@ import (
 
 var ofRound = regexp.MustCompile(`^round (\d+): (.*)$`)
 
-// foldRounds writes what is said of several rounds alike once, with the numbers of all of them, where it was said first.
+// foldRounds merges equal sentences of several rounds into one with all round numbers, at the first
+// position.
 func foldRounds(said []string) []string {
 	type group struct {
-		rounds []string // none of what is said of no single round
+		rounds []string // empty for sentences without a round
 		text   string
 	}
 	var groups []group

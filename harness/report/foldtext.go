@@ -9,13 +9,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// foldedMetrics are those that the text shows, where the load has them.
+// foldedMetrics are the metrics in the text, if the load has them.
 var foldedMetrics = []string{
 	result.CyclesPerS, result.OfferedPerS, "enqueue_latency_ms_p50", "enqueue_latency_ms_p99", "cycle_latency_ms_p50", "cycle_latency_ms_p99", "cycle_latency_ms_p999",
 	"service_latency_ms_p99", "slip_ms_p99",
 }
 
-// FoldedText renders what several k6 processes measured together as plain text. It ends with a newline.
+// FoldedText renders the merged result of several k6 processes as plain text. It ends with a
+// newline.
 func FoldedText(f *fold.Folded) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, a window of %s s\n\n", f.Verdict, render.Plural(len(f.Instances), "instance"), render.Number(f.WindowS))

@@ -8,8 +8,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// generatorLimit says at which points of a closed load the generator took more CPU time than the servers, so that the rate is at least as much the
-// generator's limit as the servers'. It returns "" if there is no such point, and for a topology that does not tell the two apart.
+// generatorLimit names the points of a closed load at which the generator used more CPU time than
+// the servers. The rate is then the generator's limit at least as much as the servers'. It returns
+// "" if there is no such point, and for topologies without separate figures.
 func generatorLimit(r *result.Result) string {
 	s := &r.Manifest.Scenario
 	if s.Topology.Kind == scenario.Embedded || s.Topology.Kind == scenario.NoTopology || !scenario.Any(s.Workloads, closedLoad) {
@@ -19,7 +20,7 @@ func generatorLimit(r *result.Result) string {
 		if !generatorCostsMore(r.Metrics) {
 			return ""
 		}
-		return fmt.Sprintf("The server's limit. The generator took more CPU time than the server, %s and %s µs per cycle: a generator that spends less on a"+
+		return fmt.Sprintf("The server's limit. The generator used more CPU time than the server, %s and %s µs per cycle: a generator that spends less on a"+
 			" call may reach a higher rate.", median(r.Metrics[result.ClientCPUUsPerCycle]), median(r.Metrics[result.ServerCPUUsPerCycle]))
 	}
 	var at []string
@@ -32,15 +33,15 @@ func generatorLimit(r *result.Result) string {
 	case 0:
 		return ""
 	case len(r.Points):
-		return "The server's limit. At each point the generator took more CPU time than the server: a generator that spends less on a call may reach a higher rate."
+		return "The server's limit. At each point the generator used more CPU time than the server: a generator that spends less on a call may reach a higher rate."
 	}
-	return fmt.Sprintf("The server's limit at %s. There the generator took more CPU time than the server: a generator that spends less on a call may"+
+	return fmt.Sprintf("The server's limit at %s. There the generator used more CPU time than the server: a generator that spends less on a call may"+
 		" reach a higher rate.", strings.Join(at, "; "))
 }
 
 func closedLoad(w scenario.Workload) bool { return w.Arrivals.Kind == scenario.Closed }
 
-// generatorCostsMore reports whether a cycle cost the generator more CPU time than the servers.
+// generatorCostsMore reports whether the generator used more CPU time per cycle than the servers.
 func generatorCostsMore(metrics map[string]result.Metric) bool {
 	client, server := metrics[result.ClientCPUUsPerCycle], metrics[result.ServerCPUUsPerCycle]
 	return server.Median > 0 && client.Median > server.Median

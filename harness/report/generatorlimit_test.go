@@ -22,11 +22,11 @@ func TestPageSaysThatTheGeneratorTookMoreCPUThanTheServer(t *testing.T) {
 		return sections(rendered(t, r, hists)["fixture.md"])["What this page does not measure"]
 	}
 	cpuOfSides(r.Metrics, 2, 2)
-	assert.NotContains(t, notMeasured(), generatorMayBeTheLimit, "both took the same")
+	assert.NotContains(t, notMeasured(), generatorMayBeTheLimit, "equal CPU time")
 	cpuOfSides(r.Metrics, 1.5, 3)
-	assert.Contains(t, notMeasured(), "- The server's limit. The generator took more CPU time than the server, 3.00 and 1.50 µs per cycle: "+generatorMayBeTheLimit)
+	assert.Contains(t, notMeasured(), "- The server's limit. The generator used more CPU time than the server, 3.00 and 1.50 µs per cycle: "+generatorMayBeTheLimit)
 	r.Manifest.Scenario.Workloads[0].Arrivals.Kind = "rate"
-	assert.NotContains(t, notMeasured(), generatorMayBeTheLimit, "an open load has the rate that it was given")
+	assert.NotContains(t, notMeasured(), generatorMayBeTheLimit, "an open load has a fixed rate")
 	r.Manifest.Scenario.Workloads[0].Arrivals.Kind = scenario.Closed
 	r.Manifest.Scenario.Topology.Kind = scenario.Embedded
 	assert.NotContains(t, notMeasured(), generatorMayBeTheLimit, "both are one process")
@@ -43,8 +43,8 @@ func TestPageNamesThePointsAtWhichTheGeneratorTookMoreCPU(t *testing.T) {
 	assert.NotContains(t, notMeasured(), generatorMayBeTheLimit)
 	cpuOfSides(r.Points[1].Metrics, 1.5, 3)
 	cpuOfSides(r.Points[3].Metrics, 1.5, 3)
-	assert.Contains(t, notMeasured(), "- The server's limit at `shards=1, workers=64`; `shards=4, workers=64`. There the generator took more CPU time")
+	assert.Contains(t, notMeasured(), "- The server's limit at `shards=1, workers=64`; `shards=4, workers=64`. There the generator used more CPU time")
 	cpuOfSides(r.Points[0].Metrics, 1.5, 3)
 	cpuOfSides(r.Points[2].Metrics, 1.5, 3)
-	assert.Contains(t, notMeasured(), "- The server's limit. At each point the generator took more CPU time than the server: "+generatorMayBeTheLimit)
+	assert.Contains(t, notMeasured(), "- The server's limit. At each point the generator used more CPU time than the server: "+generatorMayBeTheLimit)
 }

@@ -13,8 +13,8 @@ import (
 
 const golden = "testdata/golden"
 
-// The page and the plots of the stored run are the ones under testdata, byte for byte. After an intended change:
-// go test ./report -update, and read the difference.
+// The golden files under testdata have the page and the plots of the stored run, byte for byte.
+// After an intended change: go test ./report -update, and read the difference.
 func TestGoldenPage(t *testing.T) {
 	if *update {
 		updateFixture(t)
@@ -27,7 +27,7 @@ func TestGoldenPage(t *testing.T) {
 	assert.Equal(t, []string{"fixture.md", "fixture-throughput.svg", "fixture-latency.svg"}, bases(written))
 	entries, err := os.ReadDir(out)
 	require.NoError(t, err)
-	assert.Len(t, entries, 3, "nothing else is left in the folder")
+	assert.Len(t, entries, 3, "no other files in the folder")
 	for _, path := range written {
 		want, err := os.ReadFile(filepath.Join(golden, filepath.Base(path)))
 		require.NoError(t, err)

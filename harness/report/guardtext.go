@@ -10,23 +10,27 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Guarded is the judgement of one scenario of several that were measured to be judged.
+// Guarded is the judgement of one of the scenarios of prony guard.
 type Guarded struct {
 	gate.Report
-	Folder string // of the run or the duet, "" if it was not measured to its end
-	Alone  string // the command that measures and judges the scenario alone
-	// Loss says in one sentence by how much the build is behind the baseline build, and where; "" if it is not.
+	Folder string // folder of the run or the duet, "" if the measurement is incomplete
+	Alone  string // the command that guards only this scenario
+	// Loss describes in one sentence the loss relative to the baseline build, and where it is; ""
+	// without a loss.
 	Loss string
-	// Disturbances is how many slices the host or a server disturbed. The page of the folder lists them.
+	// Disturbances is the number of slices that the host or a server disturbed. The page of the
+	// folder lists them.
 	Disturbances int
-	// Foreign lists the other processes that used most of the CPU time.
+	// Foreign lists the other processes with the most CPU time.
 	Foreign []result.ForeignProcess
-	// Profiles is the folder of the run that took profiles after a limit was broken, "" without one; NoProfiles says why there is none.
+	// Profiles is the folder of the run with profiles after a broken limit, or "". NoProfiles is
+	// the reason for "".
 	Profiles, NoProfiles string
 }
 
-// GuardText renders the judgements of several scenarios as plain text: what speed was judged by, a line for each scenario, then for each that did not
-// pass what broke, where to look and how to measure it alone, and last the verdict of all. It ends with a newline.
+// GuardText renders the judgements of several scenarios as plain text: what judged the speed, a
+// line for each scenario, then for each failed scenario the broken limits, where to look and how to
+// measure it alone, and the total verdict. It ends with a newline.
 func GuardText(judgedBy string, all []Guarded, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", judgedBy)
@@ -49,11 +53,12 @@ func GuardText(judgedBy string, all []Guarded, took time.Duration) string {
 	return b.String()
 }
 
-// findingsText lists the ratios to the baseline build and the broken limits by name. It counts the others.
+// findingsText lists the ratios to the baseline build and the broken limits by name. It only counts
+// the other limits.
 func findingsText(g Guarded) string {
 	var parts []string
 	var kept, notJudged, counters int
-	sound, atFault := false, false // the counts of tasks at fault
+	sound, atFault := false, false // of the counts of tasks at fault
 	for _, f := range g.Findings {
 		name := f.Metric
 		for _, of := range []string{f.Workload, f.Point} {
@@ -103,7 +108,8 @@ func findingsText(g Guarded) string {
 	return strings.Join(parts, ", ")
 }
 
-// guardFailure says of a scenario that did not pass what broke, where to look, and what to run.
+// guardFailure describes a failed scenario: the broken limits, where to look, and the command to
+// repeat it.
 func guardFailure(g Guarded) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", g.Scenario, g.Verdict)

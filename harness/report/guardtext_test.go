@@ -19,7 +19,7 @@ func TestGuardText(t *testing.T) {
 	}
 	unclear := ratio(0.91, false)
 	unclear.Inconclusive = true
-	text := report.GuardText("Speed was judged beside baseline build 0123456 of 2026-11-28; xN is the ratio to it:", []report.Guarded{
+	text := report.GuardText("Speed was judged against baseline build 0123456 of 2026-11-28; xN is the ratio to it:", []report.Guarded{
 		{
 			Report:       gate.Report{Scenario: "smoke", Verdict: result.Pass, Findings: []gate.Finding{ratio(1.012, true), ok(result.ServerRSSMBMax), ok(result.Lost), ok(result.Duplicated)}},
 			Disturbances: 12, Foreign: []result.ForeignProcess{{Name: "go", CPUPercent: 2}},
@@ -45,7 +45,7 @@ func TestGuardText(t *testing.T) {
 			Folder: "runs/5", Alone: "prony guard sync.hcl",
 		},
 	}, 131*time.Second)
-	assert.Equal(t, `Speed was judged beside baseline build 0123456 of 2026-11-28; xN is the ratio to it:
+	assert.Equal(t, `Speed was judged against baseline build 0123456 of 2026-11-28; xN is the ratio to it:
   smoke        pass          cycles_per_s x1.01, 1 other limit kept, 12 slices disturbed, no task at fault
   smoke-batch  regressed     cycles_per_s x0.811 BROKEN, cpu_us_per_cycle BROKEN, 1 other limit kept, 1 not judged
   smoke-rest   inconclusive  cycles_per_s x0.91 UNDECIDED, 1 slice disturbed

@@ -9,10 +9,12 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Headline returns a table of Markdown with the rate of the run published in a folder, such as reports/data/default, and all that the rate
-// holds for: CPU time of both sides, durability, the settings of timed rounds that differ from their defaults, rounds, host and commit. Of a
-// run that breaks limits the first row is the verdict. The error names everything that keeps the run from being a headline: an incomplete
-// or incorrect run, a figure that is missing or not above 0, a sweep, or a condition that was not recorded.
+// Headline returns a Markdown table with the rate of the run published in a folder, such as
+// reports/data/default, and its conditions: CPU time of both sides, durability, the settings of
+// timed rounds that differ from their defaults, rounds, host and commit. If the run breaks limits,
+// the first row is the verdict. The error lists all reasons why the run cannot be a headline: an
+// incomplete or incorrect run, a figure that is missing or not above 0, a sweep, or a condition
+// that was not recorded.
 func Headline(limits *gate.Baselines, dir string) (string, error) {
 	r, err := result.ReadResult(filepath.Join(dir, result.ResultFile))
 	if err != nil {
@@ -25,7 +27,7 @@ func Headline(limits *gate.Baselines, dir string) (string, error) {
 		h.lacks("its verdict is %s", r.Verdict)
 	}
 	if len(r.Points) > 0 {
-		h.lacks("it has a sweep, whose points have rates of their own")
+		h.lacks("it has a sweep, whose points have different rates")
 	}
 	if len(r.TimedProfiled()) > 0 {
 		h.lacks("its servers were profiled in timed rounds")
@@ -47,11 +49,11 @@ func Headline(limits *gate.Baselines, dir string) (string, error) {
 		{"rounds", fmt.Sprintf("%s; %s", plan(r.Rounds), result.Spread(len(timed), "round"))},
 		{"host", h.host()},
 		{"commit", code(h.recorded("commit", m.Build.Commit))},
-		{"measured (UTC)", h.recorded("time of its begin", moment(r.Started))},
+		{"measured (UTC)", h.recorded("start time", moment(r.Started))},
 		{"command", h.recorded("command", Command(m))},
 	}...)
 	if len(h.missing) > 0 {
-		return "", fmt.Errorf("%s is no headline: %s: publish another run with 'prony report --publish reports RUN'", dir, strings.Join(h.missing, "; "))
+		return "", fmt.Errorf("%s cannot be a headline: %s: publish another run with 'prony report --publish reports RUN'", dir, strings.Join(h.missing, "; "))
 	}
 	p := &page{}
 	p.table([]string{"what", "value"}, rows)
@@ -59,7 +61,7 @@ func Headline(limits *gate.Baselines, dir string) (string, error) {
 	return p.String(), nil
 }
 
-// headline notes what a run lacks while its rows are made.
+// headline collects missing values while its rows are made.
 type headline struct {
 	result  *result.Result
 	missing []string
@@ -69,7 +71,7 @@ func (h *headline) lacks(format string, args ...any) {
 	h.missing = append(h.missing, fmt.Sprintf(format, args...))
 }
 
-// figure writes a metric over all timed rounds.
+// figure formats a metric over all timed rounds.
 func (h *headline) figure(name string) string {
 	m, has := h.result.Metrics[name]
 	if !has || m.N == 0 || !(m.Median > 0) {

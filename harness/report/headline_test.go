@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// headlined is the fixture with all that a headline says.
+// headlined returns the folder of the fixture with everything that a headline needs.
 func headlined(t *testing.T, change func(*result.Result)) string {
 	t.Helper()
 	r, hists := fixture(t, 7, 1)
@@ -39,10 +39,10 @@ func TestHeadlineSaysWhatTheRateHoldsFor(t *testing.T) {
 	} {
 		assert.Contains(t, text, says)
 	}
-	assert.NotContains(t, text, "captures.", "profiles are taken in rounds of their own")
+	assert.NotContains(t, text, "captures.", "profiles have separate rounds")
 }
 
-// The headline is of the latest run. If that breaks a limit, the first row says so.
+// The headline is that of the latest run. If the run breaks a limit, the first row says so.
 func TestHeadlineOfARunThatBreaksALimit(t *testing.T) {
 	t.Parallel()
 	text, err := report.Headline(nil, headlined(t, func(r *result.Result) { r.Manifest.Scenario.Limits = tooHigh() }))
@@ -50,7 +50,7 @@ func TestHeadlineOfARunThatBreaksALimit(t *testing.T) {
 	assert.Regexp(t, `\| verdict \| \*\*regressed\*\*: cycles\\_per\\_s 15\d,\d+ is below the floor 1,000,000,000: nothing does that \|\n\| cycles a second`, text)
 }
 
-// Whatever is missing is named, all at once, and nothing is written without it.
+// The error lists all missing values, and nothing is written without them.
 func TestHeadlineOfARunThatLacksThings(t *testing.T) {
 	t.Parallel()
 	for says, change := range map[string]func(*result.Result){
@@ -68,9 +68,9 @@ func TestHeadlineOfARunThatLacksThings(t *testing.T) {
 		"its servers were profiled in timed rounds": func(r *result.Result) {
 			r.Rounds[2].Observed = &result.Observed{Profiles: []string{"cpu"}}
 		},
-		"its verdict is incorrect":                         func(r *result.Result) { r.Verdict = result.Incorrect },
-		"its verdict is invalid":                           func(r *result.Result) { r.Verdict = result.Invalid },
-		"it has a sweep, whose points have rates of their": func(r *result.Result) { r.Points = []result.Point{{Name: "x"}} },
+		"its verdict is incorrect":                          func(r *result.Result) { r.Verdict = result.Incorrect },
+		"its verdict is invalid":                            func(r *result.Result) { r.Verdict = result.Invalid },
+		"it has a sweep, whose points have different rates": func(r *result.Result) { r.Points = []result.Point{{Name: "x"}} },
 	} {
 		_, err := report.Headline(nil, headlined(t, change))
 		require.ErrorContains(t, err, says)

@@ -19,16 +19,18 @@ import (
 const (
 	// HistoryPage is the name of the page of the history.
 	HistoryPage = "history.md"
-	// historyDir holds the records, and the plots of the page, in the folder of the published pages.
+	// historyDir is the folder of the records and of the page's plots, below that of the published
+	// pages.
 	historyDir = "history"
 )
 
-// HistoryFolder returns the folder with the records of published results, in that of the pages.
+// HistoryFolder returns the folder with the records of published results below that of the pages.
 func HistoryFolder(reportsDir string) string { return filepath.Join(reportsDir, historyDir) }
 
-// RenderHistory writes the page of the records in the folder records, and of the baseline builds if there are any, into the folder out. Its
-// plots go to out/history, where it removes those of an earlier rendering. It returns the paths of the files that it wrote, the page first. The
-// same records and builds always have the same page.
+// RenderHistory writes the page of the records in the folder records, and of the baseline builds if
+// builds is not nil, into the folder out. Its plots go to out/history, where it removes those of an
+// earlier rendering. It returns the paths of the written files, the page first. The same records
+// and builds always result in the same page.
 func RenderHistory(records string, builds *baselinebuild.File, out string) ([]string, error) {
 	all, err := history.ReadAll(records)
 	if err != nil {
@@ -51,7 +53,7 @@ func RenderHistory(records string, builds *baselinebuild.File, out string) ([]st
 	return writeFiles(out, HistoryPage, plots, historyMarkdown(tracked, builds, plots))
 }
 
-// removeOtherPlots removes the plots in out/history that are not among those given.
+// removeOtherPlots removes the plots in out/history that are not among the given ones.
 func removeOtherPlots(out string, plots []figure) error {
 	old, err := filepath.Glob(filepath.Join(HistoryFolder(out), "*.svg"))
 	if err != nil {
@@ -67,7 +69,7 @@ func removeOtherPlots(out string, plots []figure) error {
 	return nil
 }
 
-// historyMarkdown writes the page. Each series has the plot of its place in plots.
+// historyMarkdown returns the page. plots[i] is the plot of series i.
 func historyMarkdown(all []history.Tracked, builds *baselinebuild.File, plots []figure) string {
 	p := &page{}
 	p.heading(1, "The headline figures over commits")
@@ -80,17 +82,17 @@ func historyMarkdown(all []history.Tracked, builds *baselinebuild.File, plots []
 			}
 		}
 	}
-	p.paragraph("%s of published runs, which stand as lines of JSON in `%s/`: the figures of a page outlive the page. Records are in one series if the scenario, the point of its"+
-		" sweep, the durability, the host class, the model of the CPU and the settings are the same. Others are never joined: a step between hosts is no step of the code.",
+	p.paragraph("%s of published runs, stored as lines of JSON in `%s/`: the figures of a page outlive the page. Records form one series if the scenario, the point of its"+
+		" sweep, the durability, the host class, the CPU model and the settings are the same. Other records are never joined, because a step between hosts is not a step of the code.",
 		render.Plural(records, "record"), historyDir)
-	p.paragraph("Change points are those of the E-divisive method over the medians of a series, with at least %d records on each side; a series of fewer than %d can't have one."+
-		" A figure that did not change has a change point with a probability of %s at most. %s.", stat.ChangeMinSide, stat.ChangeMinN, render.PercentTo(stat.ChangeAlpha, 0), testedText(tested))
-	p.paragraph("The drift is that of the newest record since the first one of the last tag, or, where no record has a tag, since the first record. Intervals of the two that" +
-		" are apart do not overlap.")
-	p.paragraph("Every published run has a record, with the verdict by the limits of the day of its publication. Each series lists its records that do not pass." +
+	p.paragraph("Change points are from the E-divisive method over the medians of a series, with at least %d records on each side; a series of fewer than %d cannot have one."+
+		" A figure without a change has a change point with a probability of at most %s. %s.", stat.ChangeMinSide, stat.ChangeMinN, render.PercentTo(stat.ChangeAlpha, 0), testedText(tested))
+	p.paragraph("The drift is that of the newest record since the first one of the last tag, or since the first record if there is no tag. Drifts are marked as apart if the two" +
+		" intervals do not overlap.")
+	p.paragraph("Every published run has a record, with the verdict by the limits at the time of its publication. Each series lists its records that do not pass." +
 		" An incorrect run has no figures.")
 	if comparesWithBare(all) {
-		p.paragraph("A ratio to %s is a share of the bare data path, or a multiple of its CPU time: those of different hosts can be compared.", code(scenario.ReferenceBare))
+		p.paragraph("A ratio to %s is a share of the bare data path's rate, or a multiple of its CPU time. These ratios can be compared between hosts.", code(scenario.ReferenceBare))
 	}
 	p.heading(2, "Change points")
 	p.list(changeItems(all))
@@ -102,9 +104,9 @@ func historyMarkdown(all []history.Tracked, builds *baselinebuild.File, plots []
 		seriesSection(p, t, plots[i])
 	}
 	p.heading(2, "What this does not measure")
-	p.paragraph("A record is one run. Between two runs the host's state differs too, by more than the interval of a run says, so that two records that lie apart are no change of the" +
-		" code. A ratio to a reference takes the speed of the host in the same minutes out, as far as the reference is moved by what moves the figure. Latencies are those of" +
-		" closed and open loads alike, as the scenario has them. Other products, servers on other hosts and soaks have no records. Of a sweep the first and the last point have some.")
+	p.paragraph("A record is one run. Between two runs the host's state changes too, by more than the interval of a run shows, so a distance between two records is not a change of the" +
+		" code. A ratio to a reference removes the speed of the host in the same minutes, as far as both depend on it in the same way. Latencies are from" +
+		" closed and open loads, as the scenario defines them. Other products, servers on other hosts and soaks have no records. A sweep has records of its first and its last point.")
 	return p.String()
 }
 
@@ -114,12 +116,12 @@ func comparesWithBare(all []history.Tracked) bool {
 	})
 }
 
-// testedText says how many tests there were, and so how many false alarms to expect.
+// testedText reports the number of tests, and thus the expected number of false alarms.
 func testedText(tested int) string {
 	if tested == 0 {
 		return "No figure has enough records yet"
 	}
-	return fmt.Sprintf("%s enough records; of figures without a change that many have %s change points by chance at most",
+	return fmt.Sprintf("%s enough records; without any change, at most %s change points by chance are expected",
 		pluralHas(tested, "figure"), render.Digits(float64(tested)*stat.ChangeAlpha, 2))
 }
 
@@ -130,7 +132,7 @@ func pluralHas(n int, noun string) string {
 	return render.Plural(n, noun) + " have"
 }
 
-// changeItems lists the change points of all series, with where each was found.
+// changeItems lists the change points of all series with their location.
 func changeItems(all []history.Tracked) (items []string) {
 	for _, t := range all {
 		for _, track := range t.Tracks {
@@ -145,7 +147,8 @@ func changeItems(all []history.Tracked) (items []string) {
 	return items
 }
 
-// seriesSection shows one series: its plot, and the figures of its newest record beside those that it drifted from.
+// seriesSection shows one series: its plot, and the figures of its newest record with the ones that
+// they drifted from.
 func seriesSection(p *page, t history.Tracked, plot figure) {
 	p.heading(3, "%s", strings.Join(keyParts(t.Key, code)[1:], ", "))
 	if not := notPassText(t, code); not != "" {
@@ -155,7 +158,7 @@ func seriesSection(p *page, t history.Tracked, plot figure) {
 		p.paragraph("An incorrect run has no figures.")
 		return
 	}
-	if t.Records == 1 { // nothing moved: the other figures are in the record
+	if t.Records == 1 { // one record has no drift, and the record itself has the other figures
 		first := t.Tracks[0]
 		newest := first.Samples[0]
 		p.paragraph("%s %s %s at commit %s. %s", code(first.Metric), sampleText(newest), text(first.Unit), code(render.Commit(newest.Commit)), tooFewText(t, code))
@@ -179,7 +182,7 @@ func seriesSection(p *page, t history.Tracked, plot figure) {
 	}
 }
 
-// plotted are the figures that a plot of a series has.
+// plotted are the figures in the plot of a series.
 var plotted = []string{
 	result.CyclesPerS, result.EnqueuesPerS, result.ServerCPUUsPerCycle, result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.ServerRSSMBMax,
 }

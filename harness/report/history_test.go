@@ -15,7 +15,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// historyRecords writes records of three series: one with a change point, one on another host with two records, and a point of a sweep with one.
+// historyRecords writes records of three series: one with a change point, one on another host with
+// two records, and a point of a sweep with one record.
 func historyRecords(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,7 +60,8 @@ func historyRecords(t *testing.T) string {
 	return dir
 }
 
-// The page and the plots of these records are the ones under testdata, byte for byte. After an intended change: go test ./report -update.
+// The golden files under testdata have the page and the plots of these records, byte for byte.
+// After an intended change: go test ./report -update.
 func TestGoldenHistoryPage(t *testing.T) {
 	records := historyRecords(t)
 	if *update {
@@ -102,7 +104,7 @@ func TestGoldenHistoryText(t *testing.T) {
 	assert.Empty(t, report.HistoryText(nil))
 }
 
-// A change of the spread alone is said to be one, and a fall of a cost is better.
+// A change of only the spread is reported as such, and a fall of a cost is better.
 func TestHistoryTextOfAChange(t *testing.T) {
 	ratio := 0.5
 	change := history.Change{
@@ -119,5 +121,5 @@ func TestHistoryTextOfAChange(t *testing.T) {
 		" from 2.00 (1.00 to 3.00, 5 records) to 1.00 (1.00 to 1.00, 7 records), p = 0.001\n")
 	assert.Contains(t, text(result.CyclesPerS), "which is worse")
 	change.SpreadAlone = true
-	assert.Contains(t, text(result.CyclesPerS), "cycles_per_s has another spread between commits 0123456789ab and fedcba987654, and no other level for certain: from 2.00")
+	assert.Contains(t, text(result.CyclesPerS), "cycles_per_s changed its spread between commits 0123456789ab and fedcba987654, without a certain change of its level: from 2.00")
 }

@@ -20,7 +20,8 @@ import (
 // historyHeight is the height of one figure in the plot of a series.
 const historyHeight = 1.9 * vg.Inch
 
-// historyPlots draws each series that has a figure with two records or more: a panel for each such figure, one below the other.
+// historyPlots draws each series that has a figure with at least two records: a panel for each such
+// figure, stacked vertically.
 func historyPlots(all []history.Tracked) ([]figure, error) {
 	var figures []figure
 	for _, t := range all {
@@ -47,14 +48,15 @@ func historyPlots(all []history.Tracked) ([]figure, error) {
 	return figures, nil
 }
 
-// historyPlotFile names the plot of a series, from the folder of the page.
+// historyPlotFile returns the name of a series' plot, relative to the folder of the page.
 func historyPlotFile(k history.Key) string {
 	const digits = 8
 	sum := sha256.Sum256([]byte(strings.Join([]string{k.Point, k.Durability, k.HostClass, k.CPUModel, k.Settings}, "\n")))
 	return fmt.Sprintf("%s/%s-%s.svg", historyDir, result.Slug(k.Scenario), hex.EncodeToString(sum[:])[:digits])
 }
 
-// historyPanel draws one figure from zero: medians as a line with their intervals, and a dashed line with its effect at each change point.
+// historyPanel draws one figure from zero: medians as a line with their intervals, and a dashed
+// line with the effect at each change point.
 func historyPanel(t history.Track) (*plot.Plot, error) {
 	title := t.Metric + ", " + t.Unit
 	if t.RelativeTo != "" {
@@ -90,7 +92,8 @@ func historyPanel(t history.Track) (*plot.Plot, error) {
 	return p, addLabel(p, last, newest.Median, render.Number(newest.Median))
 }
 
-// addChanges draws a dashed line between the samples around each change point, with the effect beside its top.
+// addChanges draws a dashed line between the samples around each change point, and the effect at
+// its top.
 func addChanges(p *plot.Plot, t history.Track) error {
 	for _, c := range t.Changes {
 		x := float64(c.At) - 0.5

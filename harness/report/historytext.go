@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// HistoryText renders series for a terminal: of each series a table of its figures, and a line for each change point. It ends with a newline, and is
-// empty without a series.
+// HistoryText renders series for a terminal: for each series a table of its figures, and a line for
+// each change point. It ends with a newline, and is empty without a series.
 func HistoryText(all []history.Tracked) string {
 	var b strings.Builder
 	for i, t := range all {
@@ -48,10 +48,10 @@ func HistoryText(all []history.Tracked) string {
 	return b.String()
 }
 
-// unmarked leaves a name as it is on a terminal; code marks it on a page.
+// unmarked returns a name unchanged for a terminal; code marks it on a page.
 func unmarked(name string) string { return name }
 
-// keyParts says what a series is of: the scenario first, and then the conditions.
+// keyParts describes a series: the scenario first, and then the conditions.
 func keyParts(k history.Key, mark func(string) string) []string {
 	parts := []string{mark(k.Scenario)}
 	if k.Point != "" {
@@ -71,7 +71,7 @@ func trackName(t history.Track, mark func(string) string) string {
 	return mark(t.Metric) + " to " + mark(t.RelativeTo)
 }
 
-// changeText says what a change point is, as the predicate of a sentence.
+// changeText describes a change point as the predicate of a sentence.
 func changeText(t history.Track, c history.Change, mark func(string) string) string {
 	verb := "rose"
 	if c.Now.Median < c.Before.Median {
@@ -80,7 +80,7 @@ func changeText(t history.Track, c history.Change, mark func(string) string) str
 	where := fmt.Sprintf("between commits %s and %s", mark(render.Commit(c.After)), mark(render.Commit(c.Until)))
 	levels := fmt.Sprintf("from %s to %s, p = %s", levelText(c.Before), levelText(c.Now), render.Digits(c.P, 2))
 	if c.SpreadAlone {
-		return fmt.Sprintf("has another spread %s, and no other level for certain: %s", where, levels)
+		return fmt.Sprintf("changed its spread %s, without a certain change of its level: %s", where, levels)
 	}
 	effect := ""
 	if c.Ratio != nil {
@@ -89,7 +89,7 @@ func changeText(t history.Track, c history.Change, mark func(string) string) str
 	return fmt.Sprintf("%s%s %s, which is %s: %s", verb, effect, where, direction(t.Metric, c.Now.Median-c.Before.Median), levels)
 }
 
-// direction says whether a rise, or a fall below 0, of a metric is better or worse.
+// direction reports whether a rise of a metric, or a fall below 0, is better or worse.
 func direction(metric string, rise float64) string {
 	spec, _ := result.Lookup(metric)
 	if (rise > 0) == (spec.Better == result.Higher) {
@@ -106,7 +106,7 @@ func sampleText(s history.Sample) string {
 	return fmt.Sprintf("%s (%s to %s)", render.Number(s.Median), render.Number(s.Low), render.Number(s.High))
 }
 
-// sinceText says what a drift counts from.
+// sinceText names the start of a drift.
 func sinceText(d *history.Drift, mark func(string) string) string {
 	commit := mark(render.Commit(d.From.Commit))
 	if d.Tag == "" {
@@ -142,9 +142,9 @@ func notPassText(t history.Tracked, mark func(string) string) string {
 	return strings.Join(all, "; ")
 }
 
-// tooFewText says of which figures no change point can be told, or returns "".
+// tooFewText lists the figures with too few records for change points, or returns "".
 func tooFewText(t history.Tracked, mark func(string) string) string {
-	const says = ": no change point can be told from fewer than %d."
+	const says = ": change points need at least %d."
 	if t.Records < stat.ChangeMinN {
 		return render.Plural(t.Records, "record") + fmt.Sprintf(says, stat.ChangeMinN)
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// signalColumns are the signals of the host in the order of the page. A value of nil could not be read.
+// signalColumns are the signals of the host in the order of the page. A nil value could not be
+// read.
 var signalColumns = []struct {
 	header string
 	of     func(*result.Signals) *float64
@@ -29,7 +30,7 @@ var signalColumns = []struct {
 	{">drop, %", func(s *result.Signals) *float64 { return s.FrequencyDropPercent }},
 }
 
-// hostSection shows what the host did in each window, and whether the load was steady in it.
+// hostSection shows the host signals of each window, and whether the load was steady.
 func hostSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
@@ -44,11 +45,11 @@ func hostSection(p *page, r *result.Result) {
 	}
 	if len(rows) > 0 {
 		p.heading(2, "Host in the windows, durability %s", code(r.Manifest.Durability()))
-		p.paragraph("What the machine did while a round was measured. Steal is what the hypervisor took of all CPUs' time, and foreign" +
-			" CPU what processes used that are not of this run. Waiting is the share of the window in which some task of the host" +
-			" waited for the resource (PSI); the group is the control group that the generator and the servers are in. Throttled is for" +
-			" how long its quota stopped its tasks, a clock step by how much wall time and monotonic time went apart, and the drop by how" +
-			" much slower the fastest CPU was at its slowest. What could not be read is unknown: it is not taken for good.")
+		p.paragraph("The state of the machine in each window. Steal is the share of all CPUs' time that the hypervisor took, and foreign" +
+			" CPU the time of processes outside of this run. Waiting is the share of the window in which some task of the host" +
+			" waited for the resource (PSI); the group is the control group of the generator and the servers. Throttled is the time for" +
+			" which its quota stopped its tasks. A clock step is the difference between wall time and monotonic time, and the drop" +
+			" is the largest slowdown of the fastest CPU. Unreadable signals are unknown: they do not count as good.")
 		header := []string{">round"}
 		for _, c := range signalColumns {
 			header = append(header, c.header)
@@ -67,7 +68,7 @@ func orUnknownValue(v *float64) string {
 	return render.Number(*v)
 }
 
-// warmupTable shows how the warm-up was judged.
+// warmupTable shows the judgement of the warm-up.
 func warmupTable(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
@@ -89,9 +90,9 @@ func warmupTable(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Warm-up, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Whether the load was steady in the window, judged by its cycles per second in equal parts of time and not by the" +
-		" clock alone. The trend is by how much the rate rose over the window, of its median (the slope of Theil and Sen), and p how" +
-		" often chance alone gives one as clear (Mann and Kendall). The warm-up's own trend is that of its last part.")
+	p.paragraph("Whether the load was steady in the window, judged by its cycles per second in equal parts of the window and not only by the" +
+		" duration of the warm-up. The trend is the rise of the rate over the window relative to its median (the slope of Theil and Sen), and p the" +
+		" probability of such a trend by chance alone (Mann and Kendall). The warm-up's own trend is that of its last part.")
 	p.table([]string{">round", ">warm-up, s", ">its trend, %", ">trend, %", ">p", "steady", "why not"}, rows)
 }
 
@@ -110,14 +111,14 @@ func balanceTable(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Balance of producers and workers, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Whether the workers of a closed loop kept up with its producers. Held is how many tasks both hold at once. Outstanding is" +
-		" the median, over equal parts of the window, of the tasks that were sent and not completed: what is more than held waits in queues, and" +
-		" cycle latency includes that wait. Growth is by how many tasks the outstanding rose over the window (the slope of Theil and Sen), also in" +
-		" percent of held, and p how often chance alone gives a trend as clear (Mann and Kendall).")
+	p.paragraph("Whether the workers of a closed loop kept up with its producers. Held is the number of tasks that both can hold at the same time. Outstanding is" +
+		" the median, over equal parts of the window, of the tasks that were sent and not completed: tasks above held wait in queues, and" +
+		" cycle latency includes that wait. Growth is the rise of the outstanding tasks over the window (the slope of Theil and Sen), also in" +
+		" percent of held, and p the probability of such a trend by chance alone (Mann and Kendall).")
 	p.table([]string{">round", "workload", ">held, tasks", ">outstanding, tasks", ">growth, tasks", ">growth, %", ">p"}, rows)
 }
 
-// processesSection shows what each process of a round used of the host in its window.
+// processesSection shows the resources of each process in the window of a round.
 func processesSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
@@ -147,10 +148,10 @@ func processesSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Processes, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("What each process used in a window: the load generator, and the server or the nodes. Memory is resident memory," +
+	p.paragraph("The resources of each process in a window: the load generator, and the server or the nodes. Memory is resident memory," +
 		" and the pauses are those in which the garbage collector stops the whole process.")
 	if ofScript(r) {
-		p.paragraph("The generator is the k6 process. What its Go runtime does is not visible from outside.")
+		p.paragraph("The generator is the k6 process. Its Go runtime is not visible from outside.")
 	}
 	p.table([]string{
 		">round", "process", ">CPUs", ">memory, MB", ">files open", ">goroutines", ">GC pause p99, ms", ">GC pause max, ms",

@@ -7,7 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// hostsSection shows what lay between the hosts of the nodes in each round, as it was asked for and as it was measured.
+// hostsSection shows the configured and the measured network between the nodes' hosts in each
+// round.
 func hostsSection(p *page, r *result.Result) {
 	var trips, passed [][]string
 	loss, bandwidth := false, false
@@ -49,16 +50,16 @@ func hostsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Between the hosts, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Each node is on a host of its own: a network namespace with its own address on the one machine. The load generator is on"+
-		" another one, and reaches each node without added delay, loss or limit. Round trips are of packets of 84 bytes between each two"+
-		" hosts, measured before the servers start, and before there is loss and a limit of bandwidth: first without added delay, which is"+
-		" the floor, then with what the forwarder adds to it. A round is invalid if the median is off by more than %.0f %% of the"+
-		" round trip that the scenario asks for.", 100*result.HostsTolerance)
+	p.paragraph("Each node is on its own host: a network namespace with its own address on the same machine. The load generator is on"+
+		" another one, and reaches each node without added delay, loss or limit. Round trips are those of 84-byte packets between each two"+
+		" hosts, measured before the servers start, without loss and bandwidth limits: first without added delay, which is"+
+		" the floor, then with the forwarder's delay. A round is invalid if the median differs by more than %.0f %% from the"+
+		" configured round trip.", 100*result.HostsTolerance)
 	p.table([]string{">round", ">round trip, ms", ">measured p50, ms", ">p99, ms", ">floor p50, ms", ">answers", ">unanswered"}, trips)
-	p.paragraph("In the windows, all packets between hosts passed the forwarder, a process that holds each of them for half a round trip. Late is" +
-		" how much longer than that it held a packet, one way: it delivers one after the other, and packets of a burst wait for each other, as on" +
-		" a link. CPUs is what the forwarder used of the machine, which the servers and the generator did not have. With real-time priority it waits for none of" +
-		" them. Dropped are packets that it had no room for, which make the round invalid. Sent is of the host that sent most.")
+	p.paragraph("In the windows, all packets between hosts pass the forwarder, a process that holds each packet for half a round trip. Late is" +
+		" the additional one-way delay: it delivers packets one after the other, so packets of a burst wait for each other, as on" +
+		" a link. CPUs is the forwarder's use of the machine, which the servers and the generator could not use. With real-time priority it does not wait" +
+		" for them. Dropped are packets that did not fit its buffers, which make the round invalid. Sent is the rate of the host that sent most.")
 	header := []string{">round", ">packets/s", ">forwarder, CPUs", "real-time", ">late p50, µs", ">p99, µs", ">at most, µs", ">dropped"}
 	if loss {
 		header = append(header, ">loss, %", ">measured, %", ">packets lost")
@@ -69,7 +70,7 @@ func hostsSection(p *page, r *result.Result) {
 	p.table(append(header, ">sent, Mbit/s"), passed)
 }
 
-// notMeasured lists the points that were left out, with the reasons.
+// notMeasured lists the skipped points, with the reasons.
 func notMeasured(p *page, r *result.Result) {
 	if len(r.NotMeasured) == 0 {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// What was asked for and what was measured between hosts stand side by side, and what was left out is named.
+// The page shows the configured and the measured network side by side, and lists the skipped
+// points.
 func TestPageOfHosts(t *testing.T) {
 	r, hists := raftFixture(t)
 	r.Manifest.Scenario.Sweeps = nil
@@ -27,7 +28,7 @@ func TestPageOfHosts(t *testing.T) {
 		"Not measured on this machine:\n\n- shards=4, workers=8 is not measured: loss: no nftables\n",
 		"## Between the hosts, durability `none`",
 		"reaches each node without added delay, loss or limit",
-		"off by more than 20 % of the round trip",
+		"differs by more than 20 % from the configured round trip",
 		"| 1, `shards=1, workers=8` | 2.00 | 2.03 | 2.50 | 0.0625 | 299 | 1 |",
 		"| 1, `shards=1, workers=8` | 10,000 | 0.125 | yes | 3.00 | 17.0 | 250 | 0 | 0.500 | 0.550 | 110 | 100 | 7 | 64.0 |",
 		"| round trip between hosts | `2ms` |",

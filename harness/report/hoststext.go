@@ -11,11 +11,11 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// hostsCaveat says what two hosts side by side do not show.
-const hostsCaveat = "The ratio is B's figure to A's, with its 95 % interval by a bootstrap over the rounds of each side. It is of the two hosts on the days of" +
-	" these runs: it does not say which property of a host makes it."
+// hostsCaveat explains what a comparison of two hosts does not show.
+const hostsCaveat = "The ratio is B's figure to A's, with its 95 % interval by a bootstrap over the rounds of each side. It compares the two hosts on the days of" +
+	" these runs, and does not show which property of a host causes it."
 
-// HostsText renders two hosts side by side as plain text. It ends with a newline.
+// HostsText renders a comparison of two hosts as plain text. It ends with a newline.
 func HostsText(c *hostcompare.Comparison) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "A is %s (%s), B is %s (%s)\n\n", c.A.Folder, render.Plural(c.A.Runs, "run"), c.B.Folder, render.Plural(c.B.Runs, "run"))
@@ -41,7 +41,7 @@ func HostsText(c *hostcompare.Comparison) string {
 	return b.String()
 }
 
-// HostsMarkdown renders two hosts side by side as a page.
+// HostsMarkdown renders a comparison of two hosts as a page.
 func HostsMarkdown(c *hostcompare.Comparison) string {
 	var p page
 	p.heading(1, "Two hosts side by side")
@@ -75,10 +75,11 @@ func hostsManifest(c *hostcompare.Comparison, cell func(string) string) render.T
 	return t
 }
 
-// orNoHost joins the values of a property; a side whose servers all run on the generator's host has none.
+// orNoHost joins the values of a property. Without values, all servers of a side run on the
+// generator's host.
 func orNoHost(values []string) string {
 	if len(values) == 0 {
-		return "none apart"
+		return "none separate"
 	}
 	return strings.Join(values, "; ")
 }
@@ -120,21 +121,21 @@ func hostsMetrics(s hostcompare.Scenario, code func(string) string) render.Table
 	return t
 }
 
-// hostsNotes says what a reader must know of the runs of a scenario.
+// hostsNotes lists important facts about the runs of a scenario.
 func hostsNotes(s hostcompare.Scenario) []string {
 	notes := []string{fmt.Sprintf("runs: %s of %s, and %s of %s", s.A.ID, render.Plural(s.A.Rounds, "round"), s.B.ID, render.Plural(s.B.Rounds, "round"))}
 	if slices.ContainsFunc(s.Metrics, func(m hostcompare.Metric) bool { return m.OfBareA != nil || m.OfBareB != nil }) {
-		notes = append(notes, "of bare: rate as a share, CPU time as a multiple of the bare data path measured beside the run")
+		notes = append(notes, "of bare: rate as a share, CPU time as a multiple, of the bare data path measured with the run")
 	}
 	if s.A.Commit != s.B.Commit {
-		notes = append(notes, fmt.Sprintf("the builds differ, so that the ratio is of host and build together: %s and %s", s.A.Commit, s.B.Commit))
+		notes = append(notes, fmt.Sprintf("the builds differ, so the ratio covers host and build together: %s and %s", s.A.Commit, s.B.Commit))
 	}
 	for _, r := range []struct {
 		name   string
 		rounds int
 	}{{"A", s.A.Rounds}, {"B", s.B.Rounds}} {
 		if r.rounds < stat.MinIntervalN {
-			notes = append(notes, fmt.Sprintf("%s has fewer than %d rounds: its interval is the range of the rounds, and that of the ratio is too narrow", r.name, stat.MinIntervalN))
+			notes = append(notes, fmt.Sprintf("%s has fewer than %d rounds: its interval is the range of the rounds, and the interval of the ratio is too narrow", r.name, stat.MinIntervalN))
 		}
 	}
 	return notes

@@ -13,29 +13,31 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Judge judges a run by the checked-in limits, and sets the verdict and the reasons of r. The page of
-// a run, the index and prony check all call it, so they agree. Its verdict is never stored: a changed
-// limit applies to data published before. Judge must be called once for each result that was read.
+// Judge judges a run by the checked-in limits, and sets the verdict and the reasons of r. The page
+// of a run, the index and prony check all call it, so they agree. Its verdict is never stored: a
+// changed limit applies to data published before. Judge must be called once for each result that
+// was read.
 func Judge(limits *gate.Baselines, r *result.Result) gate.Report {
 	judged := gate.Check(limits, r)
 	r.Verdict, r.Reasons = judged.Verdict, judged.Reasons
 	return judged
 }
 
-// Stored is what a folder of results holds: one of a run, a soak, a serial budget and a comparison.
+// Stored is the content of a folder of results. Exactly one of the run, the soak, the serial budget
+// and the comparison is set.
 type Stored struct {
 	Run        *result.Result
 	Soak       *result.Soak
 	Serial     *result.Serial
 	Comparison *result.Comparison
-	// Judged is the judgement by the checked-in limits. Soaks and comparisons have their limits in the
-	// scenario or the command that measured them, and keep the verdict of that time. A serial budget
-	// has no limit, so that it passes.
+	// Judged is the judgement by the checked-in limits. Soaks and comparisons keep their stored
+	// verdict, because their limits are in the scenario or the command that measured them. A serial
+	// budget has no limit, so it passes.
 	Judged gate.Report
 }
 
-// Open reads the result in a folder, without its histograms, and judges it. The error of a folder
-// without any result is fs.ErrNotExist.
+// Open reads the result in a folder, without its histograms, and judges it. If the folder has no
+// result, the error is fs.ErrNotExist.
 func Open(limits *gate.Baselines, dir string) (*Stored, error) {
 	s := &Stored{}
 	var err error
@@ -64,7 +66,8 @@ func Open(limits *gate.Baselines, dir string) (*Stored, error) {
 	return s, nil
 }
 
-// readRun reads a run without its histograms, which an incomplete one needs for its figures.
+// readRun reads a run. It omits the histograms, except for an incomplete run, whose figures need
+// them.
 func readRun(dir string) (*result.Result, error) {
 	if result.Incomplete(dir) {
 		r, _, err := result.ReadStored(dir)
@@ -73,7 +76,7 @@ func readRun(dir string) (*result.Result, error) {
 	return result.ReadResult(filepath.Join(dir, result.ResultFile))
 }
 
-// resultFile names the document in a folder that says which kind of result it has.
+// resultFile returns the name of the document that identifies the kind of result in a folder.
 func resultFile(dir string) string {
 	for _, name := range []string{result.ComparisonFile, result.SoakFile, result.SerialFile} {
 		if exists, err := result.Exists(dir, name); exists || err != nil {
@@ -83,20 +86,20 @@ func resultFile(dir string) string {
 	return result.ResultFile
 }
 
-// incomplete returns why a judged run tells nothing about its build, or "".
+// incomplete returns the reason why a judged run shows nothing about its build, or "".
 //
 // A run is complete if its verdict is pass, regressed, inconclusive or incorrect. An invalid run
 // measured an unfit host or an unbalanced load. The limits of a misconfigured run are for another
-// configuration. An incorrect run may have invalid rounds, since lost tasks are lost on any host and
-// no figure is published. Only other queue servers need valid rounds then: those whose account
-// balances keep their figures.
+// configuration. An incorrect run may have invalid rounds, because lost tasks are lost on any host
+// and no figure is published. Only a run on other queue servers needs valid rounds then, because
+// those with a balanced account keep their figures.
 func incomplete(r *result.Result) string {
 	invalid := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Verdict == result.Invalid })
 	if why := incompleteBy(r.Verdict, r.Reasons); why != "" {
 		return why
 	}
 	if r.Verdict == result.Incorrect && r.Manifest.Scenario.Topology.Kind == scenario.ByProgram && invalid {
-		return "some of its rounds are invalid, so that the servers whose account balances have no figures"
+		return "some of its rounds are invalid, so the servers with a balanced account have no figures"
 	}
 	return ""
 }
@@ -106,7 +109,7 @@ func incompleteBy(v result.Verdict, reasons []string) string {
 	if v != result.Invalid && v != result.Misconfigured {
 		return ""
 	}
-	return strings.Join(append([]string{fmt.Sprintf("its verdict is %s, which says nothing about the build", v)}, reasons[:min(1, len(reasons))]...), ": ")
+	return strings.Join(append([]string{fmt.Sprintf("its verdict is %s, which shows nothing about the build", v)}, reasons[:min(1, len(reasons))]...), ": ")
 }
 
 // Broken returns the sentences of the limits that a run broke.
@@ -119,8 +122,8 @@ func Broken(judged gate.Report) (sentences []string) {
 	return sentences
 }
 
-// Why says in one line why a verdict is not pass: the first limit that was broken, or else the first
-// reason, and how many more there are. It is "" of a verdict without reasons.
+// Why returns in one line why a verdict is not pass: the first broken limit or else the first
+// reason, and the number of further limits. It returns "" for a verdict without reasons.
 func Why(judged gate.Report) string {
 	broken := Broken(judged)
 	sentence := cmp.Or(append(broken, judged.Reasons...)...)

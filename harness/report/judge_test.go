@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// tooHigh is a limit of a scenario that no run keeps.
+// tooHigh returns a limit that every run breaks.
 func tooHigh() []scenario.Limit {
 	return []scenario.Limit{{Metric: result.CyclesPerS, Min: new(1e9), Because: "nothing does that", Where: "fixture.hcl:1:1"}}
 }
@@ -32,8 +32,8 @@ func floorOf(t *testing.T, more string) *gate.Baselines {
 	return limits
 }
 
-// The head of a page has the verdict by the checked-in limits and the broken limits. Neither is stored:
-// with other limits the same data have another page.
+// The head of a page has the verdict by the checked-in limits and the broken limits. Neither is
+// stored, so other limits result in another page of the same data.
 func TestThePageIsJudgedByTheLimits(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	reports := t.TempDir()
@@ -42,7 +42,7 @@ func TestThePageIsJudgedByTheLimits(t *testing.T) {
 	require.NoError(t, err)
 	head, _, _ := strings.Cut(contents(t, written)["fixture.md"], "\n## ")
 	assert.Contains(t, head, "Verdict: **regressed**.")
-	assert.Contains(t, head, "**This run does not keep 1 limit:**\n\n- cycles\\_per\\_s 15")
+	assert.Contains(t, head, "**This run breaks 1 limit:**\n\n- cycles\\_per\\_s 15")
 	assert.Contains(t, head, " is below the floor 100,000,000: it did once\n")
 	assert.NotContains(t, head, "Reasons for the verdict:")
 
@@ -55,10 +55,10 @@ func TestThePageIsJudgedByTheLimits(t *testing.T) {
 	require.NoError(t, err)
 	head, _, _ = strings.Cut(contents(t, again)["fixture.md"], "\n## ")
 	assert.Contains(t, head, "Verdict: **pass**.")
-	assert.Contains(t, head, "No limit was judged but those on lost, duplicated and corrupted tasks.")
+	assert.Contains(t, head, "Only the limits on lost, duplicated and corrupted tasks were judged.")
 }
 
-// The limit on lost tasks alone keeps figures off the page.
+// A broken limit on lost tasks removes all figures from the page.
 func TestAPageWithoutFiguresByTheLimits(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	r.Rounds[1].Ledger.Lost = 2
@@ -69,7 +69,7 @@ func TestAPageWithoutFiguresByTheLimits(t *testing.T) {
 	assert.NotContains(t, files["fixture.md"], "cycles_per_s")
 }
 
-// One function judges every kind of stored result.
+// Open judges every kind of stored result.
 func TestOpenJudgesEachKind(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	r.Manifest.Scenario.Limits = tooHigh()
@@ -89,7 +89,7 @@ func TestOpenJudgesEachKind(t *testing.T) {
 	s, err = report.Open(nil, dir)
 	require.NoError(t, err)
 	assert.Equal(t, result.Regressed, s.Judged.Verdict)
-	assert.Equal(t, "memory rose", report.Why(s.Judged), "the reason for the verdict, and not that of a better one")
+	assert.Equal(t, "memory rose", report.Why(s.Judged), "the reason for the verdict, and not for a better one")
 
 	dir = t.TempDir()
 	require.NoError(t, result.WriteSerial(dir, &result.Serial{Version: result.SerialVersion}))
@@ -125,17 +125,17 @@ func TestTheLatestCompleteRunIsPublished(t *testing.T) {
 		}},
 		"incorrect beside invalid rounds, of other servers": {change: func(r *result.Result) {
 			r.Verdict, r.Rounds[0].Verdict, r.Manifest.Scenario.Topology.Kind = result.Incorrect, result.Invalid, scenario.ByProgram
-		}, refused: "some of its rounds are invalid, so that the servers whose account balances have no figures"},
+		}, refused: "some of its rounds are invalid, so the servers with a balanced account have no figures"},
 		"invalid": {change: func(r *result.Result) {
 			r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"}
-		}, refused: "its verdict is invalid, which says nothing about the build: the host slept"},
+		}, refused: "its verdict is invalid, which shows nothing about the build: the host slept"},
 		"limits of another configuration": {
 			limits:  floorOf(t, "  configuration = \"0123456789ab\"\n\n"),
-			refused: "its verdict is misconfigured, which says nothing about the build: the limits of \"fixture\" are for configuration 0123456789ab",
+			refused: "its verdict is misconfigured, which shows nothing about the build: the limits of \"fixture\" are for configuration 0123456789ab",
 		},
 		"earlier": {
 			change:  func(r *result.Result) { r.Started = r.Started.Add(-time.Hour) },
-			refused: "it began at 2026-01-02 02:04:05, before the published run 20260102T030405.000Z-fixture",
+			refused: "it started at 2026-01-02 02:04:05, before the published run 20260102T030405.000Z-fixture",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

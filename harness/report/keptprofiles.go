@@ -13,21 +13,22 @@ import (
 )
 
 const (
-	// profilesDir has the profiles of a run, in its folder.
+	// profilesDir is the subfolder of a run with its profiles.
 	profilesDir = "profiles"
-	// profilesBytesMax bounds the profiles that are published with one run.
+	// profilesBytesMax is the maximum total size of the profiles that are published with one run.
 	profilesBytesMax = 4 << 20
 )
 
-// keptProfiles are the profiles of a run whose files are in the folder of its data.
-type keptProfiles map[string]string // the link of each, from the page, by its file
+// keptProfiles maps the stored profiles of a run to their links, relative to the page.
+type keptProfiles map[string]string // links by file name
 
 // findProfiles finds the profiles of the run in the folder in, for a page in the folder out.
 func findProfiles(r *result.Result, in, out string) (keptProfiles, error) {
 	if len(r.Profiles) == 0 {
 		return nil, nil
 	}
-	folder := path.Join("..", dataDir, filepath.Base(in)) // from a published page, wherever the page is rendered now
+	// Relative to a published page, even if the page is rendered elsewhere.
+	folder := path.Join("..", dataDir, filepath.Base(in))
 	if filepath.Base(filepath.Dir(in)) != dataDir {
 		var err error
 		if folder, err = relative(out, in); err != nil {
@@ -46,7 +47,7 @@ func findProfiles(r *result.Result, in, out string) (keptProfiles, error) {
 	return kept, nil
 }
 
-// relative returns the path of a folder from another, with slashes.
+// relative returns the path of a folder relative to another, with slashes.
 func relative(from, to string) (string, error) {
 	from, err := filepath.Abs(from)
 	if err != nil {
@@ -59,11 +60,12 @@ func relative(from, to string) (string, error) {
 	return filepath.ToSlash(between), err
 }
 
-// link names the file of a profile, with the command that shows it if it is kept.
+// link names the file of a profile. If the file is kept, it adds a link and the command that shows
+// it.
 func (k keptProfiles) link(p result.Profile) string {
 	to := k[p.File]
 	if to == "" {
-		return code(p.File) + " of the run's folder, which is not kept"
+		return code(p.File) + " of the run's folder (not published)"
 	}
 	command := "prony profile open --kind " + p.Kind
 	if p.Point > 0 {
@@ -75,8 +77,8 @@ func (k keptProfiles) link(p result.Profile) string {
 	return fmt.Sprintf("[%s](%s); %s shows it, with the folder of this page's data", code(p.File), to, code(command+" FOLDER"))
 }
 
-// publishProfiles replaces the profiles in the folder of the data by those of the run in the folder run, in their order, as far as the bound
-// allows.
+// publishProfiles replaces the profiles in the data folder by those of the run in the folder run,
+// in their order, up to profilesBytesMax.
 func publishProfiles(r *result.Result, run, data string) error {
 	if err := os.RemoveAll(filepath.Join(data, profilesDir)); err != nil {
 		return err
@@ -88,7 +90,7 @@ func publishProfiles(r *result.Result, run, data string) error {
 		}
 		info, err := os.Stat(filepath.Join(run, p.File))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the run was trimmed: its page says that the profile is not kept
+			continue // the run was trimmed, and its page reports the missing profile
 		}
 		if err != nil {
 			return err

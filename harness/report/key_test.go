@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The account of a load that repeats keys has how many were repeated.
+// The account of a load that repeats keys has the number of repeated tasks.
 func TestPageOfRepeatedKeys(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "rekeyed")

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// curveStyles tell the three latencies apart by colour and, in print, by dashes.
+// curveStyles distinguish the latencies by colour and, in print, by dashes.
 var curveStyles = map[string]struct {
 	name   string
 	color  color.Color
@@ -33,17 +33,18 @@ var curveStyles = map[string]struct {
 	"await":   {"await: call to answer", blue, []vg.Length{vg.Points(8), vg.Points(4)}},
 	"late":    {"late: end of the delay to claim", skyBlue, []vg.Length{vg.Points(1), vg.Points(2)}},
 	"extend":  {"extend: call to acknowledgement", purple, []vg.Length{vg.Points(1), vg.Points(2)}},
-	"slip":    {"slip: how late the generator sent", black, []vg.Length{vg.Points(1), vg.Points(3)}},
+	"slip":    {"slip: delay of the generator", black, []vg.Length{vg.Points(1), vg.Points(3)}},
 }
 
-// openNames are those of the latencies that count from when a task of an open load was due.
+// openNames are the names of the latencies that count from the due time of a task in an open load.
 var openNames = map[string]string{
 	"enqueue": "enqueue: due to acknowledgement",
 	"cycle":   "cycle: due to acknowledged completion",
 }
 
-// latencyPlot draws latency over percentile, both logarithmic: the percentile axis gives each nine the same
-// room. Each curve ends at the largest sample, where the samples' resolution ends.
+// latencyPlot draws latency over percentile. Both axes are logarithmic: each nine of the percentile
+// has the same width. Each curve ends at the largest sample, where the resolution of the samples
+// ends.
 func latencyPlot(r *result.Result, merged result.Histograms) ([]byte, error) {
 	curves := newCurves(fmt.Sprintf("%s: latency by percentile, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
 	for _, kind := range merged.Kinds() {
@@ -62,7 +63,7 @@ func latencyPlot(r *result.Result, merged result.Histograms) ([]byte, error) {
 // pointLatencyPlot draws the cycle latency of each point of a sweep.
 func pointLatencyPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
 	if len(r.Points) > len(lineStyles) {
-		return nil, errNothingToPlot // more lines than can be told apart
+		return nil, errNothingToPlot // too many lines to distinguish
 	}
 	curves := newCurves(fmt.Sprintf("%s: cycle latency by percentile, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
 	for i, point := range r.Points {
@@ -80,11 +81,11 @@ func pointLatencyPlot(r *result.Result, hists []result.RoundHistograms) ([]byte,
 	return curves.svg()
 }
 
-// measurableMs is the least latency that is drawn. A latency is the difference of two readings of the clock, which take some tens of
-// nanoseconds each: what is below is noise of the clock.
+// measurableMs is the smallest latency in a plot. A latency is the difference of two clock
+// readings, which take some tens of nanoseconds each, so smaller values are noise of the clock.
 const measurableMs = 1e-4
 
-// curves is a plot of latencies under way.
+// curves is an unfinished plot of latencies.
 type curves struct {
 	plot             *plot.Plot
 	low, high, right float64
@@ -130,7 +131,8 @@ func (c *curves) svg() ([]byte, error) {
 	p := c.plot
 	p.X.Min, p.X.Max = 0, max(c.right*1.02, 1)
 	p.X.Tick.Marker = plot.ConstantTicks(nineTicks(p.X.Max))
-	// At least a decade, so that a flat line does not look like a cliff; above it, room for the legend.
+	// The axis spans at least a decade, so that a flat line does not look like a cliff. Above it is
+	// space for the legend.
 	p.Y.Min = math.Pow(10, math.Floor(math.Log10(c.low)*4)/4)
 	top := max(c.high, p.Y.Min*10)
 	p.Y.Max = top * math.Pow(top/p.Y.Min, 0.4)
@@ -139,7 +141,7 @@ func (c *curves) svg() ([]byte, error) {
 	return svg(p)
 }
 
-// nineTicks labels the percentiles that people name, up to limit nines.
+// nineTicks labels common percentiles, up to limit nines.
 func nineTicks(limit float64) []plot.Tick {
 	ticks := []plot.Tick{{Value: 0, Label: "0"}, {Value: stat.Nines(50), Label: "50"}}
 	label := "90"

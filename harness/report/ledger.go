@@ -8,30 +8,31 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// ledgerColumns are columns of the account of tasks that a page has only where a round has one of their counts.
+// ledgerColumns are columns of the account of tasks that a page shows only if a round has one of
+// their counts.
 type ledgerColumns struct {
 	header []string
 	counts func(l result.Ledger) []uint64
-	says   string // what they are
+	says   string // description of the counts
 }
 
-// someLedgers are the columns that not every run has, in the order of the table.
+// someLedgers are the optional columns, in the order of the table.
 var someLedgers = []ledgerColumns{
 	{
 		[]string{">in doubt"},
 		func(l result.Ledger) []uint64 { return []uint64{l.InDoubt} },
-		"Tasks in doubt were enqueued, and the call that was to complete them got no answer: they may be completed or not.",
+		"Tasks in doubt were enqueued, and their completion call got no answer: they may be completed or not.",
 	},
 	{
 		[]string{">left"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Left} },
-		"Left tasks are still on the servers, as the servers' own account has to show: no worker claims them, or the drain was too short" +
+		"Left tasks are still on the servers, and the servers' own account must show them: no worker claims them, or the drain was too short" +
 			" for the backlog.",
 	},
 	{
 		[]string{">misrouted", ">reordered"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Misrouted, l.Reordered} },
-		"Misrouted tasks were claimed by another tenant, or from another queue, than they were enqueued for. Reordered ones" +
+		"Misrouted tasks were claimed by another tenant, or from another queue, than that of their enqueue. Reordered ones" +
 			" were claimed after a later task of the same producer and queue.",
 	},
 	{
@@ -43,36 +44,36 @@ var someLedgers = []ledgerColumns{
 	{
 		[]string{">reads", ">misread"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Reads, l.Misread} },
-		"Reads are those that were answered. Misread were answered with something else than the task, with another tenant's" +
-			" task, or without a task that was there.",
+		"Reads are the answered reads. Misread ones were answered with a wrong task, with another tenant's" +
+			" task, or without an existing task.",
 	},
 	{
 		[]string{">failed", ">retried", ">dead", ">miscounted"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Failed, l.Retried, l.Dead, l.Miscounted} },
-		"Failed are attempts that workers failed as the scenario says. Each was retried, or was the last that its task may have: the task" +
-			" is dead then. Miscounted tasks were claimed with another attempt than the next. The latency of a cycle counts from when the task was" +
-			" due to its completion, with all failed attempts and the waits between; dead tasks have no cycle.",
+		"Failed are attempts that workers failed as the scenario requests. Each was retried, unless it was the last allowed attempt: then the task" +
+			" is dead. Miscounted tasks were claimed with another attempt than the next. The latency of a cycle counts from the due time of the task" +
+			" to its completion, with all failed attempts and the waits between; dead tasks have no cycle.",
 	},
 	{
 		[]string{">delayed", ">early"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Delayed, l.Early} },
-		"Delayed are deliveries of tasks that were enqueued with a delay. Early are those of them that came before the delay was over. The" +
-			" latency of a cycle counts from when the delay was over.",
+		"Delayed are deliveries of tasks that were enqueued with a delay. Early are those of them before the end of the delay. The" +
+			" latency of a cycle counts from the end of the delay.",
 	},
 	{
 		[]string{">results", ">wrong results"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Results, l.WrongResults} },
-		"Results are those of completed tasks that were read back, a sample. Wrong ones were not those of the completions, or not found.",
+		"Results are a sample of completed tasks' results that were read back. Wrong ones differed from the completion's result, or were missing.",
 	},
 	{
 		[]string{">extended", ">unextended"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Extended, l.Unextended} },
-		"Extended are extensions of leases that were acknowledged. Unextended are those that were refused although the lease was valid.",
+		"Extended are acknowledged extensions of leases. Unextended ones were refused although the lease was valid.",
 	},
 	{
 		[]string{">repeated", ">rekeyed"},
 		func(l result.Ledger) []uint64 { return []uint64{l.Repeated, l.Rekeyed} },
-		"Repeated are tasks that were enqueued again under their idempotency key. Rekeyed are those of them for which the second enqueue was" +
+		"Repeated are tasks that were enqueued again under their idempotency key. Rekeyed are those of them whose second enqueue was" +
 			" answered with another id than the first.",
 	},
 }
@@ -89,7 +90,7 @@ func ledgerSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Ledger, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("The account of every task of a round, warm-up and drain included. Unknown are tasks that were sent and" +
+	p.paragraph("The account of every task of a round, including warm-up and drain. Unknown are tasks that were sent and" +
 		" neither acknowledged nor refused.")
 	header := []string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}
 	some := slices.DeleteFunc(slices.Clone(someLedgers), func(c ledgerColumns) bool { return !c.in(r) })

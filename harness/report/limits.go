@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// limits says what the figures of r do not show, one sentence or two each. A statement that depends on the
-// scenario is made only where the scenario says that it holds.
+// limits lists what the figures of r do not show, in one or two sentences each. It makes a
+// statement that depends on the scenario only if the scenario was stored.
 func limits(r *result.Result) []string {
 	m := r.Manifest
 	var list []string
@@ -28,19 +28,19 @@ func limits(r *result.Result) []string {
 		list = append(list, says)
 	}
 	if ofScript(r) {
-		list = append(list, "What the server does for a client of less cost. JavaScript makes each call, in one process: the throughput is that of both"+
-			" together, and a generator that spends less on a call may reach more. k6 is not profiled, so the page does not say where its CPU time goes.")
+		list = append(list, "The server with a cheaper client. JavaScript makes each call, in one process: the throughput is that of both"+
+			" together, and a generator that spends less on a call may reach more. k6 is not profiled, so the page does not show where its CPU time goes.")
 	}
 	kinds := s.Swept("topology.kind")
 	if kind := s.Topology.Kind; kind == scenario.Raft && s.Topology.Hosts != nil {
 		list = append(list, fmt.Sprintf("Nodes that have the CPUs of their hosts to themselves. The hosts are network namespaces of one machine: all nodes, the client and"+
-			" the forwarder between the hosts share the %s and their memory bandwidth and one disk.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
-			"A network's hardware. Delay, loss and bandwidth between nodes are made by a process and the kernel. Delay is constant, loss is independent from packet"+
-				" to packet, and packets keep their order. Clients reach all nodes without any of it.")
+			" the forwarder between the hosts share the %s, their memory bandwidth and one disk.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
+			"A network's hardware. A process and the kernel simulate delay, loss and bandwidth between nodes. Delay is constant, loss is independent from packet"+
+				" to packet, and packets keep their order. None of this affects clients.")
 	} else if kind == scenario.Raft || len(kinds) > 0 {
-		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s and their memory"+
-			" bandwidth and one disk, so what a node costs is taken from the others and from the client.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
-			"A network. All nodes and the client are on one host, and no packet leaves it: a commit waits for no round trip between hosts.")
+		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s, their memory"+
+			" bandwidth and one disk, so each node's cost reduces the others' and the client's share.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
+			"A network. All nodes and the client are on one host, and no packet leaves it: a commit does not wait for a round trip between hosts.")
 	} else if kind == "single" || kind == "sharded" {
 		list = append(list, fmt.Sprintf("A server that has its host to itself. Client and server share the %s and their memory"+
 			" bandwidth, so the throughput is that of both together.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
@@ -48,10 +48,10 @@ func limits(r *result.Result) []string {
 			"Replication and failover. One server holds the only copy.")
 	}
 	if s.Topology.Kind == scenario.Remote {
-		list = append(list, "What else the servers' hosts did in the windows. Steal, pressure, throttling, frequency and foreign CPU are those of the"+
+		list = append(list, "Other load on the servers' hosts in the windows. Steal, pressure, throttling, frequency and foreign CPU are those of the"+
 			" generator's host.",
-			"Short peaks of the servers' memory. It is the largest of one reading a second.",
-			"When a slow commit was. Its time is that of another host's clock, and clocks of two hosts are not compared.",
+			"Short peaks of the servers' memory. It is the largest of the readings, one per second.",
+			"The time of a slow commit. It is from another host's clock, and clocks of two hosts are not compared.",
 			"The bytes that a server wrote to its disk.")
 		if !s.Topology.Clustered() {
 			list = append(list, "Replication and failover. One server holds the only copy.")
@@ -59,20 +59,20 @@ func limits(r *result.Result) []string {
 	}
 	switch s.Topology.Kind {
 	case scenario.Embedded:
-		list = append(list, "A server apart from its client. Both are one process: the CPU time, the memory and the profiles are of both together, and"+
+		list = append(list, "A server apart from its client. Both are one process: the CPU time, the memory and the profiles are those of both together, and"+
 			" no byte passes a socket.", "Replication and failover. One server holds the only copy.")
 	case scenario.ByProgram:
-		list = append(list, "What happens inside of the servers. They are not Prony's: they have no profiles, no locks and no counters here.",
-			"The program between. Calls to the servers pass a driver program, whose CPU time is the client's. It costs every target the same for each call and task.",
+		list = append(list, "The inside of the servers. They are not Prony's: there are no profiles, locks and counters.",
+			"The program between. Calls to the servers pass a driver program, whose CPU time counts as the client's. Its cost per call and task is the same for every target.",
 			fmt.Sprintf("Servers that have their host to themselves. Client, driver program and servers share the %s.", render.Plural(max(m.Host.CPUs, 1), "CPU")))
 	case scenario.NoTopology:
-		list = append(list, "A server. There is none: the figures are of the load generator, the recorder and the ledger alone.")
+		list = append(list, "A server. There is none: the figures show only the load generator, the recorder and the ledger.")
 	}
 	if s.Topology.Shards == 1 && len(s.Swept("topology.shards")) == 0 {
 		list = append(list, "Scaling over shards. There is one shard.")
 	}
 	if s.Topology.Kind == scenario.ByProgram && strings.Contains(m.Durability(), ", ") {
-		list = append(list, "One guarantee. What a point with a weaker guarantee may lose, another one keeps: their figures are not compared.")
+		list = append(list, "One guarantee. A point with a weaker guarantee may lose tasks that another one keeps: their figures are not comparable.")
 	} else {
 		list = append(list, durabilityLimit(m.Durability())...)
 	}
@@ -82,30 +82,30 @@ func limits(r *result.Result) []string {
 		}
 	}
 	if window := windows(timedRounds(r)); window != "" && !long(r) {
-		list = append(list, fmt.Sprintf("Long runs. Each round starts on an empty store and its window is %s: compaction of a large store,"+
-			" growth of memory and drift over hours are not seen.", window))
+		list = append(list, fmt.Sprintf("Long runs. Each round starts on an empty store and its window is %s: it does not show compaction of a large store,"+
+			" growth of memory or drift over hours.", window))
 	}
 	switch {
 	case len(s.Faults) > 0:
 	case s.Backlog != nil && s.Backlog.Restart != "none":
-		list = append(list, "Faults under load. The server was ended while nobody called it; nothing was killed, paused or slowed under load.")
+		list = append(list, "Faults under load. The server was ended without load; nothing was killed, paused or slowed under load.")
 	default:
 		if s.Topology.Nodes > 0 || len(kinds) > 0 {
-			list = append(list, "Failover. No node was killed, paused or cut off: the figures say nothing about what that takes.")
+			list = append(list, "Failover. No node was killed, paused or cut off: the figures do not show its cost.")
 			break
 		}
-		list = append(list, "Faults. Nothing was killed, paused or slowed: the figures say nothing about recovery.")
+		list = append(list, "Faults. Nothing was killed, paused or slowed: the figures do not show recovery.")
 	}
 	list = append(list,
 		"Change. This is one build on one host at one time; without an interleaved comparison and a control, a difference"+
 			" from another page is not evidence of a change.")
 	if m.Build.Dirty {
-		list = append(list, "The commit alone. The working tree had changes that the commit does not have.")
+		list = append(list, "The commit alone. The working tree had uncommitted changes.")
 	}
 	return list
 }
 
-// longWindow is the window from which on a series shows what short ones can't.
+// longWindow is the window length, in seconds, from which on a series can show slow effects.
 const longWindow = 300
 
 // long reports whether the rounds have a series of a long window.
@@ -121,18 +121,18 @@ func long(r *result.Result) bool {
 func arrivalsLimit(kind string) []string {
 	switch kind {
 	case "closed":
-		return []string{"Open load. The load is closed: a producer sends its next call when the last one was answered." +
-			" A stall therefore holds back the calls that would have met it, and the latencies omit what was never sent."}
+		return []string{"Open load. The load is closed: a producer sends its next call after the answer to the last one." +
+			" A stall therefore delays the calls that it would have affected, and the latencies omit the calls that were never sent."}
 	case "rate":
-		return []string{"Capacity. The load is open at one rate: the throughput is what was offered, not what the server could do."}
+		return []string{"Capacity. The load is open at one rate: the throughput is the offered load, not the server's capacity."}
 	case "ramp":
-		return []string{"Steady load. The rate changes evenly over the window: a figure of the whole window is of no single rate."}
+		return []string{"Steady load. The rate changes evenly over the window: a figure of the whole window does not belong to a single rate."}
 	case "stages":
-		return []string{"Steady load. The rate changes in stages over the window: the throughput is what was offered, and a figure of the whole window is of no single rate."}
+		return []string{"Steady load. The rate changes in stages over the window: the throughput is the offered load, and a figure of the whole window does not belong to a single rate."}
 	case "burst":
-		return []string{"Capacity. The load is open at two rates in turn: the throughput is what was offered, and a percentile is of both rates together."}
+		return []string{"Capacity. The load is open at two rates in turn: the throughput is the offered load, and a percentile covers both rates."}
 	case "none":
-		return []string{"Load. Nothing arrives: the figures are of a server that has nothing to do."}
+		return []string{"Load. Nothing arrives: the figures show an idle server."}
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ func durabilityLimit(durability string) []string {
 	switch durability {
 	case "none":
 		return []string{"Durable writes. With durability `none` the server acknowledges when a write has reached the operating" +
-			" system: a loss of power may lose acknowledged tasks, and the cost of fsync is in no figure here."}
+			" system: a loss of power may lose acknowledged tasks, and no figure here includes the cost of fsync."}
 	case "interval":
 		return []string{"Durability of each write. With durability `interval` the server acknowledges before fsync: a loss of power" +
 			" may lose the tasks acknowledged since the last one."}
@@ -152,7 +152,7 @@ func durabilityLimit(durability string) []string {
 	case "fsync", "majority_fsync":
 		return []string{"Other disks. With the guarantee `" + durability + "` every figure depends on the fsync latency of this host's file system."}
 	default:
-		return []string{"Durability. The scenario as stored does not say when the server acknowledged."}
+		return []string{"Durability. The stored scenario does not say when the server acknowledged."}
 	}
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// LimitsText renders what the limits of a scenario mean as plain text for a terminal: the scenario and its configuration, then each limit
-// with one line for each thing that is known of it, and the implied limits in short. It ends with a newline.
+// LimitsText explains the limits of a scenario as plain text for a terminal: the scenario and its
+// configuration, then each limit with one line for each known property, and the implied limits in
+// short. It ends with a newline.
 func LimitsText(e gate.ExplainedLimits) string {
 	var b strings.Builder
 	written := 0
@@ -18,7 +19,7 @@ func LimitsText(e gate.ExplainedLimits) string {
 			written++
 		}
 	}
-	fmt.Fprintf(&b, "%s: %s, and %d that hold for every scenario\n", e.Scenario, render.Plural(written, "limit"), len(e.Limits)-written)
+	fmt.Fprintf(&b, "%s: %s, and %d that apply to every scenario\n", e.Scenario, render.Plural(written, "limit"), len(e.Limits)-written)
 	for _, line := range configurationLines(e) {
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
@@ -44,27 +45,28 @@ func LimitsText(e gate.ExplainedLimits) string {
 	b.WriteString("\n")
 	for _, l := range e.Limits {
 		if l.Implied {
-			fmt.Fprintf(&b, "  %s on %s, which stands in no file: %s; %s\n", l.Kind, l.Name(), l.Bound(), l.Because)
+			fmt.Fprintf(&b, "  %s on %s, which is in no file: %s; %s\n", l.Kind, l.Name(), l.Bound(), l.Because)
 		}
 	}
 	return b.String()
 }
 
-// configurationLines say for which configuration a baseline is, and whether the scenario's file still has it.
+// configurationLines describe a baseline's configuration, and whether the scenario's file still has
+// it.
 func configurationLines(e gate.ExplainedLimits) []string {
 	switch {
 	case e.Baseline == "":
-		return []string{"no baseline: the limits stand in " + e.File + ", and a run carries them, whatever its configuration"}
+		return []string{"no baseline: the limits are in " + e.File + ", and each run stores them, for any configuration"}
 	case e.File == "":
 		return []string{"baseline " + e.Baseline, "no scenario file has the name: no run can be judged"}
 	case e.Configuration == "":
-		return []string{"baseline " + e.Baseline + ", for no stated configuration: prony baseline propose --write " + e.File + " states it"}
+		return []string{"baseline " + e.Baseline + ", without a configuration: prony baseline propose --write " + e.File + " adds it"}
 	case e.Matches:
 		return []string{fmt.Sprintf("baseline %s, for the configuration %s, which is that of %s", e.Baseline, e.Configuration, e.File)}
 	default:
 		return []string{
 			fmt.Sprintf("baseline %s, for the configuration %s, and %s has %s", e.Baseline, e.Configuration, e.File, e.Present),
-			"so prony check refuses a run of the file as it is: see whether the limits still suit it, then prony baseline propose --write " + e.File,
+			"so prony check rejects a run of the current file: check that the limits still suit it, then run prony baseline propose --write " + e.File,
 		}
 	}
 }
@@ -80,5 +82,5 @@ func observedInWords(l gate.ExplainedLimit) string {
 	case l.Limit == 0:
 		return ""
 	}
-	return "nothing is stated"
+	return "not recorded"
 }

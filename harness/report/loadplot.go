@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// loadLines are the percentiles that are drawn against the load.
+// loadLines are the percentiles in the plot.
 var loadLines = []struct {
 	metric, name string
 	glyph        draw.GlyphDrawer
@@ -22,7 +22,8 @@ var loadLines = []struct {
 	{result.CycleLatencyMs + "_p999", "p99.9", draw.SquareGlyph{}},
 }
 
-// loadPlot draws the cycle latency over the offered load of a sweep of an open load: each point's percentiles with their lowest and highest round.
+// loadPlot draws the cycle latency over the offered load of a sweep of an open load: each point's
+// percentiles with their lowest and highest round.
 func loadPlot(r *result.Result) ([]byte, error) {
 	points := slices.Clone(r.Points)
 	offered := func(p result.Point) float64 { return p.Metrics[result.OfferedPerS].Median }

@@ -9,24 +9,24 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// costsSection says in sentences where the time went.
+// costsSection lists the causes of the time in sentences.
 func costsSection(p *page, r *result.Result) {
 	boundSection(p, r)
 	if len(r.Causes) == 0 {
 		return
 	}
 	p.heading(2, "What the time is spent on, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("What the stages, the locks, the profiles and the counters say together, the largest first. It is evidence of where to" +
-		" look, from profiled rounds where locks and functions are named.")
+	p.paragraph("The combined evidence of the stages, the locks, the profiles and the counters, the largest first. It shows where to" +
+		" look; locks and functions are from profiled rounds.")
 	p.list(causes(r.Causes))
 }
 
-// limitsRule says from which part on a resource limits the rate of rounds.
+// limitsRule explains the thresholds for a limiting resource.
 const limitsRule = "A resource limits the rate if at least 85 % of it is in use, or if a wait is at least half of a cycle's median latency. The CPUs of a" +
-	" host limit a closed load if some thread waits for one a third of the time and at least 60 % of them are busy. The parts are of the" +
-	" timed rounds, those of locks of the profiled ones."
+	" host limit a closed load if some thread waits for one a third of the time and at least 60 % of them are busy. The parts are from the" +
+	" timed rounds, those of locks from the profiled ones."
 
-// boundSection says what limits the rate.
+// boundSection shows the limiting resource.
 func boundSection(p *page, r *result.Result) {
 	var list []string
 	if r.Bound != nil {
@@ -41,7 +41,7 @@ func boundSection(p *page, r *result.Result) {
 		if !slices.ContainsFunc(timedRounds(r), func(round result.Round) bool { return round.Cycles+round.Enqueues > 0 }) {
 			return
 		}
-		list = []string{"Not known: no measured resource is saturated, and the figures of this run do not tell all of them."}
+		list = []string{"Unknown: no measured resource is saturated, and this run did not measure all resources."}
 	}
 	p.heading(2, "What limits the rate, durability %s", code(r.Manifest.Durability()))
 	p.paragraph("%s", limitsRule)
@@ -56,10 +56,10 @@ func causes(all []result.Cause) []string {
 	return list
 }
 
-// lockPartMin is the least Result.PartOfCycle of a lock that the page lists.
+// lockPartMin is the smallest Result.PartOfCycle of a listed lock.
 const lockPartMin = 0.01
 
-// listedLocks returns the locks that the page lists, and how many it leaves out. Without a rate it lists all.
+// listedLocks returns the locks to list, and the number of others. Without a rate it lists all.
 func listedLocks(r *result.Result) (listed []result.Lock, left int) {
 	for _, l := range r.Locks {
 		if part, known := r.PartOfCycle(l); known && part < lockPartMin {
@@ -71,7 +71,7 @@ func listedLocks(r *result.Result) (listed []result.Lock, left int) {
 	return listed, left
 }
 
-// locksSection names what goroutines waited for, who held it, and who waited.
+// locksSection lists the locks that goroutines waited for, their holders and their waiters.
 func locksSection(p *page, r *result.Result) {
 	if len(r.Locks) == 0 {
 		return
@@ -86,10 +86,10 @@ func locksSection(p *page, r *result.Result) {
 		p.paragraph("No lock is listed: goroutines waited less than %s of the time per cycle for each of %s.", render.PercentTo(lockPartMin, 0), render.Plural(left, "lock"))
 		return
 	}
-	p.paragraph("What goroutines of %s waited for in the profiled rounds: the waiters are those of the block profile, the"+
-		" holders those of the mutex profile, joined by lock. The share is of all waiting for locks; waiting for work, as an idle"+
-		" worker does, is not in it. Both profiles are samples, and locks inside the Go runtime appear under the runtime's names."+
-		" The time per cycle is the reciprocal of the rate; waits of several goroutines at once add up, so a part of it may exceed 100 %%.", whose)
+	p.paragraph("The locks that goroutines of %s waited for in the profiled rounds. The waiters are from the block profile, the"+
+		" holders from the mutex profile, joined by lock. The share is that of all waiting for locks; it does not include waiting for work, as an idle"+
+		" worker does. Both profiles are samples, and locks inside the Go runtime appear under the runtime's names."+
+		" The time per cycle is the reciprocal of the rate. Simultaneous waits of several goroutines add up, so a part may exceed 100 %%.", whose)
 	if left > 0 {
 		p.paragraph("Not listed: %s with less than %s of the time per cycle.", render.Plural(left, "lock"), render.PercentTo(lockPartMin, 0))
 	}
@@ -136,7 +136,7 @@ func lockOf(r *result.Result, l result.Lock) string {
 	return strings.Join(of, ", ")
 }
 
-// sites lists functions with their parts of a lock's waiting.
+// sites lists functions with their share of a lock's wait.
 func sites(all []result.LockSite) string {
 	if len(all) == 0 {
 		return "unknown"

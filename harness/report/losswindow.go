@@ -5,7 +5,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// lossWindowSection shows what a loss of power would have taken in each timed round.
+// lossWindowSection shows how much a loss of power could have lost in each timed round.
 func lossWindowSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range timedRounds(r) {
@@ -19,10 +19,10 @@ func lossWindowSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Window of loss, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("A loss of power takes what a server acknowledged and no fsync of its log covers: so many enqueues and completions of tasks, and" +
-		" the oldest of these acknowledgements is so old. The figures are the peaks, taken just before each fsync, and what was left at the" +
-		" window's end. A peak is that of one shard and is known to a bucket of the servers' histogram: it was at most the figure, unless the" +
-		" figure is the histogram's last bound. p99 is the bound that 99 of 100 peaks were not above. Of a cluster the leader of a shard" +
+	p.paragraph("A loss of power loses everything that a server acknowledged after the last fsync of its log: a number of enqueues and completions of tasks, the" +
+		" oldest of them acknowledged some time ago. The figures are the peaks of both, taken just before each fsync and at the" +
+		" window's end. A peak is that of one shard. It is only known up to a bucket of the servers' histogram: it was at most the figure, unless the" +
+		" figure is the histogram's last bound. p99 is a bound of 99 of 100 peaks. In a cluster the leader of a shard" +
 		" counts, with the fsyncs of its own log.")
 	p.table([]string{">round", ">peaks", ">p99, tasks", ">at most, tasks", ">p99, ms", ">at most, ms"}, rows)
 }

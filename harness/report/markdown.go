@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// page gathers the lines of a Markdown document.
+// page collects the text of a Markdown document.
 type page struct{ b strings.Builder }
 
 // String returns the document, which ends with one newline.
@@ -18,7 +18,8 @@ func (p *page) heading(level int, format string, args ...any) {
 }
 
 func (p *page) paragraph(format string, args ...any) {
-	fmt.Fprintf(&p.b, format, args...) // on its own, so that go vet checks the formats of callers
+	// A separate call, so that go vet checks the formats of callers.
+	fmt.Fprintf(&p.b, format, args...)
 	p.b.WriteString("\n\n")
 }
 
@@ -31,12 +32,13 @@ func (p *page) list(items []string) {
 	}
 }
 
-// table writes a render.Table, whose header marks columns of numbers with ">". Cells are Markdown.
+// table writes a render.Table. The prefix ">" in a header marks a column of numbers. Cells are
+// Markdown.
 func (p *page) table(header []string, rows [][]string) {
 	p.b.WriteString(render.Table{Header: header, Rows: rows}.Markdown() + "\n")
 }
 
-// text escapes what Markdown would take as markup in text that is not ours, and puts it on one line.
+// text escapes Markdown markup in foreign text, and joins its lines.
 func text(s string) string {
 	return escaper.Replace(strings.Join(strings.Fields(s), " "))
 }
@@ -45,7 +47,7 @@ var escaper = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `<`, `&lt;`, `>`, `&gt;`, `#`, `\#`, `&`, `&amp;`, `~`, `\~`,
 )
 
-// code sets s as code on one line, in as many backticks as it needs.
+// code formats s as code on one line, with as many backticks as it needs.
 func code(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if s == "" {
@@ -61,5 +63,5 @@ func code(s string) string {
 	return fence + s + fence
 }
 
-// Text escapes a sentence of a judgement for a page, so that nothing in it is markup.
+// Text escapes a sentence of a judgement for a page.
 func Text(s string) string { return text(s) }

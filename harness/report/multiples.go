@@ -14,11 +14,12 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Multiple is one of several small plots that share a scale: what becomes of a figure at each value of a setting.
+// Multiple is one of several small plots with a common scale: a figure at each value of a setting.
 type Multiple struct {
 	Title  string
-	Values []string        // of the setting, in their order
-	Ratios []result.Metric // to the figure at the first value, one for each; with intervals above 0
+	Values []string // values of the setting, in their order
+	// for each value, the ratio to the figure at the first value; intervals must be above 0
+	Ratios []result.Metric
 }
 
 const (
@@ -26,13 +27,13 @@ const (
 	multiplesHeight  = 1.6 * vg.Inch
 )
 
-// Multiples draws small plots in rows, with one logarithmic scale for all of them, so that a setting that changes nothing is a flat line. It
-// returns an SVG file, the same bytes for the same plots.
+// Multiples draws small plots in rows with a common logarithmic scale, so that a setting without an
+// effect is a flat line. It returns an SVG file, with the same bytes for the same plots.
 func Multiples(all []Multiple) ([]byte, error) {
 	if len(all) == 0 {
 		return nil, errors.New("there are no plots to draw")
 	}
-	// At least from half to twice, so that noise does not look like an effect.
+	// The scale covers at least half to twice, so that noise does not look like an effect.
 	low, high := 0.5, 2.0
 	for _, m := range all {
 		if len(m.Values) != len(m.Ratios) {
@@ -40,7 +41,7 @@ func Multiples(all []Multiple) ([]byte, error) {
 		}
 		for _, r := range m.Ratios {
 			if !(r.Low > 0) || r.Low > r.Median || r.Median > r.High || math.IsInf(r.High, 0) {
-				return nil, fmt.Errorf("%s has the ratio %v (%v to %v), which can't be drawn", m.Title, r.Median, r.Low, r.High)
+				return nil, fmt.Errorf("%s has the ratio %v (%v to %v), which cannot be drawn", m.Title, r.Median, r.Low, r.High)
 			}
 			low, high = min(low, r.Low), max(high, r.High)
 		}
@@ -56,7 +57,7 @@ func Multiples(all []Multiple) ([]byte, error) {
 	return grid(multiplesColumns, multiplesHeight, panels...)
 }
 
-// panel draws one plot on the scale of all.
+// panel draws one plot with the given scale.
 func (m *Multiple) panel(low, high float64) (*plot.Plot, error) {
 	p := newPlot(m.Title)
 	p.Title.TextStyle.Font.Size = vg.Points(10)

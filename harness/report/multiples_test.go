@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The plots share one scale, which the widest interval sets and which is never narrower than from half to twice.
+// The plots share one scale. The widest interval sets it, and it covers at least half to twice.
 func TestMultiplesShareAScale(t *testing.T) {
 	one := result.Metric{Median: 1, Low: 1, High: 1}
 	flat := report.Multiple{Title: "memory (none)", Values: []string{"1GiB", "2GiB"}, Ratios: []result.Metric{one, {Median: 1.01, Low: 0.98, High: 1.03}}}
@@ -24,7 +24,7 @@ func TestMultiplesShareAScale(t *testing.T) {
 	assert.NotContains(t, string(alone), ">8</text>")
 	both, err := report.Multiples([]report.Multiple{flat, steep})
 	require.NoError(t, err)
-	assert.Equal(t, 2, strings.Count(string(both), ">8</text>"), "also the flat one has the scale of the steep one")
+	assert.Equal(t, 2, strings.Count(string(both), ">8</text>"), "the flat plot has the scale of the steep one")
 	for _, name := range []string{"memory (none)", "batch (sync)", "1GiB", "64"} {
 		assert.Contains(t, string(both), ">"+name+"</text>")
 	}
@@ -40,6 +40,6 @@ func TestMultiplesThatCannotBeDrawn(t *testing.T) {
 	assert.ErrorContains(t, err, "memory has 1 values and 0 ratios")
 	for _, r := range []result.Metric{{}, {Median: 1, Low: 2, High: 3}, {Median: 3, Low: 1, High: 2}, {Median: 1, Low: 1, High: math.Inf(1)}, {Median: 1, Low: math.NaN(), High: 1}} {
 		_, err = report.Multiples([]report.Multiple{{Title: "memory", Values: []string{"1"}, Ratios: []result.Metric{r}}})
-		assert.ErrorContains(t, err, "can't be drawn", r)
+		assert.ErrorContains(t, err, "cannot be drawn", r)
 	}
 }

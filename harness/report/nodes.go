@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// nodesSection shows what each node of a cluster did in each timed round, and which of them led.
+// nodesSection shows the activity of each node of a cluster in each timed round, and the shards
+// that it led.
 func nodesSection(p *page, r *result.Result) {
 	columns := columns{
 		{">CPU, µs/cycle", result.ServerCPUUsPerCycle},
@@ -37,17 +38,17 @@ func nodesSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Nodes, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Each row is one node in the window of one timed round. A cycle is one of the cluster, so that a column per" +
-		" cycle adds up over the nodes, but for entries and log: each node appends all entries to its own log. Leads are the" +
-		" shards that the node led at the window's end; it decides what happens to these and proposes it, and the others copy." +
-		" Written is what the node had the kernel send to storage, log and state together, an entry is what one proposal" +
-		" carried, and the times are means: of one call that appends to the log, and from a leader's proposal to its effect.")
+	p.paragraph("Each row is one node in the window of one timed round. A cycle is one of the cluster, so a column per" +
+		" cycle adds up over the nodes, except entries and log: each node appends all entries to its own log. Leads are the" +
+		" shards that the node led at the window's end: it decides their commands and proposes them, and the others copy." +
+		" Written is the total that the node wrote to storage, log and state through the kernel. An entry is one proposal." +
+		" The times are means: of one call that appends to the log, and from a leader's proposal to its effect.")
 	header := []string{">round", "node", "leads"}
 	header = append(header, columns.headers()...)
 	p.table(header, rows)
 }
 
-// leads names the shards that a node led, or says that it led all or none.
+// leads names the shards that a node led, or "all" or "none".
 func leads(n result.Node, all []result.Node) string {
 	shards := 0
 	for _, other := range all {

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// raftFixture is the fixture of a sweep as one over kinds, of which some have nodes.
+// raftFixture is the fixture of a sweep over kinds of topologies, some of which have nodes.
 func raftFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
 	r, hists := sweptFixture(t)

@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// observedParagraph says what observed the servers in timed rounds, where a scenario asks for it.
+// observedParagraph describes the observation of servers in timed rounds, if the scenario requests
+// it.
 func observedParagraph(p *page, r *result.Result) {
 	var items []string
 	for _, point := range pointNumbers(r) {
@@ -21,12 +22,12 @@ func observedParagraph(p *page, r *result.Result) {
 				of = pointName(r, point) + ": "
 			}
 			items = append(items, of+observedText(round.Observed))
-			break // all rounds of a point are observed alike
+			break // all rounds of a point have the same observation
 		}
 	}
-	listed(p, "What observed the servers in the windows of the timed rounds:", items)
+	listed(p, "Observation of the servers in the windows of the timed rounds:", items)
 	if len(r.TimedProfiled()) > 0 {
-		p.paragraph("**Servers were profiled in timed rounds.** Figures of these rounds are no measure of a server that is not profiled.")
+		p.paragraph("**Servers were profiled in timed rounds.** Figures of these rounds do not apply to a server without profiling.")
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// markdown writes the page of r, whose judgement is judged, and whose work other published runs have repeated, with links to the profiles that are kept.
+// markdown returns the page of r. judged is its judgement, repeats are other published runs of the
+// same work, and kept has the links to stored profiles.
 func markdown(r *result.Result, judged gate.Report, plots []figure, repeats []repeated, kept keptProfiles) string {
 	p := &page{}
 	title := r.Title
@@ -73,7 +74,8 @@ func split(rounds []result.Round) (timed, profiled []result.Round) {
 	return timed, profiled
 }
 
-// incorrectOpening says which figures of an incorrect run are not published, and shows the points that keep theirs.
+// incorrectOpening explains which figures of an incorrect run are not published, and shows the
+// points that keep theirs.
 func incorrectOpening(p *page, r *result.Result) {
 	const why = ": a cycle rate that counts lost, duplicated or corrupted tasks is not a rate of completed work."
 	if r.Manifest.Scenario.Topology.Kind != scenario.ByProgram {
@@ -81,7 +83,7 @@ func incorrectOpening(p *page, r *result.Result) {
 		return
 	}
 	p.paragraph("The ledger of some of the servers does not balance, so no figure of them is published" + why +
-		" What these servers lost, doubled or corrupted is the finding. The other servers keep their figures.")
+		" The lost, duplicated or corrupted tasks of these servers are the finding. The other servers keep their figures.")
 	pointsSection(p, r)
 }
 
@@ -98,16 +100,16 @@ func opening(p *page, r *result.Result, judged gate.Report) {
 	notMeasured(p, r)
 }
 
-// limitsOpening lists the broken limits, then the other reasons for the verdict. It notes a run judged
-// only by the limits of every scenario: those on lost, duplicated and corrupted tasks.
+// limitsOpening lists the broken limits, then the other reasons for the verdict. It notes if only
+// the limits of every scenario were judged: those on lost, duplicated and corrupted tasks.
 func limitsOpening(p *page, r *result.Result, judged gate.Report) {
 	broken := Broken(judged)
 	if len(broken) > 0 {
-		listed(p, fmt.Sprintf("**This run does not keep %s:**", render.Plural(len(broken), "limit")), broken)
+		listed(p, fmt.Sprintf("**This run breaks %s:**", render.Plural(len(broken), "limit")), broken)
 	}
 	listed(p, "Reasons for the verdict:", slices.DeleteFunc(slices.Clone(r.Reasons), func(reason string) bool { return slices.Contains(broken, reason) }))
 	if !slices.ContainsFunc(judged.Findings, func(f gate.Finding) bool { return f.Judged && !ofAccount(f.Metric) }) {
-		p.paragraph("No limit was judged but those on lost, duplicated and corrupted tasks.")
+		p.paragraph("Only the limits on lost, duplicated and corrupted tasks were judged.")
 	}
 }
 
@@ -117,7 +119,8 @@ func ofAccount(metric string) bool {
 	return known && spec.OfLedger()
 }
 
-// polling follows the durability that stands beside a figure if connections polled: the figure does not hold without.
+// polling returns a suffix for the durability if connections polled, because the figure does not
+// apply without polling.
 func polling(r *result.Result) string {
 	if words := r.Manifest.Polling(); words != "" {
 		return ", " + words
@@ -125,7 +128,8 @@ func polling(r *result.Result) string {
 	return ""
 }
 
-// withInvalid says how many of the timed rounds a plot shows although they are invalid; "" if all are valid.
+// withInvalid returns a suffix with the number of invalid timed rounds in a plot; "" if all are
+// valid.
 func withInvalid(r *result.Result) string {
 	timed, _ := split(r.Rounds)
 	invalid := 0
@@ -140,7 +144,7 @@ func withInvalid(r *result.Result) string {
 	return fmt.Sprintf(" (%d of %s invalid)", invalid, render.Plural(len(timed), "timed round"))
 }
 
-// plan says how many rounds there were, and how long their windows.
+// plan returns the number of rounds and the length of their windows.
 func plan(rounds []result.Round) string {
 	timed, profiled := split(rounds)
 	text := render.Plural(len(timed), "timed round")
@@ -156,7 +160,7 @@ func plan(rounds []result.Round) string {
 	return text
 }
 
-// atPoints says over how many points of a sweep the rounds are spread.
+// atPoints returns the number of sweep points of the rounds.
 func atPoints(r *result.Result) string {
 	if len(r.Points) == 0 {
 		return ""
@@ -164,7 +168,8 @@ func atPoints(r *result.Result) string {
 	return ", over " + render.Plural(len(r.Points), "point") + " of the sweep in turn"
 }
 
-// windows says how long the windows of rounds were: one length, or from the shortest to the longest.
+// windows returns the length of the windows of rounds: one length, or from the shortest to the
+// longest.
 func windows(rounds []result.Round) string {
 	if len(rounds) == 0 {
 		return ""
@@ -182,7 +187,7 @@ func windows(rounds []result.Round) string {
 func summarySection(p *page, r *result.Result) {
 	p.heading(2, "%s", SummaryHeading(r))
 	metrics, bare := result.Published(r), r.Bare(result.Point{})
-	if len(r.Points) > 0 { // the points have shares of their own
+	if len(r.Points) > 0 { // the points have their own shares
 		bare = nil
 	}
 	metricsTable(p, metrics, bare)
@@ -191,13 +196,13 @@ func summarySection(p *page, r *result.Result) {
 		metricsTable(p, point.Metrics, r.Bare(point))
 	}
 	if len(r.Metrics) > 0 {
-		p.paragraph("n is the number of rounds. An interval is of this run's rounds and does not cover another day. All values: durability"+
+		p.paragraph("n is the number of rounds. An interval covers the rounds of this run, not another day. All values: durability"+
 			" %s%s, revision %s, %s.",
 			code(r.Manifest.Durability()), polling(r), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
 	}
 }
 
-// metricsTable shows metrics, also as shares of the bare data path unless that is nil.
+// metricsTable shows metrics, also as shares of the bare data path unless bare is nil.
 func metricsTable(p *page, metrics map[string]result.Metric, bare *result.Reference) {
 	header := []string{"metric", ">value", ">low", ">high"}
 	if bare != nil {
@@ -216,20 +221,20 @@ func metricsTable(p *page, metrics map[string]result.Metric, bare *result.Refere
 		rows = append(rows, append(row, fmt.Sprint(m.N), unit(m.Unit), meaning(spec, m, metrics)))
 	}
 	if len(rows) == 0 {
-		p.paragraph("No metric could be summarised.")
+		p.paragraph("There are no metrics.")
 		return
 	}
 	p.table(append(header, ">n", "unit", "what value, low and high are"), rows)
 	ofBareParagraph(p, bare)
 }
 
-// meaning says how the three numbers of a metric came about.
+// meaning describes how the three numbers of a metric were computed.
 func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) string {
 	switch {
 	case spec.Bounded:
-		return "fall of a line through the rates of the window, of their mean; one-sided 95 % bounds, by a moving-block bootstrap"
+		return "fall of a line through the rates of the window, relative to their mean; one-sided 95 % bounds, by a moving-block bootstrap"
 	case spec.OfLedger():
-		return "sum over all rounds, profiled ones too; lowest and highest round"
+		return "sum over all rounds, including profiled ones; lowest and highest round"
 	case spec.Family != "" && strings.HasSuffix(spec.Name, "_max"):
 		return fmt.Sprintf("largest of %s samples, all timed rounds; lowest and highest round", render.Whole(all[spec.Family+"_n"].Median))
 	case spec.Part == result.OfTurns && strings.HasSuffix(spec.Name, "_max"):
@@ -253,7 +258,7 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 	case spec.Name == result.RateCost:
 		return "median of the turns of the points; " + result.Spread(m.N, "turn")
 	case spec.Part == result.OfProfiling:
-		return "median of the profiled rounds, each with the timed ones beside it; " + result.Spread(m.N, "round")
+		return "median of the profiled rounds, each relative to its adjacent timed rounds; " + result.Spread(m.N, "round")
 	default:
 		return "median of the timed rounds; " + result.Spread(m.N, "round")
 	}

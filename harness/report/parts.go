@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// arrivalsSection shows what became of the tasks of an open load.
+// arrivalsSection shows the outcome of an open load's tasks.
 func arrivalsSection(p *page, r *result.Result) {
 	several := mixed(r)
 	var rows [][]string
@@ -30,11 +30,11 @@ func arrivalsSection(p *page, r *result.Result) {
 			p.paragraph("%s", ofWorkload(&w, several, fmt.Sprintf("Tasks are due by %s: the rate below is the mean over the window.", code(arrivals))))
 		}
 	}
-	p.paragraph("The load is open: tasks are due at a rate from the window's start on, whatever becomes of those before them, and" +
-		" the latencies of enqueues and cycles count from when a task was due. Each task that was due inside the window is in" +
-		" them: one that was unfinished at its end, unsent, dropped since too many were in flight, or refused, with what was left" +
-		" of the window when it was due. Held are tasks that were sent late since every producer had a call under way. Slip is" +
-		" how much later than it could the generator sent a task; the service time is that of the call of enqueue alone.")
+	p.paragraph("The load is open: tasks are due at a rate from the window's start, independent of earlier tasks, and" +
+		" the latencies of enqueues and cycles count from the due time of a task. They include each task that was due in the window:" +
+		" a task that was unfinished at its end, unsent, dropped because too many were in flight, or refused counts with the rest" +
+		" of the window after its due time. Held are tasks that were sent late because every producer had a call in progress. Slip is" +
+		" the avoidable delay of the generator in sending a task; the service time is only that of the enqueue call.")
 	header := []string{
 		">round", ">due/s", ">peak, cycles/s", ">due", ">finished", ">unfinished", ">unsent", ">dropped", ">refused", ">held",
 		">slip p99, ms", ">slip max, ms", ">service p99, ms",
@@ -45,7 +45,7 @@ func arrivalsSection(p *page, r *result.Result) {
 	p.table(header, rows)
 }
 
-// arrivalsRow is what became of the tasks of one round, or of one workload of it.
+// arrivalsRow is the outcome of the tasks of one round, or of one of its workloads.
 func arrivalsRow(round, workload string, a *result.Arrivals, metrics map[string]float64) []string {
 	peak := "–"
 	if a.PeakPerSecond > 0 {
@@ -60,7 +60,7 @@ func arrivalsRow(round, workload string, a *result.Arrivals, metrics map[string]
 		cellOf(metrics, result.SlipMs+"_p99"), cellOf(metrics, result.SlipMs+"_max"), cellOf(metrics, result.ServiceLatencyMs+"_p99"))
 }
 
-// backlogSection shows what the rounds did after their windows.
+// backlogSection shows the backlog after the windows.
 func backlogSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
@@ -91,11 +91,11 @@ func backlogSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Backlog, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("After the window, whose queues stay nearly empty, tasks are enqueued that nobody claims, the server is ended and" +
-		" started again where the table says how, and the backlog is drained. The time to the first claim counts from the start" +
-		" of the new process to the first answer that carried a task. A cycle of the drain is a claim and a completion; one of" +
-		" the window is an enqueue too, so equal rates are not equal work. A small backlog, where there is one, was filled and" +
-		" drained first: the same work on a store that holds little else.")
+	p.paragraph("The queues stay nearly empty in the window. After it, tasks are enqueued without a claim, the server is ended and" +
+		" started again if the table says so, and the backlog is drained. The time to the first claim counts from the start" +
+		" of the new process to the first response with a task. A cycle of the drain is a claim and a completion; a cycle of" +
+		" the window also has an enqueue, so equal rates are not equal work. A small backlog, if there is one, was filled and" +
+		" drained first: the same work on a store with little other data.")
 	p.table([]string{
 		">round", ">tasks", ">fill, s", ">memory while filling, MB", "restart", ">first claim, s", ">drained", ">drain, s",
 		">memory while draining, MB", ">drain, cycles/s", ">window, cycles/s", ">drain ÷ window",
@@ -103,7 +103,7 @@ func backlogSection(p *page, r *result.Result) {
 	}, rows)
 }
 
-// cell is a metric of a round in a table.
+// cell formats a metric of a round.
 func cell(round result.Round, metric string) string { return cellOf(round.Metrics, metric) }
 
 func cellOf(metrics map[string]float64, metric string) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// Colours that remain apart for readers who do not see all colours, after Okabe and Ito.
+// Colours that readers with impaired colour vision can distinguish, after Okabe and Ito.
 var (
 	blue      = color.RGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}
 	orange    = color.RGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}
@@ -30,7 +30,7 @@ var (
 	bandShade = color.NRGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0x40}
 )
 
-// lineStyles tell lines apart, by colour and in print by dashes.
+// lineStyles distinguish lines by colour and, in print, by dashes.
 var lineStyles = []draw.LineStyle{
 	{Color: blue, Width: vg.Points(2)},
 	{Color: orange, Width: vg.Points(2), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}},
@@ -91,14 +91,15 @@ func lightGrid(vertical bool) *plotter.Grid {
 	return grid
 }
 
-// svg draws p. The same plot yields the same bytes. Readers without the font that the text was measured in get
-// one of the same widths.
+// svg draws p. The same plot yields the same bytes. Readers without the plot's font get one with
+// the same widths.
 func svg(p *plot.Plot) ([]byte, error) { return stack(plotHeight, p) }
 
-// stack draws plots of this height as svg does, one below the other.
+// stack draws plots of the given height one below the other.
 func stack(height vg.Length, plots ...*plot.Plot) ([]byte, error) { return grid(1, height, plots...) }
 
-// grid draws plots of this height in rows of as many columns, from left to right.
+// grid draws plots of the given height in rows with the given number of columns, from left to
+// right.
 func grid(columns int, height vg.Length, plots ...*plot.Plot) ([]byte, error) {
 	total := height * vg.Length((len(plots)+columns-1)/columns)
 	width := plotWidth / vg.Length(columns)
@@ -127,7 +128,7 @@ func rectangle(width, height vg.Length) vg.Path {
 	return path
 }
 
-// fromZero marks an axis from zero to max at round steps, five or so of them.
+// fromZero returns about five ticks of an axis from zero to limit at round steps.
 func fromZero(limit float64) []plot.Tick {
 	if limit <= 0 || math.IsInf(limit, 0) || math.IsNaN(limit) {
 		return []plot.Tick{{Value: 0, Label: "0"}}
@@ -146,8 +147,9 @@ func fromZero(limit float64) []plot.Tick {
 	return ticks
 }
 
-// logTicks marks a logarithmic axis from low to high, which span at least a decade: powers of ten are labelled,
-// and 2 and 5 times them too where there are few; the other digits are minor ticks.
+// logTicks returns the ticks of a logarithmic axis from low to high, which must span at least a
+// decade. Powers of ten are labelled, and in a short range also their multiples by 2 and 5; the
+// other digits are minor ticks.
 func logTicks(low, high float64) []plot.Tick {
 	first, last := int(math.Floor(math.Log10(low)+1e-9)), int(math.Ceil(math.Log10(high)-1e-9))
 	var ticks []plot.Tick

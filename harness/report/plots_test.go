@@ -22,7 +22,7 @@ func TestPlotsMarkInvalidRounds(t *testing.T) {
 	assert.Contains(t, files["fixture-latency.svg"], "(2 of 7 timed rounds invalid)")
 }
 
-// Nothing below what the clock can tell apart is drawn, also of a generator that was hardly ever late.
+// The axis begins at the resolution of the clock, even if the generator was rarely late.
 func TestTheLatencyAxisBeginsAtWhatCanBeMeasured(t *testing.T) {
 	r, hists := fixture(t, 1, 0)
 	require.NoError(t, hists[0].Enqueue.RecordValues(1, 100))

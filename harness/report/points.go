@@ -57,7 +57,7 @@ var otherReadColumns = columns{
 	{">await p99, ms", result.AwaitLatencyMs + "_p99"},
 }
 
-// pointColumns are the metrics that points are compared by.
+// pointColumns are the metrics for the comparison of points.
 var pointColumns = columns{
 	{">enqueues/s", result.EnqueuesPerS},
 	{">CPU, µs/cycle", result.CPUUsPerCycle},
@@ -93,7 +93,7 @@ var pointColumns = columns{
 	{">last tenth ÷ second", result.SteadyRateRatio},
 }
 
-// pointName is the name of a point by its number.
+// pointName returns the name of a point by its number.
 func pointName(r *result.Result, number int) string {
 	for _, p := range r.Points {
 		if p.Number == number {
@@ -103,7 +103,7 @@ func pointName(r *result.Result, number int) string {
 	return fmt.Sprintf("point %d", number)
 }
 
-// roundName names a round in a table that has no column for its point.
+// roundName names a round in a table without a column for its point.
 func roundName(r *result.Result, round result.Round) string {
 	if len(r.Points) == 0 {
 		return fmt.Sprint(round.Number)
@@ -111,7 +111,7 @@ func roundName(r *result.Result, round result.Round) string {
 	return fmt.Sprintf("%d, %s", round.Number, code(pointName(r, round.Point)))
 }
 
-// PointDurability is the durability of one point: its own where it is swept.
+// PointDurability returns the durability of one point, which may be swept.
 func PointDurability(r *result.Result, point result.Point) string {
 	for _, v := range point.Values {
 		if v.Path == "topology.durability" {
@@ -134,12 +134,12 @@ func pointsSection(p *page, r *result.Result) {
 	p.heading(2, "Points, durability %s%s", code(r.Manifest.Durability()), polling(r))
 	points := result.PublishedPoints(r)
 	costs := slices.ContainsFunc(points, func(point result.Point) bool { _, found := point.Metrics[result.RateCost]; return found })
-	explained := "Each row is one combination of the swept values, with rounds of its own that went over the points in turn." +
+	explained := "Each row is one combination of the swept values, with its own rounds, which alternated with those of the other points." +
 		" The share is that of the first row's cycles per second. " + lowAndHigh(r)
 	if costs {
 		first := points[0].Values[0]
-		explained += fmt.Sprintf(" The cost is how many times as many cycles per second the row had that has %s and is otherwise the"+
-			" same: of each turn of the points that row's divided by the row's own, and of these the median, with low and high as those"+
+		explained += fmt.Sprintf(" The cost is the ratio of the rate of the row that has %s and otherwise the same values to the rate of this row."+
+			" It is computed for each turn of the points; shown is the median, with low and high as those"+
 			" of the rate.", code(first.Key+"="+first.Text))
 	}
 	p.paragraph("%s", explained)
@@ -148,7 +148,8 @@ func pointsSection(p *page, r *result.Result) {
 		metrics = append(metrics, point.Metrics)
 	}
 	columns := present(pointColumns, metrics)
-	if others := present(otherReadColumns, metrics); len(others) > 0 { // the points are compared by their reads too
+	// Points also differ in their reads.
+	if others := present(otherReadColumns, metrics); len(others) > 0 {
 		columns = slices.Concat(columns, present(getColumns, metrics), others)
 	}
 	var header []string
@@ -189,7 +190,7 @@ func pointsSection(p *page, r *result.Result) {
 	p.table(header, rows)
 }
 
-// lowAndHigh says what the low and high rates of points are.
+// lowAndHigh explains the low and high rates of points.
 func lowAndHigh(r *result.Result) string {
 	for _, point := range r.Points {
 		if m, found := point.Metrics[result.CyclesPerS]; found {

@@ -15,7 +15,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// sweptFixture is the fixture as a run of four points with two timed rounds and a profiled one each.
+// sweptFixture is the fixture as a run of four points with two timed rounds and a profiled one
+// each.
 func sweptFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
 	r, hists := fixture(t, 8, 4)
@@ -55,7 +56,7 @@ func sweptFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	return r, hists
 }
 
-// The workloads of a sweep have a curve at each point, as long as the lines can be told apart.
+// The workloads of a sweep have a curve at each point, unless there are too many lines.
 func TestWorkloadsOfASweepHaveACurveAtEachPoint(t *testing.T) {
 	r, hists := sweptFixture(t)
 	main := r.Manifest.Scenario.Workloads[0]
@@ -73,7 +74,8 @@ func TestWorkloadsOfASweepHaveACurveAtEachPoint(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, hists[1].Cycle.RecordValues(int64(time.Millisecond), 777)) // so that the points have different numbers of samples
+	// To give the points different numbers of samples.
+	require.NoError(t, hists[1].Cycle.RecordValues(int64(time.Millisecond), 777))
 	several("noisy", "quiet")
 	plot := rendered(t, r, hists)["fixture-workloads.svg"]
 	own, err := result.Merge(hists[1].Histograms, hists[5].Histograms)
@@ -81,7 +83,7 @@ func TestWorkloadsOfASweepHaveACurveAtEachPoint(t *testing.T) {
 	assert.Contains(t, plot, "noisy, shards=1, workers=8, n = ")
 	assert.Contains(t, plot, "quiet, shards=1, workers=64, n = "+render.Count(uint64(own.Cycle.TotalCount())), "of the two timed rounds of the second point")
 	several("noisy", "quiet", "third")
-	assert.NotContains(t, rendered(t, r, hists), "fixture-workloads.svg", "twelve lines can't be told apart")
+	assert.NotContains(t, rendered(t, r, hists), "fixture-workloads.svg", "twelve lines are too many")
 }
 
 func TestPageOfASweep(t *testing.T) {
@@ -89,7 +91,7 @@ func TestPageOfASweep(t *testing.T) {
 	files := rendered(t, r, hists)
 	assert.Contains(t, files, "fixture-sweep.svg")
 	assert.Contains(t, files, "fixture-latency.svg")
-	assert.NotContains(t, files, "fixture-throughput.svg", "rounds of different points are no repetitions")
+	assert.NotContains(t, files, "fixture-throughput.svg", "rounds of different points are not repetitions")
 	page := files["fixture.md"]
 	for _, says := range []string{
 		"8 timed rounds with a window of 10 s, 4 profiled rounds with a window of 10 s, over 4 points of the sweep in turn.",
@@ -118,7 +120,7 @@ func TestPageOfASweep(t *testing.T) {
 	}
 }
 
-// requireWholeTables checks that all rows of each table have as many cells.
+// requireWholeTables checks that all rows of each table have the same number of cells.
 func requireWholeTables(t *testing.T, page string) {
 	t.Helper()
 	columns := 0
@@ -140,15 +142,16 @@ func TestNoPointOfAnIncorrectSweep(t *testing.T) {
 	r.Verdict = result.Incorrect
 	files := rendered(t, r, hists)
 	assert.Len(t, files, 1)
-	for _, figure := range []string{"cycles_per_s", "## Points", "swept values, with rounds"} {
+	for _, figure := range []string{"cycles_per_s", "## Points", "swept values, with its own rounds"} {
 		assert.NotContains(t, files["fixture.md"], figure)
 	}
 }
 
-// Servers of targets have nothing to do with each other: those whose ledger balances keep their figures.
+// Targets are independent servers: those with a balanced ledger keep their figures.
 func TestPageOfTargetsOfWhichOneIsIncorrect(t *testing.T) {
 	r, hists := sweptFixture(t)
-	r.Verdict, r.Rounds[1].Verdict = result.Incorrect, result.Incorrect // a round of the second point
+	// A round of the second point.
+	r.Verdict, r.Rounds[1].Verdict = result.Incorrect, result.Incorrect
 	r.Manifest.Scenario.Topology.Kind = scenario.ByProgram
 	page := rendered(t, r, hists)["fixture.md"]
 	assert.Contains(t, page, "The ledger of some of the servers does not balance")
@@ -158,7 +161,8 @@ func TestPageOfTargetsOfWhichOneIsIncorrect(t *testing.T) {
 	requireWholeTables(t, page)
 }
 
-// Targets are no steps of anything, so that no line joins them. Rates of very different sizes have a logarithmic axis.
+// No line joins the points of targets, because they have no order. Rates of very different sizes
+// have a logarithmic axis.
 func TestPlotOfTargets(t *testing.T) {
 	r, hists := sweptFixture(t)
 	joined := strings.Count(rendered(t, r, hists)["fixture-sweep.svg"], "<path")
@@ -183,7 +187,7 @@ func TestPlotOfTargets(t *testing.T) {
 	assert.Contains(t, drawn, ">5,000<")
 }
 
-// More points than lines can be told apart by have no plot of latencies, and points without a figure have a dash.
+// With too many points there is no plot of latencies. Points without a figure have a dash.
 func TestPageOfManyPoints(t *testing.T) {
 	r, hists := sweptFixture(t)
 	values := r.Points[0].Values[:1]
@@ -200,7 +204,7 @@ func TestPageOfManyPoints(t *testing.T) {
 	requireWholeTables(t, files["fixture.md"])
 }
 
-// A run with an open load, whose peak was measured, with a backlog and a series.
+// The page of a run with an open load at a measured peak, a backlog and a series.
 func TestPageOfTheOtherParts(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	r.Manifest.Scenario = expanded(t, &scenario.Scenario{
@@ -252,12 +256,12 @@ func TestPageOfTheOtherParts(t *testing.T) {
 		"| tasks in flight, at most | `777` |",
 		"| backlog, restart before the drain | `kill` |",
 		"| series, a sample each | `30s` |",
-		"the throughput is what was offered",
+		"the throughput is the offered load",
 		"Faults under load.",
 	} {
 		assert.Contains(t, page, says)
 	}
-	for _, untrue := range []string{"omit what was never sent", "Long runs.", "Nothing was killed"} {
+	for _, untrue := range []string{"the latencies omit the calls", "Long runs.", "Nothing was killed"} {
 		assert.NotContains(t, page, untrue)
 	}
 	assert.Contains(t, files["fixture-latency.svg"], "cycle: due to acknowledged completion")
@@ -277,12 +281,12 @@ func TestPageOfAnIdleServer(t *testing.T) {
 	require.Len(t, files, 1, "there is nothing to plot")
 	page := files["fixture.md"]
 	assert.Contains(t, page, "| `server_cpu_cores` | 0.00210 |")
-	assert.Contains(t, page, "a server that has nothing to do")
+	assert.Contains(t, page, "the figures show an idle server")
 	assert.NotContains(t, page, "`cycles_per_s`")
 	assert.NotContains(t, page, "never sent")
 }
 
-// Plots of an earlier rendering that this one does not have are gone.
+// Rendering removes plots of an earlier rendering that the page no longer has.
 func TestPlotsOfAnotherKindAreRemoved(t *testing.T) {
 	r, hists := sweptFixture(t)
 	out := t.TempDir()
@@ -295,7 +299,8 @@ func TestPlotsOfAnotherKindAreRemoved(t *testing.T) {
 	assert.NoFileExists(t, out+"/fixture-sweep.svg")
 }
 
-// A sweep of the load has the latency against the load, from the least to the most; a sweep of something else does not.
+// A sweep of the load has a plot of latency against load, in the order of the load; other sweeps do
+// not.
 func TestLatencyAgainstLoad(t *testing.T) {
 	r, hists := sweptFixture(t)
 	assert.NotContains(t, rendered(t, r, hists), "fixture-load.svg", "no load is offered")

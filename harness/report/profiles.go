@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// profileSection shows the top entries of each profile, per cycle where the profiled round is known.
+// profileSection shows the top entries of each profile, per cycle if the profiled round has cycles.
 func profileSection(p *page, r *result.Result, kept keptProfiles) {
 	if len(r.Profiles) == 0 {
 		return
@@ -27,7 +27,7 @@ func profileSection(p *page, r *result.Result, kept keptProfiles) {
 	}
 }
 
-// profilesOf shows the profiles of one point; 0 is that of a run without a sweep.
+// profilesOf shows the profiles of one point; 0 is the point of a run without a sweep.
 func profilesOf(p *page, r *result.Result, kept keptProfiles, point int, metrics map[string]result.Metric) {
 	of := func(round result.Round) bool { return round.Point == point }
 	whose := "Profiles are of the server"
@@ -43,7 +43,7 @@ func profilesOf(p *page, r *result.Result, kept keptProfiles, point int, metrics
 	switch {
 	case len(profiled) == 1:
 		cycles = profiled[0].Cycles
-		p.paragraph("%s in round %d%s, which is profiled and not timed: its window of %s s had %s cycles.%s",
+		p.paragraph("%s in round %d%s, which is profiled and not timed. Its window of %s s had %s cycles.%s",
 			whose, profiled[0].Number, at, render.Digits(profiled[0].WindowSeconds, 3), render.Count(cycles), overhead(metrics))
 	case len(profiled) > 1:
 		var numbers []string
@@ -51,7 +51,7 @@ func profilesOf(p *page, r *result.Result, kept keptProfiles, point int, metrics
 			cycles += round.Cycles
 			numbers = append(numbers, strconv.Itoa(round.Number))
 		}
-		p.paragraph("%s in rounds %s%s, which are profiled and not timed, added up: their windows had %s cycles.%s", whose,
+		p.paragraph("%s in rounds %s%s together, which are profiled and not timed. Their windows had %s cycles.%s", whose,
 			strings.Join(numbers, ", "), at, render.Count(cycles), overhead(metrics))
 	case point == 0:
 		p.paragraph("%s in profiled rounds, which are not timed.", whose)
@@ -67,16 +67,17 @@ func profilesOf(p *page, r *result.Result, kept keptProfiles, point int, metrics
 	}
 }
 
-// overhead says what profiling cost, of the rounds beside the profiled ones, where an interval tells that from noise.
+// overhead describes the cost of profiling, relative to the adjacent timed rounds, and whether it
+// exceeds the noise.
 func overhead(metrics map[string]result.Metric) string {
 	rate, found := metrics[result.ProfilingOverheadRatio]
 	if !found {
 		return ""
 	}
-	measured := fmt.Sprintf("the timed rounds beside them ran %s times as fast (%s to %s, %s)",
+	measured := fmt.Sprintf("the adjacent timed rounds were %s times as fast (%s to %s, %s)",
 		render.Number(rate.Median), render.Number(rate.Low), render.Number(rate.High), render.Plural(rate.N, "pair"))
 	if rate.N < stat.MinIntervalN || rate.Low <= 1 {
-		return " What profiling cost is not told apart from noise: " + measured + "."
+		return " The cost of profiling is within the noise: " + measured + "."
 	}
 	return " Profiling slowed them down: " + measured + "."
 }
@@ -86,7 +87,7 @@ func profileTable(p *page, r *result.Result, kept keptProfiles, profile result.P
 		at += ", " + profile.Node
 	}
 	p.heading(3, "Profile %s%s", code(profile.Kind), at)
-	// A count of goroutines is a state at one moment: it does not add up over cycles.
+	// A goroutine profile is a snapshot: it cannot be divided by cycles.
 	perCycle := cycles > 0 && profile.Kind != "goroutine"
 	total := render.Amount(profile.Total, profile.Unit)
 	if profile.Unit == "count" {
@@ -100,7 +101,7 @@ func profileTable(p *page, r *result.Result, kept keptProfiles, profile result.P
 		p.paragraph("%s", caveat)
 	}
 	if len(profile.Top) == 0 {
-		p.paragraph("It has no entries: nothing of this kind was recorded in the window.")
+		p.paragraph("It has no entries: nothing of this kind happened in the window.")
 		return
 	}
 	header := []string{"function", ">share", ">flat", ">flat + callees"}
@@ -121,19 +122,19 @@ func profileTable(p *page, r *result.Result, kept keptProfiles, profile result.P
 	chargesTable(p, profile, perCycle, cycles)
 }
 
-// chargesMax bounds the functions that are charged on a page.
+// chargesMax is the maximum number of charged functions on a page.
 const chargesMax = 12
 
-// chargesTable shows what a profile charges to the server's own functions: what they call in libraries is theirs.
+// chargesTable shows the cost of the server's own functions, including their calls to libraries.
 func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64) {
 	if len(profile.Charges) == 0 || profile.Total <= 0 {
 		return
 	}
 	whose := "the server's own functions"
 	if profile.Node == result.GeneratorNode {
-		whose = "the load generator's own functions, where those of `harness/` are only there to measure,"
+		whose = "the load generator's own functions (those of `harness/` only measure)"
 	}
-	p.paragraph("Charged to the innermost of %s in each stack, with what it calls in libraries:", whose)
+	p.paragraph("Charged to the innermost of %s in each stack, including its calls to libraries:", whose)
 	header := []string{"function", ">share", ">value", ">samples", "called by"}
 	if perCycle {
 		header = append(header, ">per cycle")
@@ -153,7 +154,7 @@ func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64)
 	p.table(header, rows)
 }
 
-// tracesSection says which execution traces were kept, and why.
+// tracesSection lists the stored execution traces, with the reason.
 func tracesSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
@@ -165,17 +166,17 @@ func tracesSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Traces, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("What the servers executed in the seconds before a profiled round's first cycle that was slower than the scenario's ceiling: `go tool trace` reads it.")
+	p.paragraph("Execution traces of the servers for the seconds before a profiled round's first cycle above the scenario's ceiling, in the format of `go tool trace`.")
 	p.table([]string{">round", "node", ">at, s", ">cycle, ms", ">ceiling, ms", "file"}, rows)
 }
 
-// caveats says how to read a profile of that kind.
+// caveats explains how to read a profile of a kind.
 func caveats(m result.Manifest, kind string) []string {
 	switch kind {
 	case "cpu":
 		return []string{"CPU time is sampled, 100 times a second for each running thread: entries of a few samples are uncertain."}
 	case "mutex":
-		caveat := "Delay is what others waited, charged to the function that unlocked. Locks inside the Go runtime appear under runtime-internal names."
+		caveat := "Delay is the wait of others, charged to the function that unlocked. Locks inside the Go runtime appear under runtime-internal names."
 		if fraction := capture(m, kind).MutexFraction; fraction > 0 {
 			if fraction == 1 {
 				return []string{"Every contended unlock is recorded. " + caveat}
@@ -184,7 +185,7 @@ func caveats(m result.Manifest, kind string) []string {
 		}
 		return []string{caveat}
 	case "block":
-		caveat := "Delay is charged to the function that waited, and goroutines that wait for work count too: the total exceeds the window where many do."
+		caveat := "Delay is charged to the function that waited, including goroutines that wait for work, so the total may exceed the window."
 		if rate := capture(m, kind).BlockRate; rate > 0 {
 			return []string{fmt.Sprintf("Waits of at least %s are all recorded, shorter ones by a proportional sample. %s", render.Amount(float64(rate), "nanoseconds"), caveat)}
 		}
@@ -198,7 +199,7 @@ func caveats(m result.Manifest, kind string) []string {
 	}
 }
 
-// capture returns the capture of that kind in the scenario, or an empty one.
+// capture returns the capture of a kind in the scenario, or an empty one.
 func capture(m result.Manifest, kind string) (found scenario.Capture) {
 	for _, c := range m.Scenario.Captures {
 		if c.Kind == kind {

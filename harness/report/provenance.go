@@ -11,17 +11,18 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// machine names the host in a few words.
+// machine describes the host in a few words.
 func machine(h result.Host) string {
 	return text(cmp.Or(h.CPUModel, "unknown CPU")) + ", " + render.Plural(h.CPUs, "CPU")
 }
 
-// provenanceSection says what one needs to trust the figures, and to measure them again.
+// provenanceSection shows the conditions of the measurement, and how to repeat it.
 func provenanceSection(p *page, r *result.Result) {
 	provenanceTable(p, r, []string{"rounds", text(plan(r.Rounds))})
 }
 
-// provenanceTable is provenanceSection of what was measured in other parts than rounds, which measured says.
+// provenanceTable is provenanceSection for measurements without rounds. measured is the row that
+// describes their parts.
 func provenanceTable(p *page, r *result.Result, measured []string) {
 	p.heading(2, "Provenance")
 	host, build := r.Manifest.Host, r.Manifest.Build
@@ -64,7 +65,8 @@ func provenanceTable(p *page, r *result.Result, measured []string) {
 	serversSection(p, r)
 }
 
-// serversSection lists all settings that the first server ran with by its own account, and what the others had otherwise.
+// serversSection lists all settings that the first server reported, and the differences of the
+// others.
 func serversSection(p *page, r *result.Result) {
 	switch r.Manifest.Scenario.Topology.Kind {
 	case "", scenario.NoTopology, scenario.Embedded, scenario.ByProgram:
@@ -73,11 +75,11 @@ func serversSection(p *page, r *result.Result) {
 	p.heading(3, "What the servers ran with")
 	servers := r.Manifest.Servers
 	if len(servers) == 0 {
-		p.paragraph("Not recorded: the servers did not say it.")
+		p.paragraph("Not recorded: the servers did not report it.")
 		return
 	}
-	p.paragraph("All settings of the first server, as its process said them when it served (those of `queued config show`), and the limits" +
-		" of its Go runtime. Addresses and paths are left out. Others are listed where they differ.")
+	p.paragraph("All settings of the first server, as its process reported them at its start (as `queued config show` does), and the limits" +
+		" of its Go runtime. Addresses and paths are omitted. Other servers are listed if they differ.")
 	var rows [][]string
 	for i, server := range servers {
 		name := "first"
@@ -91,7 +93,7 @@ func serversSection(p *page, r *result.Result) {
 	p.table([]string{"server", "setting", "value", "from"}, rows)
 }
 
-// known writes a value of the host, where 0 says that it could not be read.
+// known formats a value of the host; 0 means that it could not be read.
 func known(v float64, unit string) string {
 	if v == 0 {
 		return "unknown"
@@ -99,7 +101,7 @@ func known(v float64, unit string) string {
 	return strings.TrimSpace(render.Digits(v, 3) + " " + unit)
 }
 
-// orNotRecorded writes a value that runs of older versions do not have.
+// orNotRecorded returns s, or a placeholder if a run of an older version does not have it.
 func orNotRecorded(s string) string { return cmp.Or(s, scenario.NotRecorded) }
 
 func orUnknown(s string) string { return cmp.Or(s, "unknown") }
@@ -111,7 +113,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05")
 }
 
-// commandLine writes arguments as a shell would need them.
+// commandLine formats arguments with shell quotes.
 func commandLine(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {

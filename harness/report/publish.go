@@ -13,15 +13,16 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Publish copies the data of a run's page to reportsDir/data/<scenario>, with its profiles and without
-// the slow commits that no page shows. It keeps a summary of the run published before, for the
-// repeatability of the figures. It renders the page from the copy into reportsDir/scenarios, and returns
-// the paths of the page and its plots. The data of a comparison goes to data/compare-<scenario>.
+// Publish copies the data of a run's page to reportsDir/data/<scenario>, with its profiles and
+// without the slow commits that no page shows. It keeps a summary of the previously published run,
+// for the repeatability of the figures. It renders the page from the copy into
+// reportsDir/scenarios, and returns the paths of the page and its plots. The data of a comparison
+// goes to data/compare-<scenario>.
 //
-// Publish takes the latest complete run of a scenario (see incomplete), even if it breaks limits. It
-// refuses other runs, with an *UnpublishableError and without a change of any file: those with fewer
-// rounds than the scenario's file wants, those of a tree with uncommitted changes, and those older than
-// the published run. Nobody can select the best of several runs.
+// Publish accepts the latest complete run of a scenario (see incomplete), even if it breaks limits.
+// It refuses other runs with an *UnpublishableError and changes no file then: runs with fewer
+// rounds than the scenario's file requires, with uncommitted changes, or older than the published
+// run. This prevents the selection of the best of several runs.
 func Publish(limits *gate.Baselines, run, reportsDir string) ([]string, error) {
 	switch resultFile(run) {
 	case result.ComparisonFile:
@@ -35,7 +36,7 @@ func Publish(limits *gate.Baselines, run, reportsDir string) ([]string, error) {
 }
 
 func publishRun(limits *gate.Baselines, run, reportsDir string) ([]string, error) {
-	r, _, err := result.Read(run) // what cannot be read again is not published
+	r, _, err := result.Read(run) // before publishing, check that the run can be read
 	if err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
@@ -93,17 +94,17 @@ func unpublishable(limits *gate.Baselines, run, data string) ([]string, error) {
 		return reasons, nil
 	}
 	if err == nil && s.Run.Started.Before(published.Started) {
-		reasons = append(reasons, fmt.Sprintf("it began at %s, before the published run %s", s.Run.Started.UTC().Format(time.DateTime), published.Run))
+		reasons = append(reasons, fmt.Sprintf("it started at %s, before the published run %s", s.Run.Started.UTC().Format(time.DateTime), published.Run))
 	}
 	return reasons, err
 }
 
-// UnpublishableError says why a run or a comparison is not published.
+// UnpublishableError reports why a run or a comparison is not published.
 type UnpublishableError struct {
 	Of      string // its folder
 	Reasons []string
 }
 
 func (e *UnpublishableError) Error() string {
-	return fmt.Sprintf("publish: %s can't be published: %s: publish the latest complete run of a commit, with all rounds of the scenario", e.Of, strings.Join(e.Reasons, "; "))
+	return fmt.Sprintf("publish: %s cannot be published: %s: publish the latest complete run of a commit, with all rounds of the scenario", e.Of, strings.Join(e.Reasons, "; "))
 }

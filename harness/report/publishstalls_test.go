@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The published data has the slow commits that its page shows and no others, and the page is that of the whole run.
+// The published data has exactly the slow commits that its page shows, and the page is the same as
+// that of the complete data.
 func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
 	r, hists := fixture(t, 3, 1)
 	for i := range r.Rounds {
@@ -41,20 +42,20 @@ func TestPublishedDataHasTheSlowCommitsOfItsPage(t *testing.T) {
 	var commits, work []int
 	for i, round := range kept.Rounds {
 		commits, work = append(commits, len(round.Stalls.Commits)), append(work, len(round.Stalls.Work))
-		assert.Equal(t, uint64(2+15), round.Stalls.Missing+uint64(len(round.Stalls.Commits)), "no commit is forgotten: round %d", i)
+		assert.Equal(t, uint64(2+15), round.Stalls.Missing+uint64(len(round.Stalls.Commits)), "all commits are counted: round %d", i)
 		assert.Equal(t, r.Rounds[i].Stalls.Causes, round.Stalls.Causes)
 	}
 	assert.Equal(t, []int{6, 7, 15, 0}, commits, "20 are listed, all of the third round are drawn, and the last round was profiled")
 	assert.Equal(t, []int{0, 0, 15, 0}, work)
 
 	require.Len(t, kept.Repeated, 1)
-	assert.Empty(t, kept.Repeated[0].Stalls.Commits, "no page shows those of a round that was measured once more")
+	assert.Empty(t, kept.Repeated[0].Stalls.Commits, "no page shows those of a repeated round")
 	assert.Empty(t, kept.Repeated[0].Stalls.Work)
 	assert.Equal(t, uint64(2+15), kept.Repeated[0].Stalls.Missing)
 
 	again, _, err := result.Read(run)
 	require.NoError(t, err)
-	assert.Len(t, again.Rounds[0].Stalls.Commits, 15, "the run keeps what it measured")
+	assert.Len(t, again.Rounds[0].Stalls.Commits, 15, "the run's folder is unchanged")
 }
 
 // Published rounds have the counters of servers that verdicts read, and no others.
@@ -95,7 +96,8 @@ func TestPublishedDataIsThatOfTheRun(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(reports, "data", "fixture", result.ResultFile), "it is stored in the compressed form only")
 }
 
-// The profiles that a page names are published beside its figures, as long as they are there and small enough, and the page links them.
+// The profiles that a page names are published with its figures if they exist and are small enough,
+// and the page links them.
 func TestProfilesArePublished(t *testing.T) {
 	r, hists := sweptFixture(t)
 	names := []string{"profiles/cpu.pb.gz", "profiles/point-2/mutex.pb.gz", "profiles/block.pb.gz", "profiles/allocs.pb.gz"}
@@ -122,8 +124,8 @@ func TestProfilesArePublished(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, page, contents(t, elsewhere)["fixture.md"], "lint renders the page elsewhere to compare it")
 	assert.FileExists(t, filepath.Join(data, names[1]))
-	assert.NoFileExists(t, filepath.Join(data, names[0]), "the run does not have it")
-	assert.NoFileExists(t, filepath.Join(data, names[3]), "it is larger than the bound")
+	assert.NoFileExists(t, filepath.Join(data, names[0]), "missing in the run")
+	assert.NoFileExists(t, filepath.Join(data, names[3]), "larger than the bound")
 	assert.NoFileExists(t, filepath.Join(data, "profiles/of-before.pb.gz"))
 
 	r.Profiles[0].File = "../outside.pb.gz"
@@ -131,9 +133,9 @@ func TestProfilesArePublished(t *testing.T) {
 	assert.ErrorContains(t, err, "../outside.pb.gz is not below profiles/")
 }
 
-// A page of a run whose profiles are gone says so.
+// A page reports profiles that are not published.
 func TestProfilesThatAreNotKept(t *testing.T) {
 	r, hists := fixture(t, 1, 1)
 	page := rendered(t, r, hists)["fixture.md"]
-	assert.Contains(t, page, "pb.gz` of the run's folder, which is not kept.")
+	assert.Contains(t, page, "pb.gz` of the run's folder (not published).")
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// readsTable shows how the reads of each round's window were answered, of a load that reads tasks.
+// readsTable shows the outcomes of each round's reads, if the load reads tasks.
 func readsTable(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
@@ -22,15 +22,15 @@ func readsTable(p *page, r *result.Result) {
 	if len(rows) == 0 {
 		return
 	}
-	p.paragraph("How the reads of each window were answered. Found are reads of a tenant's own task that were answered with the task, gone those of" +
-		" a task whose completion had been asked for. Foreign are reads of another tenant's task, which were refused; of them those whose" +
-		" task was there. Dropped reads came due while too many waited.")
+	p.paragraph("Outcomes of the reads of each window. Found are reads of a tenant's own task that returned the task, gone those of" +
+		" a task whose completion had been requested. Foreign are reads of another tenant's task, which were refused; \"task there\" counts those whose" +
+		" task existed. Dropped reads came due while too many waited.")
 	p.table([]string{
 		">round", ">answered", ">found", ">gone", ">foreign", ">foreign, task there", ">wrong", ">dropped", ">refused",
 	}, rows)
 }
 
-// otherReadsTable shows how the reads of each round's window were answered that are of another kind than get.
+// otherReadsTable shows the outcomes of each round's reads of other kinds than get.
 func otherReadsTable(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
@@ -49,10 +49,10 @@ func otherReadsTable(p *page, r *result.Result) {
 	if len(rows) == 0 {
 		return
 	}
-	p.paragraph("How the other kinds of reads of each window were answered: `list` reads the tasks of a queue, `stats` its figures, and `await` waits" +
+	p.paragraph("Outcomes of the other kinds of reads of each window: `list` reads the tasks of a queue, `stats` its figures, and `await` waits" +
 		" for the end of a task. Found are lists with tasks, figures, and waits that ended with the task's completion. Gone are lists without a" +
-		" task, and waits for a task whose completion had been asked for before. Unended are waits that were over before the task had ended." +
-		" Foreign are reads of another tenant's queue or task, which were refused; of them those of a tenant with a task there. Wrong are those" +
+		" task, and waits for a task whose completion had already been requested. Unended are waits that timed out before the task ended." +
+		" Foreign are reads of another tenant's queue or task, which were refused; \"task there\" counts those of a tenant with such a task. Wrong are those" +
 		" of the window, and mismatches those of the whole round.")
 	p.table([]string{
 		">round", "kind", ">answered", ">found", ">tasks listed", ">gone", ">unended", ">foreign", ">foreign, task there", ">wrong", ">mismatches", ">dropped", ">refused",

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The page of a load that reads has its rate and latency, how its reads were answered, and what was wrong with them.
+// The page of a load with reads has their rate, latency, outcomes and mismatches.
 func TestPageOfReads(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "misread")
@@ -37,7 +37,7 @@ func TestPageOfReads(t *testing.T) {
 	requireWholeTables(t, page)
 }
 
-// Other kinds have their account by kind, and their latencies.
+// Other kinds of reads have a separate account and latency for each kind.
 func TestPageOfReadsByKind(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	for i := range r.Rounds {
@@ -65,14 +65,15 @@ func TestPageOfReadsByKind(t *testing.T) {
 	} {
 		assert.Contains(t, page, says)
 	}
-	assert.NotContains(t, page, "How the reads of each window", "there are no gets")
+	assert.NotContains(t, page, "Outcomes of the reads of each window", "there are no gets")
 	for _, curve := range []string{"list: call to answer", "await: call to answer"} {
 		assert.Contains(t, files["fixture-latency.svg"], curve)
 	}
 	requireWholeTables(t, page)
 }
 
-// Points whose reads are of several kinds are compared by them. Points that read single tasks only have no columns for that.
+// Points with several kinds of reads have columns for them. Points with only reads of single tasks
+// do not.
 func TestPointsAreComparedByTheirReads(t *testing.T) {
 	r, hists := sweptFixture(t)
 	r.Points[0].Metrics[result.ReadsPerS] = result.Metric{Median: 77, N: 2}

@@ -13,17 +13,17 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// RunPage is the name of the page of a run that is rendered into its own folder.
+// RunPage is the name of a run's page in the run's own folder.
 const RunPage = "report.md"
 
-// Renderer renders several pages. It reads the runs published beside them once: the data must not
-// change meanwhile. It is not safe for concurrent use.
+// Renderer renders several pages. It reads the other published runs only once, so the data must not
+// change while it is used. It is not safe for concurrent use.
 type Renderer struct {
 	limits    *gate.Baselines
-	published map[string][]measurement // by the folder of all data
+	published map[string][]measurement // by data folder
 }
 
-// NewRenderer returns a renderer whose pages judge runs by limits, of which nil has none.
+// NewRenderer returns a renderer whose pages judge runs by limits, which may be nil.
 func NewRenderer(limits *gate.Baselines) *Renderer { return &Renderer{limits: limits} }
 
 // Render renders one page: see Renderer.Render.
@@ -31,14 +31,18 @@ func Render(limits *gate.Baselines, in, out string) ([]string, error) {
 	return NewRenderer(limits).Render(in, out)
 }
 
-// Render writes the page and the plots of the run stored in the folder in, which is a run folder or a folder
-// under reports/data, into the folder out, which it makes if need be. The page is <scenario>.md, or report.md
-// where out is in itself; the plots are <scenario>-throughput.svg, <scenario>-latency.svg and the like. It returns the
-// paths of the files it wrote, the page first. Render writes no plot that the data cannot fill, and none if the verdict is incorrect,
-// and removes such a plot of an earlier rendering. The page says what limits the rate of a run whose result does not, as far as its
-// figures tell. The page shows the verdict of Judge. The page of a comparison's folder is compare-<scenario>.md, or comparison.md. The
-// page of a soak's folder has the name of a run's, and that of a serial budget is serial.md. The page of a run that did not
-// finish shows the rounds that are stored.
+// Render writes the page and the plots of the run stored in the folder in into the folder out,
+// which it creates if needed. in is a run folder or a folder under reports/data. It returns the
+// paths of the written files, the page first.
+//
+// The page is <scenario>.md, or report.md if out is in; the plots are <scenario>-throughput.svg,
+// <scenario>-latency.svg and the like. The page of a comparison is compare-<scenario>.md, or
+// comparison.md. The page of a soak is named like that of a run, and that of a serial budget is
+// serial.md. Render writes no plot without data, and none if the verdict is incorrect; it removes
+// such a plot of an earlier rendering.
+//
+// The page shows the verdict of Judge. If the result has no limiting resource, the page derives it
+// from the figures as far as possible. The page of an incomplete run shows the stored rounds.
 func (x *Renderer) Render(in, out string) ([]string, error) {
 	switch resultFile(in) {
 	case result.ComparisonFile:
@@ -55,7 +59,7 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	judged := Judge(x.limits, r) // before all else: an incorrect run has no figure to show
+	judged := Judge(x.limits, r) // first, because an incorrect run has no figures to show
 	gate.DescribeBound(r)
 	name := result.Slug(r.Scenario)
 	plots, err := figures(r, hists, name)
@@ -121,15 +125,16 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 	return written, nil
 }
 
-// PagesFolder returns the folder with the pages that are made from data alone, one for each folder of the data, and with their plots.
+// PagesFolder returns the folder of the pages that are made from data alone, one for each folder of
+// the data, and of their plots.
 func PagesFolder(reportsDir string) string { return filepath.Join(reportsDir, pagesDir) }
 
-// DataFolder returns the folder with the data of a scenario's published page.
+// DataFolder returns the folder of the data of a scenario's published page.
 func DataFolder(reportsDir, scenario string) string {
 	return filepath.Join(reportsDir, dataDir, result.Slug(scenario))
 }
 
-// copyFiles copies files of one folder to another, which it makes.
+// copyFiles copies files from one folder to another, which it creates.
 func copyFiles(from, to string, names []string) error {
 	for _, name := range names {
 		content, err := os.ReadFile(filepath.Join(from, name))
@@ -176,7 +181,7 @@ type figure struct {
 	svg     []byte
 }
 
-// figures makes the plots of r, whose files start with name.
+// figures makes the plots of r, whose file names start with name.
 func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]figure, error) {
 	all := []struct {
 		figure
@@ -199,7 +204,7 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 			func() ([]byte, error) { return latencyFigure(r, hists) },
 		},
 		{
-			figure{file: name + "-anatomy.svg", caption: "What the mean cycle consists of: its time, and the servers' CPU time"},
+			figure{file: name + "-anatomy.svg", caption: "The parts of the mean cycle: its time, and the servers' CPU time"},
 			func() ([]byte, error) { return anatomyPlot(r) },
 		},
 		{
@@ -211,7 +216,7 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 			func() ([]byte, error) { return seriesPlot(r, rateSeries) },
 		},
 		{
-			figure{file: name + "-faults.svg", caption: "Cycles per second over the first timed round's window; shaded is while a fault lasted"},
+			figure{file: name + "-faults.svg", caption: "Cycles per second over the first timed round's window, shaded during faults"},
 			func() ([]byte, error) { return faultsPlot(r) },
 		},
 		{
@@ -223,7 +228,7 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 			func() ([]byte, error) { return seriesPlot(r, memorySeries) },
 		},
 		{
-			figure{file: name + "-stalls.svg", caption: "Slow commits over the window of the timed round with the longest, beside flushes and compactions"},
+			figure{file: name + "-stalls.svg", caption: "Slow commits over the window of the timed round with the longest one, with flushes and compactions"},
 			func() ([]byte, error) { return stallsPlot(r) },
 		},
 	}
@@ -259,7 +264,8 @@ func latencyFigure(r *result.Result, hists []result.RoundHistograms) ([]byte, er
 	return latencyPlot(r, merged)
 }
 
-// mergeTimed merges the histograms of the timed rounds of a point; 0 is that of a run without a sweep.
+// mergeTimed merges the histograms of a point's timed rounds; 0 is the point of a run without a
+// sweep.
 func mergeTimed(rounds []result.Round, hists []result.RoundHistograms, point int) (result.Histograms, error) {
 	timed := make(map[int]bool)
 	for _, round := range rounds {

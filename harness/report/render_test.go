@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// contents returns what files hold, by base name.
+// contents returns the contents of files by base name.
 func contents(t *testing.T, paths []string) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
@@ -29,7 +29,7 @@ func contents(t *testing.T, paths []string) map[string]string {
 	return found
 }
 
-// rendered stores a run, renders it, and returns what was written by base name.
+// rendered stores a run, renders it, and returns the written files by base name.
 func rendered(t *testing.T, r *result.Result, hists []result.RoundHistograms) map[string]string {
 	t.Helper()
 	written, err := report.Render(nil, stored(t, r, hists), t.TempDir())
@@ -41,7 +41,7 @@ func TestTheSameRunYieldsTheSameBytes(t *testing.T) {
 	r, hists := fixture(t, 7, 1)
 	first := rendered(t, r, hists)
 	require.Len(t, first, 3)
-	for range 5 { // maps are walked in another order each time
+	for range 5 { // the iteration order of maps varies
 		assert.Equal(t, first, rendered(t, r, hists))
 	}
 }
@@ -53,7 +53,7 @@ func TestRenderIntoTheRunFolder(t *testing.T) {
 	written, err := report.Render(nil, latest, dir) // the same folder by another name
 	require.NoError(t, err)
 	assert.Equal(t, []string{"report.md", "fixture-throughput.svg", "fixture-latency.svg"}, bases(written))
-	assert.Equal(t, contents(t, written)["report.md"], rendered(t, r, hists)["fixture.md"], "where it lies is not in the page")
+	assert.Equal(t, contents(t, written)["report.md"], rendered(t, r, hists)["fixture.md"], "the page does not depend on its location")
 }
 
 func TestPublishedPagesAreMadeFromThePublishedData(t *testing.T) {
@@ -74,10 +74,10 @@ func TestPublishedPagesAreMadeFromThePublishedData(t *testing.T) {
 
 	_, err = report.Publish(nil, t.TempDir(), reports)
 	require.ErrorContains(t, err, "result.json")
-	assert.Equal(t, published, contents(t, written), "a run that cannot be read replaces nothing")
+	assert.Equal(t, published, contents(t, written), "an unreadable run replaces nothing")
 }
 
-// Every heading and caption with figures under it says the durability.
+// Every heading and caption of figures has the durability.
 func TestDurabilityStandsBesideTheFigures(t *testing.T) {
 	r, hists := fixture(t, 7, 1)
 	files := rendered(t, r, hists)
@@ -109,7 +109,7 @@ func TestNoFigureOfAnIncorrectRun(t *testing.T) {
 	require.Equal(t, []string{"fixture.md"}, bases(written))
 	entries, err := os.ReadDir(out)
 	require.NoError(t, err)
-	assert.Len(t, entries, 1, "the plots of the earlier run are gone")
+	assert.Len(t, entries, 1, "the plots of the earlier run are removed")
 	page := contents(t, written)["fixture.md"]
 	assert.Contains(t, page, "Verdict: **incorrect**")
 	assert.Contains(t, page, "round 3 lost 2 tasks")
@@ -142,7 +142,7 @@ func TestIntervalsSayWhatTheyAre(t *testing.T) {
 	assert.Contains(t, files["fixture-throughput.svg"], "range of 7 rounds, 98.4 % interval of the median")
 }
 
-// A rate with busy polling does not hold without: each place with a headline figure says so.
+// A rate with busy polling does not apply without it, so each headline figure mentions it.
 func TestBusyPollingStandsBesideTheFigures(t *testing.T) {
 	r, hists := fixture(t, 7, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "busy polling")
@@ -168,13 +168,13 @@ func TestPageListsTheSettingsThatDiffer(t *testing.T) {
 	assert.Contains(t, page, "| `phases.warmup_max` | `5s` | `unset` |")
 	assert.Contains(t, page, "| `workload.main.idempotent` | `true` | `false` |")
 	assert.Contains(t, page, "| `workload.main.connections` | `2` | `1` |")
-	assert.NotContains(t, page, "`workload.main.tenants`", "which has its default")
+	assert.NotContains(t, page, "`workload.main.tenants`", "it has its default")
 }
 
 func TestPageSaysWhatTheServersRanWith(t *testing.T) {
 	r, hists := fixture(t, 2, 0)
 	page := rendered(t, r, hists)["fixture.md"]
-	assert.Contains(t, page, "Not recorded: the servers did not say it.")
+	assert.Contains(t, page, "Not recorded: the servers did not report it.")
 	assert.Contains(t, page, "| virtualisation | not recorded |")
 	r.Manifest.Host.Virtualisation, r.Manifest.Host.Container = "KVM", "none"
 	r.Manifest.Servers = []result.ServerSettings{
@@ -214,8 +214,8 @@ func TestRunsThatMayNotBePublished(t *testing.T) {
 	}
 }
 
-// A run that failed in its first round has neither metrics nor histograms, and a manifest of another version may
-// lack any setting: the page says what is known.
+// A run that failed in its first round has neither metrics nor histograms, and a manifest of
+// another version may lack any setting. The page shows the known values.
 func TestPageOfARunThatMeasuredNothing(t *testing.T) {
 	r, _ := fixture(t, 0, 0)
 	r.Verdict, r.Reasons = result.Invalid, []string{"queued exited: *disk full*"}
@@ -226,7 +226,7 @@ func TestPageOfARunThatMeasuredNothing(t *testing.T) {
 	page := files["fixture.md"]
 	assert.True(t, strings.HasPrefix(page, "# fixture\n"))
 	assert.Contains(t, page, "durability `unknown`")
-	assert.Contains(t, page, "No metric could be summarised.")
+	assert.Contains(t, page, "There are no metrics.")
 	assert.Contains(t, page, `queued exited: \*disk full\*`)
 	assert.Contains(t, page, "does not say when the server acknowledged")
 	for _, untrue := range []string{"NaN", "Inf", "closed", "shard", "&lt;nil"} {
@@ -243,7 +243,7 @@ func TestLimitsFollowTheScenario(t *testing.T) {
 		return section
 	}
 	section := last()
-	for _, says := range []string{"omit what was never sent", "share the 2 CPUs", "no packet leaves", "one shard", "loss of power", "Every payload has 64 bytes."} {
+	for _, says := range []string{"omit the calls that were never sent", "share the 2 CPUs", "no packet leaves", "one shard", "loss of power", "Every payload has 64 bytes."} {
 		assert.Contains(t, section, says)
 	}
 	assert.NotContains(t, section, "working tree")
@@ -287,7 +287,7 @@ func TestPageReadsTheScenarioAsExpanded(t *testing.T) {
 	assert.Contains(t, page, "Every payload has 100 bytes.")
 }
 
-// Text that is not ours cannot break a table, a code span or the page.
+// Foreign text cannot break a table, a code span or the page.
 func TestForeignTextIsEscaped(t *testing.T) {
 	r, hists := fixture(t, 2, 1)
 	r.Title = "a <script>\n# b"
@@ -321,7 +321,7 @@ func TestProfilesPerCycle(t *testing.T) {
 	assert.Contains(t, page, "| 58.6 % | 300 s | 300 s | 300 µs |")
 	assert.Contains(t, page, "Waits of at least 1.00 µs are all recorded")
 	assert.Contains(t, page, "Every contended unlock is recorded")
-	assert.Contains(t, page, "nothing of this kind was recorded")
+	assert.Contains(t, page, "nothing of this kind happened")
 
 	r.Rounds[2].Cycles = 0
 	page = rendered(t, r, hists)["fixture.md"]

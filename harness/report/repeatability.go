@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// dataDir holds a folder for each page, below the folder of all reports.
+	// dataDir has a folder for each page, below the folder of all reports.
 	dataDir = "data"
-	// pagesDir holds these pages, below the same folder.
+	// pagesDir has these pages, below the same folder.
 	pagesDir = "scenarios"
-	// earlierDir holds, in the folder of a page's data, the results of runs that a later one has replaced: <run>.json, without rounds,
-	// profiles, locks and causes.
+	// earlierDir is a subfolder of a page's data with the results of replaced runs: <run>.json,
+	// without rounds, profiles, locks and causes.
 	earlierDir = "earlier"
 )
 
-// measurement is one run of some work: a run without a sweep, or a point of one with.
+// measurement is one run of some work: a run without a sweep, or a point of a run with one.
 type measurement struct {
 	*result.Result
-	work    string // what was measured, with which settings: scenario.Work
-	point   string // its name; "" without a sweep
+	work    string // the work with its settings: scenario.Work
+	point   string // name of the point; "" without a sweep
 	metrics map[string]result.Metric
 }
 
-// measurements returns the measurements of a run that have a rate and may be shown.
+// measurements returns the publishable measurements of a run that have a rate.
 func measurements(r *result.Result) (all []measurement) {
 	add := func(point result.Point) {
 		var values []scenario.Value
@@ -55,8 +55,8 @@ func measurements(r *result.Result) (all []measurement) {
 	return all
 }
 
-// measurementsBeside returns the measurements of all runs that are published beside the one in the folder in, by time. It returns
-// nothing for a run folder, which has no other runs beside it.
+// measurementsBeside returns the measurements of all runs that are published in the same place as
+// the one in the folder in, by time. It returns nothing for a run folder.
 func (x *Renderer) measurementsBeside(in string) ([]measurement, error) {
 	folder, err := filepath.Abs(in)
 	if err != nil {
@@ -96,15 +96,17 @@ func (x *Renderer) measurementsBeside(in string) ([]measurement, error) {
 	return all, nil
 }
 
-// withoutParts leaves of a result what other runs are compared by: its metrics and its manifest.
+// withoutParts removes everything from a result except its metrics and its manifest.
 func withoutParts(r *result.Result) {
 	r.Rounds, r.Repeated, r.Profiles, r.Locks, r.Causes = []result.Round{}, nil, nil, nil, nil
 }
 
-// EarlierFolder is, below the folder of a page's data, that of the runs which a later one has replaced: a result without its rounds for each.
+// EarlierFolder returns the subfolder of a page's data with replaced runs: one result without
+// rounds for each.
 func EarlierFolder(data string) string { return filepath.Join(data, earlierDir) }
 
-// keepEarlier stores the result that another run's is about to replace in the folder data, if there is one.
+// keepEarlier stores the result that another run is about to replace in the folder data, if there
+// is one.
 func keepEarlier(data, run string) error {
 	r, err := result.ReadResult(filepath.Join(data, result.ResultFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +125,7 @@ func keepEarlier(data, run string) error {
 // repeated are the measurements of the same work as one of a page's run.
 type repeated struct {
 	own  measurement
-	runs []measurement // the own one among them
+	runs []measurement // including own
 }
 
 // repeats finds, for each measurement of r, the measurements of the same work in other runs.
@@ -142,7 +144,7 @@ func repeats(r *result.Result, all []measurement) (found []repeated) {
 	return found
 }
 
-// medians are the smallest and the largest median rate of the runs.
+// medians returns the smallest and the largest median rate of the runs.
 func (s repeated) medians() (low, high float64) {
 	for i, m := range s.runs {
 		median := m.metrics[result.CyclesPerS].Median
@@ -154,7 +156,7 @@ func (s repeated) medians() (low, high float64) {
 	return low, high
 }
 
-// disjoint returns two runs whose intervals of the rate do not overlap, if there are such.
+// disjoint returns two runs whose intervals of the rate do not overlap, if there are any.
 func (s repeated) disjoint() (a, b measurement, found bool) {
 	for i, a := range s.runs {
 		for _, b := range s.runs[i+1:] {
@@ -167,20 +169,21 @@ func (s repeated) disjoint() (a, b measurement, found bool) {
 	return a, b, false
 }
 
-// words says between which medians the runs lie, and how likely a further one lies there.
+// words describes the range of the medians, and the probability that a further run is in it.
 func (s repeated) words() string {
 	low, high := s.medians()
 	k := len(s.runs)
-	text := fmt.Sprintf("the medians of %s of this work lie between %s and %s cycles/s, the largest %s times the smallest; if runs are independent, a"+
-		" further one lies between them with a probability of %s",
+	text := fmt.Sprintf("the medians of %s of this work are between %s and %s cycles/s, the largest %s times the smallest; if runs are independent, a"+
+		" further one is in this range with a probability of %s",
 		render.Plural(k, "run"), render.Number(low), render.Number(high), render.Digits(high/low, 3), render.Percent(float64(k-1)/float64(k+1)))
 	if a, b, found := s.disjoint(); found {
-		text += fmt.Sprintf(". The intervals of %s and %s do not overlap: that of one run does not cover another run", code(a.Run), code(b.Run))
+		text += fmt.Sprintf(". The intervals of %s and %s do not overlap: the interval of one run does not cover another run", code(a.Run), code(b.Run))
 	}
 	return text
 }
 
-// repeatabilityOpening says beside the verdict by how much the rate differs from run to run, since no interval of the page covers that.
+// repeatabilityOpening shows after the verdict how much the rate differs between runs, because no
+// interval of the page covers that.
 func repeatabilityOpening(p *page, r *result.Result, found []repeated) {
 	for _, same := range found {
 		name := "Repeatability"
@@ -195,13 +198,13 @@ func repeatabilityOpening(p *page, r *result.Result, found []repeated) {
 func repeatabilitySection(p *page, r *result.Result, found []repeated) {
 	p.heading(2, "Repeatability, durability %s", code(r.Manifest.Durability()))
 	if len(found) == 0 {
-		p.paragraph("Not known: no other run of this work, with these settings, is published. The intervals of this page are of one run, and no" +
+		p.paragraph("Unknown: no other run of this work with these settings is published. The intervals of this page cover one run, and are no" +
 			" statement about another day.")
 		return
 	}
-	p.paragraph("All published runs of the same work with the same settings, of this scenario and of points of others. The low and high of a run are" +
-		" of its own rounds. From run to run the time, the build and the host's state differ too. CPU per cycle of both sides says what moved: the" +
-		" generator's depends on the host and on the client's code, and not on the server's.")
+	p.paragraph("All published runs of the same work with the same settings, of this scenario and of points of others. The low and high of a run" +
+		" are those of its own rounds. Between runs, the time, the build and the host's state differ too. CPU per cycle of both sides helps to find the cause: the" +
+		" generator's depends on the host and on the client's code, not on the server's.")
 	for _, same := range found {
 		if same.own.point != "" {
 			p.heading(3, "%s, durability %s", code(same.own.point), code(r.Manifest.Durability()))

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// later is the fixture as another run, an hour later, with all rates in proportion.
+// later returns the fixture as another run, an hour later, with all rates multiplied by factor.
 func later(t *testing.T, run string, factor float64) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
 	r, hists := fixture(t, 7, 0)
@@ -30,18 +30,18 @@ func published(t *testing.T, reports string, r *result.Result, hists []result.Ro
 	return contents(t, written)[result.Slug(r.Scenario)+".md"]
 }
 
-// An interval covers the rounds of one run. A page with several runs says how far apart these are, and keeps the ones that a later one
-// replaces.
+// An interval covers the rounds of one run. The page shows the differences between several runs,
+// and publishing keeps the replaced runs.
 func TestRepeatabilityOverRuns(t *testing.T) {
 	reports := filepath.Join(t.TempDir(), "reports")
 	first, hists := fixture(t, 7, 0)
 	first.Repeated = []result.Round{{Number: 2, Verdict: result.Invalid}}
 	page := published(t, reports, first, hists)
-	assert.Contains(t, page, "Not known: no other run of this work, with these settings, is published.")
+	assert.Contains(t, page, "Unknown: no other run of this work with these settings is published.")
 
 	second, hists := later(t, "20260102T040405.000Z-fixture", 2)
 	page = published(t, reports, second, hists)
-	assert.Contains(t, page, "Repeatability, durability `none`: the medians of 2 runs of this work lie between ")
+	assert.Contains(t, page, "Repeatability, durability `none`: the medians of 2 runs of this work are between ")
 	assert.Contains(t, page, "the largest 2 times the smallest")
 	assert.Contains(t, page, "with a probability of 33.3 %")
 	assert.Contains(t, page, "The intervals of `"+first.Run+"` and `"+second.Run+"` do not overlap")
@@ -52,16 +52,17 @@ func TestRepeatabilityOverRuns(t *testing.T) {
 	assert.Empty(t, kept.Rounds)
 	assert.Empty(t, kept.Repeated)
 	page = published(t, reports, second, hists)
-	assert.Contains(t, page, "the medians of 2 runs", "a run that is published again is no other run")
+	assert.Contains(t, page, "the medians of 2 runs", "publishing a run again does not count as another run")
 	assert.NoFileExists(t, filepath.Join(earlier, second.Run+".json"))
 
 	third, hists := later(t, "20260102T050405.000Z-fixture", 1.01)
 	third.Manifest.Scenario.Topology.BusyPoll = true
 	page = published(t, reports, third, hists)
-	assert.Contains(t, page, "Not known: no other run", "the settings differ")
+	assert.Contains(t, page, "Unknown: no other run", "the settings differ")
 }
 
-// The same work as a point of another scenario is a repetition too: pages must not contradict each other unseen.
+// The same work as a point of another scenario is also a repetition, so that contradictions between
+// pages become visible.
 func TestRepeatabilityOverScenarios(t *testing.T) {
 	reports := filepath.Join(t.TempDir(), "reports")
 	first, hists := fixture(t, 7, 0)

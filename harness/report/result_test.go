@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The account of a load with results has how many were read back.
+// The account of a load with results has the number of results that were read back.
 func TestPageOfResults(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "wrong results")

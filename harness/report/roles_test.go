@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The page of a workload without workers has the rate of its enqueues and the tasks that are left, and no rate of cycles.
+// The page of a workload without workers has the rate of its enqueues and the number of left tasks,
+// and no rate of cycles.
 func TestPageOfEnqueuesAlone(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "enqueues/s")
@@ -30,7 +31,7 @@ func TestPageOfEnqueuesAlone(t *testing.T) {
 	page := files["fixture.md"]
 	for _, says := range []string{
 		"enqueues/s", "| `enqueues_per_s` | 5,000 | 5,000 | 5,000 | 3 | 1/s |", "| `enqueue_latency_ms_p99` |",
-		"corrupted | left |", "| 123,456 | 0 | 0 | 0 | 0 | 0 | 123,456 |", "Left tasks are still on the servers, as the servers' own account has to show",
+		"corrupted | left |", "| 123,456 | 0 | 0 | 0 | 0 | 0 | 123,456 |", "Left tasks are still on the servers, and the servers' own account must show them",
 	} {
 		assert.Contains(t, page, says)
 	}
@@ -39,7 +40,8 @@ func TestPageOfEnqueuesAlone(t *testing.T) {
 	requireWholeTables(t, page)
 }
 
-// The page says how many tasks a call of each side has, how workers claim and think, and when a window ends.
+// The page shows the tasks per call of each side, the behaviour of workers, and the end condition
+// of a window.
 func TestPageOfRolesAndVolume(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	r.Manifest.Scenario = expanded(t, &scenario.Scenario{

@@ -8,12 +8,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// ofScript reports whether k6 put the load on the servers.
+// ofScript reports whether k6 generated the load.
 func ofScript(r *result.Result) bool {
 	return scenario.Any(r.Manifest.Scenario.Workloads, func(w scenario.Workload) bool { return w.Driver == scenario.DriverK6 })
 }
 
-// scriptParagraph says where the load came from, where that is a k6 script.
+// scriptParagraph describes the source of the load if it is a k6 script.
 func scriptParagraph(p *page, r *result.Result) {
 	if !ofScript(r) {
 		return
@@ -29,6 +29,6 @@ func scriptParagraph(p *page, r *result.Result) {
 		}
 		scripts = "the scripts " + strings.Join(all, ", ")
 	}
-	p.paragraph("The load came from a k6 process that ran %s. JavaScript is the generator: its CPU time is the client's, and a rate that it"+
-		" does not reach is its limit before it is the server's. The latencies and the account of the tasks are those that Prony's extension took in that process.", scripts)
+	p.paragraph("The load came from a k6 process that ran %s. JavaScript is the generator: its CPU time is the client's, and it may limit the rate before"+
+		" the server does. Prony's extension measured the latencies and the account of the tasks in that process.", scripts)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The page of a run that k6 put the load on says so, with the script, and what is not known of its process is unknown.
+// The page of a run with a k6 script names the script, and shows unknown properties of its process
+// as unknown.
 func TestPageOfAScript(t *testing.T) {
 	r, hists := mixedFixture(t)
 	const name = "`scenarios/k6/one.js`"
@@ -25,7 +26,7 @@ func TestPageOfAScript(t *testing.T) {
 	assert.Contains(t, page, "JavaScript makes each call")
 	assert.Contains(t, page, "| k6 script | "+name+" |")
 	assert.Contains(t, page, "| k6 binary, SHA-256 | `"+r.Manifest.Build.K6+"` |")
-	assert.NotContains(t, page, "| connections |", "nobody knows how many the script opens")
+	assert.NotContains(t, page, "| connections |", "the number of the script's connections is unknown")
 	for line := range strings.SplitSeq(page, "\n") {
 		if strings.HasPrefix(line, "| 1 | `generator` |") {
 			assert.Contains(t, line, "unknown")

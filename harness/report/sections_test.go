@@ -17,7 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// mixedFixture is the fixture as a run of two workloads at once, with all that a result can say beside its figures.
+// mixedFixture is the fixture as a run of two concurrent workloads, with all optional parts of a
+// result.
 func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
 	r, hists := fixture(t, 2, 1)
@@ -61,7 +62,8 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 			{Name: "generator", CPUCores: 0.8, RSSMBMax: 60, FDsMax: 12, Goroutines: 170, GCPauseMsP99: 0.05, GCPauseMsMax: 0.25, GCCycles: 4, AllocatedBytes: round.Cycles * 100},
 			{Name: "server", CPUCores: 0.9, RSSMBMax: 184, FDsMax: 40, Goroutines: 90, GCCycles: 20, Unknown: []string{"gc_pause_ms_p99", "gc_pause_ms_max"}, AllocatedBytes: round.Cycles * 1000, AllocatedObjects: round.Cycles * 9},
 		}
-		// Of 10 cycles a batch, which takes 2 ms: 5,000 cycles a second one after the other.
+		// 10 cycles per batch, and 2 ms per batch: batches in sequence reach 5,000 cycles per
+		// second.
 		batches := round.Cycles / 10
 		stage := func(name string, ms float64) result.Stage {
 			buckets := make([]uint64, 25)
@@ -98,7 +100,7 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	return r, hists
 }
 
-// The page of a result with everything is the one under testdata.
+// The golden file under testdata has the page of a result with all parts.
 func TestGoldenPageOfEverything(t *testing.T) {
 	r, hists := mixedFixture(t)
 	files := rendered(t, r, hists)
@@ -112,7 +114,7 @@ func TestGoldenPageOfEverything(t *testing.T) {
 	assert.Equal(t, string(want), files["fixture.md"])
 }
 
-// The sections of a page, by their headings.
+// sections returns the sections of a page by heading.
 func sections(page string) map[string]string {
 	all := map[string]string{}
 	for _, part := range strings.Split(page, "\n## ")[1:] {
@@ -127,16 +129,16 @@ func TestUnknownSignalsAreUnknown(t *testing.T) {
 	r, hists := mixedFixture(t)
 	of := sections(rendered(t, r, hists)["fixture.md"])
 	assert.Contains(t, of["Host in the windows"], "| 1 | 1.25 | 0 | 17.0 |"+strings.Repeat(" unknown |", 11)+" 41 |")
-	assert.Contains(t, of["Processes"], "| 1 | `server` | 0.900 | 184 | 40 | 90 | unknown | unknown | 20 |", "0 would pass for a good figure")
+	assert.Contains(t, of["Processes"], "| 1 | `server` | 0.900 | 184 | 40 | 90 | unknown | unknown | 20 |", "0 would look like a good figure")
 	assert.Contains(t, of["Balance of producers and workers"], "| 1 | `noisy` | 160 | 84.0 | 12.0 | 7.50 | 0.400 |")
 	assert.Contains(t, of["Warm-up"], "| 1 | 2.00 | unknown | 3.50 | 0.0200 | yes |")
 	for i := range r.Rounds {
 		r.Rounds[i].Signals = nil
 	}
-	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Host in the windows", "what was not looked at has no section")
+	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Host in the windows", "unmeasured signals have no section")
 }
 
-// The terms of the formula are the measured ones, and multiply to the measured rate.
+// The terms of the formula are the measured values, and their product is the measured rate.
 func TestThroughputInMeasuredTerms(t *testing.T) {
 	r, hists := mixedFixture(t)
 	r.Rounds = r.Rounds[:1]
@@ -148,7 +150,7 @@ func TestThroughputInMeasuredTerms(t *testing.T) {
 	of := sections(rendered(t, r, hists[:1])["fixture.md"])["Stages of the pipeline"]
 	assert.Contains(t, of, "throughput = batch / (inbox + decide + apply + commit_wait + commit + reply) × batches under way ="+
 		" 10.0 cycles / (0.250 + 0.125 + 0.125 + 0.500 + 0.875 + 0.125 ms) × 20.0 = 100,000 cycles/s.")
-	assert.Contains(t, of, "one batch after the other would have made 5,000 cycles/s")
+	assert.Contains(t, of, "batches in sequence would have reached 5,000 cycles/s")
 
 	// With Raft, replicating and applying are parts of the commit and must not count twice.
 	r.Rounds[0].Stages = append(r.Rounds[0].Stages, result.StageOf("replicate", 50_000, []uint64{100_000}))
@@ -159,7 +161,7 @@ func TestThroughputInMeasuredTerms(t *testing.T) {
 
 	r.Rounds[0].Stages = []result.Stage{{Name: "decide"}}
 	of = sections(rendered(t, r, hists[:1])["fixture.md"])["Stages of the pipeline"]
-	assert.Contains(t, of, "they say nothing of the throughput")
+	assert.Contains(t, of, "they do not explain the throughput")
 	assert.NotContains(t, of, "NaN")
 }
 
@@ -168,8 +170,8 @@ func TestLocksAreNamed(t *testing.T) {
 	page := rendered(t, r, hists)["fixture.md"]
 	assert.Contains(t, page, "| `shard.inbox.mu` | mutex | 62.0 % | 18.0 µs | 269.9 % | 123,456 | `shard.(*Inbox).Take` 100.0 % |"+
 		" `shard.(*Inbox).Put[go.shape.int\\|uint]` 75.0 %, `main.run` from `lib.Call` 25.0 % |")
-	assert.Contains(t, page, "| `runtime.unlock` | runtime | 37.0 % | 10.0 µs | 150.0 % | 0 | unknown | unknown |", "a lock whose sides were not seen")
-	assert.NotContains(t, page, "runtime.sysmon", "0.15 ns are no part of a cycle's 7 µs that matters")
+	assert.Contains(t, page, "| `runtime.unlock` | runtime | 37.0 % | 10.0 µs | 150.0 % | 0 | unknown | unknown |", "a lock with unknown sides")
+	assert.NotContains(t, page, "runtime.sysmon", "0.15 ns are a negligible part of a cycle's 7 µs")
 	assert.Contains(t, page, "Not listed: 1 lock with less than 1 % of the time per cycle.")
 	assert.Contains(t, page, "- lock `shard.inbox.mu`: 62 % of lock wait is shard.inbox.mu")
 	r.Locks[0].Node, r.Locks[0].Point = "n2", 7
@@ -178,10 +180,10 @@ func TestLocksAreNamed(t *testing.T) {
 	r.Locks = r.Locks[2:]
 	of := sections(rendered(t, r, hists)["fixture.md"])["Locks"]
 	assert.Contains(t, of, "No lock is listed: goroutines waited less than 1 % of the time per cycle for each of 1 lock.")
-	assert.NotContains(t, of, "|", "there is no table")
+	assert.NotContains(t, of, "|", "no table")
 	r.Metrics = nil
 	of = sections(rendered(t, r, hists)["fixture.md"])["Locks"]
-	assert.Contains(t, of, "| `runtime.sysmon` | runtime | 1.0 % | 0.150 ns | unknown | 40 |", "nothing is left out where the time per cycle is not known")
+	assert.Contains(t, of, "| `runtime.sysmon` | runtime | 1.0 % | 0.150 ns | unknown | 40 |", "all locks are listed if the time per cycle is unknown")
 }
 
 func TestProfilesChargeOurOwnFunctions(t *testing.T) {
@@ -197,19 +199,19 @@ func TestWorkloadsStandApart(t *testing.T) {
 	page := rendered(t, r, hists)["fixture.md"]
 	of := sections(page)
 	assert.Contains(t, of["Workloads"], "| `quiet` | 2 | 1,000 (1,000 to 1,000) |")
-	assert.Contains(t, of["Arrivals"], "Of workload `quiet`: Tasks are due by `burst(1,000/s, 0.5 of the peak, 5s, 1s)`")
+	assert.Contains(t, of["Arrivals"], "Workload `quiet`: Tasks are due by `burst(1,000/s, 0.5 of the peak, 5s, 1s)`")
 	assert.Contains(t, of["Arrivals"], "| 1 | `quiet` | 1,400 | 5,000 | 14,000 | 10,000 |")
 	assert.Contains(t, of["Scenario"], "| workload `noisy` | value |")
 	assert.Contains(t, of["Scenario"], "| queues are chosen | `zipf` |")
 	assert.Contains(t, of["Scenario"], "| payload, bytes | `lognormal(200, 2000), 32 to 4096` |")
-	assert.Contains(t, of["What this page does not measure"], "- Of workload `noisy`: Open load.")
-	assert.Contains(t, of["What this page does not measure"], "- Of workload `quiet`: Capacity.")
+	assert.Contains(t, of["What this page does not measure"], "- Workload `noisy`: Open load.")
+	assert.Contains(t, of["What this page does not measure"], "- Workload `quiet`: Capacity.")
 
 	r.Verdict = result.Incorrect
-	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "## Workloads", "no figure beside a broken ledger")
+	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "## Workloads", "no figures with a broken ledger")
 }
 
-// What only some results have has columns only there.
+// Optional results have columns only on pages that have them.
 func TestLedgerSaysWhatWentAstray(t *testing.T) {
 	r, hists := fixture(t, 2, 0)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "isrouted")
@@ -267,10 +269,10 @@ func TestAttacksAreOnThePage(t *testing.T) {
 	assert.Contains(t, of["Attacks"], "| 2 | `long-polls` | 12 | 3 | 2 |")
 }
 
-// The turns are on the page with their number: a part of few turns says little.
+// The page has the number of turns, because a share of few turns shows little.
 func TestTurnsAreOnThePage(t *testing.T) {
 	r, hists := fixture(t, 2, 1)
-	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Turns of the shards", "what was not counted has no section")
+	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Turns of the shards", "no section without counts")
 	for i := range r.Rounds {
 		r.Rounds[i].Turns = &result.Turns{Count: 40_000, Above2Ms: uint64(i), MsMax: 4, ItemsMax: 1_234}
 		r.Rounds[i].Derive(hists[i].Histograms)
@@ -291,10 +293,10 @@ func TestTurnsAreOnThePage(t *testing.T) {
 	assert.Contains(t, sections(rendered(t, swept, hists)["fixture.md"])["Points"], "| turns above 2 ms | turn at most, ms |")
 }
 
-// The window of loss is on the page, beside its durability.
+// The window of loss is on the page, with its durability.
 func TestTheWindowOfLossIsOnThePage(t *testing.T) {
 	r, hists := fixture(t, 2, 1)
-	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Window of loss", "what was not counted has no section")
+	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Window of loss", "no section without counts")
 	for i := range r.Rounds {
 		r.Rounds[i].LossWindow = &result.LossWindow{
 			Tasks: result.PeaksOf([]result.Peak{{UpTo: 1_024, Count: 199}, {UpTo: 4_096, Count: uint64(i)}}), Ms: result.PeaksOf([]result.Peak{{UpTo: 12.8, Count: 200}}),
@@ -317,7 +319,7 @@ func TestTheWindowOfLossIsOnThePage(t *testing.T) {
 	assert.Contains(t, sections(rendered(t, swept, hists)["fixture.md"])["Points"], "| unsynced at most, tasks |")
 }
 
-// A page says what limits the rate of a run that was stored before runs said it themselves, if the figures tell.
+// The page derives the limiting resource of a run without a stored one, if the figures allow it.
 func TestPageFindsWhatARunIsBoundBy(t *testing.T) {
 	section := func(change func(*result.Result)) string {
 		r, hists := fixture(t, 2, 0)
@@ -327,12 +329,12 @@ func TestPageFindsWhatARunIsBoundBy(t *testing.T) {
 		_, text, _ := strings.Cut(contents(t, written)["fixture.md"], "## What limits the rate")
 		return text
 	}
-	assert.Contains(t, section(func(*result.Result) {}), "Not known: no measured resource is saturated", "CPUs are left, and the result has no stages")
+	assert.Contains(t, section(func(*result.Result) {}), "Unknown: no measured resource is saturated", "CPUs are left, and the result has no stages")
 	assert.Empty(t, section(func(r *result.Result) {
 		for i := range r.Rounds {
 			r.Rounds[i].Cycles = 0
 		}
-	}), "there is no rate")
+	}), "no rate")
 	assert.Contains(t, section(func(r *result.Result) { r.Manifest.Scenario.Topology.Procs = 1 }),
 		"- bound by server CPU: the servers keep 0.87 of 1 CPU busy")
 	assert.Contains(t, section(func(r *result.Result) {
@@ -340,7 +342,7 @@ func TestPageFindsWhatARunIsBoundBy(t *testing.T) {
 	}), "- bound by lock: as it was measured")
 }
 
-// The slow commits are on the page by cause and one by one, and in a plot beside the flushes.
+// The page shows the slow commits by cause and individually, and in a plot with the flushes.
 func TestSlowCommitsAreOnThePage(t *testing.T) {
 	r, hists := fixture(t, 2, 1)
 	quiet := rendered(t, r, hists)
@@ -358,7 +360,7 @@ func TestSlowCommitsAreOnThePage(t *testing.T) {
 	files := rendered(t, r, hists)
 	of := sections(files["fixture.md"])["Slow commits"]
 	assert.Contains(t, of, "took more than 5.00 ms")
-	assert.Contains(t, of, "| `rotation` | Pebble ended its log and began a new one | 2 | 60.0 |")
+	assert.Contains(t, of, "| `rotation` | Pebble switched to a new log | 2 | 60.0 |")
 	assert.Contains(t, of, "| 2 | 1.00 | 20.0 | `3` | 7 | rotation 20.0 | – |")
 	assert.Contains(t, of, "| 2 | 2.50 | 70.0 | `n1/0` | 0 | rotation 40.0, flush 30.0 | flush 65.0 ms, 1 collection, longest wait for a processor 12.0 ms |")
 	assert.Contains(t, files["fixture-stalls.svg"], "a flush ran")

@@ -11,17 +11,17 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// SelfTestPlotFile is the name of the plot beside the page of a self-test.
+// SelfTestPlotFile is the name of the plot on the page of a self-test.
 const SelfTestPlotFile = "selftest-power.svg"
 
-// SelfTestPage writes the page of a self-test. The same self-test always has the same page.
+// SelfTestPage returns the page of a self-test. The same self-test always results in the same page.
 func SelfTestPage(t *gate.SelfTest) string {
 	p := &page{}
 	p.heading(1, "How far the gate can be trusted")
-	p.paragraph("`prony gate selftest` has the gate of `prony compare` judge duets whose answer is known: of builds of the same source, where each" +
-		" alarm is a false one, and of a change that was made slower on purpose by a known amount, where each other verdict is a miss. A" +
+	p.paragraph("`prony gate selftest` lets the gate of `prony compare` judge duets with a known answer: builds of the same source, where each" +
+		" alarm is false, and a change that was made slower on purpose by a known amount, where any other verdict is a miss. A" +
 		" trial is a whole duet: the gate judges it after each look, and ends it as soon as it has decided.")
-	p.paragraph("Scenario %s, durability %s; a look takes %.0f s, and a duet has %d at most; the false-alarm rate that the rule allows is %s over all"+
+	p.paragraph("Scenario %s, durability %s; a look takes %.0f s, and a duet has at most %d; the allowed false-alarm rate is %s over all"+
 		" figures and looks together. Each duet has %s. Measured from %s to %s UTC.", code(t.Scenario), code(t.Durability), t.Within, t.Looks,
 		render.PercentTo(t.Alpha, 2), slicesText(t.SliceMs, t.Together, t.CPUs), minute(t.Started), minute(t.Finished))
 	selfTestTargets(p, t)
@@ -32,19 +32,19 @@ func SelfTestPage(t *gate.SelfTest) string {
 	selfTestChecks(p, t)
 	selfTestProvenance(p, t)
 	p.heading(2, "What this does not measure")
-	p.paragraph("One scenario, on the hosts that are named above. Losses that come only under another load, with more cores, or with replicas, are not in it; neither are" +
-		" hosts noisier than these were in these hours. The amounts that are planted are calibrated for a bank and corrected by what its pieces" +
-		" measure: by how much the changes were really slower is measured above.")
+	p.paragraph("One scenario, on the hosts named above. It does not cover losses that need another load, more cores or replicas, or hosts" +
+		" noisier than these were in these hours. The planted amounts are calibrated for a bank and corrected by the measurements of its" +
+		" pieces: the real losses of the changes are measured above.")
 	return p.String()
 }
 
 // selfTestTrials shows every verdict.
 func selfTestTrials(p *page, t *gate.SelfTest) {
 	p.heading(2, "Verdicts")
-	p.paragraph("Disjoint trials share no generation, and their intervals (Wilson, 95 %%) are those of independent trials. Drawn trials take" +
-		" their generations at random from all of the kind: they share generations, so that they are not independent and have no" +
-		" interval. A trial is red if the change is `regressed` or `incorrect`; by" +
-		" timings, if CPU time, the rate or a latency is regressed, whatever the counters from fixed work say.")
+	p.paragraph("Disjoint trials share no generation, and their intervals (Wilson, 95 %%) are those of independent trials. Drawn trials use" +
+		" random generations of the kind: they share generations, so they are not independent and have no" +
+		" interval. A trial is red if the change is `regressed` or `incorrect`; it is red by" +
+		" timings if CPU time, the rate or a latency is regressed, independent of the counters from fixed work.")
 	var rows [][]string
 	for _, k := range t.Kinds {
 		for _, trial := range k.Trials {
@@ -57,7 +57,7 @@ func selfTestTrials(p *page, t *gate.SelfTest) {
 		}
 	}
 	p.table([]string{"change", "looks", "trials", ">of", ">red", ">interval", ">by timings", ">`pass`", ">interval", ">`inconclusive`", ">other"}, rows)
-	p.paragraph("![Share of changes that the gate calls, by how much they lose, durability %s](%s)", text(t.Durability), SelfTestPlotFile)
+	p.paragraph("![Share of changes that the gate detects, by their loss, durability %s](%s)", text(t.Durability), SelfTestPlotFile)
 	p.paragraph("Which figures were `regressed` in the disjoint trials of one look:")
 	var calls [][]string
 	for _, k := range t.Kinds {
@@ -76,7 +76,7 @@ func selfTestTrials(p *page, t *gate.SelfTest) {
 	p.table(append(header, "counters"), calls)
 }
 
-// calledCounters names the counters that were regressed in trials, with how often.
+// calledCounters names the counters that were regressed in trials, with the number of trials.
 func calledCounters(t gate.Trial) string {
 	var named []string
 	for _, metric := range slices.Sorted(maps.Keys(t.ByMetric)) {
@@ -87,7 +87,7 @@ func calledCounters(t gate.Trial) string {
 	return strings.Join(named, ", ")
 }
 
-// primaries are the figures that a duet is judged by, counters aside.
+// primaries returns the figures that judge a duet, without counters.
 func primaries() (names []string) {
 	for _, m := range gate.DefaultDuetPolicy().Primaries {
 		names = append(names, m.Metric)
@@ -95,7 +95,7 @@ func primaries() (names []string) {
 	return names
 }
 
-// looks says within how many looks a trial ended.
+// looks formats the number of looks of a trial.
 func looks(n int) string {
 	if n == 1 {
 		return "1"
@@ -107,11 +107,11 @@ func shareInterval(low, high float64) string {
 	return render.Percent(low) + " to " + render.Percent(high)
 }
 
-// selfTestFigures shows what each kind was to lose, and what it lost.
+// selfTestFigures shows the wanted and the measured loss of each kind.
 func selfTestFigures(p *page, t *gate.SelfTest) {
 	p.heading(2, "What the changes lose")
-	p.paragraph("The loss of each figure over all generations of the bank, with its 95 %% interval; a negative loss is a gain. The figure that the" +
-		" amount is calibrated by is in bold, and its loss must be what is wanted.")
+	p.paragraph("The loss of each figure over all generations of the bank, with its 95 %% interval; a negative loss is a gain. The figure that" +
+		" calibrates the amount is bold, and its loss must match the wanted one.")
 	header := []string{"change", "what it does", "planted", ">wanted", ">generations"}
 	for _, m := range primaries() {
 		header = append(header, ">"+m)
@@ -137,10 +137,10 @@ func selfTestFigures(p *page, t *gate.SelfTest) {
 	p.table(header, rows)
 }
 
-// selfTestNoise shows what the gate has to see a loss through.
+// selfTestNoise shows the noise in which the gate must find a loss.
 func selfTestNoise(p *page, t *gate.SelfTest) {
 	p.heading(2, "Noise")
-	p.paragraph("The standard deviation of the ratio of both sides in one generation. That of the mean of a look's generations is smaller by the" +
+	p.paragraph("The standard deviation of the ratio of both sides in one generation. For the mean of a look's generations it is smaller by the" +
 		" square root of their number.")
 	header := []string{"change", ">generations of a look"}
 	for _, m := range primaries() {
@@ -161,17 +161,17 @@ func selfTestNoise(p *page, t *gate.SelfTest) {
 	p.table(header, rows)
 }
 
-// selfTestCounters shows what the gate said of counters from fixed work.
+// selfTestCounters shows the verdicts on counters from fixed work.
 func selfTestCounters(p *page, t *gate.SelfTest) {
 	if len(t.Counters) == 0 {
 		return
 	}
 	p.heading(2, "Counters from fixed work")
-	p.paragraph("Both sides do the same seeded sequence of operations. Each pair is judged as it is, where a call is a false alarm, and with the"+
-		" change's figure multiplied by %.2f, where it must be called. The bounds have 95 %% confidence each. Each counter is judged in the pairs of"+
+	p.paragraph("Both sides do the same seeded sequence of operations. Each pair is judged unchanged, where a detection is a false alarm, and with the"+
+		" change's figure multiplied by %.2f, which must be detected. Each bound has 95 %% confidence. Each counter is judged in the pairs of"+
 		" all kinds except those whose planted fault changes it (%s).", 1+gate.CounterShift, changedCounters())
-	p.paragraph("What the work does not determine is shown by a comparison and not judged: context switches, read and write calls, and fsyncs of" +
-		" flushes and compactions, which run beside the work.")
+	p.paragraph("A comparison shows and does not judge figures that the work does not determine: context switches, read and write calls, and fsyncs of" +
+		" flushes and compactions, which run concurrently.")
 	var rows [][]string
 	for _, c := range t.Counters {
 		rows = append(rows, []string{
@@ -193,17 +193,17 @@ func changedCounters() string {
 	return strings.Join(all, "; ")
 }
 
-// selfTestChecks shows what the baselines of the smoke scenario call and miss.
+// selfTestChecks shows which losses the baselines of the smoke scenario detect and miss.
 func selfTestChecks(p *page, t *gate.SelfTest) {
 	if len(t.Checks) == 0 {
 		return
 	}
 	p.heading(2, "What `prony check` calls")
-	says := "`prony check` called all of their runs in none of these losses: it does not see a loss of that size."
+	says := "For none of these losses, `prony check` detected all runs: it does not see a loss of that size."
 	if from, ok := gate.CheckCallsFrom(t.Checks); ok {
-		says = fmt.Sprintf("Of these losses, `prony check` calls those of %s and more in all of their runs.", render.Percent(from))
+		says = fmt.Sprintf("`prony check` detects losses of %s and more in all runs.", render.Percent(from))
 	}
-	p.paragraph("The scenario %s is run on servers that lose a part of their rate, and judged by the checked-in baseline as CI does. %s A smaller loss"+
+	p.paragraph("The scenario %s runs on servers that lose a part of their rate, and is judged by the checked-in baseline as in CI. %s A smaller loss"+
 		" needs `prony compare`.", code(t.Checks[0].Scenario), says)
 	var rows [][]string
 	for _, c := range t.Checks {
@@ -214,10 +214,10 @@ func selfTestChecks(p *page, t *gate.SelfTest) {
 	p.table([]string{">loss of rate wanted", ">measured", "planted", ">runs", ">called", "broken limits"}, rows)
 }
 
-// selfTestProvenance says what was measured, when, and with which amounts.
+// selfTestProvenance shows the builds, the times and the amounts of the measurements.
 func selfTestProvenance(p *page, t *gate.SelfTest) {
 	p.heading(2, "Provenance")
-	p.paragraph("%s; %s; %s, kernel %s, %s. The bank has duets of one scenario, and runs that baselines judge, of these commits:", code(strings.Join(t.Command, " ")), t.GoVersion,
+	p.paragraph("%s; %s; %s, kernel %s, %s. The bank has duets of one scenario, and runs for baselines, of these commits:", code(strings.Join(t.Command, " ")), t.GoVersion,
 		machine(t.Host), t.Host.Kernel, t.Host.Filesystem)
 	var rows [][]string
 	for _, c := range t.Commits {
@@ -231,7 +231,7 @@ func selfTestProvenance(p *page, t *gate.SelfTest) {
 	if len(t.Calibrations) == 0 {
 		return
 	}
-	p.paragraph("The amounts follow in proportion from what a larger one adds to the CPU time of a cycle, or to the time between cycles:")
+	p.paragraph("The amounts are scaled from a larger one, by its effect on the CPU time of a cycle or on the time between cycles:")
 	rows = nil
 	for _, c := range slices.SortedFunc(slices.Values(t.Calibrations), func(a, b gate.SelfTestCalibration) int {
 		return strings.Compare(a.Fault+" "+a.Metric, b.Fault+" "+b.Metric)

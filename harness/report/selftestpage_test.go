@@ -69,7 +69,8 @@ func selfTestFixture() *gate.SelfTest {
 			})
 		}
 		if kind.Fault == "fsync" {
-			of.Trials[0].Timings -= 3 // in three trials a counter alone regressed, which does not count as a hit
+			// In three trials only a counter regressed, which is not a hit.
+			of.Trials[0].Timings -= 3
 		}
 		t.Kinds = append(t.Kinds, of)
 	}
@@ -95,10 +96,10 @@ func TestSelfTestPage(t *testing.T) {
 	require.NoError(t, err)
 	few.Kinds[0].Figures = nil
 	_, err = report.SelfTestPlot(few)
-	require.Error(t, err, "a change whose loss was not measured is not plotted")
+	require.Error(t, err, "no plot without a measured loss")
 }
 
-// The published page follows from the data beside it.
+// The published page results from its published data.
 func TestSelfTestPageIsThePublishedOne(t *testing.T) {
 	published := filepath.Join("..", "..", "reports", "selftest")
 	data, err := os.ReadFile(published + ".json")

@@ -14,22 +14,23 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// intervalPoint is a value with its interval at a place of the X axis: in the plot of a self-test, a loss and the share of trials that the
-// gate called.
+// intervalPoint is a value with its interval at a position of the X axis. In the plot of a
+// self-test, x is a loss and value is the share of detected trials.
 type intervalPoint struct{ x, value, low, high float64 }
 
-// SelfTestPlot draws the share of the changes that the gate calls over what they lose, with 95 % intervals.
+// SelfTestPlot draws the share of detected changes over their loss, with 95 % intervals.
 func SelfTestPlot(t *gate.SelfTest) ([]byte, error) {
-	p := newPlot("Share of changes that the gate calls, by how much they lose")
-	p.X.Label.Text = "measured loss of the figure that the change is calibrated by (%)"
-	p.Y.Label.Text = "changes called (%)"
+	p := newPlot("Share of changes that the gate detects, by their loss")
+	p.X.Label.Text = "measured loss of the figure that calibrates the change (%)"
+	p.Y.Label.Text = "changes detected (%)"
 	p.Add(lightGrid(false))
 	limit := 0.0
 	drawn := false
 	for _, series := range []struct {
 		name  string
 		looks int
-		cpu   bool // CPU of the deciding goroutine, and builds of the same source; otherwise the other kinds
+		// CPU of the deciding goroutine and builds of the same source; otherwise all other kinds
+		cpu   bool
 		shift float64
 		color color.Color
 		glyph draw.GlyphDrawer
@@ -40,7 +41,7 @@ func SelfTestPlot(t *gate.SelfTest) ([]byte, error) {
 	} {
 		points := powerPoints(t, series.looks, series.cpu)
 		for i := range points {
-			points[i].x += series.shift // so that intervals of the same change stand beside each other
+			points[i].x += series.shift // so that intervals of the same change do not overlap
 			limit = max(limit, points[i].x)
 		}
 		if err := addIntervals(p, series.name, points, series.color, series.glyph, series.cpu); err != nil {
@@ -71,7 +72,7 @@ func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []intervalPoint)
 		}
 		f, ok := k.Figure(k.Metric)
 		if !ok && !k.Same() {
-			continue // what it loses is not known
+			continue // its loss is unknown
 		}
 		points = append(points, intervalPoint{
 			x: 100 * f.Loss, value: 100 * float64(trial.Red()) / float64(trial.Trials), low: 100 * trial.Low, high: 100 * trial.High,
@@ -80,8 +81,8 @@ func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []intervalPoint)
 	return points
 }
 
-// addIntervals draws one series: a dot with its interval for each point, and a line through those of a curve. A series without a name is not in the
-// legend.
+// addIntervals draws one series: a dot with its interval for each point, and a line through those
+// of a curve. A series without a name is not in the legend.
 func addIntervals(p *plot.Plot, name string, points []intervalPoint, c color.Color, glyph draw.GlyphDrawer, curve bool) error {
 	if len(points) == 0 {
 		return nil

@@ -10,24 +10,25 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// claimAlpha is the probability with which a bound that the page claims is wrong.
+// claimAlpha is the probability that a claimed bound is wrong.
 const claimAlpha = 0.05
 
-// target is a figure that the gate is to reach.
+// target is a figure that the gate must reach.
 type target struct {
-	of    string // the figure
+	of    string // name of the figure
 	wants string
-	kinds []string // whose trials are counted together
+	kinds []string // kinds whose trials are counted together
 	looks int      // 1, or 0 for all
-	// passed counts trials that passed, in place of those that were called.
+	// passed counts trials that passed, instead of detected ones.
 	passed bool
-	// timings counts only trials in which a timing regressed, so that the false alarm of a counter does not count as a loss that was found.
+	// timings counts only trials in which a timing regressed, so that a false alarm of a counter
+	// does not count as a found loss.
 	timings bool
-	checked bool // only of pieces that know how program code was mapped
-	atMost  bool // the bound is an upper one
+	checked bool // only pieces with a record of the mapping of program code
+	atMost  bool // upper bound
 }
 
-// targets are what the gate is to reach.
+// targets returns the figures that the gate must reach.
 func targets() []target {
 	same := []string{"identical", "layout"}
 	all := []target{
@@ -49,11 +50,11 @@ func targets() []target {
 	)
 }
 
-// selfTestTargets shows what the gate is to reach beside what it reaches.
+// selfTestTargets shows the targets of the gate and their measured values.
 func selfTestTargets(p *page, t *gate.SelfTest) {
 	p.heading(2, "What the gate calls")
-	p.paragraph("Independent trials, and the bound of their share that these numbers allow with %.0f %% confidence (Clopper and Pearson): no more is"+
-		" claimed. %d trials of builds of the same source were made so far, and %d of changes that lose something.",
+	p.paragraph("Independent trials, and the bound of their share that these numbers allow with %.0f %% confidence (Clopper and Pearson): the page claims no"+
+		" more. There are %d trials of builds of the same source so far, and %d of changes with a loss.",
 		100*(1-claimAlpha), countTrials(t, true), countTrials(t, false))
 	var rows [][]string
 	for _, g := range targets() {
@@ -75,9 +76,9 @@ func selfTestTargets(p *page, t *gate.SelfTest) {
 	}
 	rows = append(rows, counterTargets(t)...)
 	p.table([]string{"figure", ">to reach", ">independent trials", ">bound", ">drawn trials"}, rows)
-	p.paragraph("Checked pieces know of each generation how the kernel mapped the program code of both sides. The same program takes more CPU time" +
-		" in small pages than in large ones. In these pieces a generation with different shares of large pages did not count, or all processes" +
-		" were to have small pages only. Older pieces do not know it, and count in all other rows.")
+	p.paragraph("Checked pieces have a record of how the kernel mapped the program code of both sides in each generation. The same program takes more CPU time" +
+		" in small pages than in large ones. In these pieces a generation with different shares of large pages did not count, or all processes had" +
+		" to use small pages only. Older pieces do not have this record, and count in all other rows.")
 }
 
 // countTrials returns the number of independent trials of one look.
@@ -90,7 +91,7 @@ func countTrials(t *gate.SelfTest, same bool) (n int) {
 	return n
 }
 
-// count returns how many of the target's trials are hits.
+// count returns the number of the target's trials that are hits.
 func (g target) count(t *gate.SelfTest, disjoint bool) (hits, n int) {
 	looks := g.looks
 	if looks == 0 {
@@ -101,7 +102,7 @@ func (g target) count(t *gate.SelfTest, disjoint bool) (hits, n int) {
 			trial, ok := k.Trial(looks, disjoint)
 			if g.checked {
 				trial, ok = k.CheckedTrial(looks)
-				ok = ok && disjoint // no others are checked
+				ok = ok && disjoint // only disjoint trials are checked
 			}
 			if !ok || k.Name != name {
 				continue
@@ -120,7 +121,7 @@ func (g target) count(t *gate.SelfTest, disjoint bool) (hits, n int) {
 	return hits, n
 }
 
-// counterTargets are the rows of the counters: the worst counter's.
+// counterTargets returns the rows of the counters, with the worst counter.
 func counterTargets(t *gate.SelfTest) [][]string {
 	if len(t.Counters) == 0 {
 		return nil
@@ -146,5 +147,5 @@ func counterTargets(t *gate.SelfTest) [][]string {
 	}
 }
 
-// minute writes a time to the minute.
+// minute formats a time with minutes.
 func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }

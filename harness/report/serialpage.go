@@ -10,10 +10,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// serialName is what the page of a serial budget and its data are called.
+// serialName is the name of a serial budget's page and data.
 const serialName = "serial"
 
-// renderSerial writes the page and the plot of the serial budget in the folder in, as Render does those of a run.
+// renderSerial writes the page and the plot of the serial budget in the folder in, as Render does
+// for a run.
 func renderSerial(in, out string) ([]string, error) {
 	s, err := result.ReadSerial(in)
 	if err != nil {
@@ -37,7 +38,7 @@ func renderSerial(in, out string) ([]string, error) {
 	return writeFiles(out, pageName, []figure{plot}, serialMarkdown(s, plot))
 }
 
-// publishSerial copies a serial budget to the published data, and renders its page from there.
+// publishSerial copies a serial budget to the published data, and renders its page from the copy.
 func publishSerial(dir, reportsDir string) ([]string, error) {
 	s, err := result.ReadSerial(dir)
 	if err != nil {
@@ -56,7 +57,7 @@ func publishSerial(dir, reportsDir string) ([]string, error) {
 func serialMarkdown(s *result.Serial, plot figure) string {
 	p := &page{}
 	p.heading(1, "The serial budget")
-	p.paragraph("One goroutine of each shard decides all commands. How much work for each request does that goroutine bear while the rate stays at %s or more of the rate without work? "+
+	p.paragraph("One goroutine of each shard decides all commands. How much work per request can that goroutine do while the rate stays at %s or more of the rate without work? "+
 		"The requests are no-ops: they pass the stream, the inbox, the deciding goroutine and the stream back over a Unix socket, and store nothing (durability %s).",
 		render.PercentTo(s.KeptShare, 0), code(s.Manifest.Durability()))
 	p.list(serialAnswers(s))
@@ -87,10 +88,11 @@ func serialMarkdown(s *result.Serial, plot figure) string {
 	return p.String()
 }
 
-// SerialHeading is the heading of the section with the figures of one point, on the page of a serial budget.
+// SerialHeading returns the heading of the section with the figures of one point on the page of a
+// serial budget.
 func SerialHeading(point result.SerialPoint) string { return "With " + text(point.Name()) }
 
-// serialAnswers say the largest budget with each kind of waits.
+// serialAnswers list the largest budget with each kind of waits.
 func serialAnswers(s *result.Serial) (all []string) {
 	for _, waits := range []string{result.WaitsParking, result.WaitsSpinning} {
 		if p := s.Largest(waits); p != nil {

@@ -20,9 +20,9 @@ func serialFigure(s *result.Serial) (f figure, err error) {
 	return f, err
 }
 
-// serialPlot has a place for each setting beside the waits, in the order of the points.
+// serialPlot has a position for each setting except the waits, in the order of the points.
 func serialPlot(s *result.Serial) ([]byte, error) {
-	p := newPlot("Work for each request that the deciding goroutine bears")
+	p := newPlot("Work per request that the deciding goroutine can do")
 	p.Y.Label.Text = "budget (ns for each request)"
 	p.Add(lightGrid(false))
 	at := map[string]float64{}
@@ -30,7 +30,7 @@ func serialPlot(s *result.Serial) ([]byte, error) {
 	limit := 0.0
 	for _, series := range []struct {
 		waits string
-		shift float64 // so that the intervals of one setting stand beside each other
+		shift float64 // so that the intervals of one setting do not overlap
 		color color.Color
 		glyph draw.GlyphDrawer
 	}{{result.WaitsParking, -0.05, blue, draw.CircleGlyph{}}, {result.WaitsSpinning, 0.05, orange, draw.TriangleGlyph{}}} {

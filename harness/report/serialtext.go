@@ -8,16 +8,16 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// serialCaveats say what a serial budget does not show.
-const serialCaveats = `A budget is of the pair of server and generator on this host: where the generator or the CPUs bound the rate, it holds what they leave idle.
-No-op requests store nothing: commits, and the work of the state machine, would take a part of the budget.
-The CPU profile has a sample for each 10 ms of CPU time; futex and yield are parts of the stages.
+// serialCaveats explain what a serial budget does not show.
+const serialCaveats = `A budget applies to the pair of server and generator on this host: if the generator or the CPUs bound the rate, it includes the resulting idle time.
+No-op requests store nothing: commits and the work of the state machine would use a part of the budget.
+The CPU profile has one sample per 10 ms of CPU time; futex and yield are parts of the stages.
 `
 
 // SerialText renders a serial budget as plain text. It ends with a newline.
 func SerialText(s *result.Serial) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "serial budget: the most work for each request that keeps %s of the rate without work\n", render.PercentTo(s.KeptShare, 0))
+	fmt.Fprintf(&b, "serial budget: the largest work per request that keeps %s of the rate without work\n", render.PercentTo(s.KeptShare, 0))
 	fmt.Fprintf(&b, "  commit %s, %s, %s\n\n", s.Manifest.Build.Revision(), s.Manifest.Host.CPUModel, render.Plural(s.Manifest.Host.CPUs, "CPU"))
 	b.WriteString(serialPoints(s).Text("  "))
 	b.WriteString("\n")
@@ -31,7 +31,7 @@ func SerialText(s *result.Serial) string {
 	return b.String()
 }
 
-// serialPoints has a row for each point.
+// serialPoints returns a table with a row for each point.
 func serialPoints(s *result.Serial) render.Table {
 	t := render.Table{Header: []string{
 		"waits", ">server procs", ">generator procs", ">connections", ">in flight", ">budget", ">95 % interval", ">requests/s", ">efficiency",
@@ -50,7 +50,7 @@ func serialPoints(s *result.Serial) render.Table {
 	return t
 }
 
-// serialDetail writes what a point's windows measured.
+// serialDetail writes the measurements of a point's windows.
 func serialDetail(b *strings.Builder, p *result.SerialPoint) {
 	fmt.Fprintf(b, "\n%s\n", p.Name())
 	if p.Skipped != "" {
@@ -63,7 +63,7 @@ func serialDetail(b *strings.Builder, p *result.SerialPoint) {
 	}
 }
 
-// serialWindows has the figures of a point without work and at the budget.
+// serialWindows returns the figures of a point without work and at the budget.
 func serialWindows(p *result.SerialPoint) render.Table {
 	t := render.Table{Header: []string{"for each request", ">without work", ">at the budget"}}
 	row := func(name string, of func(w *result.SerialWindow) string) {
@@ -93,18 +93,18 @@ func serialWindows(p *result.SerialPoint) render.Table {
 		ns("CPU of "+stage.Name, func(w *result.SerialWindow) float64 { return w.Profile.Stages[i].Ns })
 	}
 	row("longest response", func(w *result.SerialWindow) string { return fmt.Sprintf("%.2f ms", w.LongestMs) })
-	row("of so many requests", func(w *result.SerialWindow) string { return render.Count(w.LongestOf) })
+	row("number of requests", func(w *result.SerialWindow) string { return render.Count(w.LongestOf) })
 	row("samples of the profile", func(w *result.SerialWindow) string { return render.Count(w.Profile.Samples) })
 	return t
 }
 
-// serialNotes say how a budget was found.
+// serialNotes describe the search for a budget.
 func serialNotes(p *result.SerialPoint) []string {
 	b := p.Budget
 	notes := []string{fmt.Sprintf("from %s of slices in %.0f s, with noise of %s in one pair; a step of work is %s ns",
 		render.Plural(b.Pairs, "pair"), b.Seconds, render.PercentTo(b.PairNoise, 1), render.Number(b.NsPerStep))}
 	if b.Unsettled != "" {
-		notes = append(notes, "the interval is wider than it was to be: "+b.Unsettled)
+		notes = append(notes, "the interval is wider than intended: "+b.Unsettled)
 	}
 	return notes
 }

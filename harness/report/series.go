@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// seriesKind is one of the things that a series samples.
+// seriesKind is a quantity in a series.
 type seriesKind struct {
 	title, label string
 	of           func(result.Sample) float64

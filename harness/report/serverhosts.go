@@ -7,14 +7,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// serverHostsSection shows what is known of the hosts of servers that do not run on the generator's host.
+// serverHostsSection describes the hosts of servers that do not run on the generator's host.
 func serverHostsSection(p *page, r *result.Result) {
 	if len(r.Manifest.Hosts) == 0 {
 		return
 	}
 	p.heading(3, "Hosts of the servers")
-	p.paragraph("The table above is the generator's host. The servers run on other hosts. The table below is what is known of them: by commands over SSH," +
-		" before the first round, or by what the server itself says.")
+	p.paragraph("The table above is the generator's host. The servers run on other hosts. The table below describes them, from commands over SSH" +
+		" before the first round, or from the server's own report.")
 	var rows [][]string
 	for _, h := range r.Manifest.Hosts {
 		for _, f := range hostFigures(h) {
@@ -24,7 +24,8 @@ func serverHostsSection(p *page, r *result.Result) {
 	p.table([]string{"node", "what", "value"}, rows)
 }
 
-// hostFigures returns what is known of a server's host, in the order of the page. A value of "" is unknown.
+// hostFigures returns the known properties of a server's host, in the order of the page. A value of
+// "" is unknown.
 func hostFigures(h result.ServerHost) [][2]string {
 	load := ""
 	if h.Load != nil {

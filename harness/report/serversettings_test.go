@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A page has the settings of the server by their names there, with all values of those that are swept, and how the server was built.
+// A page has the server settings by their names in the server, with all values of a sweep, and the
+// build options of the server.
 func TestServerSettingsOfThePage(t *testing.T) {
 	s := &scenario.Scenario{
 		Topology: scenario.Topology{

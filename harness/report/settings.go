@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// scenarioSection lists the settings of the scenario that shape the figures. Settings that a scenario does not have are
-// left out.
+// scenarioSection lists the settings of the scenario that affect the figures. It omits settings
+// that a scenario does not have.
 func scenarioSection(p *page, r *result.Result) {
 	s := &r.Manifest.Scenario
 	if s.Topology.Kind == "" && len(s.Workloads) == 0 {
@@ -50,7 +50,8 @@ func scenarioSection(p *page, r *result.Result) {
 	differingSettings(p, s)
 }
 
-// differingSettings lists all settings that differ from their defaults, by the paths that a sweep would name them by.
+// differingSettings lists all settings that differ from their defaults, with the paths that a sweep
+// would use.
 func differingSettings(p *page, s *scenario.Scenario) {
 	var rows [][]string
 	for _, setting := range s.Settings() {
@@ -60,10 +61,10 @@ func differingSettings(p *page, s *scenario.Scenario) {
 	}
 	p.heading(3, "Settings that differ from their defaults")
 	if len(rows) == 0 {
-		p.paragraph("None: the scenario says only what has no default.")
+		p.paragraph("None: the scenario only has settings without a default.")
 		return
 	}
-	p.paragraph("These are all: every other setting of the scenario has its default.")
+	p.paragraph("The list is complete: every other setting of the scenario has its default.")
 	p.table([]string{"setting", "value", "default"}, rows)
 }
 
@@ -73,8 +74,8 @@ type settings struct {
 	rows     [][]string
 }
 
-// add adds a row with the value of an attribute, or with all of its values if a sweep of that path has several. It leaves
-// out an empty value.
+// add adds a row with the value of an attribute, or with all of its values if a sweep of that path
+// has several. It omits an empty value.
 func (t *settings) add(name, path, value string) {
 	switch swept := t.scenario.Swept(path); {
 	case len(swept) > 0:
@@ -101,7 +102,8 @@ func (t *settings) cluster() {
 	t.add("listen", "topology.listen", top.Listen)
 }
 
-// target adds rows of servers that a driver program launches. What is swept of them is mostly swept together.
+// target adds rows for the servers of a driver program. A sweep usually sweeps these attributes
+// together.
 func (t *settings) target(top scenario.Topology) {
 	for _, of := range []struct{ name, path, value string }{
 		{"target", "target.name", top.Target.Name}, {"nodes", "target.nodes", unlessZero(top.Nodes)}, {"guarantee", "target.guarantee", top.Durability},
@@ -133,7 +135,7 @@ func (t *settings) servers() {
 	}
 }
 
-// serverSettings adds the settings of the server that the scenario gives, by the names that the server has for them.
+// serverSettings adds the server settings in the scenario, with the names that the server uses.
 func (t *settings) serverSettings() {
 	own := t.scenario.Topology.Settings
 	for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -141,7 +143,7 @@ func (t *settings) serverSettings() {
 	}
 }
 
-// serverBuild adds how the server was built, if the scenario says so.
+// serverBuild adds the build options of the server, if the scenario has any.
 func (t *settings) serverBuild() {
 	b := t.scenario.Topology.Build
 	if b == nil {
@@ -213,7 +215,7 @@ func (t *settings) payload(w *scenario.Workload) {
 	}
 }
 
-// sweptOnly adds the attributes of a workload that have a row of their own only where they are swept.
+// sweptOnly adds the attributes of a workload that have their own row only if they are swept.
 func (t *settings) sweptOnly(w *scenario.Workload) {
 	for _, attribute := range []string{"payload", "arrivals", "lease"} {
 		t.add(attribute, workloadPath(w, attribute), "")
@@ -231,7 +233,7 @@ func (t *settings) phases() {
 	}
 	if s.Soak != nil {
 		t.duration("soak, measured time", s.Soak.For)
-		t.add("soak, faults in each so-many-th window", "", unlessZero(s.Soak.FaultsEvery))
+		t.add("soak, faults in every n-th window", "", unlessZero(s.Soak.FaultsEvery))
 	}
 	if s.Backlog != nil {
 		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))
@@ -246,12 +248,12 @@ func (t *settings) phases() {
 
 func (t *settings) duration(name string, d time.Duration) { t.add(name, "", d.String()) }
 
-// workloadPath is the path by which a sweep names an attribute of a workload.
+// workloadPath returns the path of a workload's attribute in a sweep.
 func workloadPath(w *scenario.Workload, attribute string) string {
 	return "workload." + w.Name + "." + attribute
 }
 
-// unlessZero writes a number, or nothing for 0.
+// unlessZero formats a number, or returns "" for 0.
 func unlessZero[N int | float64](n N) string {
 	if n == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// renderSoak writes the page and the plots of the soak in the folder in, as Render does those of a run.
+// renderSoak writes the page and the plots of the soak in the folder in, as Render does for a run.
 func renderSoak(in, out string) ([]string, error) {
 	s, err := result.ReadSoak(in)
 	if err != nil {
@@ -37,7 +37,8 @@ func renderSoak(in, out string) ([]string, error) {
 	return writeFiles(out, pageName, plots, soakMarkdown(s, plots))
 }
 
-// publishSoak copies the result of a soak to the published data, and renders its page from there.
+// publishSoak copies the result of a soak to the published data, and renders its page from the
+// copy.
 func publishSoak(dir, reportsDir string) ([]string, error) {
 	s, err := result.ReadSoak(dir)
 	if err != nil {
@@ -57,8 +58,8 @@ func publishSoak(dir, reportsDir string) ([]string, error) {
 	return renderSoak(data, PagesFolder(reportsDir))
 }
 
-// soakReasons returns the reasons for a soak's verdict. Figures with a better verdict than the soak come
-// last.
+// soakReasons returns the reasons for a soak's verdict, with those of figures that have a better
+// verdict than the soak at the end.
 func soakReasons(s *result.Soak) (reasons []string) {
 	var last []string
 	for _, reason := range s.Reasons {
@@ -71,7 +72,7 @@ func soakReasons(s *result.Soak) (reasons []string) {
 	return append(reasons, last...)
 }
 
-// soakUnpublishable says why a soak is below the standard of published figures.
+// soakUnpublishable returns the reasons why a soak is below the standard of published figures.
 func soakUnpublishable(s *result.Soak) []string {
 	reasons := s.Manifest.Unpublishable()
 	if soak := s.Manifest.Scenario.Soak; soak != nil && s.ForS < soak.For.Seconds() {
@@ -84,7 +85,7 @@ func soakMarkdown(s *result.Soak, plots []figure) string {
 	p := &page{}
 	durability := s.Manifest.Durability()
 	p.heading(1, "%s", text(s.Title))
-	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: one start of the servers and %s of %s, one after the other, %s of measured time together.",
+	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: one start of the servers and %s of %s in sequence, %s of measured time in total.",
 		text(string(s.Verdict)), code(s.Scenario), code(durability), render.Plural(s.Totals.Windows, "window"), soakSpan(s.WindowS), soakSpan(s.MeasuredS))
 	if reasons := soakUnpublishable(s); len(reasons) > 0 {
 		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
@@ -116,7 +117,7 @@ func soakMarkdown(s *result.Soak, plots []figure) string {
 	return p.String()
 }
 
-// soakSpan writes a length of time in seconds.
+// soakSpan formats a duration in seconds.
 func soakSpan(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
 }
@@ -133,7 +134,7 @@ func soakSummary(p *page, s *result.Soak, durability string) {
 	}
 	p.heading(2, soakSummaryHeading, code(durability))
 	p.table([]string{"metric", ">value", "unit"}, rows)
-	p.paragraph("Over all %s that are judged, together: the percentiles are those of their merged latencies. All values: durability %s, revision %s, %s.",
+	p.paragraph("Over all %s that are judged: the percentiles are those of their merged latencies. All values: durability %s, revision %s, %s.",
 		render.Plural(s.Totals.Judged, "window"), code(durability), code(s.Manifest.Build.Revision()), machine(s.Manifest.Host))
 }
 
@@ -166,7 +167,7 @@ func soakDrifts(p *page, s *result.Soak, durability string) {
 		soakSpan(s.Drifts[0].SpanS), render.Plural(s.Drifts[0].Values, "value"), len(s.Drifts))
 }
 
-// soakP writes a probability that may be far below what matters.
+// soakP formats a probability, which may be tiny.
 func soakP(p float64) string {
 	if p < 0.001 {
 		return "below 0.001"
@@ -174,7 +175,7 @@ func soakP(p float64) string {
 	return render.Digits(p, 2)
 }
 
-// SoakPercent writes a change of a soak in percent, with two decimals.
+// SoakPercent formats a change of a soak in percent, with two decimals.
 func SoakPercent(v float64) string {
 	if text := fmt.Sprintf("%.2f", v); text != "-0.00" {
 		return text
@@ -198,7 +199,7 @@ func soakPlots(p *page, plots []figure, durability string) {
 	}
 }
 
-// soakProcesses shows what each process held in the first and in the last judged windows.
+// soakProcesses shows the resources of each process in the first and in the last judged windows.
 func soakProcesses(p *page, s *result.Soak, durability string) {
 	var first, last *result.SoakPoint
 	for i := range s.Points {
@@ -232,7 +233,7 @@ func soakProcesses(p *page, s *result.Soak, durability string) {
 	p.paragraph("Means over the ends of the first and of the last judged windows, %s each.", render.Plural(first.Judged, "window"))
 }
 
-// soakRecovery shows how the load came back from faults.
+// soakRecovery shows the recovery of the load from faults.
 func soakRecovery(p *page, s *result.Soak, durability string) {
 	r := s.Totals.Recovery
 	if r == nil {
@@ -249,8 +250,8 @@ func soakRecovery(p *page, s *result.Soak, durability string) {
 		rows = append(rows, []string{"time of recovery, median, ms", render.Number(r.RecoveryMsMedian)}, []string{"time of recovery, largest, ms", render.Number(r.RecoveryMsMax)})
 	}
 	p.table([]string{"what", ">value"}, rows)
-	p.paragraph("A window is scored if it was measured to its end and is neither invalid nor incorrect. The times are of the faults that the load"+
-		" recovered from: it recovered when the rate was back at %s %% of that before the fault, before"+
+	p.paragraph("A window is scored if it is complete and neither invalid nor incorrect. The times cover the faults with a"+
+		" recovery: the rate was back at %s %% of that before the fault, before"+
 		" the next fault and the end of the window. The rate came back after the last faults of a window if it was at least %s %% of that before the first one.",
 		render.Number(100*r.RecoveredShare), render.Number(100*result.LevelLeast))
 	if r.DecayedReason != "" {
@@ -263,7 +264,7 @@ func soakWindows(p *page, s *result.Soak) {
 	p.heading(2, "Windows")
 	p.table([]string{"what", ">number"}, [][]string{
 		{"all", render.Count(t.Windows)},
-		{"judged: valid, without faults, and measured to their end", render.Count(t.Judged)},
+		{"judged: valid, complete and without faults", render.Count(t.Judged)},
 		{"invalid: the host was not fit, or a figure is missing", render.Count(t.Invalid)},
 		{"with faults", render.Count(t.WithFaults)},
 		{"cut short by the end of the harness or of a server", render.Count(t.Cut)},
@@ -313,11 +314,11 @@ func soakEvents(p *page, s *result.Soak) {
 	}
 	p.table([]string{"at (UTC)", ">window", "what"}, rows)
 	if s.EventsOmitted > 0 {
-		p.paragraph("%s before them are left out.", render.Plural(s.EventsOmitted, "event"))
+		p.paragraph("%s before them are omitted.", render.Plural(s.EventsOmitted, "event"))
 	}
 }
 
-// soakTitles are what the plots of a soak show.
+// soakTitles are the titles and axis labels of the plots of a soak.
 var soakTitles = map[string]seriesLabel{
 	scenario.SoakRate:       {"cycles per second", "cycles per second (1/s)"},
 	scenario.SoakLatency:    {"99th percentile of cycle latency", "cycle latency, p99 (ms)"},

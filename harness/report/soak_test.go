@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// soakFixture is a soak of 120 windows whose memory leaks, and whose other figures hold.
+// soakFixture is a soak of 120 windows whose memory leaks, and whose other figures are stable.
 func soakFixture(t *testing.T) *result.Soak {
 	t.Helper()
 	scenarios, err := scenario.Load(filepath.Join("testdata", "soak.hcl"))
@@ -71,8 +71,8 @@ func soakFixture(t *testing.T) *result.Soak {
 	return s
 }
 
-// The page of a soak, and one plot, are the ones under testdata, byte for byte, also if they are published. After an intended change:
-// go test ./report -update, and read the difference.
+// The golden files under testdata have the page of a soak and one plot, byte for byte, also if they
+// are published. After an intended change: go test ./report -update, and read the difference.
 func TestSoakPage(t *testing.T) {
 	dir, reports := t.TempDir(), t.TempDir()
 	s := soakFixture(t)
@@ -107,7 +107,7 @@ func TestSoakPage(t *testing.T) {
 	}
 }
 
-// A soak whose ledger does not balance publishes its account and no figure.
+// A soak with an unbalanced ledger publishes its account and no figure.
 func TestSoakPageWithoutABalance(t *testing.T) {
 	dir := t.TempDir()
 	s := soakFixture(t)
@@ -122,11 +122,11 @@ func TestSoakPageWithoutABalance(t *testing.T) {
 	assert.Contains(t, of["Ledger of all windows"], "task 12: lost")
 }
 
-// What was measured for less than the scenario says, or from a tree with changes, is not published.
+// A soak that is too short, or has uncommitted changes, is not published.
 func TestSoaksThatAreNotPublished(t *testing.T) {
 	for want, change := range map[string]func(s *result.Soak){
 		"a soak of 10m0s instead of the 20m0s of the scenario's file": func(s *result.Soak) { s.ForS = 600 },
-		"its verdict is invalid, which says nothing about the build":  func(s *result.Soak) { s.Verdict = result.Invalid },
+		"its verdict is invalid, which shows nothing about the build": func(s *result.Soak) { s.Verdict = result.Invalid },
 		"measured from a tree with uncommitted changes":               func(s *result.Soak) { s.Manifest.Build.Dirty = true },
 	} {
 		dir, reports := t.TempDir(), t.TempDir()

@@ -12,16 +12,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// seriesLabel says what a plot over time shows, and its axis.
+// seriesLabel is the title of a plot over time, and the label of its axis.
 type seriesLabel struct{ title, label string }
 
-// soakFigures makes the plots of a soak, one for each figure, whose files start with name.
+// soakFigures makes the plots of a soak, one for each figure. Their file names start with name.
 func soakFigures(s *result.Soak, name string) ([]figure, error) {
 	var all []figure
 	for _, of := range scenario.SoakFigures {
 		label := soakTitles[of]
 		f := figure{
-			file: fmt.Sprintf("%s-%s.svg", name, strings.ReplaceAll(of, "_", "-")), caption: label.title + " over the measured time, of the judged windows",
+			file: fmt.Sprintf("%s-%s.svg", name, strings.ReplaceAll(of, "_", "-")), caption: label.title + " over the measured time, for the judged windows",
 		}
 		if s.Verdict != result.Incorrect {
 			var err error

@@ -10,21 +10,22 @@ import (
 )
 
 var stageMeanings = map[string]string{
-	result.StageReceive:    "from the receipt of a message of a stream or of a call until its commands wait for their shards, of one message in 16",
+	result.StageReceive:    "from the receipt of a stream message or a call until its commands wait for their shards, for one message in 16",
 	result.StageInbox:      "from the arrival of a batch's oldest command until the batch is decided",
 	result.StageDecide:     "the decision of one batch",
 	result.StageCommitWait: "until the batch begins to commit",
 	result.StageCommit:     "until the batch is durable",
-	result.StageReplicate:  "of that: until a majority of the nodes has it, and it is this node's turn",
+	result.StageReplicate:  "part of commit: until a majority of the nodes has it, and it is this node's turn",
 	result.StageApply:      "writing the batch to the store",
-	result.StageReply:      "until the last answer of the batch is handed out",
-	result.StageReady:      "of each task: from the turn that enqueued the task until the turn that leased it first, in whole milliseconds",
+	result.StageReply:      "until the last answer of the batch is delivered",
+	result.StageReady:      "for each task: from the turn that enqueued it until the turn that first leased it, in whole milliseconds",
 }
 
-// stagesSection shows how long the stages of the servers' pipeline took, and what that makes of the throughput.
+// stagesSection shows the times of the stages in the servers' pipeline, and the resulting
+// throughput.
 func stagesSection(p *page, r *result.Result) {
 	if endsProcesses(r) {
-		return // stages of older results lack what the ended processes counted
+		return // stages of older results lack the counts of the ended processes
 	}
 	shown := false
 	for _, point := range pointNumbers(r) {
@@ -36,8 +37,8 @@ func stagesSection(p *page, r *result.Result) {
 		cover := result.StagesCover(rounds)
 		if !shown {
 			p.heading(2, "Stages of the pipeline, durability %s", code(r.Manifest.Durability()))
-			p.paragraph("The servers time each batch of commands on its way through a shard, over all nodes and shards and all timed" +
-				" rounds, their histograms added up. The mean is exact; the percentiles are interpolated between buckets that double. A" +
+			p.paragraph("The servers time each batch of commands on its way through a shard, with the histograms of all nodes, shards and timed" +
+				" rounds added up. The mean is exact; the percentiles are interpolated between buckets that double. A" +
 				" cycle is three commands: an enqueue, a claim and a completion.")
 			shown = true
 		}
@@ -49,7 +50,7 @@ func stagesSection(p *page, r *result.Result) {
 	}
 }
 
-// pointNumbers are those of a sweep, or 0 alone.
+// pointNumbers returns the numbers of the points, or only 0 without a sweep.
 func pointNumbers(r *result.Result) []int {
 	if len(r.Points) == 0 {
 		return []int{0}
@@ -70,7 +71,7 @@ func stageTable(p *page, stages []result.Stage, cycles uint64) {
 		case serial(s.Name, stages):
 			part = share(s.MeanMs(), total)
 		case s.Name == result.StageReady:
-			part, p50, p99 = "of tasks", "", "" // whole milliseconds tell no percentile
+			part, p50, p99 = "of tasks", "", "" // whole milliseconds are too coarse for percentiles
 		}
 		rows = append(rows, []string{
 			code(s.Name), text(stageMeanings[s.Name]), render.Count(s.Count), render.Number(s.MeanMs()), part, p50, p99, perCycle(s.SumMs*1e3, cycles),
@@ -79,8 +80,8 @@ func stageTable(p *page, stages []result.Stage, cycles uint64) {
 	p.table([]string{"stage", "what", ">passed", ">mean, ms", ">part of the way", ">p50, ms", ">p99, ms", ">µs/cycle"}, rows)
 }
 
-// serial reports whether a batch passes a stage after the others, and the stage is not a part of one: with Raft, replicating and applying
-// are parts of the commit.
+// serial reports whether a stage follows the others, and is not a part of another one: with Raft,
+// replicating and applying are parts of the commit.
 func serial(name string, all []result.Stage) bool {
 	if name == result.StageReplicate || name == result.StageReady {
 		return false
@@ -89,7 +90,7 @@ func serial(name string, all []result.Stage) bool {
 	return name != result.StageApply || !replicated
 }
 
-// onTheWay is the mean time of a batch through all stages, in milliseconds.
+// onTheWay returns the mean time of a batch through all stages, in milliseconds.
 func onTheWay(stages []result.Stage) float64 {
 	sum := 0.0
 	for _, s := range stages {
@@ -100,13 +101,13 @@ func onTheWay(stages []result.Stage) float64 {
 	return sum
 }
 
-// formula states the throughput in measured terms: batch / (the stages), times how many batches were under way at once,
-// which is Little's law.
+// formula expresses the throughput by measured values: batch / (the stages), times the number of
+// concurrent batches, by Little's law.
 func formula(stages []result.Stage, cycles uint64, seconds float64) string {
 	i := slices.IndexFunc(stages, func(s result.Stage) bool { return s.Name == result.StageDecide })
 	total := onTheWay(stages)
 	if i < 0 || stages[i].Count == 0 || cycles == 0 || total <= 0 || seconds <= 0 {
-		return "Nothing passed the stages, so they say nothing of the throughput."
+		return "Nothing passed the stages, so they do not explain the throughput."
 	}
 	var names, terms []string
 	for _, s := range stages {
@@ -119,7 +120,7 @@ func formula(stages []result.Stage, cycles uint64, seconds float64) string {
 	one := batch / total * 1e3
 	rate := float64(cycles) / seconds
 	return fmt.Sprintf("throughput = batch / (%s) × batches under way = %s cycles / (%s ms) × %s = %s cycles/s. Measured are the batch, the"+
-		" times and the rate, and the batches under way, over all shards, are what these leave (Little's law): one batch after the"+
-		" other would have made %s cycles/s.",
+		" times and the rate. The number of batches under way, over all shards, follows from them (Little's law): batches in"+
+		" sequence would have reached %s cycles/s.",
 		strings.Join(names, " + "), render.Number(batch), strings.Join(terms, " + "), render.Number(rate/one), render.Number(rate), render.Number(one))
 }

@@ -17,17 +17,17 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// stallsListed is how many slow commits a page lists.
+// stallsListed is the number of slow commits on a page.
 const stallsListed = 20
 
 var causeMeanings = map[string]string{
-	"semaphore":  "too many commits were under way in Pebble",
-	"memtables":  "as many memtables waited for their flush as there may be",
-	"level0":     "as many tables waited for their compaction as there may be",
-	"rotation":   "Pebble ended its log and began a new one",
+	"semaphore":  "the limit of concurrent commits in Pebble",
+	"memtables":  "the limit of memtables that wait for their flush",
+	"level0":     "the limit of tables that wait for their compaction",
+	"rotation":   "Pebble switched to a new log",
 	"fsync":      "the log's fsync",
-	"behind":     "the commits before it, which are answered first",
-	"raft_room":  "as many entries were under way in Raft as there may be",
+	"behind":     "earlier commits, which are answered first",
+	"raft_room":  "the limit of concurrent entries in Raft",
 	"replicate":  "until a majority had the entry and it was its turn to be applied",
 	"flush":      "no known wait; a flush ran",
 	"compaction": "no known wait; a compaction ran",
@@ -36,7 +36,8 @@ var causeMeanings = map[string]string{
 	"other":      "none of these",
 }
 
-// stallsSection shows the slow commits of the timed rounds by their causes, and the longest of them.
+// stallsSection shows the slow commits of the timed rounds by their causes, and the longest of
+// them.
 func stallsSection(p *page, r *result.Result) {
 	rounds := timedRounds(r)
 	causes := result.MergeStallCauses(rounds)
@@ -44,10 +45,10 @@ func stallsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Slow commits, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("The servers record each commit that took more than %s ms, from its submission until it was durable, with what it spent the"+
-		" time on. Waits in Pebble and in Raft have measured times. The rest of a commit's time is charged to work that ran during at least"+
-		" half of it, flushes before compactions, then to a garbage collection that ended in it, then to a wait for a processor. A commit is"+
-		" counted under the cause of the largest part of its time. The table covers all timed rounds.", render.Number(slowMs(rounds)))
+	p.paragraph("The servers record each commit that took more than %s ms, from its submission until it was durable, with the causes of its"+
+		" time. Waits in Pebble and in Raft are measured. The rest of a commit's time is charged to work that ran during at least"+
+		" half of it, flushes before compactions, then to a garbage collection that ended in it, then to a wait for a processor. A commit"+
+		" counts under the cause with the largest part of its time. The table covers all timed rounds.", render.Number(slowMs(rounds)))
 	var rows [][]string
 	for _, c := range causes {
 		rows = append(rows, []string{code(c.Cause), text(causeMeanings[c.Cause]), render.Count(c.Commits), render.Number(c.Ms)})
@@ -87,8 +88,9 @@ func slowest(r *result.Result) []roundCommit {
 	return all[:min(len(all), stallsListed)]
 }
 
-// keepShownStalls removes the slow commits and the work of stores that the page of r does not show, and counts the commits as missing. A page
-// lists the longest commits of all rounds that count, and draws the round with the longest one.
+// keepShownStalls removes the slow commits and the stores' background work that the page of r does
+// not show, and counts the commits as missing. A page lists the longest commits of all valid
+// rounds, and draws the round with the longest one.
 func keepShownStalls(r *result.Result) {
 	listed := slowest(r)
 	for _, rounds := range [][]result.Round{r.Rounds, r.Repeated} {
@@ -102,7 +104,8 @@ func keepShownStalls(r *result.Result) {
 	}
 }
 
-// keepListed returns what a round recorded of slow commits, with those that are listed only and without the work of stores.
+// keepListed returns a round's record of slow commits with only the listed ones and without the
+// stores' background work.
 func keepListed(round *result.Round, listed []roundCommit) *result.Stalls {
 	less := *round.Stalls
 	less.Commits = slices.DeleteFunc(slices.Clone(less.Commits), func(c result.SlowCommit) bool {
@@ -127,11 +130,11 @@ func longestCommits(p *page, r *result.Result) {
 			roundName(r, *o.round), render.Number(c.AtS), render.Number(c.Ms), code(StallPlace(c)), fmt.Sprint(c.Commands), StallParts(c), StallBeside(c),
 		})
 	}
-	p.paragraph("The longest of the windows. Beside each commit stands what ran during it, and for how long: of work of all stores of its node.")
+	p.paragraph("The longest commits of the windows. The last column lists the concurrent work of all stores of the commit's node, with its duration.")
 	p.table([]string{">round", ">at, s", ">ms", "shard", ">commands", "time by cause, ms", "beside it"}, rows)
 }
 
-// StallPlace names the shard of a slow commit, and the node of a cluster.
+// StallPlace names the shard of a slow commit, and in a cluster the node.
 func StallPlace(c result.SlowCommit) string {
 	if c.Node == "" {
 		return fmt.Sprint(c.Shard)
@@ -139,7 +142,7 @@ func StallPlace(c result.SlowCommit) string {
 	return fmt.Sprintf("%s/%d", c.Node, c.Shard)
 }
 
-// StallParts says how the time of a slow commit is divided among its causes, the largest part first.
+// StallParts formats the time of a slow commit by cause, the largest part first.
 func StallParts(c result.SlowCommit) string {
 	causes := slices.Collect(maps.Keys(c.CausesMs))
 	slices.SortFunc(causes, func(a, b string) int {
@@ -152,7 +155,7 @@ func StallParts(c result.SlowCommit) string {
 	return strings.Join(parts, ", ")
 }
 
-// StallBeside says what ran during a slow commit.
+// StallBeside lists the work that ran during a slow commit.
 func StallBeside(c result.SlowCommit) string {
 	var parts []string
 	add := func(what string, ms float64) {
@@ -174,8 +177,8 @@ func StallBeside(c result.SlowCommit) string {
 	return strings.Join(parts, ", ")
 }
 
-// stallsPlot draws the slow commits of one round over its window, beside the flushes and compactions: the timed round with the longest slow
-// commit.
+// stallsPlot draws the slow commits of the timed round with the longest one over its window, with
+// flushes and compactions.
 func stallsPlot(r *result.Result) ([]byte, error) {
 	listed := slowest(r)
 	if len(listed) == 0 {
@@ -202,7 +205,7 @@ func stallsPlot(r *result.Result) ([]byte, error) {
 		line.LineStyle = draw.LineStyle{Color: blue, Width: vg.Points(1.25)}
 		p.Add(line)
 		if i == 0 {
-			p.Legend.Add("a commit of more than "+render.Number(worst.Stalls.SlowMs)+" ms, from its begin to its end", line)
+			p.Legend.Add("a commit of more than "+render.Number(worst.Stalls.SlowMs)+" ms, from its start to its end", line)
 		}
 	}
 	p.X.Min, p.X.Max = 0, end
@@ -212,7 +215,7 @@ func stallsPlot(r *result.Result) ([]byte, error) {
 	return svg(p)
 }
 
-// addBands shades the times of a round's window in which work of a kind ran, up to a height.
+// addBands shades the times of a round's window in which a kind of work ran, up to a height.
 func addBands(p *plot.Plot, round result.Round, kind, legend string, shade color.Color, height float64) error {
 	named := false
 	for _, w := range round.Stalls.Work {

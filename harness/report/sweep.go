@@ -15,16 +15,18 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// logarithmicFrom is how many times the least rate of a sweep the largest must be for a logarithmic axis.
+// logarithmicFrom is the ratio of the largest to the smallest rate of a sweep from which on the
+// axis is logarithmic.
 const logarithmicFrom = 20
 
-// sweepPlot draws the cycles per second of each point over the first sweep's values, which stand at equal distances in
-// the order of the file, with a line for each combination of the other sweeps' values, and the interval or range of each
-// median. Nothing lies between two targets, so that theirs are points without lines.
+// sweepPlot draws the cycles per second of each point over the first sweep's values, which are at
+// equal distances in the order of the file. Each combination of the other sweeps' values has its
+// own line, and each median its interval or range. The points of different targets are not
+// connected.
 func sweepPlot(r *result.Result) ([]byte, error) {
 	lines, names := sweepLines(r)
 	if len(lines) == 0 || len(lines) > len(lineStyles) {
-		return nil, errNothingToPlot // nothing, or more lines than can be told apart
+		return nil, errNothingToPlot // no data, or too many lines to distinguish
 	}
 	p := newPlot(fmt.Sprintf("%s: cycles per second, durability %s%s%s", r.Scenario, r.Manifest.Durability(), polling(r), withInvalid(r)))
 	p.X.Label.Text = r.Points[0].Values[0].Key
@@ -58,7 +60,7 @@ func sweepPlot(r *result.Result) ([]byte, error) {
 	return svg(p)
 }
 
-// sweepLine is one combination of the values of all sweeps but the first.
+// sweepLine is one combination of the values of all sweeps except the first.
 type sweepLine struct {
 	name   string // "workers=8"; "" where there is one sweep
 	points []sweepPoint
@@ -66,7 +68,8 @@ type sweepLine struct {
 
 type sweepPoint struct{ x, median, low, high float64 }
 
-// sweepLines sorts the points that have a figure into lines, in their order, and returns the first sweep's values.
+// sweepLines groups the points that have a figure into lines, in their order, and returns the first
+// sweep's values.
 func sweepLines(r *result.Result) (lines []*sweepLine, names []string) {
 	byName := map[string]*sweepLine{}
 	places := map[string]float64{}
@@ -94,7 +97,7 @@ func sweepLines(r *result.Result) (lines []*sweepLine, names []string) {
 	return lines, names
 }
 
-// draw draws the points of a line, and joins them if they are in an order.
+// draw draws the points of a line, and connects them if they are ordered.
 func (l *sweepLine) draw(p *plot.Plot, style draw.LineStyle, ordered bool) error {
 	medians := make(plotter.XYs, len(l.points))
 	for i, at := range l.points {

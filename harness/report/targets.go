@@ -10,18 +10,19 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// targetsSection says which servers a driver program launched, with which settings and why, and what their own documentation claims.
+// targetsSection lists the servers that a driver program launched, their settings with the reasons,
+// and the claims of their own documentation.
 func targetsSection(p *page, r *result.Result) {
 	targets := r.Manifest.Targets
 	if len(targets) == 0 {
 		return
 	}
 	p.heading(3, "Targets")
-	p.paragraph("What the driver program says of the servers that it launched. The guarantee says when a server acknowledges: `memory` in the process's memory," +
+	p.paragraph("The driver program's description of the servers that it launched. The guarantee defines when a server acknowledges: `memory` in the process's memory," +
 		" `os` written to the operating system, `fsync` after an fsync that covers it, `majority` in the memory or files of most nodes, `majority_fsync` after an" +
-		" fsync on most nodes. Each server has the settings with which it is as fast as it may be at its guarantee.")
+		" fsync on most nodes. Each server has its fastest settings for its guarantee.")
 	var rows [][]string
-	const points = 8 // the column of the points that have the same in all others
+	const points = 8 // index of the column with the points whose other columns are equal
 	for _, t := range targets {
 		version := t.Version
 		if t.Missing != "" {
@@ -69,5 +70,5 @@ func targetSettings(p *page, targets []result.Target) {
 	if len(rows) > 0 {
 		p.table([]string{"target", "setting", "value", "because"}, rows)
 	}
-	listed(p, "What their own documentation says of speed and losses:", claims)
+	listed(p, "Claims of their own documentation about speed and losses:", claims)
 }

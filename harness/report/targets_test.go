@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The page says what the servers of a target are, with which settings and why, and what of them is not measured.
+// The page describes the servers of a target, their settings with the reasons, and what is not
+// measured.
 func TestPageOfTargets(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	s := &r.Manifest.Scenario
@@ -34,7 +35,7 @@ func TestPageOfTargets(t *testing.T) {
 		"- redis: Fast (redis.io).",
 		"| target | `redis` |",
 		"| guarantee | `fsync` |",
-		"they have no profiles, no locks and no counters here",
+		"there are no profiles, locks and counters",
 		"With the guarantee `fsync` every figure depends on the fsync latency",
 	} {
 		assert.Contains(t, page, says)

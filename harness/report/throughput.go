@@ -17,11 +17,12 @@ import (
 
 var errNothingToPlot = errors.New("nothing to plot")
 
-// throughputPlot draws the cycles per second of each round from zero, the median of the timed rounds, and the
-// band of its interval or range. Invalid rounds are marked. Profiled rounds are drawn apart: they are not in the median.
+// throughputPlot draws the cycles per second of each round from zero, the median of the timed
+// rounds, and the band of its interval or range. It marks invalid rounds. Profiled rounds have
+// their own style, because the median does not include them.
 func throughputPlot(r *result.Result) ([]byte, error) {
 	if len(r.Points) > 0 {
-		return nil, errNothingToPlot // rounds of different points are no repetitions
+		return nil, errNothingToPlot // rounds of different points are not repetitions
 	}
 	p := newPlot(fmt.Sprintf("%s: cycles per second by round, durability %s%s", r.Scenario, r.Manifest.Durability(), polling(r)))
 	p.X.Label.Text = "round"
@@ -122,7 +123,7 @@ func addMedian(p *plot.Plot, m result.Metric, last float64) error {
 	return nil
 }
 
-// thin keeps at most limit labels of ticks, evenly.
+// thin keeps at most limit labels of ticks, evenly spaced.
 func thin(ticks []plot.Tick, limit int) []plot.Tick {
 	every := (len(ticks) + limit - 1) / limit
 	for i := range ticks {

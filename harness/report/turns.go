@@ -6,7 +6,8 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// turnsSection shows how long the turns of the shards' deciding goroutines were in each timed round, and what they handled.
+// turnsSection shows the durations of the turns of the shards' deciding goroutines in each timed
+// round, and their work.
 func turnsSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range timedRounds(r) {
@@ -18,9 +19,9 @@ func turnsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Turns of the shards, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("The servers time each turn of a shard's deciding goroutine, in which the shard takes no other command: a command waits for" +
-		" the turn under way. The times are by the wall clock, with what the host's other processes and the collector take of a" +
-		" turn. The longest turn is known to a bucket of the servers' histogram, whose bounds double: no turn was longer than the figure," +
+	p.paragraph("The servers time each turn of a shard's deciding goroutine. During a turn the shard accepts no other command, so a command waits for" +
+		" the current turn. The times are wall-clock times, including other processes of the host and the garbage collector." +
+		" The longest turn is only known up to a bucket of the servers' histogram, whose bounds double: no turn was longer than the figure," +
 		" unless the figure is the histogram's last bound. Items are tasks, leases, waiters and queues, and count from the server's start.")
 	p.table([]string{">round", ">turns", ">above 2 ms", ">longest, at most ms", ">most items"}, rows)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// workloadColumns are the columns of the table of workloads that ran at once.
+// workloadColumns are the columns of the table of concurrent workloads.
 var workloadColumns = columns{
 	{">cycles/s", result.CyclesPerS},
 	{">offered/s", result.OfferedPerS},
@@ -39,14 +39,15 @@ var workloadColumns = columns{
 	{">late p99, ms", result.LateMs + "_p99"},
 }
 
-// workloadsSection shows the workloads of a mixed scenario side by side, and each round's.
+// workloadsSection shows the workloads of a mixed scenario side by side, in total and for each
+// round.
 func workloadsSection(p *page, r *result.Result) {
 	if !mixed(r) {
 		return
 	}
 	p.heading(2, "%s", WorkloadsHeading(r))
-	p.paragraph("The workloads ran at once, with one window, on tenants of their own. Figures elsewhere on this page without a workload's name are over" +
-		" all workloads. Brackets hold the 95 %% confidence interval over the rounds, or the range if there are fewer than six rounds.")
+	p.paragraph("The workloads ran at the same time, with one window, on separate tenants. Figures elsewhere on this page without a workload's name cover" +
+		" all workloads. Brackets contain the 95 %% confidence interval over the rounds, or the range if there are fewer than six rounds.")
 	workloadTable(p, result.PublishedWorkloads(r))
 	for _, point := range result.PublishedPoints(r) {
 		if len(point.Workloads) > 0 {
@@ -103,13 +104,14 @@ func workloadTable(p *page, workloads []result.Workload) {
 	p.table(header, rows)
 }
 
-// workloadCurve is the cycle latency of one workload of several, at one point of a sweep.
+// workloadCurve is the cycle latency of one of several workloads, at one point of a sweep.
 type workloadCurve struct {
 	name  string
 	cycle func() (*hdrhistogram.Histogram, error)
 }
 
-// workloadCurves returns the curves of all workloads of a mixed scenario, or none if they are more lines than can be told apart.
+// workloadCurves returns the curves of all workloads of a mixed scenario, or none if there are too
+// many to distinguish.
 func workloadCurves(r *result.Result, hists []result.RoundHistograms) (all []workloadCurve) {
 	if !mixed(r) {
 		return nil
@@ -136,7 +138,8 @@ func workloadCurves(r *result.Result, hists []result.RoundHistograms) (all []wor
 	return all
 }
 
-// workloadsPlot draws the cycle latency of each workload of a mixed scenario, at each point of a sweep.
+// workloadsPlot draws the cycle latency of each workload of a mixed scenario, at each point of a
+// sweep.
 func workloadsPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
 	curves := newCurves(fmt.Sprintf("%s: cycle latency of each workload, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
 	for i, curve := range workloadCurves(r, hists) {
@@ -154,7 +157,8 @@ func workloadsPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, er
 	return curves.svg()
 }
 
-// mergeWorkload merges the histograms of one workload over the timed rounds of a point, as mergeTimed does those of all workloads.
+// mergeWorkload merges the histograms of one workload over the timed rounds of a point, as
+// mergeTimed does for all workloads.
 func mergeWorkload(rounds []result.Round, hists []result.RoundHistograms, point int, name string) (result.Histograms, error) {
 	var own []result.RoundHistograms
 	for _, h := range hists {
@@ -167,15 +171,15 @@ func mergeWorkload(rounds []result.Round, hists []result.RoundHistograms, point 
 	return mergeTimed(rounds, own, point)
 }
 
-// ofWorkload names the workload that a sentence is about, where there are several.
+// ofWorkload names the workload of a sentence if there are several.
 func ofWorkload(w *scenario.Workload, several bool, sentence string) string {
 	if !several {
 		return sentence
 	}
-	return fmt.Sprintf("Of workload %s: %s", code(w.Name), sentence)
+	return fmt.Sprintf("Workload %s: %s", code(w.Name), sentence)
 }
 
-// arrivalsText says how the tasks of a ramp or of bursts are due, as the scenario's file has it.
+// arrivalsText formats the arrivals of a ramp or of bursts in the syntax of the scenario's file.
 func arrivalsText(a scenario.Arrivals) string {
 	from, to, over, every := rateText(a.Rate), rateText(a.To), hclfile.FormatDuration(a.Over), hclfile.FormatDuration(a.Every)
 	switch a.Kind {
@@ -189,7 +193,7 @@ func arrivalsText(a scenario.Arrivals) string {
 	return ""
 }
 
-// rateText is a rate, or the part of the peak that it is.
+// rateText formats a rate, or its part of the peak.
 func rateText(r scenario.Rate) string {
 	if r.OfPeak > 0 {
 		return unlessZero(r.OfPeak) + " of the peak"

@@ -1,5 +1,6 @@
-// Command generator is the load generator of one side of a duet: package generator says what it reads and writes. It imports no more
-// than the drivers that it has, because it is also built against older versions of the engine's client.
+// Command generator is the load generator of one side of a duet. Package generator documents its
+// input and output. It imports only its drivers, because it is also built against older versions of
+// the engine's client.
 package main
 
 import (

@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// quiet is how long work may take before its progress is shown. Tests that compare what a command prints set it, since how long work takes
-// depends on the host.
+// quiet is the time after which a running command shows its progress. Tests that compare a
+// command's output set it, because the duration of work depends on the host.
 var quiet = 2 * time.Second
 
-// redrawn is the time between two drawings of a terminal's line.
+// redrawn is the interval between two redraws of the progress line on a terminal.
 const redrawn = time.Second
 
-// activity tells a person that work goes on which takes longer than two seconds (quiet). On a terminal it draws one line over and over, with the step
-// that is under way and the time so far. Elsewhere it writes a line for each step that takes as long, and no control characters. What the work writes
-// to the activity goes to the same place, and is not mixed with that line.
+// activity shows the progress of work that takes longer than quiet. On a terminal it redraws one
+// line with the current step and the elapsed time. Elsewhere it writes one line for each step that
+// takes longer than quiet, without control characters. The work may write to the activity; its
+// output goes to the same writer and does not mix with the progress line.
 type activity struct {
 	what     string
 	quiet    time.Duration
@@ -26,13 +27,14 @@ type activity struct {
 	mu    sync.Mutex
 	w     io.Writer
 	began time.Time
-	from  time.Time // of the step under way
-	doing string    // the step under way; "" before the first
-	drawn bool      // the cursor is on a line to be drawn over
-	shown bool      // a line about the current step was written, off a terminal
+	from  time.Time // start of the current step
+	doing string    // the current step; "" before the first
+	drawn bool      // the cursor is on a progress line that the next output erases
+	shown bool      // a line about the current step was written; not used on a terminal
 }
 
-// during carries out work, and tells a person of it if it takes longer than quiet. what is said with the time that all of it took.
+// during runs work and shows its progress if it takes longer than quiet. It then ends with a line
+// that has what and the total time.
 func during(w io.Writer, what string, work func(a *activity) error) error {
 	now := time.Now()
 	a := &activity{what: what, quiet: quiet, terminal: isTerminal(w), columns: columns(w), w: w, began: now, from: now}
@@ -61,14 +63,14 @@ func (a *activity) during(work func(a *activity) error) error {
 	return err
 }
 
-// step says what is done from now on.
+// step sets the name of the current step.
 func (a *activity) step(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.doing, a.from, a.shown = fmt.Sprintf(format, args...), time.Now(), false
 }
 
-// Write writes what the work has to say.
+// Write writes output of the work after it erased the progress line.
 func (a *activity) Write(p []byte) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,7 +89,8 @@ func (a *activity) tick(now time.Time) {
 	case a.terminal && now.Sub(a.began) >= a.quiet:
 		a.erase()
 		line := []rune(fmt.Sprintf("  %s, %s", doing, soFar(now.Sub(a.began))))
-		_, _ = fmt.Fprint(a.w, string(line[:min(len(line), a.columns()-1)])) // what can't be written is a person's loss only
+		// Progress is optional: nothing depends on it.
+		_, _ = fmt.Fprint(a.w, string(line[:min(len(line), a.columns()-1)]))
 		a.drawn = true
 	case !a.terminal && !a.shown && now.Sub(a.from) >= a.quiet:
 		a.shown = true
@@ -95,7 +98,7 @@ func (a *activity) tick(now time.Time) {
 	}
 }
 
-// end says how long all of it took, if its progress was shown.
+// end writes the total time if progress was shown.
 func (a *activity) end(now time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

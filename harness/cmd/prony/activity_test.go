@@ -15,7 +15,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// progressOf returns the progress that work shows. The clock is simulated, so the test does not wait.
+// progressOf returns the progress output of work. The clock is simulated, so the test does not
+// wait.
 func progressOf(t *testing.T, terminal bool, work func(a *activity) error) (text string, err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -30,7 +31,7 @@ func progressOf(t *testing.T, terminal bool, work func(a *activity) error) (text
 	return text, err
 }
 
-// builds are steps of so many half seconds.
+// builds returns work with one step for each of halves, which takes that number of half seconds.
 func builds(halves ...int) func(a *activity) error {
 	return func(a *activity) error {
 		for i, n := range halves {
@@ -49,17 +50,17 @@ func TestNothingIsToldOfShortWork(t *testing.T) {
 	}
 }
 
-// Off a terminal each step that takes long has a line, and so has the whole.
+// Without a terminal, each slow step has a line, and so has the whole work.
 func TestLongWorkHasPlainLines(t *testing.T) {
 	text, err := progressOf(t, false, builds(1, 6, 1, 20))
 	require.NoError(t, err)
 	assert.Equal(t, "  building: part 2 …\n  building: part 4 …\n  building: 14s\n", text)
 	text, err = progressOf(t, false, builds(3, 3))
 	require.NoError(t, err)
-	assert.Equal(t, "  building: 3s\n", text, "no step took long")
+	assert.Equal(t, "  building: 3s\n", text, "no step was slow")
 }
 
-// On a terminal one line is drawn over, no longer than the terminal is wide.
+// On a terminal, one line is redrawn. It is never wider than the terminal.
 func TestLongWorkHasALineOfTheTerminal(t *testing.T) {
 	text, err := progressOf(t, true, func(a *activity) error {
 		a.step("a part with a name that is long")
@@ -74,7 +75,7 @@ func TestLongWorkHasALineOfTheTerminal(t *testing.T) {
 	assert.Equal(t, "  building: a part with a nam"+erased+"a line of the work\n  building: x, 3s"+erased+"  building: 3s\n", text)
 }
 
-// Work that fails has its error, and no time.
+// Failed work returns its error, and has no total time.
 func TestFailedWork(t *testing.T) {
 	failed := errors.New("it failed")
 	for _, terminal := range []bool{false, true} {
@@ -87,7 +88,7 @@ func TestFailedWork(t *testing.T) {
 	}
 }
 
-// Each command that may take long tells of it: here everything counts as long.
+// Each command that may be slow shows its progress. Here everything counts as slow.
 func TestCommandsTellOfLongWork(t *testing.T) {
 	before := quiet
 	quiet = 0

@@ -25,19 +25,19 @@ func baselineExplainCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "explain [FILE|SCENARIO...]",
-		Short: "Say what the limits of scenarios mean, and how far away they are",
-		Long: `Says of each limit what its metric means and in which unit, what the limit asks for, what was observed and on which
-host, by how much the figure must get worse to break the limit, and why the limit is what it is.
+		Short: "Explain the limits of scenarios and their margins",
+		Long: `For each limit, prints what its metric means and its unit, the bound, the observed value and its host, how much worse
+the value must get to break the limit, and the reason for the limit.
 
-A floor is the least that a metric may be, a ceiling the most. The limits of a scenario stand in its baseline, in
-"limit" blocks of its own file, or in both; the ceilings of 0 on lost, duplicated and corrupted tasks hold for every
-scenario and stand nowhere. An absolute limit is a figure, and depends on how fast the host is; a relative one is a
-multiple of another figure of the same run, so that it holds on other hosts too.
+A floor is the minimum of a metric, a ceiling the maximum. The limits of a scenario are in its baseline, in "limit"
+blocks of its own file, or in both. The ceilings of 0 on lost, duplicated and corrupted tasks apply to every scenario
+and are in no file. An absolute limit is a number and depends on the speed of the host. A relative limit is a multiple
+of another figure of the same run, so it also holds on other hosts.
 
-A baseline is for one configuration: a hash of what the scenario measures. If the scenario's file has another one by
-now, the command says so, because "prony check" refuses such a run until a person has looked at the limits.
+A baseline applies to one configuration: a hash of what the scenario measures. If the scenario's file now has another
+hash, the command reports it, because "prony check" rejects such a run until somebody reviews the limits.
 
-FILE is a baseline or a scenario file; SCENARIO is a name. Without either it explains all. Nothing is started.`,
+FILE is a baseline or a scenario file; SCENARIO is a name. Without arguments it explains all limits. It starts nothing.`,
 		Example: `  prony baseline explain smoke
   prony baseline explain --json baselines/full-cycle.hcl`,
 		ValidArgsFunction: completeNames,
@@ -59,13 +59,14 @@ FILE is a baseline or a scenario file; SCENARIO is a name. Without either it exp
 			return nil
 		},
 	}
-	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the limits")
-	c.Flags().StringVar(&scenarios, "scenarios", defaultScenarios, "folder of the scenarios")
+	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the baselines")
+	c.Flags().StringVar(&scenarios, "scenarios", defaultScenarios, "folder of the scenario files")
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// explainLimits explains the limits of the scenarios that are named, or of all that have a baseline or limits of their own.
+// explainLimits explains the limits of the given scenarios. Without names it explains all scenarios
+// that have a baseline or "limit" blocks.
 func explainLimits(baselines, dir string, wanted []string) (limitsExplained, error) {
 	none := limitsExplained{}
 	limits, err := loadBaselines(baselines)
@@ -76,7 +77,7 @@ func explainLimits(baselines, dir string, wanted []string) (limitsExplained, err
 	if err != nil {
 		return none, err
 	}
-	for _, name := range wanted { // a scenario may stand outside the folder
+	for _, name := range wanted { // a scenario file may be outside the folder
 		if strings.HasSuffix(name, ".hcl") && !isBaseline(limits, name) && !slices.ContainsFunc(files, func(f string) bool { return samePath(f, name) }) {
 			files = append(files, name)
 		}

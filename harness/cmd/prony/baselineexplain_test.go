@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What limits mean, in words: each kind of limit, of configuration and of margin once.
+// The explanations of limits, with each kind of limit, of configuration and of margin once.
 func TestBaselineExplain(t *testing.T) {
 	t.Chdir("testdata/limits")
 	got := prony(t, "baseline", "explain")
@@ -41,7 +41,7 @@ func TestBaselineExplainJSON(t *testing.T) {
 	assert.Equal(t, []string{"carrier", "changed", "unlimited"}, explained("scenarios/two.hcl"))
 	assert.Equal(t, []string{"changed", "gone", "whole"}, explained("./baselines/limits.hcl"))
 	assert.Equal(t, []string{"carrier", "gone"}, explained("gone", "carrier"))
-	assert.Equal(t, []string{"unlimited"}, explained("unlimited"), "the implied limits are its own")
+	assert.Equal(t, []string{"unlimited"}, explained("unlimited"), "the implied limits")
 	assert.Equal(t, []string{"hello"}, explained("../../../../../scenarios/hello.hcl"), "a file outside the folder")
 
 	got := prony(t, "baseline", "explain", "--json", "whole")

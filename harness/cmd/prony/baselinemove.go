@@ -24,33 +24,34 @@ type moveFlags struct {
 	json                                 bool
 }
 
-// movePlan is what a move compares.
+// movePlan lists the builds and the scenarios that a move compares.
 type movePlan struct {
-	base, change string   // commits
-	files        []string // of scenarios; "" is that of `prony compare`
-	out          string   // folder of the comparisons' folders
+	base, change string   // commit hashes
+	files        []string // scenario files; "" means the default of `prony compare`
+	out          string   // parent folder of the comparison folders
 }
 
-// comparing compares a change with its base on each scenario of a plan, in order, and prints each comparison.
+// comparing compares a change with its base on each scenario of a plan, in order, and prints each
+// comparison.
 type comparing func(c *cobra.Command, args []string, plan movePlan) ([]*result.Comparison, error)
 
 func baselineMoveCommand(args []string, compare comparing) *cobra.Command {
 	var f moveFlags
 	c := &cobra.Command{
 		Use:   "move COMMIT",
-		Short: "Make speed limits relative to another build, and record what the move costs",
-		Long: `Speed limits are ratios to the baseline build, the commit that the last block of baselines/build.hcl names. Move it when
-builds have become so different that ratios to the old one say little: after an improvement, so that the next loss
-is measured from there, or after a loss that was accepted for a reason.
+		Short: "Change the baseline build, and record the cost of the move",
+		Long: `Speed limits are ratios to the baseline build, the commit in the last block of baselines/build.hcl. Move it when ratios
+to the old build no longer tell much: after an improvement, so that the next loss is measured from the new level, or after
+a loss that was accepted for a reason.
 
 COMMIT must be HEAD or one of its ancestors. The command builds the old baseline build and COMMIT and compares them as
-"prony compare" does, beside each other and with up to three looks. It then appends a block to the file: the commit, the
-date, the reason, and the ratio of every figure that was compared and of every counter of fixed work that differs.
+"prony compare" does, at the same time and with up to three looks. It then appends a block to the file: the commit, the
+date, the reason, and the ratio of every compared figure and of every fixed-work counter that differs.
 
-A limit of 0.90 lets each of many changes cost a little. The recorded ratios show the sum: the product of a figure over
-all moves may not fall below 0.95 of its best value. "prony history" shows the products.
+A limit of 0.90 lets each of many changes cost a little. The recorded ratios show the sum: the product of a figure's
+ratios over all moves must stay at or above 0.95 of its best value. "prony history" shows the products.
 
-The command refuses, and leaves the file as it is, if
+The command refuses the move and does not change the file if
   - the comparison is invalid, inconclusive or incorrect: measure again on a quiet host, or repair the build;
   - the comparison is regressed, and --because does not name each metric that lost;
   - a product falls below 0.95 of its best, and --accept-creep does not say why.
@@ -63,11 +64,11 @@ Exit codes: 0 moved, 1 refused for a loss, 2 misconfigured, 3 invalid, 4 inconcl
 		ValidArgsFunction: completeCommits,
 		RunE:              func(c *cobra.Command, given []string) error { return f.run(c, args, given[0], compare) },
 	}
-	c.Flags().StringVar(&f.because, "because", "", "why the baseline build moves, one line; names each metric that lost")
-	c.Flags().StringVar(&f.acceptCreep, "accept-creep", "", "why a product below 0.95 of its best is accepted, one line")
+	c.Flags().StringVar(&f.because, "because", "", "why the baseline build moves, in one line; must name each metric that got worse")
+	c.Flags().StringVar(&f.acceptCreep, "accept-creep", "", "why a product below 0.95 of its best is accepted, in one line")
 	c.Flags().StringArrayVar(&f.scenarios, "scenario", nil, "file of a scenario to compare on, instead of "+compareScenario+"; may be repeated")
 	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of "+baselinebuild.FileName)
-	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the folders of the comparisons are made in")
+	c.Flags().StringVar(&f.out, "out", defaultOut, "parent folder for the comparison folders")
 	jsonFlag(c, &f.json)
 	completeFlag(c, "scenario", completeScenarioFiles)
 	return c
@@ -78,9 +79,9 @@ type moved struct {
 	Verdict result.Verdict `json:"verdict"`
 	File    string         `json:"file"`
 	From    string         `json:"from"` // the commit of the old baseline build
-	// Build is the block that was appended, or, if the move was refused, would have been.
+	// Build is the appended block, or the block that a refused move would have appended.
 	Build    baselinebuild.Build     `json:"build"`
-	Products []baselinebuild.Product `json:"products"` // with Build
+	Products []baselinebuild.Product `json:"products"` // include Build
 	Refused  []string                `json:"refused,omitempty"`
 }
 
@@ -110,14 +111,15 @@ func (f *moveFlags) run(c *cobra.Command, args []string, revision string, compar
 		return err
 	}
 	decided := decideMove(file, baselinebuild.Build{
-		// The builds of a file are in the order of their dates, also if the clock of this host is behind.
+		// The builds of a file are in the order of their dates, even if this host's clock is
+		// behind.
 		Commit: commit, Date: max(time.Now().UTC().Format(time.DateOnly), file.Current().Date), Because: f.because, AcceptCreep: f.acceptCreep,
 	}, compared)
 	decided.File = path
 	return f.finish(c, file, decided)
 }
 
-// check returns everything that is wrong with the texts.
+// check returns all problems of the texts.
 func (f *moveFlags) check() error {
 	var errs []error
 	if err := baselinebuild.CheckText(f.because); err != nil {
@@ -131,7 +133,7 @@ func (f *moveFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// movable returns the commit of a revision, which the baseline build can move to.
+// movable returns the commit of a revision if the baseline build can move to it.
 func movable(c *cobra.Command, revision string, current baselinebuild.Build) (string, error) {
 	ctx := c.Context()
 	commit, err := git(ctx, ".", "rev-parse", "--verify", "--end-of-options", revision+"^{commit}")
@@ -139,7 +141,7 @@ func movable(c *cobra.Command, revision string, current baselinebuild.Build) (st
 		return "", noCommit(ctx, ".", revision, err)
 	}
 	if commit == current.Commit {
-		return "", fmt.Errorf("%s is the baseline build already, since %s: name another commit", render.Commit(commit), current.Date)
+		return "", fmt.Errorf("%s has been the baseline build since %s: name another commit", render.Commit(commit), current.Date)
 	}
 	if _, err := git(ctx, ".", "rev-parse", "--verify", current.Commit+"^{commit}"); err != nil {
 		return "", fmt.Errorf("the repository lacks the baseline build %s, which %s is compared with: fetch the whole history, as `git fetch --unshallow` does: %w",
@@ -156,7 +158,7 @@ func movable(c *cobra.Command, revision string, current baselinebuild.Build) (st
 	return commit, nil
 }
 
-// check loads the scenarios, so that a mistake costs no measurement.
+// check loads the scenarios before anything is measured.
 func (p movePlan) check(c *cobra.Command) error {
 	root, err := git(c.Context(), ".", "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -172,14 +174,14 @@ func (p movePlan) check(c *cobra.Command) error {
 			return fmt.Errorf("scenario %q cannot be measured as a duet: name another one: %w", s.Name, err)
 		}
 		if slices.Contains(names, s.Name) {
-			return fmt.Errorf("scenario %q is given twice", s.Name)
+			return fmt.Errorf("scenario %q is repeated", s.Name)
 		}
 		names = append(names, s.Name)
 	}
 	return nil
 }
 
-// compareCommits is the comparing that measures.
+// compareCommits implements comparing with real measurements.
 func compareCommits(c *cobra.Command, args []string, plan movePlan) (all []*result.Comparison, err error) {
 	for _, file := range plan.files {
 		f := compareFlags{base: plan.base, change: plan.change, scenario: file, out: plan.out}
@@ -193,7 +195,8 @@ func compareCommits(c *cobra.Command, args []string, plan movePlan) (all []*resu
 	return all, nil
 }
 
-// finish appends the block unless the move is refused, prints the decision, and turns it into the command's end.
+// finish appends the block unless the move is refused, prints the decision, and returns the
+// command's error.
 func (f *moveFlags) finish(c *cobra.Command, file *baselinebuild.File, decided moved) error {
 	stderr := c.ErrOrStderr()
 	if len(decided.Refused) == 0 {

@@ -20,7 +20,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// moveRepository makes a repository with four commits and returns them. The second one is the baseline build. A branch "aside" has a fifth.
+// moveRepository makes a repository with four commits and returns them. The second one is the
+// baseline build. A branch "aside" has a fifth.
 func moveRepository(t *testing.T) (commits []string) {
 	t.Helper()
 	inRepository(t, "scenarios/compare.hcl", tiny("tiny", "150ms", ""), "scenarios/other.hcl", tiny("other", "150ms", ""))
@@ -44,14 +45,14 @@ func revParsed(t *testing.T, rev string) string {
 	return commit
 }
 
-// delta is a primary with a ratio.
+// delta returns a primary with a ratio.
 func delta(metric string, ratio float64) result.MetricDelta {
 	return result.MetricDelta{
 		Metric: metric, Ratio: ratio, Base: result.Metric{Median: 100}, Change: result.Metric{Median: 100 * ratio}, Outcome: result.Same, Loss: &result.Loss{},
 	}
 }
 
-// counted is a counter of fixed work.
+// counted returns a counter of fixed work.
 func counted(metric string, base, change float64, outcome result.Outcomes) result.MetricDelta {
 	d := result.MetricDelta{Metric: metric, Ratio: 1, Base: result.Metric{Median: base}, Change: result.Metric{Median: change}, Outcome: outcome}
 	if base > 0 {
@@ -69,12 +70,14 @@ func comparisonOf(scenario string, verdict result.Verdict, metrics ...result.Met
 	return &result.Comparison{Version: result.Version, Scenario: scenario, Verdict: verdict, Metrics: metrics, Duet: &result.DuetJudgement{}, Reasons: []string{"as the script says"}}
 }
 
-// passes is a comparison of scenario tiny that passed with these ratios of the rate and of the server's CPU time.
+// passes returns a passing comparison of scenario tiny with these ratios of the rate and of the
+// server's CPU time.
 func passes(rate, cpu float64) *result.Comparison {
 	return comparisonOf("tiny", result.Pass, delta(result.CyclesPerS, rate), delta(result.ServerCPUUsPerCycle, cpu))
 }
 
-// pronyMove runs prony baseline move with the comparisons of the script. The plan is nil if the command compared nothing.
+// pronyMove runs prony baseline move with scripted comparisons. The plan is nil if the command
+// compared nothing.
 func pronyMove(t *testing.T, script []*result.Comparison, args ...string) (got command, plan *movePlan) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -134,7 +137,7 @@ func TestBaselineMove(t *testing.T) {
 		{Scenario: "tiny", Metric: "storage_gets_per_cycle", Value: 1.025},
 		{Scenario: "tiny", Metric: "calls_per_cycle", Value: 0.33333},
 		{Scenario: "other", Metric: "cycles_per_s", Value: 1},
-	}, b.Ratios, "counters that do not differ, and those that one of the builds has none of, have no ratio")
+	}, b.Ratios, "equal counters, and those that are 0 in one build, have no ratio")
 	after, err := os.ReadFile(buildFile)
 	require.NoError(t, err)
 	assert.True(t, bytes.HasPrefix(after, before))
@@ -142,7 +145,7 @@ func TestBaselineMove(t *testing.T) {
 	assert.Contains(t, got.stderr, "recorded in "+filepath.FromSlash(buildFile))
 	assert.Empty(t, got.stdout)
 
-	// An ancestor is a target too, and so is a build that was in force before.
+	// The target may also be an ancestor, or an earlier baseline build.
 	got, plan = pronyMove(t, []*result.Comparison{passes(1, 1)}, "HEAD~2", "--because", "back", "--json")
 	require.Equal(t, 0, got.code, got.stderr)
 	assert.Equal(t, []string{""}, plan.files, "the scenario of prony compare")
@@ -157,7 +160,7 @@ func TestBaselineMove(t *testing.T) {
 	assert.InDelta(t, 1.0123, d.Products[0].Value, 1e-9)
 }
 
-// A mistake is found before anything is compared, and changes nothing.
+// The command finds mistakes before it compares anything, and changes nothing.
 func TestBaselineMoveRefusesMistakes(t *testing.T) {
 	commits := moveRepository(t)
 	write(t, "scenarios/two.hcl", tiny("a", "150ms", "")+tiny("b", "150ms", ""))
@@ -169,16 +172,16 @@ func TestBaselineMoveRefusesMistakes(t *testing.T) {
 		"--because is not one line of printable text":          {"HEAD", "--because", "a\nb"},
 		"--because is longer than 1000 bytes":                  {"HEAD", "--because", strings.Repeat("x", 1001)},
 		"--accept-creep is empty: say why":                     {"HEAD", "--because", "x", "--accept-creep", " "},
-		"move needs a commit, and none is given":               {"--because", "x"},
-		"move takes 1 commit at most, and 2 are given":         {"HEAD", "HEAD~1", "--because", "x"},
+		"move needs a commit, but got none":                    {"--because", "x"},
+		"move takes at most 1 commit, but got 2":               {"HEAD", "HEAD~1", "--because", "x"},
 		`"none" is not a commit`:                               {"none", "--because", "x"},
 		`"--all" is not a commit`:                              {"--because", "x", "--", "--all"},
-		"is the baseline build already, since 2026-11-28":      {commits[1], "--because", "x"},
+		"has been the baseline build since 2026-11-28":         {commits[1], "--because", "x"},
 		"is neither HEAD nor an ancestor of it":                {"aside", "--because", "x"},
 		"baselines/build.hcl":                                  {"HEAD", "--because", "x", "--baselines", "absent/baselines"},
 		"has 2 scenarios":                                      {"HEAD", "--because", "x", "--scenario", "scenarios/two.hcl"},
 		`scenario "tiny" cannot be measured as a duet`:         {"HEAD", "--because", "x", "--scenario", "scenarios/swept.hcl"},
-		`scenario "tiny" is given twice`:                       {"HEAD", "--because", "x", "--scenario", "scenarios/compare.hcl", "--scenario", "./scenarios/compare.hcl"},
+		`scenario "tiny" is repeated`:                          {"HEAD", "--because", "x", "--scenario", "scenarios/compare.hcl", "--scenario", "./scenarios/compare.hcl"},
 		"absent.hcl":                                           {"HEAD", "--because", "x", "--scenario", "absent.hcl"},
 	} {
 		got, plan := pronyMove(t, []*result.Comparison{passes(1, 1)}, args...)
@@ -199,7 +202,8 @@ func TestBaselineMoveRefusesMistakes(t *testing.T) {
 	assert.Contains(t, got.stderr, "the repository lacks the baseline build 000000000000")
 }
 
-// refusedMove checks that a move is refused with a code and a reason, on stderr and as JSON, and records nothing. It returns the document.
+// refusedMove checks that a move is refused with a code and a reason, on stderr and as JSON, and
+// records nothing. It returns the document.
 func refusedMove(t *testing.T, script []*result.Comparison, code int, says string, args ...string) moved {
 	t.Helper()
 	before, err := os.ReadFile(buildFile)
@@ -223,15 +227,15 @@ func TestBaselineMoveRefusesComparisonsThatTellNothing(t *testing.T) {
 	for _, v := range []result.Verdict{result.Invalid, result.Inconclusive, result.Incorrect, result.Misconfigured} {
 		c := passes(1.1, 0.9)
 		c.Verdict = v
-		d := refusedMove(t, []*result.Comparison{c}, v.ExitCode(), fmt.Sprintf("tiny is %s, so its ratios are no record: as the script says", v), "--because", "cycles_per_s")
+		d := refusedMove(t, []*result.Comparison{c}, v.ExitCode(), fmt.Sprintf("tiny is %s, so its ratios cannot be recorded: as the script says", v), "--because", "cycles_per_s")
 		assert.Empty(t, d.Build.Ratios)
 		refusedMove(t, []*result.Comparison{comparisonOf("other", result.Pass, delta(result.CyclesPerS, 1)), c}, v.ExitCode(), "tiny is "+string(v), "--because", "x")
 	}
-	refusedMove(t, []*result.Comparison{comparisonOf("tiny", result.Pass)}, result.Invalid.ExitCode(), "tiny has no figures", "--because", "x")
+	refusedMove(t, []*result.Comparison{comparisonOf("tiny", result.Pass)}, result.Invalid.ExitCode(), "tiny has no comparable figures", "--because", "x")
 	refusedMove(t, []*result.Comparison{passes(0, 1)}, result.Invalid.ExitCode(), "tiny has no ratio of cycles_per_s: it is 0", "--because", "x")
 }
 
-// The reason for a loss names each metric that lost, as a word.
+// The reason for a loss must contain the name of each metric that got worse as a whole word.
 func TestBaselineMoveAsksForTheReasonOfALoss(t *testing.T) {
 	moveRepository(t)
 	lost := []*result.Comparison{comparisonOf("tiny", result.Regressed, worsened(delta(result.CyclesPerS, 0.97)), delta(result.ServerCPUUsPerCycle, 1.01),
@@ -240,7 +244,7 @@ func TestBaselineMoveAsksForTheReasonOfALoss(t *testing.T) {
 	refusedMove(t, lost, 1, "tiny regressed, and --because does not name cycles_per_s (-3.0 %), stream_frames_per_cycle (+5.0 %), storage_scanned_keys_per_cycle (from 0): undo", "--because", "slower")
 	refusedMove(t, lost, 1, "does not name storage_scanned_keys_per_cycle (from 0): undo",
 		"--because", "cycles_per_s, stream_frames_per_cycle: safety; xstorage_scanned_keys_per_cycle, storage_scanned_keys_per_cycle2")
-	refusedMove(t, []*result.Comparison{comparisonOf("tiny", result.Regressed, delta(result.CyclesPerS, 1))}, 1, "tiny regressed, and by no metric: as the script says", "--because", "cycles_per_s")
+	refusedMove(t, []*result.Comparison{comparisonOf("tiny", result.Regressed, delta(result.CyclesPerS, 1))}, 1, "tiny regressed, but no metric did: as the script says", "--because", "cycles_per_s")
 
 	const because = "cycles_per_s, stream_frames_per_cycle and storage_scanned_keys_per_cycle: each frame has a checksum"
 	got, _ := pronyMove(t, lost, "HEAD", "--because", because)
@@ -248,7 +252,7 @@ func TestBaselineMoveAsksForTheReasonOfALoss(t *testing.T) {
 	assert.Equal(t, because, movesIn(t).Current().Because)
 }
 
-// A product below 0.95 of its best takes a reason, whether one move or several took it there.
+// A product below 0.95 of its best needs a reason, after one move or several.
 func TestBaselineMoveAsksForTheReasonOfCreep(t *testing.T) {
 	commits := moveRepository(t)
 	for i, target := range []string{"HEAD~1", "HEAD"} {

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// decideMove judges a move by its comparisons. The build gets their ratios, and keeps its reason for creep only if there is creep.
+// decideMove judges a move by its comparisons. The returned Build has their ratios. It keeps
+// AcceptCreep only if a product fell below its limit.
 func decideMove(file *baselinebuild.File, build baselinebuild.Build, compared []*result.Comparison) moved {
 	d := moved{Verdict: result.Pass, From: file.Current().Commit, Build: build}
 	trusted := true
@@ -21,7 +22,7 @@ func decideMove(file *baselinebuild.File, build baselinebuild.Build, compared []
 			d.refuseUnnamed(c)
 		default:
 			trusted = false
-			d.refuse(c.Verdict, "%s is %s, so its ratios are no record: %s", c.Scenario, c.Verdict, strings.Join(c.Reasons, "; "))
+			d.refuse(c.Verdict, "%s is %s, so its ratios cannot be recorded: %s", c.Scenario, c.Verdict, strings.Join(c.Reasons, "; "))
 			continue
 		}
 		ratios, err := ratiosOf(c)
@@ -43,8 +44,9 @@ func (d *moved) refuse(v result.Verdict, format string, args ...any) {
 	d.Refused = append(d.Refused, fmt.Sprintf(format, args...))
 }
 
-// refuseUnnamed refuses a regression unless the reason names each metric that lost. One without such a metric has another cause, such as
-// generations that the change made fail, and is always refused.
+// refuseUnnamed refuses a regression unless the reason names each metric that got worse. A
+// regression without such a metric has another cause, such as failed generations of the change, and
+// is always refused.
 func (d *moved) refuseUnnamed(c *result.Comparison) {
 	var lost, unnamed []string
 	for _, m := range c.Metrics {
@@ -58,19 +60,19 @@ func (d *moved) refuseUnnamed(c *result.Comparison) {
 	}
 	switch {
 	case len(lost) == 0:
-		d.refuse(result.Regressed, "%s regressed, and by no metric: %s", c.Scenario, strings.Join(c.Reasons, "; "))
+		d.refuse(result.Regressed, "%s regressed, but no metric did: %s", c.Scenario, strings.Join(c.Reasons, "; "))
 	case len(unnamed) > 0:
 		d.refuse(result.Regressed, "%s regressed, and --because does not name %s: undo the loss, or name each with the reason to accept it", c.Scenario, strings.Join(unnamed, ", "))
 	}
 }
 
-// names reports whether a text has a name in it, as a word.
+// names reports whether text contains name as a whole word.
 func names(text, name string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	return slices.Contains(words, name)
 }
 
-// lossText returns the change of a metric in percent.
+// lossText formats the change of a metric in percent.
 func lossText(m result.MetricDelta) string {
 	if m.Base.Median == 0 {
 		return "from 0"
@@ -78,8 +80,8 @@ func lossText(m result.MetricDelta) string {
 	return render.Change(m.Ratio)
 }
 
-// ratiosOf returns the ratios of a comparison that are recorded: those of the primaries, and those of the counters that differ. A counter
-// that one of the builds has none of has no ratio.
+// ratiosOf returns the ratios of a comparison to record: those of the primaries, and those of the
+// counters that differ. A counter that is 0 on one side has no ratio.
 func ratiosOf(c *result.Comparison) (all []baselinebuild.Ratio, err error) {
 	add := func(m result.MetricDelta) {
 		all = append(all, baselinebuild.Ratio{Scenario: c.Scenario, Metric: m.Metric, Value: baselinebuild.Round(m.Ratio)})
@@ -93,12 +95,12 @@ func ratiosOf(c *result.Comparison) (all []baselinebuild.Ratio, err error) {
 		}
 	}
 	if !slices.ContainsFunc(c.Metrics, func(m result.MetricDelta) bool { return m.Loss != nil }) {
-		return nil, fmt.Errorf("%s has no figures that could be compared", c.Scenario)
+		return nil, fmt.Errorf("%s has no comparable figures", c.Scenario)
 	}
 	return all, nil
 }
 
-// judgeCreep refuses a move that takes a product below CreepShare of its best without a reason.
+// judgeCreep refuses a move without AcceptCreep if a product falls below CreepShare of its best.
 func (d *moved) judgeCreep(file *baselinebuild.File) {
 	fallen := file.With(d.Build).Fallen()
 	if len(fallen) == 0 {

@@ -24,24 +24,23 @@ func proposeCommand() *cobra.Command {
 	var write, asJSON bool
 	c := &cobra.Command{
 		Use:   "propose [RUN|ARCHIVE|FILE.hcl...]",
-		Short: "Say what runs observed of their limits, in baselines and scenarios",
-		Long: `Compares the observed figure of each limit with that of stored runs, and prints what would change in the files as a
-diff on stdout, with the evidence on stderr: old and new value, rounds, range, commit and host. With --write it changes
-the files. Comments, reasons and the limits stay: a person chooses a limit. Of several runs of a scenario it takes the
-newest. Without RUN it takes the newest run.
+		Short: "Update the observed values of limits in baselines and scenarios",
+		Long: `Compares the observed value of each limit with that of stored runs. Prints the resulting changes of the files as a diff
+on stdout, and the evidence on stderr: old and new value, rounds, range, commit and host. With --write it changes the
+files. Comments, reasons and bounds do not change: only a person chooses a bound. If a scenario has several runs, it uses
+the newest. Without RUN it uses the newest run.
 
-The limits are those of the scenario's baseline, and those of the "limit" blocks in the scenario's file as it is now. A
-"limit" block of a file that scenarios include is said with its place and not written, because it holds for others too. So is
-one of a scenario whose file is not here.
+The limits are those of the scenario's baseline and of the "limit" blocks in the current version of the scenario's file.
+It only prints the new values of a "limit" block that is in an included file, because that file also applies to other
+scenarios, and of a scenario whose file does not exist here.
 
-ARCHIVE is a .zip or .tar.gz with runs in it, as a CI service hands out what a job has uploaded: the artifacts
-perf-smoke of the workflows, or a runs folder that somebody packed. Arms of comparisons are left out, and so are soaks,
-which have no limits.
+ARCHIVE is a .zip or .tar.gz that contains runs, such as an artifact of a CI job (perf-smoke of the workflows) or a packed
+runs folder. It skips the arms of comparisons, and soaks, which have no limits.
 
-Each baseline names the configuration that its limits were set for: a hash of the scenario's topology,
-workloads, phases and other settings that change what is measured. "prony check" refuses a run whose hash
-differs. Given a scenario's file, FILE.hcl, this command compares the two hashes, and with --write stores
-the new one. First make sure that the limits still suit the changed scenario.`,
+Each baseline names the configuration that its limits were set for: a hash of the scenario's topology, workloads, phases
+and other settings that affect the measurement. "prony check" rejects a run with another hash. For a scenario's file,
+FILE.hcl, this command compares the two hashes, and with --write stores the new one. First check that the limits still
+suit the changed scenario.`,
 		Example: `  prony baseline propose
   prony baseline propose perf-smoke.zip | git apply -p0
   prony baseline propose --write reports/data/*
@@ -51,16 +50,16 @@ the new one. First make sure that the limits still suit the changed scenario.`,
 			return finish(c, asJSON, document, err)
 		},
 	}
-	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the limits")
-	c.Flags().BoolVar(&write, "write", false, "write the figures into the files")
+	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the baselines")
+	c.Flags().BoolVar(&write, "write", false, "write the values to the files")
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// proposing is the work of one command: the texts that files of baselines and of scenarios would have.
+// proposing collects the new texts of baseline and scenario files during one command.
 type proposing struct {
 	limits *gate.Baselines
-	people io.Writer // what is for people
+	people io.Writer // output for people
 	files  []string  // in the order in which they were first read
 	before map[string][]byte
 	after  map[string][]byte
@@ -106,7 +105,7 @@ func propose(c *cobra.Command, baselines string, args []string, write, asJSON bo
 	return &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}, nil
 }
 
-// read reads the runs that are named, and compares the configurations of the scenarios that are named.
+// read reads the given runs, and compares the configurations of the given scenarios.
 func (p *proposing) read(args []string) (runs []*result.Result, err error) {
 	people := p.people
 	defer func() { p.people = people }()
@@ -131,7 +130,7 @@ func (p *proposing) read(args []string) (runs []*result.Result, err error) {
 	return runs, err
 }
 
-// readRuns reads the run in a folder, or those in an archive.
+// readRuns reads the run in a folder, or all runs in an archive.
 func readRuns(arg string) (runs []*result.Result, err error) {
 	folders := []string{arg}
 	if artifact.Is(arg) {
@@ -159,7 +158,7 @@ func readRuns(arg string) (runs []*result.Result, err error) {
 	return runs, nil
 }
 
-// hasNoLimits reports whether a folder has a soak or a serial budget, which baselines do not limit.
+// hasNoLimits reports whether a folder has a soak or a serial budget. Baselines do not limit those.
 func hasNoLimits(folder string) (bool, error) {
 	soaked, err := result.IsSoak(folder)
 	if soaked || err != nil {
@@ -168,25 +167,26 @@ func hasNoLimits(folder string) (bool, error) {
 	return result.IsSerial(folder)
 }
 
-// newest returns of each scenario the run that started last, in the order in which the scenarios are first met.
+// newest returns the latest run of each scenario, in the order of their first appearance.
 func (p *proposing) newest(runs []*result.Result) (all []*result.Result) {
 	for _, r := range runs {
 		i := slices.IndexFunc(all, func(o *result.Result) bool { return o.Scenario == r.Scenario })
 		switch {
 		case i < 0:
 			all = append(all, r)
-		case all[i].Run == r.Run: // such as runs/latest, which is the newest run again
+		case all[i].Run == r.Run: // runs/latest, for example, is the newest run again
 		default:
 			if r.Started.After(all[i].Started) {
 				r, all[i] = all[i], r
 			}
-			say(p.people, "%s: left out the run %s: %s is newer", r.Scenario, r.Run, all[i].Run)
+			say(p.people, "%s: skipped run %s: %s is newer", r.Scenario, r.Run, all[i].Run)
 		}
 	}
 	return all
 }
 
-// configurations compares the configurations of the scenarios of a file with those that their baselines are for.
+// configurations compares the configurations of the scenarios in a file with those of their
+// baselines.
 func (p *proposing) configurations(file string) error {
 	scenarios, err := scenario.LoadChecked(nil, scenarioChecks, file)
 	if err != nil {
@@ -219,13 +219,14 @@ func (p *proposing) run(r *result.Result) error {
 	})
 }
 
-// own says what changes of the limits that the scenario has itself, and keeps the text that its file would have.
+// own records the proposed changes of the "limit" blocks of the scenario's own file.
 func (p *proposing) own(r *result.Result) error {
 	stored := r.Manifest.Scenario
 	if len(stored.Limits) == 0 {
 		return nil
 	}
-	if _, err := os.Stat(stored.File); errors.Is(err, fs.ErrNotExist) { // such as one of another checkout
+	// The file may be in another checkout.
+	if _, err := os.Stat(stored.File); errors.Is(err, fs.ErrNotExist) {
 		p.say(r.Scenario, gate.ProposeCarried(r))
 		return nil
 	}
@@ -235,7 +236,7 @@ func (p *proposing) own(r *result.Result) error {
 	}
 	i := slices.IndexFunc(scenarios, func(s *scenario.Scenario) bool { return s.Name == r.Scenario })
 	if i < 0 {
-		say(p.people, "%s: %s has no such scenario any more", r.Scenario, stored.File)
+		say(p.people, "%s: %s no longer has this scenario", r.Scenario, stored.File)
 		return nil
 	}
 	return p.edit(r.Scenario, stored.File, func(src []byte) ([]byte, []gate.Change, error) {
@@ -243,8 +244,8 @@ func (p *proposing) own(r *result.Result) error {
 	})
 }
 
-// change says what changes of the baseline of a scenario, and keeps the text that its file would have. carries says whether the scenario
-// has limits of its own, so that it needs no baseline.
+// change records the proposed changes of a scenario's baseline. carries is true if the scenario has
+// limits of its own and therefore needs no baseline.
 func (p *proposing) change(name string, carries bool, propose func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error)) error {
 	baseline, found := p.limits.For(name)
 	if !found {
@@ -256,7 +257,7 @@ func (p *proposing) change(name string, carries bool, propose func(src []byte, b
 	return p.edit(name, baseline.File, func(src []byte) ([]byte, []gate.Change, error) { return propose(src, baseline) })
 }
 
-// edit says what changes in a file for a scenario, and keeps the text that the file would have.
+// edit records the proposed changes of a file for a scenario.
 func (p *proposing) edit(name, file string, propose func(src []byte) ([]byte, []gate.Change, error)) error {
 	if _, read := p.before[file]; !read {
 		src, err := os.ReadFile(file)
@@ -275,7 +276,7 @@ func (p *proposing) edit(name, file string, propose func(src []byte) ([]byte, []
 	return nil
 }
 
-// say lists changes with their evidence.
+// say prints changes with their evidence.
 func (p *proposing) say(name string, changes []gate.Change) {
 	for _, change := range changes {
 		line := fmt.Sprintf("%s: %s: %s", name, change.Limit, change.To)

@@ -28,7 +28,7 @@ baseline "tiny" {
 }
 `
 
-// zipped packs a folder as a CI service does.
+// zipped packs a folder in the format of a CI service's artifact.
 func zipped(t *testing.T, dir string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "perf-smoke.zip")
@@ -62,7 +62,8 @@ func startedOn(day int) func(*result.Result) {
 	}
 }
 
-// An archive of a CI service gives a diff that can be applied, with its evidence, and what a person wrote stays.
+// An archive from a CI service results in a diff that can be applied, with its evidence. The diff
+// keeps hand-written text.
 func TestProposeFromAnArchive(t *testing.T) {
 	inFolder(t)
 	t.Setenv("TMPDIR", t.TempDir())
@@ -87,21 +88,21 @@ func TestProposeFromAnArchive(t *testing.T) {
    }
  }
 `, got.stdout)
-	assert.Equal(t, `tiny: left out the run one: three is newer
-tiny: left out the run two: three is newer
+	assert.Equal(t, `tiny: skipped run one: three is newer
+tiny: skipped run two: three is newer
 tiny: run three of 2026-01-03: pass; commit abc123, with changes; on Some CPU, 2 CPUs
 tiny: floor cycles_per_s: 3000 on Some CPU, 2 CPUs, 2026-01-03 (3000 in 2 rounds, 900 to 3100), was 800 on an old host
 `, got.stderr)
 	text, err := os.ReadFile("baselines/tiny.hcl")
 	require.NoError(t, err)
-	assert.Equal(t, commented, string(text), "nothing is written without being asked for")
+	assert.Equal(t, commented, string(text), "nothing is written without --write")
 
 	asked := prony(t, "baseline", "propose", "--write", "--json", archive)
 	require.Equal(t, 0, asked.code, asked.stderr)
 	asked.document(t)
 	assert.Contains(t, asked.stderr, "+    observed = 3000")
 	again := prony(t, "baseline", "propose", archive)
-	assert.Empty(t, again.stdout, "nothing is left to propose")
+	assert.Empty(t, again.stdout, "nothing more to propose")
 
 	write(t, "torn.zip", "PK")
 	got = prony(t, "baseline", "propose", "--json", "torn.zip")
@@ -112,7 +113,7 @@ tiny: floor cycles_per_s: 3000 on Some CPU, 2 CPUs, 2026-01-03 (3000 in 2 rounds
 	assert.Empty(t, left)
 }
 
-// Two scenarios of one file make one diff, and what is carried is said with its place.
+// Two scenarios of one file result in one diff, and the output names the place of "limit" blocks.
 func TestProposeOfOneFile(t *testing.T) {
 	inFolder(t)
 	const second = "baseline \"other\" {\n  ceiling \"server_rss_mb_max\" {\n    max     = 5\n    because = \"x\"\n  }\n}\n"
@@ -131,7 +132,8 @@ func TestProposeOfOneFile(t *testing.T) {
 	assert.Empty(t, prony(t, "baseline", "propose", a, b).stdout, "both are written")
 }
 
-// What a run observed is written into the limit blocks of its scenario's file, and its comments stay.
+// The command writes observed values into the limit blocks of the scenario's file, and keeps the
+// comments.
 func TestProposeWritesIntoTheScenario(t *testing.T) {
 	inFolder(t)
 	const file = "scenarios/tiny.hcl"
@@ -155,18 +157,18 @@ func TestProposeWritesIntoTheScenario(t *testing.T) {
 		require.NoError(t, err)
 		return string(now)
 	}
-	assert.Equal(t, text, read(), "nothing is written without being asked for")
+	assert.Equal(t, text, read(), "nothing is written without --write")
 
 	got = prony(t, "baseline", "propose", "--write", run)
 	require.Equal(t, 0, got.code, got.stderr)
 	assert.Contains(t, read(), changed)
 	assert.Equal(t, 0, prony(t, "validate", file).code)
-	assert.Empty(t, prony(t, "baseline", "propose", run).stdout, "nothing is left to propose")
+	assert.Empty(t, prony(t, "baseline", "propose", run).stdout, "nothing more to propose")
 
 	write(t, file, tiny("renamed", "100ms", ""))
 	got = prony(t, "baseline", "propose", run)
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "tiny: scenarios/tiny.hcl has no such scenario any more\n")
+	assert.Contains(t, got.stderr, "tiny: scenarios/tiny.hcl no longer has this scenario\n")
 	write(t, file, "scenario")
 	got = prony(t, "baseline", "propose", run)
 	assert.Equal(t, 2, got.code)

@@ -17,18 +17,19 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// baselineServersKept bounds the servers of baseline builds in the cache folder.
+// baselineServersKept is the maximum number of baseline servers in the cache folder.
 const baselineServersKept = 4
 
 // baselineServer is the server of the baseline build.
 type baselineServer struct {
 	build    baselinebuild.Build
 	path     string            // of its binary
-	expected map[string]string // counters of fixed work that commits since then declare to differ
+	expected map[string]string // fixed-work counters that later commits declare to differ
 }
 
-// findBaselineServer returns the server of the baseline build from the cache folder, or builds it from the repository of the working directory. In a
-// shallow clone it fetches the commit first.
+// findBaselineServer returns the server of the baseline build from the cache folder. If the cache
+// does not have it, it builds the server from the repository of the working directory. In a shallow
+// clone it fetches the commit first.
 func findBaselineServer(ctx context.Context, build baselinebuild.Build, stderr io.Writer) (_ *baselineServer, err error) {
 	b, err := newBuilder(ctx, "")
 	if err != nil {
@@ -53,7 +54,8 @@ func findBaselineServer(ctx context.Context, build baselinebuild.Build, stderr i
 	base.path = filepath.Join(folder, "queued")
 	if _, err := os.Stat(base.path); err == nil {
 		now := time.Now()
-		return base, os.Chtimes(folder, now, now) // the servers that were not used for the longest time are removed first
+		// pruneCache removes the least recently used servers.
+		return base, os.Chtimes(folder, now, now)
 	}
 	say(stderr, "building the server of baseline build %.7s, once", build.Commit)
 	if err := b.building(stderr, func() error { return b.baseline(ctx, build.Commit, base.path) }); err != nil {
@@ -62,7 +64,7 @@ func findBaselineServer(ctx context.Context, build baselinebuild.Build, stderr i
 	return base, pruneCache(filepath.Dir(folder))
 }
 
-// fetch makes sure that the repository has a commit.
+// fetch fetches a commit unless the repository has it.
 func (b *builder) fetch(ctx context.Context, commit string) error {
 	if _, err := git(ctx, b.root, "cat-file", "-e", commit+"^{commit}"); err == nil {
 		return nil
@@ -73,8 +75,9 @@ func (b *builder) fetch(ctx context.Context, commit string) error {
 	return nil
 }
 
-// baseline builds the server of a commit to a path, with the flags of `make build`, so that the go command compiles what both builds import once.
-// Of the commit it takes the engine and what the workspace needs.
+// baseline builds the server of a commit to a path, with the flags of `make build`, so that the go
+// command compiles shared packages once. From the commit it takes only the engine and the files
+// that the workspace needs.
 func (b *builder) baseline(ctx context.Context, commit, path string) error {
 	tree := filepath.Join(b.dir, "baseline")
 	if err := os.Mkdir(tree, 0o700); err != nil {
@@ -93,16 +96,16 @@ func (b *builder) baseline(ctx context.Context, commit, path string) error {
 	}
 	content, err := os.ReadFile(built)
 	if err != nil {
-		return fmt.Errorf("read what was built: %w", err)
+		return fmt.Errorf("read the built server: %w", err)
 	}
 	part := path + ".part"
 	if err := os.WriteFile(part, content, 0o700); err != nil {
-		return fmt.Errorf("keep the server: %w", err)
+		return fmt.Errorf("store the server in the cache: %w", err)
 	}
 	return os.Rename(part, path)
 }
 
-// extract writes the paths of a commit below a folder.
+// extract writes the given paths of a commit to the folder into.
 func extract(ctx context.Context, repository, into, commit string, paths ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -116,8 +119,8 @@ func extract(ctx context.Context, repository, into, commit string, paths ...stri
 	return os.Remove(archive)
 }
 
-// baselineCache returns the folder of a baseline build's server: by commit, Go version and platform, and by the settings of the go command that change
-// what it builds.
+// baselineCache returns the cache folder of a baseline build's server. Its name depends on the
+// commit, the Go version, the platform, and the settings of the go command that affect the binary.
 func baselineCache(ctx context.Context, root, commit string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -133,7 +136,7 @@ func baselineCache(ctx context.Context, root, commit string) (string, error) {
 	return filepath.Join(cache, "prony", "baseline-builds", strings.Join(key, "-")), nil
 }
 
-// pruneCache removes the servers that were not used for the longest time, down to baselineServersKept.
+// pruneCache removes the least recently used servers until baselineServersKept are left.
 func pruneCache(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

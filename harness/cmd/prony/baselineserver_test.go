@@ -16,7 +16,8 @@ import (
 	"github.com/pronybench/prony/harness/baselinebuild"
 )
 
-// sourceRepository makes a repository with a workspace whose engine has a server, makes it the working directory, and gives the test a cache folder.
+// sourceRepository makes a repository with a workspace whose engine has a server, changes to it,
+// and gives the test a cache folder.
 func sourceRepository(t *testing.T) (root, commit string) {
 	t.Helper()
 	root = t.TempDir()
@@ -41,7 +42,7 @@ func gitIn(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(output))
 }
 
-// The server of the baseline build is built from its commit, whatever the working tree has, and once.
+// The server of the baseline build is built once from its commit, independent of the working tree.
 func TestTheServerOfTheBaselineBuild(t *testing.T) {
 	_, commit := sourceRepository(t)
 	write(t, "engine/cmd/queued/main.go", "package main\n\nfunc main() { println(\"changed\") }\n")
@@ -60,7 +61,7 @@ func TestTheServerOfTheBaselineBuild(t *testing.T) {
 	assert.Equal(t, "kept", string(content), "it is not built again")
 }
 
-// A shallow clone fetches the commit; one that cannot says so.
+// A shallow clone fetches the commit. A clone that cannot fetch returns an error.
 func TestTheBaselineBuildOfAShallowClone(t *testing.T) {
 	root, commit := sourceRepository(t)
 	write(t, "engine/cmd/queued/main.go", "package main\n\nfunc main() { println(\"second\") }\n")

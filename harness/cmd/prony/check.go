@@ -16,14 +16,14 @@ func checkCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "check [RUN...]",
-		Short: "Judge runs by the floors and ceilings of baselines, and by limits of their scenarios",
-		Long: `Compares the metrics of stored runs with the checked-in limits, and says which are broken and where
-to look. A metric that is missing, zero or no number breaks its limit. A run is judged by the baseline of its
-scenario's name, as it is checked in, and by the "limit" blocks that the scenario's file had when it ran. That no
-task is lost, duplicated or corrupted is judged of every run; of a scenario without a baseline and limits of its
-own it is all that is judged, and a line says so. A folder baselines/ is not needed where all runs carry limits.
-Soaks and comparisons keep the verdict that they were measured with, and a serial budget has no limits.
-Without RUN it judges the newest run. A run that did not finish is invalid. Of published data it prints the verdicts of their pages' index.`,
+		Short: "Judge runs by the limits of baselines and scenarios",
+		Long: `Compares the metrics of stored runs with the checked-in limits, and reports which limits are broken and where to look.
+A metric that is missing, zero or not a number breaks its limit. A run is judged by its scenario's checked-in baseline
+and by the "limit" blocks that the scenario's file had when it ran. Every run must have no lost, duplicated or corrupted
+task. If a scenario has neither a baseline nor "limit" blocks, only this is judged, and a line says so. The folder
+baselines/ may be missing if all runs have "limit" blocks. Soaks and comparisons keep their stored verdict, and a serial
+budget has no limits. Without RUN it judges the newest run. An incomplete run is invalid. For published data it prints
+the verdicts that the index of the pages shows.`,
 		Example: `  prony check
   prony check --json runs/20261121T171500.123Z-smoke
   prony check reports/data/*`,
@@ -33,7 +33,7 @@ Without RUN it judges the newest run. A run that did not finish is invalid. Of p
 			return finish(c, asJSON, document, err)
 		},
 	}
-	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the limits")
+	c.Flags().StringVar(&baselines, "baselines", defaultBaselines, "folder of the baselines")
 	ciFlag(c, &forCI)
 	jsonFlag(c, &asJSON)
 	return c
@@ -73,7 +73,8 @@ func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Do
 func checked(s *report.Stored, folder string) (outcome result.Outcome) {
 	switch {
 	case s.Run != nil:
-		outcome = result.NewOutcome(s.Run, folder) // of the judged run: the verdict decides which figures may be shown
+		// After judging: the verdict decides which figures may be shown.
+		outcome = result.NewOutcome(s.Run, folder)
 	case s.Soak != nil:
 		return result.NewSoakOutcome(s.Soak, folder)
 	default:

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The exit code says what was found, and stdout the same.
+// The exit code and stdout agree.
 func TestCheckExitCodes(t *testing.T) {
 	inFolder(t)
 	write(t, "limits/tiny.hcl", baseline)
@@ -20,7 +20,7 @@ func TestCheckExitCodes(t *testing.T) {
 		name   string
 		change func(*result.Result)
 		code   int
-		says   string // on stderr
+		says   string // expected on stderr
 	}{
 		{"pass", nil, 0, "ok    cycles_per_s 1,000 is not below the floor 500"},
 		{"below a floor", func(r *result.Result) {
@@ -33,7 +33,7 @@ func TestCheckExitCodes(t *testing.T) {
 			r.Scenario, r.Rounds[1].Ledger.Lost = "other", 3
 		}, 5, "FAIL  lost 3 is above the ceiling 0"},
 		{"the run could not be measured", func(r *result.Result) { r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"} }, 3, "the host slept"},
-		{"the run cannot tell", func(r *result.Result) { r.Verdict = result.Inconclusive }, 4, "the run's own verdict is inconclusive"},
+		{"the run is inconclusive", func(r *result.Result) { r.Verdict = result.Inconclusive }, 4, "the run's own verdict is inconclusive"},
 		{"tasks were lost", func(r *result.Result) { r.Rounds[1].Ledger.Lost = 3 }, 5, "FAIL  lost 3 is above the ceiling 0"},
 		{"the run is incorrect", func(r *result.Result) {
 			r.Verdict, r.Reasons = result.Incorrect, []string{"round 1: lost"}
@@ -64,7 +64,8 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 }
 
-// JSON has no NaN: a result that holds one, or text in a number's place, can't be read and does not pass.
+// JSON has no NaN: a result with one, or with text instead of a number, cannot be read and does not
+// pass.
 func TestCheckOfANumberThatIsNone(t *testing.T) {
 	inFolder(t)
 	write(t, "baselines/tiny.hcl", baseline)
@@ -145,5 +146,5 @@ func TestCheckWritesForCI(t *testing.T) {
 	got = prony(t, "compare", "--ci", "both", run, stored(t, "a", "2", nil))
 	assert.FileExists(t, filepath.Join("both", "comment.md"), got.stderr)
 	got = prony(t, "check", "--ci", filepath.Join("out", "summary.md"), run)
-	assert.Equal(t, 2, got.code, "files that can't be written fail the command")
+	assert.Equal(t, 2, got.code, "an error of writing a file fails the command")
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// A run is judged by the limits that its scenario carried when it ran, whatever the file says since, and needs no folder of baselines.
+// A run is judged by the limits that its scenario had when it ran, not by the current file, and
+// needs no folder of baselines.
 func TestCheckByTheLimitsThatARunCarried(t *testing.T) {
 	inFolder(t)
 	limit := func(min string) string {
@@ -35,7 +36,8 @@ func TestCheckByTheLimitsThatARunCarried(t *testing.T) {
 	assert.Contains(t, got.stderr, "cycles_per_s has two limits, at "+filepath.Join("baselines", "tiny.hcl")+":3:3 and at tiny.hcl:")
 }
 
-// Without baselines a run without limits of its own is not judged, and a folder that was asked for must exist.
+// Without baselines, a run without limits of its own is not judged. A folder given with --baselines
+// must exist.
 func TestCheckNeedsLimits(t *testing.T) {
 	inFolder(t)
 	got := prony(t, "check", "--json", stored(t, "a", "run", nil))

@@ -12,10 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// indexRow is the row of a scenario in the index of the pages.
+// indexRow matches the row of a scenario in the index of the pages.
 var indexRow = regexp.MustCompile("(?m)^\\| \\[`([^`]+)`\\]\\(([^)]+)\\) \\|.*\\| \\**([a-z]+)\\** \\| [^|]+ \\|$")
 
-// disagreeing returns the published results below the working directory whose verdict in the index is not that of prony check.
+// disagreeing lists the published results below the working directory whose verdict in the index
+// differs from that of prony check.
 func disagreeing(t *testing.T) (all []string) {
 	t.Helper()
 	folders, err := filepath.Glob("reports/data/*")
@@ -33,10 +34,10 @@ func disagreeing(t *testing.T) (all []string) {
 	for _, row := range rows {
 		name, page, verdict := row[1], row[2], row[3]
 		if verdict != checked[name] {
-			all = append(all, fmt.Sprintf("%s is %s in the index, and prony check says %q", name, verdict, checked[name]))
+			all = append(all, fmt.Sprintf("%s is %s in the index, but %q by prony check", name, verdict, checked[name]))
 		}
 		if listed := strings.Contains(string(index), fmt.Sprintf("\n- [`%s`](%s): ", name, page)); listed != (checked[name] != "pass") {
-			all = append(all, fmt.Sprintf("%s is %s, and among those that do not pass: %v", name, checked[name], listed))
+			all = append(all, fmt.Sprintf("%s is %s, listed as not passing: %v", name, checked[name], listed))
 		}
 	}
 	return all
@@ -48,7 +49,7 @@ func TestTheIndexAgreesWithCheck(t *testing.T) {
 	assert.Empty(t, disagreeing(t), "run 'make generate': the index shows the verdict that the limits had when it was written")
 }
 
-// A limit that changes after the pages were rendered is a disagreement, until they are rendered again.
+// After a change of a limit, the verdicts disagree until the pages are rendered again.
 func TestADisagreementWithCheckIsFound(t *testing.T) {
 	inRepository(t, "reports/pages/pages.hcl", "")
 	floor := func(min string) {
@@ -65,7 +66,7 @@ func TestADisagreementWithCheckIsFound(t *testing.T) {
 	assert.Empty(t, disagreeing(t))
 	floor("5000")
 	assert.Equal(t, []string{
-		`tiny is pass in the index, and prony check says "regressed"`, "tiny is regressed, and among those that do not pass: false",
+		`tiny is pass in the index, but "regressed" by prony check`, "tiny is regressed, listed as not passing: false",
 	}, disagreeing(t))
 	lint := prony(t, "report", "lint", "reports")
 	assert.Equal(t, 1, lint.code)

@@ -18,19 +18,19 @@ func TestCommandLine(t *testing.T) {
 		name   string
 		args   []string
 		code   int
-		stdout string // a part; "" means that nothing is printed
-		stderr string // likewise
+		stdout string // a part; "" means no output
+		stderr string // as stdout
 	}{
-		{"no argument shows what there is", nil, 0, "prony run scenarios/smoke.hcl", ""},
+		{"no argument shows the overview", nil, 0, "prony run scenarios/smoke.hcl", ""},
 		{"help", []string{"--help"}, 0, "Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 incorrect, 130 interrupted.\n", ""},
 		{"unknown command", []string{"rnu"}, 2, "", `prony: there is no command "rnu": did you mean "run"?`},
 		{"unknown flag", []string{"run", "--round", "3", "sound.hcl"}, 2, "", "prony: run has no flag --round: did you mean --rounds?"},
-		{"no file", []string{"run"}, 2, "", "prony: run needs a scenario file, and none is given"},
+		{"no file", []string{"run"}, 2, "", "prony: run needs a scenario file, but got none"},
 		{"missing file", []string{"run", "none.hcl"}, 2, "", "none.hcl"},
-		{"rounds that are no number", []string{"run", "--rounds", "many", "sound.hcl"}, 2, "", `prony: --rounds "many" is not a whole number`},
-		{"no rounds", []string{"run", "--rounds", "0", "sound.hcl"}, 2, "", "prony: --rounds 0 is not 1 to 1000"},
-		{"negative rounds", []string{"run", "--rounds", "-1", "sound.hcl"}, 2, "", "prony: --rounds -1 is not 1 to 1000"},
-		{"too many rounds", []string{"run", "--rounds", "1001", "sound.hcl"}, 2, "", "prony: --rounds 1001 is not 1 to 1000"},
+		{"rounds that are not a number", []string{"run", "--rounds", "many", "sound.hcl"}, 2, "", `prony: --rounds "many" is not a whole number`},
+		{"no rounds", []string{"run", "--rounds", "0", "sound.hcl"}, 2, "", "prony: --rounds 0 must be between 1 and 1000"},
+		{"negative rounds", []string{"run", "--rounds", "-1", "sound.hcl"}, 2, "", "prony: --rounds -1 must be between 1 and 1000"},
+		{"too many rounds", []string{"run", "--rounds", "1001", "sound.hcl"}, 2, "", "prony: --rounds 1001 must be between 1 and 1000"},
 		{"check without a run", []string{"check", "--baselines", "."}, 2, "", ".hcl"},
 		{"check without baselines", []string{"check"}, 2, "", "baselines"},
 		{"report without a run", []string{"report"}, 2, "", "prony: there is no newest run: runs/latest does not exist here"},
@@ -52,7 +52,7 @@ func TestCommandLine(t *testing.T) {
 	assert.NoDirExists(t, defaultOut, "none of these made a run folder")
 }
 
-// Help says what each command and each flag is for.
+// The help describes each command and each flag.
 func TestHelpMentionsEverything(t *testing.T) {
 	root := newRoot([]string{"prony"})
 	names := map[string]bool{}
@@ -77,7 +77,7 @@ func TestHelpMentionsEverything(t *testing.T) {
 	}
 }
 
-// All that is wrong with a scenario is said at once, and nothing is started.
+// All errors of a scenario are reported together, and nothing is started.
 func TestScenarioWithErrors(t *testing.T) {
 	dir := inFolder(t)
 	pids := noting(t, "exit 1")
@@ -138,7 +138,7 @@ func TestInterruptedCommand(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := execute(cancelled(t), []string{"prony", "run", "--json", "sound.hcl"}, &stdout, &stderr)
 	assert.Equal(t, exitInterrupted, code)
-	assert.Empty(t, stdout.String(), "there is no verdict")
+	assert.Empty(t, stdout.String(), "no verdict")
 	assert.True(t, strings.HasSuffix(stderr.String(), "\ninterrupted\n"), stderr.String())
 	assert.NotContains(t, stderr.String(), "context canceled")
 }

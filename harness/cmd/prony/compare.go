@@ -20,7 +20,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// compareScenario is measured where no other is named, below the root of the repository.
+// compareScenario is the default scenario file, relative to the root of the repository.
 var compareScenario = filepath.Join("scenarios", "compare.hcl")
 
 type compareFlags struct {
@@ -38,25 +38,25 @@ func compareCommand(args []string) *cobra.Command {
 		Use:   "compare (A B | COMPARISON | --base REV)",
 		Short: "Judge a change against its base",
 		Long: `With --base it builds the server of that revision and of the working tree (or of --change), and a load generator with
-the client of each. Both sides are alive together, and the load alternates between them in slices of 10 ms, in several
-generations of fresh processes. A generation takes some five seconds. After the time of --for the change is judged:
-regressed if a loss is certain, pass if a loss that matters is excluded. If neither holds it measures on, up to three
-times as long. After a loss six profiled generations, of a minute together and two at most, look for its causes. The result goes to a
-folder under --out: comparison.json, and duet.json with all that was measured.
+the client of each. Both sides run at the same time, and the load alternates between them in slices of 10 ms, in several
+generations of fresh processes. A generation takes about five seconds. The first verdict comes after the time of --for:
+regressed if a loss is certain, pass if a relevant loss is excluded. If neither holds, it continues, up to three times
+as long in total. After a loss, six profiled generations (one minute together, at most two) look for its causes.
+The result goes to a folder under --out: comparison.json, and duet.json with all measurements.
 
-Both sides also do the same fixed work, in which what the servers count must be equal. A counter that a commit means to change
-is declared by a trailer of its message: "Expected-Counter: storage_sets: REASON".
+Both sides also do the same fixed work, in which the counters of the servers must be equal. A commit that changes a
+counter on purpose declares it with a trailer in its message: "Expected-Counter: storage_sets: REASON".
 
-A scenario that cannot be measured so (with faults, a sweep, an attack, several workloads or open load) is measured in
-interleaved rounds, as --rounds asks for too: one round of each side in each block, the base twice. A difference counts
-only if it is larger than what the two measurements of the base differ by.
+A scenario that does not fit this method (faults, a sweep, an attack, several workloads or open load) is measured in
+interleaved rounds, as with --rounds: each block has one round of each side, and a second one of the base as the control.
+A difference counts only if it is larger than the difference between the two measurements of the base.
 
-With two stored runs A and B it judges B against A: their rounds were not measured in turn and there is no control, which
-it says. With the folder of a comparison it judges that again.
+With two stored runs A and B it judges B against A. Their rounds were not interleaved and there is no control, and the
+output says so. With the folder of a comparison it judges that comparison again.
 
-It refuses to compare sides whose settings differ, and servers that say that they run with different settings. A default of the
-server that differs between the builds of --base and --change is a part of the change: it is shown and not refused. A setting
-that only one side's build knows is a warning.`,
+It refuses sides with different settings, and servers that report different settings. A default of the server that
+differs between the builds of --base and --change is part of the change: it is shown and not refused. A setting that only
+one side's build knows is a warning.`,
 		Example: `  prony compare --base main
   prony compare --base HEAD~3 --change HEAD --scenario scenarios/compare.hcl --for 90s
   prony compare runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,
@@ -69,13 +69,13 @@ that only one side's build knows is a warning.`,
 	c.Flags().StringVar(&f.base, "base", "", "revision to compare with")
 	c.Flags().StringVar(&f.change, "change", "", "revision of the change, instead of the working tree")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+compareScenario)
-	c.Flags().IntVar(&f.rounds, "rounds", 0, "measure interleaved rounds: so many blocks of one round of each side")
-	c.Flags().DurationVar(&f.length, "for", 0, "judge a duet after so long, and at most twice again (default 1m30s); end interleaved rounds after so long")
-	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the comparison's folder is made in")
+	c.Flags().IntVar(&f.rounds, "rounds", 0, "measure interleaved rounds: the number of blocks, each with one round of each side")
+	c.Flags().DurationVar(&f.length, "for", 0, "time before the first verdict of a duet; up to three times this if inconclusive (default 1m30s); time limit of interleaved rounds")
+	c.Flags().StringVar(&f.out, "out", defaultOut, "parent folder for the comparison folder")
 	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both sides")
-	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
-	c.Flags().Uint64Var(&f.workCycles, "work-cycles", 0, "length of a duet's fixed work, instead of 60,000 cycles, or 15,000 of a cluster")
-	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "compare though the settings of the sides or of their servers differ")
+	c.Flags().StringVar(&f.effect, "effect", "", "smallest relevant change of the rate and of CPU time, such as 5%")
+	c.Flags().Uint64Var(&f.workCycles, "work-cycles", 0, "cycles of a duet's fixed work (default 60,000, or 15,000 for a cluster)")
+	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "compare even if the settings of the sides or of their servers differ")
 	ciFlag(c, &f.ci)
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
@@ -83,7 +83,8 @@ that only one side's build knows is a warning.`,
 	return c
 }
 
-// show prints the comparison. It writes the page of a measurement, and leaves the page of a stored comparison as it is.
+// show prints the comparison. It writes the page of a new measurement, and does not touch the page
+// of a stored comparison.
 func (f *compareFlags) show(c *cobra.Command, compared *result.Comparison, folder string) {
 	stderr := c.ErrOrStderr()
 	say(stderr, "%s", strings.TrimSuffix(report.ComparisonText(compared), "\n"))
@@ -101,7 +102,7 @@ func (f *compareFlags) show(c *cobra.Command, compared *result.Comparison, folde
 	}
 }
 
-// finish prints the comparison, and turns its verdict into the command's end.
+// finish prints the comparison and returns the command's error, which carries the verdict.
 func (f *compareFlags) finish(c *cobra.Command, compared *result.Comparison, folder string, err error) error {
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func (f *compareFlags) compare(c *cobra.Command, args, runs []string) (*result.C
 	case f.base != "" && len(runs) == 0:
 		return f.measure(c, args, policy)
 	case f.base != "" || f.change != "" && len(runs) > 0:
-		return nil, "", errors.New("--base and --change measure, and stored runs are compared as they are: give one or the other")
+		return nil, "", errors.New("--base and --change start a measurement and cannot be combined with stored runs: give one or the other")
 	case len(runs) == 2:
 		return compareStored(runs[0], runs[1], policy, f.differentSettings)
 	case len(runs) == 1:
@@ -153,7 +154,7 @@ func parseShare(text string) (float64, error) {
 		v /= 100
 	}
 	if err != nil || v <= 0 || v >= 1 {
-		return 0, fmt.Errorf("%q is not a share between 0%% and 100%%: write it as 5%% or 0.05", text)
+		return 0, fmt.Errorf("%q is not between 0%% and 100%%: write it as 5%% or 0.05", text)
 	}
 	return v, nil
 }
@@ -173,7 +174,7 @@ func compareStored(basePath, changePath string, policy gate.Policy, allowDiffere
 	return gate.Compare(base, change, nil, false, policy), "", nil
 }
 
-// again judges what a stored comparison measured by today's policy. The stored comparison stays as it is.
+// again judges a stored comparison by the current policy. It does not change the stored comparison.
 func (f *compareFlags) again(dir string, policy gate.Policy) (*result.Comparison, string, error) {
 	stored, err := result.ReadComparison(dir)
 	if err != nil {
@@ -200,8 +201,8 @@ func (f *compareFlags) again(dir string, policy gate.Policy) (*result.Comparison
 	return c, dir, nil
 }
 
-// measure builds both sides, measures them and judges the change: as a duet where the scenario fits, otherwise, or if --rounds is
-// given, in interleaved rounds.
+// measure builds both sides, measures them and judges the change. It measures a duet if the
+// scenario allows one and --rounds is not given, and interleaved rounds otherwise.
 func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Policy) (_ *result.Comparison, _ string, err error) {
 	ctx, stderr := c.Context(), c.ErrOrStderr()
 	b, err := newBuilder(ctx, f.tags)
@@ -236,26 +237,29 @@ func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Poli
 	return f.duet(c, args, b, s, sources)
 }
 
-// The bounds of --work-cycles. Fewer cycles have allocations that agree less well; more take hours on a slow disk.
+// The bounds of --work-cycles. With fewer cycles the allocations vary too much; more cycles take
+// hours on a slow disk.
 const (
 	workCyclesLeast = 1_000
 	workCyclesMost  = 10_000_000
 )
 
-// checkWork returns an error if the given length of the fixed work is out of bounds, or if no duet is measured.
+// checkWork returns an error if --work-cycles is given and out of bounds, or if no duet is
+// measured.
 func (f *compareFlags) checkWork(given bool, unfit error) error {
 	switch {
 	case !given:
 		return nil
 	case f.workCycles < workCyclesLeast || f.workCycles > workCyclesMost:
-		return fmt.Errorf("--work-cycles %d is not %d to %d", f.workCycles, workCyclesLeast, workCyclesMost)
+		return fmt.Errorf("--work-cycles %d must be between %d and %d", f.workCycles, workCyclesLeast, workCyclesMost)
 	case unfit != nil:
-		return fmt.Errorf("--work-cycles is of a duet, and interleaved rounds have no fixed work: leave it out (%w)", unfit)
+		return fmt.Errorf("--work-cycles needs a duet, because interleaved rounds have no fixed work: leave it out (%w)", unfit)
 	}
 	return nil
 }
 
-// interleave measures rounds of both sides in turn, and of the base once more as the control.
+// interleave measures rounds of both sides in turn, and a second round of the base in each block as
+// the control.
 func (f *compareFlags) interleave(c *cobra.Command, args []string, policy gate.Policy, b *builder, s *scenario.Scenario, sources [2]source, unfit error) (*result.Comparison, string, error) {
 	ctx, stderr := c.Context(), c.ErrOrStderr()
 	say(stderr, "%s: building the server of %s and of %s", s.Name, f.base, f.changeName())
@@ -296,7 +300,8 @@ func (f *compareFlags) changeName() string {
 	return f.change
 }
 
-// relativeTo is the path of a file below root from the working directory, so that results name it as a person would.
+// relativeTo returns the path of a file below root, relative to the working directory, so that
+// results name it as a person would.
 func relativeTo(root, file string) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -309,7 +314,7 @@ func relativeTo(root, file string) (string, error) {
 	return path, nil
 }
 
-// load reads the one scenario that is measured.
+// load reads the scenario to measure.
 func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, error) {
 	file := f.scenario
 	if file == "" {
@@ -323,7 +328,7 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 		return nil, err
 	}
 	if len(scenarios) != 1 {
-		return nil, fmt.Errorf("%s has %d scenarios, and a comparison is of one", file, len(scenarios))
+		return nil, fmt.Errorf("%s has %d scenarios, and a comparison measures one", file, len(scenarios))
 	}
 	s := scenarios[0]
 	if err := refuseHosts(s); err != nil {
@@ -336,12 +341,12 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 	}
 	if c.Flags().Changed("rounds") {
 		if f.rounds < 2 || f.rounds > scenario.RoundsMax {
-			return nil, fmt.Errorf("--rounds %d is not 2 to %d", f.rounds, scenario.RoundsMax)
+			return nil, fmt.Errorf("--rounds %d must be between 2 and %d", f.rounds, scenario.RoundsMax)
 		}
 		s.OverrideRounds(f.rounds)
 	}
 	if f.length < 0 {
-		return nil, fmt.Errorf("--for %v is less than nothing", f.length)
+		return nil, fmt.Errorf("--for %v must not be negative", f.length)
 	}
 	return s, nil
 }

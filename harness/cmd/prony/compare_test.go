@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// comparison decodes stdout, which must be one comparison and nothing else.
+// comparison decodes stdout, which must be exactly one comparison.
 func (c command) comparison(t *testing.T) *result.Comparison {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(c.stdout))
@@ -29,7 +29,7 @@ func (c command) comparison(t *testing.T) *result.Comparison {
 	return &d
 }
 
-// measuredRun stores a run of twelve rounds at about a rate.
+// measuredRun stores a run of twelve rounds at about the given rate.
 func measuredRun(t *testing.T, out, id string, rate float64) string {
 	t.Helper()
 	r := &result.Result{Version: result.Version, Run: id, Scenario: "tiny", Title: "Tiny", Verdict: result.Pass}
@@ -70,9 +70,9 @@ func TestCompareStoredRuns(t *testing.T) {
 	assert.Empty(t, plain.stdout)
 	assert.Equal(t, got.stderr, plain.stderr)
 
-	assert.Equal(t, 0, prony(t, "compare", slow, base).code, "faster is no failure")
+	assert.Equal(t, 0, prony(t, "compare", slow, base).code, "faster passes")
 	got = prony(t, "compare", "--effect", "30%", base, slow)
-	assert.Equal(t, 1, got.code, "the latency's least effect is its own")
+	assert.Equal(t, 1, got.code, "the latency has its own smallest effect")
 	assert.NotContains(t, got.stderr, "cycles_per_s is -")
 }
 
@@ -91,7 +91,8 @@ func TestCompareShowsStoredRunsThatCannotBeJudged(t *testing.T) {
 	assert.Contains(t, got.stderr, "change has 0 rounds that count: a comparison needs at least 2")
 }
 
-// A change that made its rounds invalid is at fault also when its stored comparison is judged again.
+// A change that made its rounds invalid is also at fault when its stored comparison is judged
+// again.
 func TestInvalidRoundsOfAStoredComparison(t *testing.T) {
 	inFolder(t)
 	stored := &result.Comparison{
@@ -153,9 +154,9 @@ func TestCompareCommandLine(t *testing.T) {
 		{[]string{base, base, base}, "compare takes two run folders"},
 		{[]string{"--base", "main", base}, "give one or the other"},
 		{[]string{"--change", "main", base, base}, "give one or the other"},
-		{[]string{"--effect", "big", base, base}, `"big" is not a share`},
-		{[]string{"--effect", "100%", base, base}, "is not a share"},
-		{[]string{"--base", "main"}, "the working directory is in no git repository"},
+		{[]string{"--effect", "big", base, base}, `"big" is not between 0% and 100%`},
+		{[]string{"--effect", "100%", base, base}, "is not between 0% and 100%"},
+		{[]string{"--base", "main"}, "the working directory is not in a git repository"},
 	} {
 		got := prony(t, append([]string{"compare", "--json"}, c.args...)...)
 		assert.Equal(t, 2, got.code, c.args)
@@ -165,7 +166,8 @@ func TestCompareCommandLine(t *testing.T) {
 	}
 }
 
-// repository makes a repository whose server is the real one in a wrapper, which a commit may change or break, the working directory.
+// repository makes a repository and changes to it. Its server is the real one in a wrapper, which a
+// commit may change or break.
 func repository(t *testing.T) {
 	t.Helper()
 	inFolder(t)
@@ -216,7 +218,7 @@ func main() {
 // nothingOfBuilds checks that no worktree and no binary is left.
 func nothingOfBuilds(t *testing.T, tmp string) {
 	t.Helper()
-	assert.Equal(t, 1, strings.Count(gitDo(t, "worktree", "list"), "\n"), "the worktrees are gone, for git too")
+	assert.Equal(t, 1, strings.Count(gitDo(t, "worktree", "list"), "\n"), "the worktrees are removed, also in git")
 	left, err := filepath.Glob(filepath.Join(tmp, "prony-build-*"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
@@ -230,13 +232,13 @@ func TestCompareBuildsBothSides(t *testing.T) {
 	head := strings.TrimSpace(gitDo(t, "rev-parse", "HEAD"))
 	wrapper(t, "os.Setenv(\"CHANGED\", \"yes\")")
 	got := prony(t, "compare", "--base", "HEAD", "--rounds", "2", "--json")
-	require.Equal(t, 4, got.code, "two blocks can't tell: %s", got.stderr)
+	require.Equal(t, 4, got.code, "two blocks are too few: %s", got.stderr)
 	c := got.comparison(t)
 	assert.Equal(t, result.Inconclusive, c.Verdict)
 	assert.Equal(t, 2, c.Blocks)
 	assert.Equal(t, head, c.Base.Commit)
 	assert.False(t, c.Base.Dirty)
-	assert.True(t, c.Change.Dirty, "the tree as it stands is measured")
+	assert.True(t, c.Change.Dirty, "the working tree is measured")
 	assert.Equal(t, c.Base.Server, c.Control.Server, "the control is the base")
 	assert.NotEqual(t, c.Base.Server, c.Change.Server)
 	nothingOfBuilds(t, tmp)
@@ -247,7 +249,7 @@ func TestCompareBuildsBothSides(t *testing.T) {
 	valid(t, validator(t, "comparison"), []byte(got.stdout))
 	again := prony(t, "compare", "--json", folder)
 	assert.Equal(t, 4, again.code, again.stderr)
-	assert.Equal(t, c.Metrics, again.comparison(t).Metrics, "what is stored is judged alike")
+	assert.Equal(t, c.Metrics, again.comparison(t).Metrics, "the stored comparison gets the same judgement")
 
 	t.Run("the same source is the same binary", func(t *testing.T) {
 		got := prony(t, "compare", "--base", "HEAD", "--change", "HEAD", "--rounds", "2")
@@ -273,7 +275,7 @@ func TestCompareBuildsBothSides(t *testing.T) {
 		assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 		nothingOfBuilds(t, tmp)
 	})
-	t.Run("a revision that there is not", func(t *testing.T) {
+	t.Run("a missing revision", func(t *testing.T) {
 		got := prony(t, "compare", "--base", "--oops", "--json")
 		assert.Equal(t, 2, got.code)
 		assert.Contains(t, got.stderr, `"--oops" is not a commit`)
@@ -285,14 +287,14 @@ func TestCompareBuildsBothSides(t *testing.T) {
 		assert.Equal(t, 2, got.code)
 		assert.Contains(t, got.stderr, "no server process of its own")
 	})
-	t.Run("rounds that are too few", func(t *testing.T) {
+	t.Run("too few rounds", func(t *testing.T) {
 		got := prony(t, "compare", "--base", "HEAD", "--rounds", "1")
 		assert.Equal(t, 2, got.code)
-		assert.Contains(t, got.stderr, "--rounds 1 is not 2 to")
+		assert.Contains(t, got.stderr, "--rounds 1 must be between 2 and")
 	})
 }
 
-// A server that can't be started is found before it is judged.
+// A server that cannot start is found before the comparison.
 func TestCompareOfAServerThatFails(t *testing.T) {
 	repository(t)
 	wrapper(t, `os.Stderr.WriteString("store: not today\n"); os.Exit(3)`)

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// duet measures both sides beside each other, and judges the change after each look.
+// duet measures both sides at the same time, and judges the change after each look.
 func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scenario.Scenario, sources [2]source) (*result.Comparison, string, error) {
 	ctx, stderr := c.Context(), c.ErrOrStderr()
 	say(stderr, "%s: building %d layouts of the server, and the load generator, of %s and of %s", s.Name, layouts, f.base, f.changeName())
@@ -65,7 +65,7 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	return compared, folder, result.WriteComparison(folder, compared)
 }
 
-// measureDuet measures a duet, whose generations take some seconds each, and tells a person that it goes on.
+// measureDuet measures a duet and shows its progress.
 func measureDuet(w io.Writer, measure func(progress io.Writer) (*result.Duet, string, error)) (measured *result.Duet, folder string, err error) {
 	err = during(w, "measuring", func(a *activity) (err error) {
 		measured, folder, err = measure(a)
@@ -77,18 +77,19 @@ func measureDuet(w io.Writer, measure func(progress io.Writer) (*result.Duet, st
 // looking judges a duet after each look.
 type looking struct {
 	policy  gate.DuetPolicy
-	looks   int            // so far
-	verdict result.Verdict // of the last one
+	looks   int            // done so far
+	verdict result.Verdict // of the last look
 }
 
-// decided judges the duet, and reports whether the verdict stands.
+// decided judges the duet, and reports whether the verdict is final.
 func (l *looking) decided(d *result.Duet, look int) bool {
 	c := gate.JudgeDuet(d, look, l.policy)
 	l.looks, l.verdict = look, c.Verdict
 	return c.Duet.Decided
 }
 
-// profiled returns how many profiled generations the verdict needs: a loss is to have causes.
+// profiled returns the number of profiled generations that the verdict needs: only a loss needs
+// causes.
 func (l *looking) profiled(*result.Duet) int {
 	if l.verdict != result.Regressed {
 		return 0
@@ -96,8 +97,9 @@ func (l *looking) profiled(*result.Duet) int {
 	return gate.CauseGenerations
 }
 
-// described adds to the comparison of a duet the settings of its scenario, what limits the rate of each side, how the profiles of the sides
-// differ, and the causes of a loss. A duet without profiles has the causes that the servers' counters tell.
+// described adds to the comparison of a duet the scenario's settings, the limiting resource of each
+// side, the differences of the profiles, and the causes of a loss. Without profiles, the causes
+// come from the servers' counters alone.
 func described(folder string, measured *result.Duet, compared *result.Comparison) (*result.Comparison, error) {
 	compared.Duet.Settings = measured.Manifest.Scenario.Settings()
 	arms := make([]result.Arm, 2)
@@ -116,7 +118,8 @@ func described(folder string, measured *result.Duet, compared *result.Comparison
 	return compared, nil
 }
 
-// duetPolicy is the default one, with --effect for the margins of the rate and of CPU time.
+// duetPolicy returns the default policy, with the margins of the rate and of CPU time from --effect
+// if given.
 func (f *compareFlags) duetPolicy() (gate.DuetPolicy, error) {
 	policy := gate.DefaultDuetPolicy()
 	if f.effect == "" {
@@ -127,7 +130,7 @@ func (f *compareFlags) duetPolicy() (gate.DuetPolicy, error) {
 		return policy, fmt.Errorf("--effect %w", err)
 	}
 	if effect <= policy.Least {
-		return policy, fmt.Errorf("--effect %s is not above %v, the loss that is never called", f.effect, policy.Least)
+		return policy, fmt.Errorf("--effect %s must be above %v, the smallest loss that can be a regression", f.effect, policy.Least)
 	}
 	for i := range policy.Primaries {
 		if p := &policy.Primaries[i]; p.Margin == gate.MarginCost {
@@ -137,7 +140,7 @@ func (f *compareFlags) duetPolicy() (gate.DuetPolicy, error) {
 	return policy, nil
 }
 
-// duetAgain judges a stored duet, which was judged so many times while it went on.
+// duetAgain judges a stored duet that had the given number of looks.
 func (f *compareFlags) duetAgain(dir string, looks int) (*result.Comparison, string, error) {
 	policy, err := f.duetPolicy()
 	if err != nil {

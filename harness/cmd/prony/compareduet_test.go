@@ -17,7 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A stored duet that is judged again says what limits each side: from the duet, and from the profiles of the sides.
+// A stored duet that is judged again names the limiting resource of each side, from the duet and
+// from the profiles of the sides.
 func TestCompareSaysWhatADuetIsBoundBy(t *testing.T) {
 	inFolder(t)
 	d := &result.Duet{Version: result.DuetVersion, Scenario: "tiny", Sides: [2]result.DuetSide{{Name: run.Base}, {Name: run.Change}}}
@@ -39,7 +40,7 @@ func TestCompareSaysWhatADuetIsBoundBy(t *testing.T) {
 	c := got.comparison(t)
 	require.NotNil(t, c.Base.Bound, got.stderr)
 	assert.Equal(t, result.BoundServerCPU, c.Base.Bound.By)
-	assert.Nil(t, c.Change.Bound, "the duet does not tell")
+	assert.Nil(t, c.Change.Bound, "unknown from the duet alone")
 	assert.Contains(t, got.stderr, "  base is bound by server CPU: the servers keep 0.97 of 1 CPU busy, the load generator keeps 0.5 of 1 CPU busy\n")
 	valid(t, validator(t, "comparison"), []byte(got.stdout))
 
@@ -57,7 +58,8 @@ func TestCompareSaysWhatADuetIsBoundBy(t *testing.T) {
 	assert.Contains(t, got.stderr, "  change is bound by lock: on average 2 goroutines wait for shard.mu, ")
 }
 
-// generatorSource is a load generator that is the real one, if the engine that it is built with has a client.
+// generatorSource is a load generator that runs the real one. It only compiles if the engine has a
+// client.
 const generatorSource = `package main
 
 import (
@@ -91,7 +93,7 @@ func TestCompareMeasuresADuet(t *testing.T) {
 	head := strings.TrimSpace(gitDo(t, "rev-parse", "HEAD"))
 	wrapper(t, "os.Setenv(\"CHANGED\", \"yes\")")
 	got := prony(t, "compare", "--base", "HEAD", "--for", "1ns", "--work-cycles", "2000", "--json")
-	require.Equal(t, 4, got.code, "two generations can't tell: %s", got.stderr)
+	require.Equal(t, 4, got.code, "two generations are too few: %s", got.stderr)
 	c := got.comparison(t)
 	assert.Equal(t, result.Inconclusive, c.Verdict)
 	require.NotNil(t, c.Duet)
@@ -100,9 +102,9 @@ func TestCompareMeasuresADuet(t *testing.T) {
 	assert.True(t, c.Duet.OwnClients)
 	assert.Equal(t, head, c.Base.Commit)
 	assert.False(t, c.Base.Dirty)
-	assert.True(t, c.Change.Dirty, "the tree as it stands is measured")
+	assert.True(t, c.Change.Dirty, "the working tree is measured")
 	assert.NotEqual(t, c.Base.Server, c.Change.Server)
-	assert.NotNil(t, c.Base.Bound, "the generations have all that tells it")
+	assert.NotNil(t, c.Base.Bound, "the generations have all inputs")
 	assert.NotNil(t, c.Change.Bound)
 	nothingOfBuilds(t, tmp)
 	valid(t, validator(t, "comparison"), []byte(got.stdout))
@@ -122,7 +124,7 @@ func TestCompareMeasuresADuet(t *testing.T) {
 			assert.Equal(t, s.Ledger.Enqueued, s.Ledger.Completed)
 			require.NotNil(t, s.Open)
 			assert.NotZero(t, s.Open.Arrivals)
-			assert.Len(t, s.Stages, 7, "all but what only a cluster does")
+			assert.Len(t, s.Stages, 7, "all except those of a cluster")
 			assert.Contains(t, s.PerCycle, result.StorageFsyncUsPerCycle)
 		}
 	}
@@ -130,7 +132,7 @@ func TestCompareMeasuresADuet(t *testing.T) {
 	assert.InDelta(t, 2000, measured.Work.Cycles, 100)
 	var names []string
 	for _, s := range measured.Sides {
-		require.NotEmpty(t, s.Settings, "the servers said what they run with")
+		require.NotEmpty(t, s.Settings, "the servers reported their settings")
 		for _, setting := range s.Settings[0].Settings {
 			names = append(names, setting.Name)
 		}
@@ -146,14 +148,14 @@ func TestCompareMeasuresADuet(t *testing.T) {
 	}
 	again := prony(t, "compare", "--json", folder)
 	assert.Equal(t, 4, again.code, again.stderr)
-	assert.Equal(t, c.Metrics, again.comparison(t).Metrics, "what is stored is judged alike")
+	assert.Equal(t, c.Metrics, again.comparison(t).Metrics, "the stored comparison gets the same judgement")
 
 	t.Run("a base without the client", func(t *testing.T) {
 		got := prony(t, "compare", "--base", "no-client", "--for", "1ns", "--json")
 		require.Equal(t, 4, got.code, got.stderr)
 		c := got.comparison(t)
 		assert.False(t, c.Duet.OwnClients)
-		assert.Contains(t, strings.Join(c.Warnings, "\n"), "both sides have the client of the working tree")
+		assert.Contains(t, strings.Join(c.Warnings, "\n"), "both sides use the client of the working tree")
 	})
 	t.Run("servers with different settings", func(t *testing.T) {
 		wrapper(t, `os.Setenv("QUEUED_STALL_MAX", "45s")`)
@@ -185,7 +187,7 @@ func TestCompareMeasuresADuet(t *testing.T) {
 	})
 }
 
-// Only a loss that the last look called needs more profiled generations.
+// Only a loss in the last look needs more profiled generations.
 func TestALossNeedsProfiles(t *testing.T) {
 	of := func(changeNs int64, generations int) *result.Duet {
 		d := &result.Duet{Version: result.DuetVersion}
@@ -199,7 +201,7 @@ func TestALossNeedsProfiles(t *testing.T) {
 		return d
 	}
 	l := &looking{policy: gate.DefaultDuetPolicy(), looks: 1, verdict: result.Inconclusive}
-	assert.False(t, l.decided(of(1.1e9, 4), 1), "four generations tell nothing")
+	assert.False(t, l.decided(of(1.1e9, 4), 1), "four generations are too few")
 	assert.Zero(t, l.profiled(nil))
 	assert.True(t, l.decided(of(1.1e9, 12), 2))
 	assert.Equal(t, result.Regressed, l.verdict)
@@ -210,7 +212,7 @@ func TestALossNeedsProfiles(t *testing.T) {
 	assert.Zero(t, l.profiled(nil))
 }
 
-// A loss has the stages that take longer as its causes, also if no profiles were taken.
+// The causes of a loss are the stages that take longer, even without profiles.
 func TestCausesOfADuetWithoutProfiles(t *testing.T) {
 	var d result.Duet
 	for n := range 5 {

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// What a commit declares goes with the commit: the base's own declarations are not the change's.
+// The base's own declarations do not count as the change's.
 func TestCommitsDeclareCountersThatDiffer(t *testing.T) {
 	repository(t)
 	commit := func(message string) {

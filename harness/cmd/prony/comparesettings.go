@@ -8,11 +8,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// differencesShown bounds the settings that an error names.
+// differencesShown is the maximum number of settings in an error.
 const differencesShown = 8
 
-// checkSettings refuses two runs that were measured with different settings: their difference would not be that of the builds. Both
-// must have the same scenario name, which the judgement checks, and different names leave the error to the judgement.
+// checkSettings refuses two runs with different settings, because their difference would not be due
+// to the builds. It accepts runs of different scenarios: the judgement reports those.
 func checkSettings(base, change *result.Result) error {
 	if base.Scenario != change.Scenario {
 		return nil
@@ -21,13 +21,14 @@ func checkSettings(base, change *result.Result) error {
 	return refuse(append(all, serverDifferences(base.Manifest.Servers, change.Manifest.Servers, false)...))
 }
 
-// checkServers refuses servers of two sides that were started alike on one host and run with different settings. Where neither side sets
-// a setting, its value comes from the build and is a part of the change.
+// checkServers refuses servers of two sides that were started the same way on one host and run with
+// different settings. If neither side sets a setting, its value comes from the build and is part of
+// the change.
 func checkServers(base, change []result.ServerSettings) error {
 	return refuse(serverDifferences(base, change, true))
 }
 
-// refuse returns an error that names differences of settings, or nil without one.
+// refuse returns an error that lists the differences, or nil if there are none.
 func refuse(all []scenario.Difference) error {
 	if len(all) == 0 {
 		return nil
@@ -42,9 +43,9 @@ func refuse(all []scenario.Difference) error {
 	return fmt.Errorf("the settings of base and change differ: %s: measure both with the same settings, or add --allow-different-settings", strings.Join(named, "; "))
 }
 
-// serverDifferences returns the settings that the servers of two sides said other values for. Settings that one of them does not
-// have are left out: the builds may have different ones. alike says that the servers were started alike on one host, so that settings which
-// were not set by a person are left out too.
+// serverDifferences returns the settings for which the servers of two sides reported different
+// values. It skips settings that only one side's build knows. alike is true if the servers were
+// started the same way on one host; then it also skips settings that have their defaults.
 func serverDifferences(base, change []result.ServerSettings, alike bool) (all []scenario.Difference) {
 	for _, s := range result.BesideSettings(base, change) {
 		if s.Differs() && (!alike || !s.OfBuilds()) {

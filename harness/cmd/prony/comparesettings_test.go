@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// A default that a commit changes is what the comparison is about. A value that somebody gave one side only is refused, and so is any
-// difference between runs of different times, which may be of different hosts.
+// A default that a commit changes is part of the change. A value that was set on one side only is
+// refused, and so is any difference between separate runs, which may be from different hosts.
 func TestAChangedDefaultIsAPartOfTheChange(t *testing.T) {
 	said := func(value, origin string) []result.ServerSettings {
 		return []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "stall_max", Value: value, Origin: origin}}}}
@@ -49,9 +49,9 @@ func TestTheLengthOfTheFixedWorkIsBounded(t *testing.T) {
 		{0, false, errors.New("it has faults"), ""},
 		{1_000, true, nil, ""},
 		{10_000_000, true, nil, ""},
-		{0, true, nil, "--work-cycles 0 is not 1000 to 10000000"},
-		{10_000_001, true, nil, "--work-cycles 10000001 is not 1000 to 10000000"},
-		{60_000, true, errors.New("it has faults"), "interleaved rounds have no fixed work: leave it out (it has faults)"},
+		{0, true, nil, "--work-cycles 0 must be between 1000 and 10000000"},
+		{10_000_001, true, nil, "--work-cycles 10000001 must be between 1000 and 10000000"},
+		{60_000, true, errors.New("it has faults"), "because interleaved rounds have no fixed work: leave it out (it has faults)"},
 	} {
 		f := compareFlags{workCycles: c.cycles}
 		err := f.checkWork(c.given, c.unfit)

@@ -17,9 +17,9 @@ var shells = []string{"bash", "zsh", "fish"}
 func completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish",
-		Short: "Print a script that has a shell complete command lines of prony",
-		Long: `Prints a script for a shell. With it the Tab key completes commands, flags, the files of scenarios, the folders of
-runs, tags, and the values of flags that take one of a few. The script calls prony, which has to be in PATH.`,
+		Short: "Print the completion script of a shell",
+		Long: `Prints a script for a shell. With it the Tab key completes commands, flags, scenario files, run folders, tags, and the
+values of flags that accept a fixed set. The script calls prony, which must be in PATH.`,
 		Example: `  prony completion bash
   prony completion bash > ~/.local/share/bash-completion/completions/prony
   prony completion zsh > "${fpath[1]}/_prony"
@@ -37,7 +37,7 @@ runs, tags, and the values of flags that take one of a few. The script calls pro
 			case "fish":
 				err = root.GenFishCompletion(out, true)
 			default:
-				return misused(c, "", "there is no completion for the shell %q: there are %s", args[0], strings.Join(shells, ", "))
+				return misused(c, "", "there is no completion for the shell %q: choose one of %s", args[0], strings.Join(shells, ", "))
 			}
 			if err != nil {
 				return fmt.Errorf("print the script: %w", err)
@@ -47,9 +47,10 @@ runs, tags, and the values of flags that take one of a few. The script calls pro
 	}
 }
 
-// completeScenarioFiles completes the files of scenarios: those below scenarios/ that begin so, or else any .hcl file.
+// completeScenarioFiles completes the scenario files below scenarios/, or any .hcl file if none
+// matches.
 func completeScenarioFiles(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	files, _ := scenario.Find(defaultScenarios) // an error leaves nothing to offer
+	files, _ := scenario.Find(defaultScenarios) // no completion after an error
 	files = slices.DeleteFunc(files, func(file string) bool { return !strings.HasPrefix(file, begun) || slices.Contains(args, file) })
 	if len(files) == 0 {
 		return []cobra.Completion{"hcl"}, cobra.ShellCompDirectiveFilterFileExt
@@ -57,7 +58,7 @@ func completeScenarioFiles(_ *cobra.Command, args []string, begun string) ([]cob
 	return files, cobra.ShellCompDirectiveDefault
 }
 
-// completeRuns completes the folders of runs: those below runs/ that begin so, or else any folder.
+// completeRuns completes the run folders below runs/, or any folder if none matches.
 func completeRuns(_ *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var runs []cobra.Completion
 	for _, file := range []string{result.ResultFile, result.ComparisonFile, result.SoakFile} {
@@ -75,7 +76,7 @@ func completeRuns(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 	return runs, cobra.ShellCompDirectiveDefault
 }
 
-// completeTags completes the tags of the scenarios in the folders that the command line names.
+// completeTags completes the tags of the scenarios in the folders on the command line.
 func completeTags(_ *cobra.Command, dirs []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(dirs) == 0 {
 		dirs = []string{defaultScenarios}
@@ -84,12 +85,13 @@ func completeTags(_ *cobra.Command, dirs []string, begun string) ([]cobra.Comple
 	return tags, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeCommits completes a commit by the names of branches and tags that begin so.
+// completeCommits completes the names of branches and tags.
 func completeCommits(c *cobra.Command, given []string, begun string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	refs, _ := git(c.Context(), ".", "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags") // an error leaves HEAD to offer
+	// Only HEAD after an error.
+	refs, _ := git(c.Context(), ".", "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags")
 	for _, name := range append([]string{"HEAD"}, strings.Fields(refs)...) {
 		if strings.HasPrefix(name, begun) {
 			names = append(names, name)
@@ -109,14 +111,14 @@ func completeNames(_ *cobra.Command, given []string, begun string) ([]cobra.Comp
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// completeFlag gives a flag of c what completes its values.
+// completeFlag registers the completion function of a flag.
 func completeFlag(c *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // the flag does not exist, or has a completion already
+		panic(err) // the flag does not exist, or already has a completion
 	}
 }
 
-// oneOf completes one of a few values.
+// oneOf completes a fixed set of values.
 func oneOf(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }

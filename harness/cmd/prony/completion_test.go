@@ -12,14 +12,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// completed are the words that a shell offers for the last one of a command line.
+// completed returns the completions of the last word of a command line.
 func completed(t *testing.T, args ...string) []string {
 	t.Helper()
 	got := prony(t, append([]string{"__complete"}, args...)...)
 	require.Equal(t, 0, got.code, got.stderr)
 	lines := strings.Split(strings.TrimSpace(got.stdout), "\n")
 	var words []string
-	for _, line := range lines[:len(lines)-1] { // the last one says how the shell goes on
+	for _, line := range lines[:len(lines)-1] { // the last one is a directive for the shell
 		word, _, _ := strings.Cut(line, "\t")
 		words = append(words, word)
 	}
@@ -38,8 +38,8 @@ func TestCompletion(t *testing.T) {
 
 	assert.Equal(t, []string{"run"}, completed(t, "ru"))
 	for _, command := range []string{"run", "guard", "publish", "validate", "explain"} {
-		assert.Equal(t, []string{"scenarios/deep/two.hcl", "scenarios/one.hcl"}, completed(t, command, ""), "files that others include are none")
-		assert.Equal(t, []string{"scenarios/one.hcl"}, completed(t, command, "scenarios/deep/two.hcl", "sc"), "a file is given once")
+		assert.Equal(t, []string{"scenarios/deep/two.hcl", "scenarios/one.hcl"}, completed(t, command, ""), "included files are not scenarios")
+		assert.Equal(t, []string{"scenarios/one.hcl"}, completed(t, command, "scenarios/deep/two.hcl", "sc"), "no file twice")
 		assert.Equal(t, []string{"hcl"}, completed(t, command, "elsewhere/"), "any file with the suffix")
 	}
 	assert.Equal(t, []string{"large", "small", "smoke"}, completed(t, "list", "--tag", ""))
@@ -49,8 +49,8 @@ func TestCompletion(t *testing.T) {
 	newest := filepath.Join(defaultOut, result.LatestLink)
 	assert.Equal(t, []string{"lint", "set", comparison, run, newest}, completed(t, "report", ""))
 	assert.Equal(t, []string{comparison, run, newest}, completed(t, "view", ""))
-	assert.Empty(t, completed(t, "view", run, ""), "one thing is viewed")
-	assert.Equal(t, []string{run, newest}, completed(t, "compare", comparison, "ru"), "a folder is given once")
+	assert.Empty(t, completed(t, "view", run, ""), "view takes one argument")
+	assert.Equal(t, []string{run, newest}, completed(t, "compare", comparison, "ru"), "no folder twice")
 	assert.Equal(t, []string{"cpu", "mutex", "block", "allocs", "goroutine"}, completed(t, "profile", "top", "--kind", ""))
 	assert.Equal(t, []string{"two", "one"}, completed(t, "baseline", "explain", ""))
 	assert.Equal(t, []string{"single", "sharded", "raft", "embedded"}, completed(t, "init", "--topology", ""))
@@ -60,7 +60,7 @@ func TestCompletion(t *testing.T) {
 	assert.Equal(t, shells, completed(t, "completion", ""))
 }
 
-// A shell takes the script.
+// The shells accept their scripts.
 func TestCompletionScripts(t *testing.T) {
 	for _, shell := range shells {
 		got := prony(t, "completion", shell)
@@ -68,7 +68,7 @@ func TestCompletionScripts(t *testing.T) {
 		assert.Contains(t, got.stdout, "__complete")
 		path, err := exec.LookPath(shell)
 		if err != nil {
-			t.Logf("%s is not installed here, and does not check its script", shell)
+			t.Logf("%s is not installed, so its script is not checked", shell)
 			continue
 		}
 		check := exec.Command(path, "-n")

@@ -17,12 +17,12 @@ func convertCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert FILE --to FORMAT",
 		Short: "Convert figures of other tools between Go's benchmark format, k6's summary and CSV",
-		Long: `Reads the figures of a file and prints them in another format. The file may be Go's benchmark format, a summary of k6 (of
---summary-export, or what a script's handleSummary gets), or CSV with the columns metric and value; how it begins says which. "-" is the
-standard input. The formats to print are bench (for benchstat), csv (for spreadsheets) and k6 (as k6's --summary-export, which has one
-value of each metric); --json prints one document with a list of figures.
+		Long: `Reads the figures of a file and prints them in another format. The file may be Go's benchmark format, a k6 summary (from
+--summary-export or a script's handleSummary), or CSV with the columns metric and value; its first bytes identify the format.
+"-" is the standard input. The output formats are bench (for benchstat), csv (for spreadsheets) and k6 (as k6's
+--summary-export, with one value of each metric); --json prints one document with a list of figures.
 
-A file of figures has no host, no settings and no account of tasks: nothing can be judged by it. For a run of prony's own,
+A file of figures has no host, no settings and no account of tasks, so nothing can be judged by it. For prony's own runs,
 prony report --format prints the same formats.`,
 		Example: `  prony convert k6-summary.json --to bench
   prony convert bench.txt --to csv`,
@@ -58,7 +58,7 @@ prony report --format prints the same formats.`,
 		},
 	}
 	jsonFlag(c, &asJSON)
-	c.Flags().StringVar(&to, "to", "", "the format to print: bench, csv or k6")
+	c.Flags().StringVar(&to, "to", "", "output format: bench, csv or k6")
 	completeFlag(c, "to", oneOf("bench", "csv", "k6"))
 	return c
 }

@@ -36,7 +36,7 @@ func TestWhatCannotBeConverted(t *testing.T) {
 	inFolder(t)
 	write(t, "prose.txt", "hello\n")
 	for _, c := range []struct{ args, says string }{
-		{"", "convert needs a file, and none is given"},
+		{"", "convert needs a file, but got none"},
 		{"none.json --to csv", "none.json: no such file"},
 		{"prose.txt", `--to "" is not one of bench, csv and k6`},
 		{"prose.txt --to xml", `--to "xml" is not one of bench, csv and k6`},

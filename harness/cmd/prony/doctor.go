@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// doctorWindowMax is long enough for any host to show what it can do.
+// doctorWindowMax is long enough for any host to reach its capacity.
 const doctorWindowMax = time.Minute
 
 func doctorCommand() *cobra.Command {
@@ -22,20 +22,20 @@ func doctorCommand() *cobra.Command {
 	var window time.Duration
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this host can do for measuring",
-		Long: `Measures what the load generator reaches by itself here, how late it sends tasks, and how long an fsync takes in the
-folder for data, and says which of the host's signals can be read. It takes a few seconds. A check that is unfit makes
-the exit code 3. A check that is unknown does not, but no scenario can judge its signal.
+		Short: "Check how well this host can measure",
+		Long: `Measures the rate of the load generator without a server, how late it sends tasks, and the duration of an fsync in the
+data folder, and reports which host signals can be read. It takes a few seconds. An unfit check sets the exit code to 3.
+An unknown check does not, but no scenario can judge its signal.
 
-With --dedicated the host is also judged as one that does nothing but measure: governor, turbo, SMT, huge pages, swap, NUMA, clock source, interrupts,
-disk, limits and other load, each with what is advised and why. harness/DEDICATED.md says how to set them.`,
+With --dedicated it also judges the host as a dedicated measurement host: governor, turbo, SMT, huge pages, swap, NUMA, clock source, interrupts,
+disk, limits and other load, each with the recommended value and the reason. harness/DEDICATED.md says how to set them.`,
 		Example: `  prony doctor
   prony doctor --dedicated --dir /var/lib/prony
   prony doctor --json --dir /mnt/data`,
 		Args: noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if window <= 0 || window > doctorWindowMax {
-				return fmt.Errorf("--window %v is not above 0 and at most %v", window, doctorWindowMax)
+				return fmt.Errorf("--window %v must be above 0 and at most %v", window, doctorWindowMax)
 			}
 			var d *doctor.Report
 			err := during(c.ErrOrStderr(), "examining the host", func(*activity) (err error) {
@@ -56,14 +56,14 @@ disk, limits and other load, each with what is advised and why. harness/DEDICATE
 			return err
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", ".", "folder in which servers would keep their data")
-	c.Flags().DurationVar(&window, "window", time.Second, "how long each load lasts; the one that measures the slip lasts twice that")
-	c.Flags().BoolVar(&dedicated, "dedicated", false, "judge the host as one that does nothing but measure")
+	c.Flags().StringVar(&dir, "dir", ".", "data folder of servers")
+	c.Flags().DurationVar(&window, "window", time.Second, "duration of each load; the load that measures the slip runs twice as long")
+	c.Flags().BoolVar(&dedicated, "dedicated", false, "judge the host as a dedicated measurement host")
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// writeDoctor writes the checks as a table, and what they amount to.
+// writeDoctor writes the checks as a table, and the verdict.
 func writeDoctor(to io.Writer, d *doctor.Report) error {
 	h := d.Host
 	if _, err := fmt.Fprintf(to, "%s, %s, GOMAXPROCS %d (%s), %s %s\nhost class: %s\n\n",
@@ -97,7 +97,8 @@ func writeDoctor(to io.Writer, d *doctor.Report) error {
 	return err
 }
 
-// dedicatedTable writes the settings of a dedicated host, and counts those that are unfit and unknown.
+// dedicatedTable formats the settings of a dedicated host, and counts the unfit and the unknown
+// ones.
 func dedicatedTable(settings []doctor.Setting, unfit, unknown *int) string {
 	t := render.Table{Header: make([]string, 5)}
 	for _, s := range settings {

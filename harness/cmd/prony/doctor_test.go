@@ -17,16 +17,16 @@ func TestDoctor(t *testing.T) {
 	code := execute(t.Context(), []string{"prony", "doctor", "--json", "--window", "50ms", "--dir", t.TempDir()}, &stdout, &stderr)
 	var d doctor.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &d), stdout.String())
-	assert.Equal(t, d.Verdict.ExitCode(), code, "whether this host is fit or not")
+	assert.Equal(t, d.Verdict.ExitCode(), code, "for any verdict of this host")
 	assert.NotEmpty(t, d.Checks)
 	assert.NotEmpty(t, d.Host.Kernel)
 }
 
 func TestDoctorRefuses(t *testing.T) {
 	for says, args := range map[string][]string{
-		"name one with --dir":                                  {"--dir", "no such folder"},
-		"--window 0s is not above 0 and at most 1m0s":          {"--window", "0s"},
-		`doctor takes no arguments, and "everything" is given`: {"everything"},
+		"name one with --dir":                             {"--dir", "no such folder"},
+		"--window 0s must be above 0 and at most 1m0s":    {"--window", "0s"},
+		`doctor takes no arguments, but got "everything"`: {"everything"},
 	} {
 		var stdout, stderr strings.Builder
 		code := execute(t.Context(), append([]string{"prony", "doctor"}, args...), &stdout, &stderr)

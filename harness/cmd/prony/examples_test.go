@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startNothing are the commands whose examples are carried out: they read files of the repository, or write a new one.
+// startNothing are the commands whose examples the test runs: they read files of the repository, or
+// write a new one.
 var startNothing = []string{"validate", "explain", "list", "baseline explain", "completion", "init"}
 
-// exampleWords finds the words of a command line, with the quotes of a shell.
+// exampleWords matches the words of a command line, with shell quotes.
 var exampleWords = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
-// everyCommand is a command and all commands below it.
+// everyCommand returns a command and all commands below it.
 func everyCommand(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
@@ -28,8 +29,8 @@ func everyCommand(c *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// Each command has examples, which can be given as they stand: the command, its flags and its arguments are accepted, the files exist, and
-// those that start nothing do what they say.
+// Each command has examples that work unchanged: the command, its flags and its arguments are
+// accepted, the files exist, and the commands in startNothing succeed.
 func TestExamplesOfTheHelp(t *testing.T) {
 	t.Chdir("../../..")
 	root := newRoot([]string{"prony"})
@@ -52,7 +53,7 @@ func TestExamplesOfTheHelp(t *testing.T) {
 	assert.GreaterOrEqual(t, carriedOut, 2*len(startNothing)-1)
 }
 
-// The overview lists commands that can be given.
+// The commands in the overview are valid.
 func TestExamplesOfTheOverview(t *testing.T) {
 	t.Chdir("../../..")
 	lines := regexp.MustCompile(`(?m)^  (prony .*?)(?:  +|$)`).FindAllStringSubmatch(newRoot([]string{"prony"}).Long, -1)
@@ -62,7 +63,8 @@ func TestExamplesOfTheOverview(t *testing.T) {
 	}
 }
 
-// exampleArgs are the arguments of an example, as a shell passes them from the root of the repository.
+// exampleArgs returns the arguments of an example, as a shell passes them in the root of the
+// repository.
 func exampleArgs(t *testing.T, line string) (args []string) {
 	t.Helper()
 	line, _, _ = strings.Cut(line, " > ")
@@ -76,7 +78,7 @@ func exampleArgs(t *testing.T, line string) (args []string) {
 		case strings.Contains(word, "*"):
 			files, err := filepath.Glob(word)
 			require.NoError(t, err)
-			require.NotEmpty(t, files, "%s: no file is so called", word)
+			require.NotEmpty(t, files, "%s: no such file", word)
 			args = append(args, files...)
 		default:
 			args = append(args, word)
@@ -85,7 +87,7 @@ func exampleArgs(t *testing.T, line string) (args []string) {
 	return args
 }
 
-// accepted checks that a command line can be given, without carrying it out.
+// accepted checks that a command line is valid, without running it.
 func accepted(t *testing.T, args []string) {
 	t.Helper()
 	root := newRoot([]string{"prony"})
@@ -104,7 +106,7 @@ func accepted(t *testing.T, args []string) {
 // carryOut runs an example, which must succeed.
 func carryOut(t *testing.T, name string, args []string) {
 	t.Helper()
-	if name == "init" { // it writes a file
+	if name == "init" { // init writes a file
 		t.Chdir(t.TempDir())
 		require.NoError(t, os.Mkdir(defaultScenarios, 0o700))
 	}

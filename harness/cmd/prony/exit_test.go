@@ -21,15 +21,16 @@ import (
 )
 
 const (
-	never = "never"   // no command line of this test ends so
+	never = "never"   // no command line of this test has this exit code
 	alone = "(alone)" // the command line is the command's name
 )
 
-// outcomes are command lines of a command, without its name, by how they end.
+// outcomes are command lines of a command, without its name, by their exit code.
 type outcomes struct {
-	done    string // 0; never where that depends on the host, or needs what only a test of the command itself makes
-	misused string // 2
-	waits   string // takes so long that a person may interrupt it: 130; never for a command that is done at once
+	// exit code 0; never if that depends on the host, or needs the setup of the command's own test
+	done    string
+	misused string // exit code 2
+	waits   string // exit code 130; never for a command that is too fast to be interrupted
 }
 
 // exits are all commands of the program, by path. A new command must be added here.
@@ -78,7 +79,7 @@ var exits = map[string]outcomes{
 	"prony version":          {alone, "extra", never},
 }
 
-// exitBench makes the folder that the command lines of exits work in.
+// exitBench makes the folder for the command lines of exits.
 func exitBench(t *testing.T) {
 	t.Helper()
 	ratchetRepository(t)
@@ -115,7 +116,7 @@ func exitBench(t *testing.T) {
 	write(t, "k6.json", string(instance))
 }
 
-// Every command ends with the codes that the help and the README document, and says one word where it was interrupted.
+// Every command ends with the documented exit codes, and prints one word if it was interrupted.
 func TestEveryCommandEndsWithTheDocumentedCodes(t *testing.T) {
 	exitBench(t)
 	seen := map[string]bool{}
@@ -147,11 +148,11 @@ func TestEveryCommandEndsWithTheDocumentedCodes(t *testing.T) {
 		}
 	}
 	for path := range exits {
-		assert.True(t, seen[path], "%s is no command any more", path)
+		assert.True(t, seen[path], "%s is no longer a command", path)
 	}
 }
 
-// What went wrong beside the interruption is not kept quiet.
+// Errors besides the interruption are reported.
 func TestAnInterruptionHidesNoOtherError(t *testing.T) {
 	full := errors.New("the disk is full")
 	ended := fmt.Errorf("interrupted in round 1 of 2: %w", context.Canceled)
@@ -162,7 +163,8 @@ func TestAnInterruptionHidesNoOtherError(t *testing.T) {
 	assert.False(t, onlyCancelled(full))
 }
 
-// The README documents the exit codes as the program does. Run this test with -rewrite to write the README.
+// The README documents the exit codes as the program does. Run this test with -rewrite to write the
+// README.
 func TestExitCodesAreDocumented(t *testing.T) {
 	path, begin, end := filepath.Join("..", "..", "README.md"), "<!-- exit codes: written by go test ./cmd/prony -rewrite -->\n\n", "\n<!-- end of exit codes -->"
 	var table strings.Builder

@@ -17,47 +17,52 @@ import (
 // explanation is what `prony explain --json` prints.
 type explanation struct {
 	Scenarios []explained `json:"scenarios"`
-	// SecondsExpected is how long the scenarios take one after the other.
+	// SecondsExpected is the expected duration of all scenarios in sequence.
 	SecondsExpected float64 `json:"seconds_expected"`
 }
 
 type explained struct {
-	Scenario        *scenario.Scenario `json:"scenario"` // as in a run's manifest
-	Points          []explainedPoint   `json:"points"`
-	SoakWindows     int                `json:"soak_windows,omitempty"` // of a soak, which has no rounds
-	RoundsTimed     int                `json:"rounds_timed"`
-	RoundsProfiled  int                `json:"rounds_profiled"`
-	RoundsCalibrate int                `json:"rounds_calibrating"`
-	// RoundsRepeatedMax is how many repetitions of invalid rounds there are at most.
-	RoundsRepeatedMax int          `json:"rounds_repeated_max"`
-	SecondsExpected   float64      `json:"seconds_expected"`
-	SecondsAtMost     float64      `json:"seconds_at_most"` // starting and stopping the topology comes on top
-	Percentiles       []percentile `json:"percentiles"`
-	Effects           []smallest   `json:"effects"` // at a level of 5 %, 80 times in 100; empty where the rounds are too few for any
+	Scenario *scenario.Scenario `json:"scenario"` // as in a run's manifest
+	Points   []explainedPoint   `json:"points"`
+	// of a soak, instead of rounds
+	SoakWindows     int `json:"soak_windows,omitempty"`
+	RoundsTimed     int `json:"rounds_timed"`
+	RoundsProfiled  int `json:"rounds_profiled"`
+	RoundsCalibrate int `json:"rounds_calibrating"`
+	// RoundsRepeatedMax is the maximum number of repeated invalid rounds.
+	RoundsRepeatedMax int     `json:"rounds_repeated_max"`
+	SecondsExpected   float64 `json:"seconds_expected"`
+	// without starting and stopping the topology
+	SecondsAtMost float64      `json:"seconds_at_most"`
+	Percentiles   []percentile `json:"percentiles"`
+	// at a level of 5 % with a power of 80 %; empty if the rounds are too few
+	Effects []smallest `json:"effects"`
 }
 
-// explainedPoint is one combination of swept values; its name is empty where nothing is swept.
+// explainedPoint is one combination of swept values. Its name is empty without a sweep.
 type explainedPoint struct {
 	Name string `json:"name"`
-	// TasksPerWindow is what is sent in a window whatever the server does; absent where that depends on it.
+	// TasksPerWindow is the number of tasks sent in a window, if it does not depend on the server.
 	TasksPerWindow float64 `json:"tasks_per_window,omitempty"`
 }
 
-// percentile says what it takes for its 95 % interval to have an end, in the timed windows of a point together.
+// percentile says how many cycles a point's timed windows must have together, so that the
+// percentile's 95 % interval is bounded.
 type percentile struct {
 	Percentile float64 `json:"percentile"`
 	CyclesMin  int     `json:"cycles_min"`
 	CyclesPerS float64 `json:"cycles_per_s_min"`
-	Offered    bool    `json:"offered"` // whether each point is sent as many, whatever the server does
+	// each point sends at least CyclesMin, independent of the server
+	Offered bool `json:"offered"`
 }
 
-// smallest is the smallest change that a comparison of the scenario's rounds tells from chance.
+// smallest is the smallest change that a comparison with the scenario's rounds can detect.
 type smallest struct {
-	Spread float64 `json:"spread"` // of the ratios of two rounds side by side
+	Spread float64 `json:"spread"` // standard deviation of the ratio of two paired rounds
 	Effect float64 `json:"effect"`
 }
 
-// effectLevel is how often a test that finds nothing but noise may call it an effect.
+// effectLevel is the significance level: the probability that pure noise is called an effect.
 const effectLevel = 0.05
 
 var (
@@ -70,10 +75,10 @@ func explainCommand() *cobra.Command {
 	var all, asJSON bool
 	c := &cobra.Command{
 		Use:   "explain FILE...",
-		Short: "Say what a run of scenario files would do, how long it takes and what it can show",
-		Long: `Prints the expanded plan of each scenario, every default filled in: its points and rounds, how long they take, how
-many cycles the percentiles need, and the smallest change that a comparison of so many rounds tells from chance. Nothing
-is started. --all takes the scenarios of scenarios/ and prints how long each of them takes, and all.`,
+		Short: "Explain what a run of scenario files does, how long it takes and what it can show",
+		Long: `Prints the expanded plan of each scenario with all defaults: its points and rounds, their duration, the number of cycles
+that the percentiles need, and the smallest change that a comparison with this number of rounds can detect. It starts
+nothing. --all prints the duration of each scenario in scenarios/, and of all together.`,
 		Example: `  prony explain scenarios/full-cycle.hcl
   prony explain --all
   prony explain --json --var rate=20k/s scenarios/open-half.hcl`,
@@ -82,7 +87,7 @@ is started. --all takes the scenarios of scenarios/ and prints how long each of 
 				return scenarioFiles.check(c, files)
 			}
 			if len(files) > 0 {
-				return fmt.Errorf("--all takes the scenarios of %s/: leave out %s", defaultScenarios, files[0])
+				return fmt.Errorf("--all uses the scenarios of %s/: leave out %s", defaultScenarios, files[0])
 			}
 			return nil
 		},
@@ -123,12 +128,12 @@ is started. --all takes the scenarios of scenarios/ and prints how long each of 
 		},
 	}
 	v.flag(c)
-	c.Flags().BoolVar(&all, "all", false, "print how long each scenario of scenarios/ takes, and all of them")
+	c.Flags().BoolVar(&all, "all", false, "print the duration of each scenario of scenarios/, and of all together")
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// writeTimes prints how long scenarios take, and all of them one after the other.
+// writeTimes prints the duration of each scenario, and of all in sequence.
 func writeTimes(c *cobra.Command, scenarios []*scenario.Scenario) error {
 	var rows [][]string
 	var points, rounds int
@@ -149,11 +154,12 @@ func explain(s *scenario.Scenario) explained {
 		SecondsExpected: s.Expected().Seconds(), SecondsAtMost: s.Duration().Seconds(),
 		RoundsRepeatedMax: s.RepeatsMax(), Percentiles: []percentile{}, Effects: []smallest{},
 	}
-	measured := (time.Duration(s.Rounds) * s.Phases.Window).Seconds() // of each point
-	least := math.Inf(1)                                              // how many tasks each point is sent in all of them
+	measured := (time.Duration(s.Rounds) * s.Phases.Window).Seconds() // at each point
+	// Tasks sent to each point in all windows.
+	least := math.Inf(1)
 	for _, p := range s.Plan() {
 		point := explainedPoint{Name: p.Name}
-		point.TasksPerWindow, _ = p.Offered(s.Phases.Window) // 0 where it is not known
+		point.TasksPerWindow, _ = p.Offered(s.Phases.Window) // 0 if unknown
 		least = min(least, point.TasksPerWindow*float64(s.Rounds))
 		e.Points = append(e.Points, point)
 	}
@@ -166,7 +172,8 @@ func explain(s *scenario.Scenario) explained {
 		e.Percentiles = append(e.Percentiles, percentile{p, n, float64(n) / measured, least >= float64(n)})
 	}
 	for _, spread := range spreadsExplained {
-		if effect, err := stat.Detectable(s.Rounds, spread, effectLevel); err == nil { // else the rounds are too few
+		// An error means that the rounds are too few.
+		if effect, err := stat.Detectable(s.Rounds, spread, effectLevel); err == nil {
 			e.Effects = append(e.Effects, smallest{spread, effect})
 		}
 	}

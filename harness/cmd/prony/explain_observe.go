@@ -8,10 +8,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// observedText says what observes the windows of the timed rounds.
+// observedText lists what is recorded in the windows of the timed rounds.
 func observedText(s *scenario.Scenario) string {
-	if len(s.Points) > 0 { // the lines of the points say it
-		return "the timed windows of the points, as they say"
+	if len(s.Points) > 0 { // the lines of the points have the details
+		return "the timed windows, as each point says"
 	}
 	var all []string
 	if every := s.Observe.Scrape; every > 0 {

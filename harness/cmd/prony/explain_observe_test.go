@@ -18,5 +18,5 @@ func TestExplainSaysWhatObserves(t *testing.T) {
 	} {
 		assert.Equal(t, want, observedText(&scenario.Scenario{Observe: &o}))
 	}
-	assert.Contains(t, observedText(&scenario.Scenario{Observe: &scenario.Observe{}, Points: make([]scenario.Point, 2)}), "of the points")
+	assert.Contains(t, observedText(&scenario.Scenario{Observe: &scenario.Observe{}, Points: make([]scenario.Point, 2)}), "as each point says")
 }

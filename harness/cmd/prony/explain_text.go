@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// writeExplanation writes what a run of a scenario does, in words.
+// writeExplanation writes what a run of a scenario does as text.
 func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	line := func(key, format string, args ...any) {
 		fmt.Fprintf(b, "  %-10s %s\n", key, fmt.Sprintf(format, args...))
@@ -37,12 +37,12 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 		if s.Topology.Attached() {
 			start = "the same servers"
 		}
-		line("round", start+", %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
+		line("round", start+", %s of warm-up, a window of %s, a drain of at most %s", warmupText(s.Phases),
 			windowText(s.Phases), hclfile.FormatDuration(s.Phases.Drain))
 	}
 	if l := s.Backlog; l != nil {
 		if scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
-			line("backlog", "%s tasks, enqueued before each warm-up and claimed from then on", render.Count(l.Tasks))
+			line("backlog", "%s tasks, enqueued before each warm-up, and claimed from its start", render.Count(l.Tasks))
 		} else {
 			cache := ""
 			if l.ColdCache {
@@ -56,7 +56,7 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	}
 	if a := s.Attack; a != nil {
 		clients := ", by " + render.Plural(a.Clients, "client") + " of each kind"
-		if len(s.Points) > 0 { // the lines of the points have the number of clients
+		if len(s.Points) > 0 { // the points have their own numbers of clients
 			clients = ""
 		}
 		line("attack", "%s%s", strings.Join(a.Kinds, ", "), clients)
@@ -89,59 +89,59 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 		return
 	}
 	line("rounds", "%s", roundsInWords(s))
-	line("time", "about %s, at most %s and the starts: a start and a stop of %s, and a drain of %s, are assumed of each round", roughly(s.Expected()),
+	line("time", "about %s, at most %s plus the starts: this assumes a start and a stop of %s and a drain of %s for each round", roughly(s.Expected()),
 		roughly(s.Duration()), hclfile.FormatDuration(s.StartExpected()), hclfile.FormatDuration(min(s.Phases.Drain, scenario.DrainExpected)))
 	line("repeat", "invalid rounds are measured again at the end, each at most twice, unless they are more than %d", s.RepeatsMax())
 	writeLimits(b, s, e)
 }
 
-// writeSoak writes what a soak does, how long it takes and by what it is judged.
+// writeSoak writes what a soak does, its duration and its limits.
 func writeSoak(line func(key, format string, args ...any), s *scenario.Scenario) {
 	soak := s.Soak
 	windows := s.SoakWindows(soak.For)
-	line("soak", "%s of measured time: one start, %s of warm-up, %s of %s, each with a drain of %s at most", hclfile.FormatDuration(soak.For),
+	line("soak", "%s of measured time: one start, %s of warm-up, %s of %s, each with a drain of at most %s", hclfile.FormatDuration(soak.For),
 		warmupText(s.Phases), render.Plural(windows, "window"), hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
 	judged := windows
 	if soak.FaultsEvery > 0 {
 		judged -= windows / soak.FaultsEvery
-		line("", "the faults in each window whose number is a multiple of %d: in %s", soak.FaultsEvery, render.Plural(windows/soak.FaultsEvery, "window"))
+		line("", "faults in each window whose number is a multiple of %d: in %s", soak.FaultsEvery, render.Plural(windows/soak.FaultsEvery, "window"))
 	}
-	line("keep", "the results of single windows for %s, at most %s of them", hclfile.FormatDuration(soak.Keep.Age), scenario.FormatDiskSize(soak.Keep.Bytes))
+	line("keep", "the results of single windows for %s, at most %s in total", hclfile.FormatDuration(soak.Keep.Age), scenario.FormatDiskSize(soak.Keep.Bytes))
 	var limits []string
 	for _, figure := range scenario.SoakFigures {
 		limits = append(limits, fmt.Sprintf("%s %s %%", figure, strconv.FormatFloat(soak.Drift(figure), 'f', -1, 64)))
 	}
-	line("drift", "from begin to end less than: %s", strings.Join(limits, ", "))
+	line("drift", "between start and end, less than: %s", strings.Join(limits, ", "))
 	if judged < stat.DriftMinN {
-		line("", "judged from %d windows without faults on, and there are %d: the verdict will be inconclusive", stat.DriftMinN, judged)
+		line("", "judging needs %d windows without faults, and there are %d: the verdict will be inconclusive", stat.DriftMinN, judged)
 	}
-	line("time", "about %s, at most %s and the start: a drain of %s is assumed of each window", roughly(s.Expected()), roughly(s.Duration()),
+	line("time", "about %s, at most %s plus the start: this assumes a drain of %s for each window", roughly(s.Expected()), roughly(s.Duration()),
 		hclfile.FormatDuration(min(s.Phases.Drain, scenario.DrainExpected)))
 }
 
 // writeLimits writes what the rounds can show.
 func writeLimits(b *strings.Builder, s *scenario.Scenario, e explained) {
-	fmt.Fprintf(b, "  a percentile has a 95 %% interval with an end from so many cycles on, in the %s of a point together:\n", render.Plural(s.Rounds, "timed window"))
+	fmt.Fprintf(b, "  cycles that a percentile needs for a bounded 95 %% interval, in the %s of a point together:\n", render.Plural(s.Rounds, "timed window"))
 	for _, p := range e.Percentiles {
 		enough := ""
 		if p.Offered {
-			enough = "; as many are offered"
+			enough = "; the load offers enough"
 		}
 		fmt.Fprintf(b, "    p%-6s %7s cycles, %s cycles/s%s\n", strconv.FormatFloat(p.Percentile, 'f', -1, 64), render.Count(p.CyclesMin), render.Digits(p.CyclesPerS, 3), enough)
 	}
 	if len(e.Effects) == 0 {
-		fmt.Fprintf(b, "  %s of each side tell no change from chance, however large it is: it takes %d\n", render.Plural(s.Rounds, "round"), stat.MinPairs(effectLevel))
+		fmt.Fprintf(b, "  %s of each side cannot detect any change: this needs %d\n", render.Plural(s.Rounds, "round"), stat.MinPairs(effectLevel))
 		return
 	}
-	fmt.Fprintf(b, "  the smallest change that %d rounds of each side tell from chance, %.0f times in 100, at a level of %.0f %%:\n",
+	fmt.Fprintf(b, "  the smallest change that %d rounds of each side detect, with a power of %.0f %% at a level of %.0f %%:\n",
 		s.Rounds, 100*stat.Power, 100*effectLevel)
 	for _, f := range e.Effects {
-		fmt.Fprintf(b, "    %4.1f %% where the ratio of two rounds side by side spreads by %.0f %%\n", 100*f.Effect, 100*f.Spread)
+		fmt.Fprintf(b, "    %4.1f %% if the ratio of two paired rounds varies by %.0f %%\n", 100*f.Effect, 100*f.Spread)
 	}
-	b.WriteString("  that assumes independent rounds, log-normal ratios and one metric; `prony compare` judges several at once\n")
+	b.WriteString("  this assumes independent rounds, log-normal ratios and one metric; `prony compare` judges several at once\n")
 }
 
-// scoreInWords says by what `prony ratchet` scores a change.
+// scoreInWords describes the score of `prony ratchet`.
 func scoreInWords(score scenario.Score) string {
 	var metrics []string
 	for _, m := range score.Metrics {
@@ -196,7 +196,7 @@ func topologyInWords(t scenario.Topology) string {
 	return strings.Join(words, ", ")
 }
 
-// targetInWords says where the servers of a target come from.
+// targetInWords describes where the servers of a target come from.
 func targetInWords(t scenario.TargetServers) string {
 	words := "started by the driver program"
 	if len(t.Addresses) > 0 {
@@ -208,7 +208,7 @@ func targetInWords(t scenario.TargetServers) string {
 	return words
 }
 
-// remoteInWords says where servers on other hosts are.
+// remoteInWords lists the servers on other hosts.
 func remoteInWords(t scenario.Topology) string {
 	var nodes []string
 	for _, n := range t.Remote.Nodes {
@@ -220,14 +220,14 @@ func remoteInWords(t scenario.Topology) string {
 	}
 	does := "started: "
 	if t.Attached() {
-		does = "attached, which are not started afresh: "
+		does = "attached, not restarted: "
 	}
 	return does + strings.Join(nodes, ", ")
 }
 
-// readsOfKind are reads of each kind in words.
+// readsOfKind names the reads of each kind.
 var readsOfKind = map[string]string{
-	scenario.ReadGet: "reads", scenario.ReadList: "lists of a queue", scenario.ReadStats: "reads of a queue's figures", scenario.ReadAwait: "waits for a task's end",
+	scenario.ReadGet: "reads", scenario.ReadList: "lists of a queue", scenario.ReadStats: "reads of a queue's figures", scenario.ReadAwait: "waits for the end of a task",
 }
 
 func readsInWords(reads scenario.Reads) string {
@@ -262,7 +262,7 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, fmt.Sprintf("priority %s", w.Priority))
 	}
 	if w.FailsTasks() {
-		words = append(words, fmt.Sprintf("%s %% of the deliveries are failed and come again after %s, up to attempt %d",
+		words = append(words, fmt.Sprintf("%s %% of the deliveries are failed and retried after %s, up to attempt %d",
 			render.Digits(100*w.Fail, 3), hclfile.FormatDuration(w.Backoff), w.MaxAttempts))
 	}
 	if !w.Delay.IsZero() {
@@ -335,7 +335,7 @@ func roundsInWords(s *scenario.Scenario) string {
 	return strings.Join(words, ", ")
 }
 
-// offered says how many tasks a point is sent in a window, where that is known.
+// offered returns the number of tasks that a point sends in a window, if known.
 func offered(p explainedPoint) string {
 	if p.TasksPerWindow == 0 {
 		return ""
@@ -343,7 +343,7 @@ func offered(p explainedPoint) string {
 	return fmt.Sprintf(": %s tasks in a window", render.Count(int(p.TasksPerWindow)))
 }
 
-// windowText says how long a window is.
+// windowText describes the length of a window.
 func windowText(p scenario.Phases) string {
 	if p.Tasks > 0 {
 		return fmt.Sprintf("%s tasks and %s at most", render.Count(p.Tasks), hclfile.FormatDuration(p.Window))
@@ -351,7 +351,7 @@ func windowText(p scenario.Phases) string {
 	return hclfile.FormatDuration(p.Window)
 }
 
-// warmupText says how long a warm-up takes.
+// warmupText describes the length of a warm-up.
 func warmupText(p scenario.Phases) string {
 	least := hclfile.FormatDuration(p.Warmup)
 	if longest := p.LongestWarmup(); longest > p.Warmup {

@@ -15,7 +15,7 @@ func TestReadsInWords(t *testing.T) {
 	w := scenario.Workload{Name: "main", Driver: "stream", Reads: scenario.Reads{Get: 0.2}}
 	assert.Contains(t, workloadInWords(w), ", 0.25 reads for each task (reads = 0.2)")
 	w.Reads = scenario.Reads{List: 0.25, Await: 0.25}
-	assert.Contains(t, workloadInWords(w), ", 0.5 lists of a queue, 0.5 waits for a task's end for each task (reads = [list(0.25), await(0.25)])")
+	assert.Contains(t, workloadInWords(w), ", 0.5 lists of a queue, 0.5 waits for the end of a task for each task (reads = [list(0.25), await(0.25)])")
 	w.Reads = scenario.Reads{}
 	assert.NotContains(t, workloadInWords(w), "read")
 }
@@ -40,7 +40,7 @@ func TestExplainAllSaysHowLongAllTakes(t *testing.T) {
 
 	ran = prony(t, "explain", "--all", "scenarios/one.hcl")
 	assert.Equal(t, 2, ran.code)
-	assert.Contains(t, ran.stderr, "--all takes the scenarios of scenarios/: leave out scenarios/one.hcl")
+	assert.Contains(t, ran.stderr, "--all uses the scenarios of scenarios/: leave out scenarios/one.hcl")
 }
 
 func TestTargetsInWords(t *testing.T) {
@@ -50,7 +50,8 @@ func TestTargetsInWords(t *testing.T) {
 	assert.Equal(t, "target nats, 3 nodes, durability majority, attached at a:1, b:1, c:1 by the driver program bin/mine", topologyInWords(top))
 }
 
-// The scenarios of other queue servers and of Prony's are right, whether or not the servers are installed.
+// The scenarios for other queue servers and for Prony are valid, even if the servers are not
+// installed.
 func TestPeersAreExplained(t *testing.T) {
 	got := prony(t, "explain", "../../../scenarios/peers.hcl")
 	require.Equal(t, 0, got.code, got.stderr)

@@ -17,20 +17,20 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// The folders that commands read where no others are named. They are below the working directory.
+// Default folders of commands, relative to the working directory.
 const (
-	// defaultOut is where run folders are made.
+	// defaultOut is the parent of run folders.
 	defaultOut = "runs"
-	// defaultScenarios is the folder that scenarios are listed from.
+	// defaultScenarios is the folder of scenario files.
 	defaultScenarios = "scenarios"
-	// defaultBaselines has the limits of scenarios.
+	// defaultBaselines is the folder of the limits of scenarios.
 	defaultBaselines = "baselines"
-	// defaultReports has the published pages.
+	// defaultReports is the folder of the published pages.
 	defaultReports = "reports"
 )
 
-// loadBaselines reads the limits in a folder. If the folder does not exist, the error is fs.ErrNotExist, and says what the folder is for and
-// what can be done without it.
+// loadBaselines reads the limits in a folder. If the folder does not exist, the error is
+// fs.ErrNotExist and explains how to continue.
 func loadBaselines(dir string) (*gate.Baselines, error) {
 	limits, err := gate.LoadBaselines(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,9 +41,9 @@ func loadBaselines(dir string) (*gate.Baselines, error) {
 	return limits, err
 }
 
-// baselinesFlag gives a command that shows verdicts the flag --baselines.
+// baselinesFlag adds --baselines to a command that shows verdicts.
 func baselinesFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "baselines", defaultBaselines, "folder of the limits that judge runs; without it only limits of scenarios do")
+	c.Flags().StringVar(dir, "baselines", defaultBaselines, "folder of the limits that judge runs; without it only limit blocks of scenarios do")
 }
 
 // shownLimits reads the limits for verdicts on pages. The folder may be missing unless --baselines
@@ -56,7 +56,7 @@ func shownLimits(c *cobra.Command, dir string) (*gate.Baselines, error) {
 	return limits, err
 }
 
-// findScenarios returns the files of scenarios in folders.
+// findScenarios returns the scenario files in folders.
 func findScenarios(dirs ...string) ([]string, error) {
 	for _, dir := range dirs {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,8 @@ func findScenarios(dirs ...string) ([]string, error) {
 	return scenario.Find(dirs...)
 }
 
-// soundIn returns the scenarios of folders, and none if there is none, or if something is wrong with one of them: for offers and hints.
+// soundIn returns the scenarios of folders, for completions and hints. It returns none if a file is
+// missing or invalid.
 func soundIn(dirs ...string) []*scenario.Scenario {
 	files, err := scenario.Find(dirs...)
 	if err != nil {
@@ -81,16 +82,16 @@ func soundIn(dirs ...string) []*scenario.Scenario {
 	return all
 }
 
-// absentError says that a folder does not exist, and what to do.
+// absentError reports a folder that does not exist, with a remedy.
 type absentError struct{ text string }
 
 func (e *absentError) Error() string { return e.text }
 
-// Is makes it fs.ErrNotExist.
+// Is makes errors.Is match fs.ErrNotExist.
 func (*absentError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// orLatest returns the given runs, or else the newest one, even if it did not finish. It resolves the link to the
-// newest run, since the link may point to a later run when somebody reads the output.
+// orLatest returns the given runs, or the newest run, even if it is incomplete. It resolves the
+// link to the newest run, because the link may point to a later run by the time the output is read.
 func orLatest(runs []string) ([]string, error) {
 	if len(runs) > 0 {
 		return runs, nil
@@ -116,7 +117,8 @@ func orLatest(runs []string) ([]string, error) {
 	return []string{newest}, nil
 }
 
-// otherFiles names the scenario files that were probably meant by those that do not exist, a line for each, or returns "".
+// otherFiles suggests existing scenario files for those that do not exist, one on each line. It
+// returns "" without a suggestion.
 func otherFiles(given []string) string {
 	var lines []string
 	for _, file := range given {
@@ -130,12 +132,12 @@ func otherFiles(given []string) string {
 	return strings.Join(lines, "")
 }
 
-// otherFile returns the file below scenarios/ that was probably meant: of the same name, with or without the folder and the suffix, or of
-// nearly the same.
+// otherFile returns the file below scenarios/ whose name matches or nearly matches, with or without
+// the folder and the suffix.
 func otherFile(file string) string {
 	files, err := scenario.Find(defaultScenarios)
 	if err != nil {
-		return "" // there is nothing to choose from
+		return "" // no candidates
 	}
 	bare := func(path string) string { return strings.TrimSuffix(filepath.Base(path), ".hcl") }
 	if i := slices.IndexFunc(files, func(f string) bool { return bare(f) == bare(file) }); i >= 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/generator"
 )
 
-// generatorArg makes this program the load generator of one side of a duet. Package generator says what it reads and writes.
+// generatorArg makes this program the load generator of one side of a duet. Package generator
+// documents its input and output.
 const generatorArg = "--generator"
 
 func isGenerator(args []string) bool { return len(args) == 2 && args[1] == generatorArg }
@@ -21,11 +22,11 @@ func generatorMain(ctx context.Context) int {
 	return 0
 }
 
-// ownGenerator returns the program of this process, which is a generator with generatorArg.
+// ownGenerator returns the path of this program, which is a generator if started with generatorArg.
 func ownGenerator() (string, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("find this program, which is started as the load generator too: %w", err)
+		return "", fmt.Errorf("find this program, which is also the load generator: %w", err)
 	}
 	return program, nil
 }

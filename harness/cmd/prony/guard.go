@@ -42,23 +42,24 @@ func guardCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "guard FILE...",
 		Short: "Measure scenarios on this build and the baseline build, and report regressions",
-		Long: `Measures every scenario of the files given, judges it, and ends with the verdict. It is for CI: what fails is named
+		Long: `Measures and judges every scenario of the given files, and ends with the verdict. It is for CI: it names each failure
 with the metric, its value, the limit, where the time went, and the command that measures that scenario alone.
 
-A limit with of_baseline is a ratio to the baseline build, the commit that build.hcl in the folder of baselines names. Its server is
-built from the repository and measured at the same time: a scenario that fits is a short duet of both builds, as in prony compare, with
-two generations of fresh processes, and more only while a ratio is undecided. Scenarios with faults, a backlog or several workloads run
-rounds of both builds in turn. Counters come from fixed work, once for each topology, and must not rise.
+A limit with of_baseline is a ratio to the baseline build, the commit in build.hcl of the baselines folder. The command builds
+that server from the repository and measures it at the same time. If the scenario allows it, this is a short duet of both
+builds, as in prony compare, with two generations of fresh processes, and more only while a ratio is undecided. Scenarios with
+faults, a backlog or several workloads run rounds of both builds in turn. Counters come from fixed work, measured once for
+each topology, and must not rise.
 
-The server of the baseline build is kept in the user's cache folder, by commit and Go version. Without a repository, or in one that lacks the commit
-and cannot fetch it, speed is judged by the limits that are figures only, and the first line of the verdict says so. --baseline
-required refuses that, --baseline none asks for it.
+The server of the baseline build is stored in the user's cache folder, by commit and Go version. If there is no repository, or
+it lacks the commit and cannot fetch it, absolute limits alone judge the speed, and the first line of the verdict says so.
+--baseline required makes this an error, --baseline none requests it.
 
-No generation begins that is expected to end later than --within after the start, and what is still going on then is stopped and
-invalid, as are the scenarios that were not begun.
+The command starts no generation that is expected to end later than --within after the start. It stops what then still runs;
+that scenario and those that were not started are invalid.
 
-Scenarios whose limits are for another configuration are refused before anything is measured. A folder baselines/ is not
-needed where all scenarios have "limit" blocks.`,
+It rejects scenarios whose limits are for another configuration before it measures anything. The folder baselines/ may be
+missing if all scenarios have "limit" blocks.`,
 		Example: `  prony guard scenarios/smoke.hcl
   prony guard --within 3m --baseline required --ci runs/ci/smoke scenarios/smoke.hcl scenarios/smoke/*.hcl`,
 		Args:              scenarioFiles.check,
@@ -68,17 +69,17 @@ needed where all scenarios have "limit" blocks.`,
 			return finish(c, f.json, document, err)
 		},
 	}
-	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
-	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of the limits, and of build.hcl")
-	c.Flags().StringVar(&f.baseline, "baseline", baselineAuto, "measure the baseline build beside this one: auto (if it can be had), required or none")
-	c.Flags().DurationVar(&f.within, "within", 0, "time for all scenarios; 0: as long as they take")
+	c.Flags().StringVar(&f.out, "out", defaultOut, "parent folder for run folders")
+	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of the baselines and of build.hcl")
+	c.Flags().StringVar(&f.baseline, "baseline", baselineAuto, "measure the baseline build together with this one: auto (if available), required or none")
+	c.Flags().DurationVar(&f.within, "within", 0, "time for all scenarios; 0: no limit")
 	f.vars.flag(c)
 	ciFlag(c, &f.ci)
 	jsonFlag(c, &f.json)
 	return c
 }
 
-// withoutLimits reports whether a scenario has no limits of its own.
+// withoutLimits reports whether a scenario has no "limit" blocks.
 func withoutLimits(s *scenario.Scenario) bool { return len(s.Limits) == 0 }
 
 func (f *guardFlags) check() error {
@@ -91,7 +92,7 @@ func (f *guardFlags) check() error {
 	return nil
 }
 
-// guard measures and judges the scenarios of the files. named is true if the user gave the folder of the limits.
+// guard measures and judges the scenarios of the files. named is true if the user gave --baselines.
 func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool, stderr io.Writer) (_ *result.Document, err error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -143,7 +144,8 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 	return document, nil
 }
 
-// baselineServer returns the server of the baseline build if a scenario has limits relative to it. Otherwise why says why there is none.
+// baselineServer returns the server of the baseline build if a scenario has limits relative to it.
+// If it returns nil, why says the reason.
 func (f *guardFlags) baselineServer(ctx context.Context, limits *gate.Baselines, scenarios []*scenario.Scenario, stderr io.Writer) (_ *baselineServer, why string, err error) {
 	if f.baseline == baselineNone {
 		return nil, "--baseline none was given", nil
@@ -167,15 +169,15 @@ func (f *guardFlags) baselineServer(ctx context.Context, limits *gate.Baselines,
 	return base, "", err
 }
 
-// judgedBy is the first line of the verdict.
+// judgedBy returns the first line of the verdict: what judged the speed.
 func judgedBy(base *baselineServer, why string) string {
 	if base == nil {
 		return "Speed was judged by order-of-magnitude limits only, because " + why + ". Ratios to the baseline build were not measured."
 	}
-	return fmt.Sprintf("Speed was judged beside baseline build %.7s of %s; xN is the ratio to it:", base.build.Commit, base.build.Date)
+	return fmt.Sprintf("Speed was judged against baseline build %.7s of %s; xN is the ratio to it:", base.build.Commit, base.build.Date)
 }
 
-// alone returns the command that measures a scenario alone.
+// alone returns the command that measures one scenario.
 func (f *guardFlags) alone(program string, s *scenario.Scenario) string {
 	words := []string{program, "guard"}
 	for _, v := range f.vars.given {

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// guardLimits are a floor and a ceiling of a scenario.
+// guardLimits returns a baseline with a floor and a ceiling.
 func guardLimits(scenario, configuration string, floor float64) string {
 	return fmt.Sprintf(`
 baseline %q {
@@ -47,7 +47,7 @@ func TestGuard(t *testing.T) {
 	assert.FileExists(t, document.Scenarios[0].Page)
 	for _, says := range []string{
 		"Speed was judged by order-of-magnitude limits only, because no limit is relative to a baseline build.",
-		"one (1 of 2): durability none", "two (2 of 2): durability none", "two broke a limit, and is run once more with profiles",
+		"one (1 of 2): durability none", "two (2 of 2): durability none", "two broke a limit and runs again with profiles",
 		"two: regressed\n  ", "is below the floor 1,000,000,000,000: it does that", "where to look:\n    commits: ",
 		"again: prony guard two.hcl\n\n1 of 2 scenarios passed in ", ": regressed\n", "no task at fault",
 	} {
@@ -65,7 +65,7 @@ func TestGuard(t *testing.T) {
 	assert.Contains(t, got.stderr, "\n1 of 1 scenario passed in ")
 }
 
-// Limits for another configuration are refused before anything is measured.
+// Limits for another configuration are rejected before anything is measured.
 func TestGuardRefusesOtherConfigurations(t *testing.T) {
 	inFolder(t)
 	write(t, "one.hcl", tiny("one", "1s", ""))
@@ -90,7 +90,8 @@ func TestGuardRefusesOtherConfigurations(t *testing.T) {
 	assert.Contains(t, got.stderr, "--within -1s is below 0")
 }
 
-// Without a baseline build its ratios are not judged, which the first line says. Where it is required there is no verdict.
+// Without a baseline build, its ratios are not judged, and the first line says so. If it is
+// required, there is no verdict.
 func TestGuardWithoutABaselineBuild(t *testing.T) {
 	inFolder(t)
 	write(t, "one.hcl", inTasks(tiny("one", "100ms", `limit "cycles_per_s" {
@@ -102,7 +103,7 @@ func TestGuardWithoutABaselineBuild(t *testing.T) {
 	assert.Contains(t, got.stderr, "Speed was judged by order-of-magnitude limits only, because baselines/build.hcl does not exist.")
 	assert.Contains(t, got.stderr, "1 not judged")
 	assert.Contains(t, got.stderr, "one: measured: ")
-	assert.NotContains(t, got.stderr, "one: pass", "the limits give the one verdict")
+	assert.NotContains(t, got.stderr, "one: pass", "only the limits give a verdict")
 	limits := got.document(t).Scenarios[0].Limits
 	require.NotEmpty(t, limits)
 	assert.False(t, limits[0].Judged)
@@ -112,7 +113,7 @@ func TestGuardWithoutABaselineBuild(t *testing.T) {
 	write(t, buildFile, namingBuild("0123456789abcdef0123456789abcdef01234567"))
 	got = prony(t, "guard", "--baseline", "required", "one.hcl")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "the working directory is in no git repository")
+	assert.Contains(t, got.stderr, "the working directory is not in a git repository")
 	got = prony(t, "guard", "--baseline", "none", "one.hcl")
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "because --baseline none was given")
@@ -122,7 +123,7 @@ func namingBuild(commit string) string {
 	return fmt.Sprintf("build %q {\n  date    = \"2026-11-28\"\n  because = \"it is first\"\n}\n", commit)
 }
 
-// Both builds are measured beside each other: here the same server twice.
+// Both builds are measured at the same time. Here they are the same server.
 func TestGuardBesideTheBaselineBuild(t *testing.T) {
 	root, commit := sourceRepository(t)
 	folder, err := baselineCache(t.Context(), root, commit)
@@ -148,7 +149,7 @@ func TestGuardBesideTheBaselineBuild(t *testing.T) {
 	assert.Equal(t, commit, limit.OfBaseline.Commit)
 	assert.GreaterOrEqual(t, limit.OfBaseline.Pairs, 2)
 	assert.True(t, limit.OK)
-	assert.Contains(t, stderr.String(), fmt.Sprintf("Speed was judged beside baseline build %.7s of 2026-11-28", commit))
+	assert.Contains(t, stderr.String(), fmt.Sprintf("Speed was judged against baseline build %.7s of 2026-11-28", commit))
 	assert.Contains(t, stderr.String(), "counters of fixed work kept")
 	assert.FileExists(t, d.Scenarios[0].Page)
 }

@@ -22,25 +22,28 @@ const (
 	guardLooks     = 6
 	guardClosed    = 2 * time.Second
 	guardOpenPairs = 5
-	// guardLookTime is the expected time of the generations of a look, with three nodes at most.
+	// guardLookTime is the expected time of one look's generations with up to three nodes.
 	guardLookTime = guardPerLook * 6 * time.Second
 	// guardScenario is the time that an undecided duet leaves for each later scenario.
 	guardScenario = 17 * time.Second
-	// guardProfiled is how many generations take profiles after a loss, and guardProfiling their expected time.
+	// guardProfiled is the number of generations that take profiles after a loss, and
+	// guardProfiling is their expected time.
 	guardProfiled  = 2
 	guardProfiling = 26 * time.Second
-	// guardWork and guardWorkRaft are the cycles of fixed work of a server alone and of a cluster, whose commits wait for several nodes.
+	// guardWork is the number of fixed-work cycles of a single server. guardWorkRaft is that of a
+	// cluster, whose commits wait for several nodes.
 	guardWork     = 15_000
 	guardWorkRaft = 4_000
 )
 
-// guardMeasurer measures the scenarios of a guard: beside the baseline build if there is one and the scenario's limits ask for it.
+// guardMeasurer measures the scenarios of a guard, together with the baseline build if there is one
+// and the scenario's limits need it.
 type guardMeasurer struct {
 	options run.Options
 	servers *servers
-	base    *baselineServer // nil: there is none
+	base    *baselineServer // nil if there is none
 	guard   *guard
-	worked  map[string]bool // whose fixed work is done, by duet.WorkKey
+	worked  map[string]bool // topologies whose fixed work is done, by duet.WorkKey
 }
 
 // measure measures a scenario and judges it.
@@ -54,7 +57,8 @@ func (m *guardMeasurer) measure(ctx context.Context, s *scenario.Scenario, place
 	return m.rounds(ctx, s, place)
 }
 
-// single runs the scenario without a baseline build. One that broke a limit is run once more with profiles.
+// single runs the scenario without a baseline build. If it breaks a limit, it runs again with
+// profiles.
 func (m *guardMeasurer) single(ctx context.Context, s *scenario.Scenario, place *run.Place) (guardedRun, error) {
 	r, folder, err := m.execute(ctx, s, place)
 	if err != nil {
@@ -69,7 +73,7 @@ func (m *guardMeasurer) single(ctx context.Context, s *scenario.Scenario, place 
 		judged.NoProfiles = "there was no time left to take profiles"
 		return guardedRun{r, judged}, nil
 	}
-	say(m.guard.stderr, "%s broke a limit, and is run once more with profiles", s.Name)
+	say(m.guard.stderr, "%s broke a limit and runs again with profiles", s.Name)
 	again, profiles, err := m.execute(ctx, profiled, &run.Place{Number: place.Number, Of: place.Of})
 	if timeOver(ctx, err) {
 		judged.NoProfiles = "the time limit ended the run with profiles"
@@ -80,7 +84,7 @@ func (m *guardMeasurer) single(ctx context.Context, s *scenario.Scenario, place 
 	}
 	judged.Diagnose(again)
 	judged.Profiles = profiles
-	if again.Verdict == result.Incorrect { // a task at fault counts whenever it is seen
+	if again.Verdict == result.Incorrect { // a task at fault counts in any run
 		judged.Verdict = result.Incorrect
 		for _, reason := range again.Reasons {
 			judged.Reasons = append(judged.Reasons, "in the run with profiles: "+reason)
@@ -101,7 +105,7 @@ func (m *guardMeasurer) rounds(ctx context.Context, s *scenario.Scenario, place 
 	o := m.options
 	o.Place = place
 	alone := *s
-	alone.References = nil // what both builds measured is compared
+	alone.References = nil // both builds are compared by their own figures
 	arms := []run.Arm{{Name: run.Base, Server: m.base.path, Build: &result.Build{Commit: m.base.build.Commit}}, {Name: run.Change, Server: m.servers.first(s)}}
 	measured, err := run.Interleave(ctx, &alone, arms, run.ArmsOptions{Options: o})
 	if err != nil {
@@ -119,8 +123,8 @@ func (m *guardMeasurer) rounds(ctx context.Context, s *scenario.Scenario, place 
 	return guardedRun{change, judged}, nil
 }
 
-// watchForeign watches the CPU time of other processes until stop is called. The interval between samples is
-// long: a watch reads the processes at its start and its end only.
+// watchForeign watches the CPU time of other processes until stop is called. The sample interval is
+// long, because the watch only needs the state at its start and its end.
 func watchForeign() (stop func() []result.ForeignProcess) {
 	watch := observe.StartWatch(observe.WatchConfig{Every: 24 * time.Hour})
 	return func() []result.ForeignProcess { return watch.Stop().ForeignProcesses }
@@ -142,7 +146,7 @@ func firstOf(reasons []string) string {
 	return reasons[0]
 }
 
-// duet measures both builds beside each other.
+// duet measures both builds at the same time.
 func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *run.Place) (guardedRun, error) {
 	generator, err := ownGenerator()
 	if err != nil {
@@ -181,7 +185,8 @@ func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *r
 	}
 	judged.Foreign = result.MeanForeign(windows)
 	compared := gate.JudgeDuet(measured, 1, gate.DefaultDuetPolicy())
-	compared.Verdict, compared.Reasons = judged.Verdict, judged.Reasons // the limits judge, and the comparison shows
+	// The limits decide, not the comparison.
+	compared.Verdict, compared.Reasons = judged.Verdict, judged.Reasons
 	if compared, err = described(folder, measured, compared); err != nil {
 		return guardedRun{}, err
 	}
@@ -203,7 +208,7 @@ func (l *guardLook) decided(d *result.Duet, _ int) bool {
 	return !g.hasBefore(l.later, guardLookTime) || !gate.CheckDuet(g.limits, d, false).Undecided()
 }
 
-// profiled returns how many profiled generations a loss needs.
+// profiled returns the number of profiled generations for a loss.
 func (l *guardLook) profiled(d *result.Duet) int {
 	g := l.measurer.guard
 	if !g.hasBefore(l.later, guardProfiling) || gate.CheckDuet(g.limits, d, true).Verdict != result.Regressed {

@@ -21,33 +21,34 @@ type guard struct {
 	within   time.Duration // 0: no bound
 	now      func() time.Time
 	stderr   io.Writer
-	judgedBy string // what speed is judged by
-	// measure measures a scenario as its limits ask for, and judges it.
+	judgedBy string // first line of the verdict: what judged the speed
+	// measure measures and judges a scenario.
 	measure func(context.Context, *scenario.Scenario, *run.Place) (guardedRun, error)
-	// foreign watches other processes until stop, which returns those with the most CPU time. It may be nil.
+	// foreign watches other processes until stop, which returns those with the most CPU time. It
+	// may be nil.
 	foreign func() (stop func() []result.ForeignProcess)
-	// alone returns the command that guards a scenario alone.
+	// alone returns the command that guards one scenario.
 	alone func(*scenario.Scenario) string
 
 	began    time.Time
 	guarded  []report.Guarded // in the order of the scenarios
-	outcomes []result.Outcome // likewise
+	outcomes []result.Outcome // in the same order
 }
 
-// guardedRun is what was measured of one scenario, with its judgement. The result is that of the build under test.
+// guardedRun is the result of one scenario on the build under test, with its judgement.
 type guardedRun struct {
 	result *result.Result
 	judged report.Guarded
 }
 
-// errTimeOver ends what is measured at the end of --within.
-var errTimeOver = errors.New("the time for all scenarios is over")
+// errTimeOver cancels measurements at the end of --within.
+var errTimeOver = errors.New("the time for all scenarios has run out")
 
-// all measures all scenarios.
 func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	g.began = g.now()
 	if g.within > 0 {
-		// Not a deadline: gRPC would send it with each call, and the server would keep a timer for each.
+		// Not a deadline: gRPC would send it with each call, and the server would keep a timer for
+		// each.
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
 		defer end(nil)
@@ -58,7 +59,7 @@ func (g *guard) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 		defer func() {
 			whole := stop()
 			for i := range g.guarded {
-				if g.guarded[i].Folder == "" { // not measured, so it has no processes of its own
+				if g.guarded[i].Folder == "" { // not measured, so it has no processes
 					g.guarded[i].Foreign = whole
 				}
 			}
@@ -83,12 +84,12 @@ func expected(scenarios []*scenario.Scenario) (sum time.Duration) {
 	return sum
 }
 
-// has reports whether so much time is left.
+// has reports whether the remaining time is at least length.
 func (g *guard) has(length time.Duration) bool {
 	return g.within == 0 || g.took()+length <= g.within
 }
 
-// hasBefore is has for a measurement that must leave time for so many later scenarios.
+// hasBefore is like has, but also leaves time for the given number of later scenarios.
 func (g *guard) hasBefore(later int, length time.Duration) bool {
 	return g.has(length + time.Duration(later)*guardScenario)
 }
@@ -97,11 +98,11 @@ func timeOver(ctx context.Context, err error) bool {
 	return err != nil && errors.Is(context.Cause(ctx), errTimeOver)
 }
 
-// unmeasured is the judgement of a scenario that was stopped at the end of the time, or not begun.
+// unmeasured judges a scenario that was stopped at the end of the time, or not started.
 func (g *guard) unmeasured(s *scenario.Scenario) (report.Guarded, result.Outcome) {
 	r := &result.Result{
 		Version: result.Version, Scenario: s.Name, Title: s.Title, Manifest: result.Manifest{Scenario: *s}, Verdict: result.Invalid,
-		Reasons: []string{fmt.Sprintf("it was not measured to its end: the time for all scenarios, %v, was over", g.within)},
+		Reasons: []string{fmt.Sprintf("the measurement is incomplete: the time for all scenarios, %v, ran out", g.within)},
 	}
 	return report.Guarded{Report: gate.Report{Scenario: s.Name, Verdict: r.Verdict, Reasons: r.Reasons}, Alone: g.alone(s)}, result.NewOutcome(r, "")
 }
@@ -119,11 +120,13 @@ func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place)
 	}
 	r, judged := m.result, m.judged
 	judged.Alone = g.alone(s)
-	r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
+	// Before the outcome, because they decide what may be published.
+	r.Verdict, r.Reasons = judged.Verdict, judged.Reasons
 	r.Warnings = append(r.Warnings, judged.Warnings...)
 	outcome := result.NewOutcome(r, judged.Folder)
 	outcome.Limits = judged.Limits()
-	if files, err := report.Render(g.limits, judged.Folder, judged.Folder); err != nil { // the figures are stored: what is missing is only how they look
+	// The figures are stored, so a missing page is only a warning.
+	if files, err := report.Render(g.limits, judged.Folder, judged.Folder); err != nil {
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
 	} else {
 		outcome.Page = files[0]
@@ -131,7 +134,7 @@ func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place)
 	return judged, outcome, nil
 }
 
-// document returns the judgements as a script reads them.
+// document returns the judgements for scripts.
 func (g *guard) document() *result.Document { return result.NewDocument(g.outcomes...) }
 
 func (g *guard) judgements() (all []ci.Judgement) {

@@ -17,7 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// scripted stands for the measuring of scenarios: each takes a second, and has the verdict of the script.
+// scripted replaces the measurement of scenarios: each takes a second, and has the verdict of the
+// script.
 type scripted struct {
 	t     *testing.T
 	runs  map[string]result.Verdict
@@ -53,7 +54,7 @@ func guarding(t *testing.T, within time.Duration, runs map[string]result.Verdict
 	}, s, scenarios
 }
 
-// Each scenario is measured once, whatever its verdict: what a second run says more is noise.
+// Each scenario is measured once for any verdict: a second run would only add noise.
 func TestGuardMeasuresEachScenarioOnce(t *testing.T) {
 	g, s, scenarios := guarding(t, time.Minute, map[string]result.Verdict{"a": result.Pass, "b": result.Invalid, "c": result.Regressed})
 	require.NoError(t, g.all(t.Context(), scenarios))
@@ -70,7 +71,7 @@ func TestGuardMeasuresEachScenarioOnce(t *testing.T) {
 	assert.False(t, g.has(58*time.Second))
 }
 
-// Neither an undecided duet nor the profiles of a loss take the time of later scenarios.
+// Neither an undecided duet nor the profiles of a loss use the time of later scenarios.
 func TestGuardLeavesTimeForLaterScenarios(t *testing.T) {
 	inFolder(t)
 	write(t, "baselines/tiny.hcl", ofBaseline)
@@ -105,22 +106,22 @@ func TestGuardStopsWhatTakesTooLong(t *testing.T) {
 		return func() []result.ForeignProcess { return []result.ForeignProcess{{Name: "go", CPUPercent: 41}} }
 	}
 	require.NoError(t, g.all(t.Context(), scenarios))
-	assert.NotContains(t, s.ran, "c", "no run begins after the time is over")
+	assert.NotContains(t, s.ran, "c", "no run starts after the end of the time")
 	require.Len(t, g.document().Scenarios, 3)
 	for _, scenario := range g.document().Scenarios[1:] {
 		assert.Equal(t, result.Invalid, scenario.Verdict)
-		assert.Equal(t, []string{"it was not measured to its end: the time for all scenarios, 20ms, was over"}, scenario.Reasons)
+		assert.Equal(t, []string{"the measurement is incomplete: the time for all scenarios, 20ms, ran out"}, scenario.Reasons)
 	}
 	text := report.GuardText("", g.guarded, time.Second)
-	assert.Contains(t, text, "b: invalid\n  it was not measured to its end")
+	assert.Contains(t, text, "b: invalid\n  the measurement is incomplete")
 	assert.Contains(t, text, "  other processes used these shares of all CPUs' time: go 41 %\n  again:")
-	assert.Empty(t, g.guarded[0].Foreign, "it was measured, and no other process ran beside it")
-	assert.NotContains(t, text, "run: \n", "a run that did not begin has no folder")
+	assert.Empty(t, g.guarded[0].Foreign, "measured while no other process ran")
+	assert.NotContains(t, text, "run: \n", "a run that did not start has no folder")
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	g, _, scenarios = guarding(t, time.Minute, map[string]result.Verdict{"a": result.Pass})
-	assert.ErrorIs(t, g.all(ended, scenarios), context.Canceled, "an interrupt is no verdict")
+	assert.ErrorIs(t, g.all(ended, scenarios), context.Canceled, "an interrupt is not a verdict")
 }
 
 func TestGuardThatCannotRun(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 // trackedSeries is what `prony history --json` prints.
 type trackedSeries struct {
 	Series []history.Tracked `json:"series"`
-	// BaselineBuilds are those of baselines/build.hcl, the oldest first, and BaselineProducts what all moves come to; none without the file.
+	// BaselineBuilds are those of baselines/build.hcl, the oldest first. BaselineProducts are the
+	// products of the ratios of all moves. Both are empty without the file.
 	BaselineBuilds   []baselinebuild.Build   `json:"baseline_builds,omitempty"`
 	BaselineProducts []baselinebuild.Product `json:"baseline_products,omitempty"`
 }
@@ -31,16 +32,16 @@ func historyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history [SCENARIO...]",
 		Short: "Show the headline figures of published results over commits, with change points, and the moves of the baseline build",
-		Long: `Shows the records of published results: of each series of comparable records the figures of the newest one, the drift since the last
-tag, or without a tag since the first record, and the change points with their commits. Without SCENARIO it shows all scenarios.
+		Long: `Shows the records of published results. For each series of comparable records it shows the figures of the newest record, the
+drift since the last tag (without a tag, since the first record), and the change points with their commits. Without SCENARIO it shows all scenarios.
 
-Records of another host class, model of the CPU, durability or of other settings are series of their own. A change point has at least 5
-records on each side, and a series of fewer than 12 can have none. A record is there whatever the verdict of its run, and each series says
-which of its records do not pass, by the limits of the day when they were published. Each published result adds its records (prony publish, prony report
---publish); prony history import makes those of past commits. Nothing is judged: the exit code is 0 whatever the figures did.
+Records with another host class, CPU model, durability or other settings form a separate series. A change point needs at least 5
+records on each side, so a series of fewer than 12 has none. Records are stored for every verdict, and each series marks the
+records that do not pass, by the limits at the time of publication. Each published result adds its records (prony publish, prony
+report --publish); prony history import adds those of past commits. Nothing is judged: the exit code is always 0.
 
-Above the series it says which build speed limits are relative to, and shows each move of it (prony baseline move) with the ratios that
-were measured. The product of all moves of a figure is what they come to together, beside the best value it ever had.`,
+Above the series it shows the build that speed limits are relative to, and each move of it (prony baseline move) with the measured
+ratios. The product of a figure's ratios over all moves is the total change, shown with the best value it ever had.`,
 		Example: `  prony history full-cycle
   prony history --json`,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -68,7 +69,7 @@ were measured. The product of all moves of a figure is what they come to togethe
 				}
 			}
 			if len(all) == 0 {
-				say(c.ErrOrStderr(), "there is no record in %s: prony history import makes those of past commits", folder)
+				say(c.ErrOrStderr(), "there is no record in %s: prony history import adds those of past commits", folder)
 				return nil
 			}
 			if _, err := fmt.Fprint(c.OutOrStdout(), report.HistoryText(all)); err != nil {
@@ -84,17 +85,18 @@ were measured. The product of all moves of a figure is what they come to togethe
 	return c
 }
 
-// historyFlag gives a command the flag --history.
+// historyFlag adds --history to a command.
 func historyFlag(c *cobra.Command, folder *string) {
 	c.Flags().StringVar(folder, "history", report.HistoryFolder(defaultReports), "folder of the records")
 }
 
-// buildsFlag gives a command the flag --baselines.
+// buildsFlag adds --baselines to a command that only needs the baseline builds.
 func buildsFlag(c *cobra.Command, baselines *string) {
 	c.Flags().StringVar(baselines, "baselines", defaultBaselines, "folder of "+baselinebuild.FileName+", which names the baseline builds")
 }
 
-// loadBaselineBuilds returns the baseline builds of a folder, or nil if it has no file of them.
+// loadBaselineBuilds returns the baseline builds of a folder, or nil if the folder has no such
+// file.
 func loadBaselineBuilds(folder string) (*baselinebuild.File, error) {
 	path := filepath.Join(folder, baselinebuild.FileName)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +105,8 @@ func loadBaselineBuilds(folder string) (*baselinebuild.File, error) {
 	return baselinebuild.Read(path)
 }
 
-// loadHistory returns the series of scenarios of these names, or of all without a name. A name without a record is an error.
+// loadHistory returns the series of the named scenarios, or of all scenarios without a name. A name
+// without a record is an error.
 func loadHistory(folder string, names []string) ([]history.Tracked, error) {
 	records, err := history.ReadAll(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +119,7 @@ func loadHistory(folder string, names []string) ([]history.Tracked, error) {
 	for _, r := range records {
 		known = append(known, r.Scenario)
 	}
-	known = slices.Compact(known) // records are by scenario
+	known = slices.Compact(known) // records are sorted by scenario
 	for _, name := range names {
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("there is no record of a scenario %q in %s: %s", name, folder, hclfile.Suggest(name, known))
@@ -134,9 +137,9 @@ func noHistory(folder string) error {
   `+"`prony history import` makes the records of past commits", folder)}
 }
 
-// completeRecorded returns the names of scenarios with records that begin so.
+// completeRecorded completes the names of scenarios with records.
 func completeRecorded(folder string, given []string, begun string) (names []cobra.Completion) {
-	records, _ := history.ReadAll(folder) // an error leaves nothing to offer
+	records, _ := history.ReadAll(folder) // no completion after an error
 	for _, r := range records {
 		if strings.HasPrefix(r.Scenario, begun) && !slices.Contains(given, r.Scenario) && !slices.Contains(names, r.Scenario) {
 			names = append(names, r.Scenario)
@@ -151,8 +154,8 @@ func historyPageCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "page",
 		Short: "Write the page of the history, with plots",
-		Long: `Writes history.md, and a plot of each series with two records or more to history/ beside it, from the records of published results, and the
-moves of the baseline build. Plots of an earlier page are removed. The same records always yield the same bytes. It prints the path of the page.`,
+		Long: `Writes history.md from the records of published results and the moves of the baseline build, and a plot of each series with at
+least two records to history/. Removes the plots of an earlier page. The same records always produce the same bytes. Prints the path of the page.`,
 		Example: "  prony history page --out reports",
 		Args:    noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -172,7 +175,7 @@ moves of the baseline build. Plots of an earlier page are removed. The same reco
 	}
 	historyFlag(c, &folder)
 	buildsFlag(c, &baselines)
-	c.Flags().StringVar(&out, "out", defaultReports, "folder that the page is written to")
+	c.Flags().StringVar(&out, "out", defaultReports, "folder for the page")
 	jsonFlag(c, &asJSON)
 	return c
 }

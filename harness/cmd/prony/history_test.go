@@ -19,7 +19,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// recordedRun is stored with the n-th run of a scenario of the commit that is checked out.
+// recordedRun stores the n-th run of a scenario on the checked-out commit.
 func recordedRun(t *testing.T, n int, change func(*result.Result)) string {
 	t.Helper()
 	commit, err := git(t.Context(), ".", "rev-parse", "HEAD")
@@ -36,8 +36,9 @@ func recordedRun(t *testing.T, n int, change func(*result.Result)) string {
 	})
 }
 
-// publishedRuns is a repository whose commits published results: two of this version, one without what its figures cover, one that is incorrect and
-// was published again with a byte more, and a file that is no result. The first one was published again as it is.
+// publishedRuns makes a repository whose commits published results: two of the current version, one
+// without full coverage of its figures, one that is incorrect and was published again with one more
+// byte, and a file that is not a result. The first one was published again unchanged.
 func publishedRuns(t *testing.T) {
 	t.Helper()
 	inRepository(t, "harness/code.go", "package harness\n")
@@ -93,7 +94,7 @@ recorded without some figures: run 2-tiny: CPU time and counts per cycle, which 
 	assert.Contains(t, records[0].Metrics, result.ServerCPUUsPerCycle)
 	assert.NotContains(t, records[1].Metrics, result.ServerCPUUsPerCycle)
 	assert.Equal(t, "3-tiny", records[2].Run)
-	assert.Empty(t, records[2].Metrics, "it is incorrect")
+	assert.Empty(t, records[2].Metrics, "incorrect")
 	assert.Equal(t, "4-tiny", records[3].Run)
 	for i, r := range records {
 		assert.False(t, r.Committed.IsZero(), "the repository has the commit")
@@ -146,7 +147,7 @@ recorded without some figures: run 2-tiny: CPU time and counts per cycle, which 
 	require.Len(t, pages[0].Files, 1)
 	assert.FileExists(t, pages[0].Files[0])
 	assert.Equal(t, []string{"import", "page", "tiny"}, completed(t, "history", ""))
-	assert.Empty(t, completed(t, "history", "tiny", "t"), "a scenario is given once")
+	assert.Empty(t, completed(t, "history", "tiny", "t"), "no scenario twice")
 }
 
 func TestHistoryThatIsNotThere(t *testing.T) {
@@ -164,7 +165,7 @@ func TestHistoryThatIsNotThere(t *testing.T) {
 	got = prony(t, "history")
 	assert.Equal(t, 0, got.code)
 	assert.Empty(t, got.stdout)
-	assert.Equal(t, "there is no record in reports/history: prony history import makes those of past commits\n", got.stderr)
+	assert.Equal(t, "there is no record in reports/history: prony history import adds those of past commits\n", got.stderr)
 	got = prony(t, "history", "tyni")
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, `there is no record of a scenario "tyni" in reports/history`)
@@ -176,7 +177,8 @@ func TestHistoryThatIsNotThere(t *testing.T) {
 
 const buildFile = defaultBaselines + "/" + baselinebuild.FileName
 
-// Above the series the history shows the baseline builds, with and without a move. A folder without the file has none.
+// Above the series, the history shows the baseline builds, with and without a move. Without the
+// file it shows none.
 func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	inFolder(t)
 	require.NoError(t, os.MkdirAll("reports/history", 0o755))
@@ -184,7 +186,7 @@ func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	write(t, buildFile, first)
 	got := prony(t, "history")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, "Speed limits are relative to the baseline build 111111111111 since 2026-11-28, and it never moved\n\n", got.stdout)
+	assert.Equal(t, "Speed limits are relative to the baseline build 111111111111 since 2026-11-28, which has never moved\n\n", got.stdout)
 
 	_, err := baselinebuild.Append(buildFile, baselinebuild.Build{
 		Commit: strings.Repeat("2", 40), Date: "2026-12-01", Because: "smaller frames",
@@ -218,7 +220,8 @@ func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	}
 }
 
-// A page that is published adds its record; one of a run that has none says why, and one that is published again adds none.
+// A published page adds its record. The output explains why another run has no record. A second
+// publication adds none.
 func TestPublishingAddsARecord(t *testing.T) {
 	inRepository(t, "harness/code.go", "package harness\n")
 	run := recordedRun(t, 1, nil)
@@ -238,7 +241,7 @@ func TestPublishingAddsARecord(t *testing.T) {
 	})
 	got := prony(t, "report", "--publish", "reports", other)
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, "other: its page is published, and the history has no record of it: its servers are other products, which no commit changes\n", got.stderr)
+	assert.Equal(t, "other: its page is published, but the history has no record of it: its servers are other products, which no commit changes\n", got.stderr)
 
 	write(t, "baselines/tiny.hcl", strings.Replace(baseline, "500", "5000", 1))
 	got = prony(t, "report", "--publish", "reports", recordedRun(t, 3, nil))
@@ -246,7 +249,7 @@ func TestPublishingAddsARecord(t *testing.T) {
 	records, err = history.Read("reports/history/tiny.jsonl")
 	require.NoError(t, err)
 	require.Len(t, records, 2)
-	assert.Equal(t, result.Regressed, records[1].Verdict, "by the limits when it is published")
+	assert.Equal(t, result.Regressed, records[1].Verdict, "by the limits at the time of publication")
 
 	write(t, "reports/history/tiny.jsonl", "{}\n")
 	got = prony(t, "report", "--publish", "reports", recordedRun(t, 4, nil))

@@ -20,19 +20,19 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// importedMax bounds the results that one import reads.
+// importedMax is the maximum number of results in one import.
 const importedMax = 10_000
 
 // imported is what `prony history import --json` prints.
 type imported struct {
-	Results int           `json:"results"` // that were read
-	Records int           `json:"records"` // that were added
-	Known   int           `json:"known"`   // results whose records were there already
+	Results int           `json:"results"` // results read
+	Records int           `json:"records"` // records added
+	Known   int           `json:"known"`   // results that already had records
 	LeftOut []importNotes `json:"left_out"`
 	Dropped []importNotes `json:"dropped"` // runs without a record
 }
 
-// importNotes say which figures of a result the history lacks, and why.
+// importNotes name the figures of a result that the history lacks, and the reason.
 type importNotes struct {
 	File string `json:"file"`
 	Run  string `json:"run,omitempty"` // "" if the file could not be read
@@ -52,10 +52,10 @@ func historyImportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import [REVISION]",
 		Short: "Add the records of results that past commits published",
-		Long: `Reads every result.json that was published below --data in a commit that REVISION has, HEAD if it is not given, and adds the records of
-those that have none. Results of older versions are converted where their figures still mean the same. A record made so has the run's own verdict:
-the limits that it was published under are those of the past. It prints each result and each
-figure that was left out, with the reason. Nothing is measured, and records that are there stay as they are.`,
+		Long: `Reads every result.json that a commit of REVISION (default HEAD) published below --data, and adds the records of the results
+that have none. It converts results of older versions if their figures still have the same meaning. Imported records have
+the run's own verdict, because the limits at the time of publication are not stored. It prints each result and each figure
+that it skipped, with the reason. It measures nothing and does not change existing records.`,
 		Example:           "  prony history import",
 		Args:              arguments{what: "revision", most: 1}.check,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -96,7 +96,8 @@ func (d *imported) print(w io.Writer) error {
 	return nil
 }
 
-// importHistory adds the records of the results that the commits of a revision published in a folder of data.
+// importHistory adds the records of the results that the commits of a revision published in a
+// folder of data.
 func importHistory(ctx context.Context, revision, data, folder string) (*imported, error) {
 	blobs, err := publishedBlobs(ctx, revision, data)
 	if err != nil {
@@ -116,7 +117,8 @@ func importHistory(ctx context.Context, revision, data, folder string) (*importe
 		added, left, err := addRecords(ctx, r, folder)
 		switch reason := history.Dropped(err); {
 		case reason != "":
-			if n := (importNotes{b.file, r.Run, reason}); !slices.Contains(done.Dropped, n) { // a run is published again with less, or with more
+			// A run may be published several times with other contents.
+			if n := (importNotes{b.file, r.Run, reason}); !slices.Contains(done.Dropped, n) {
 				done.Dropped = append(done.Dropped, n)
 			}
 		case errors.Is(err, history.ErrRecorded):
@@ -134,7 +136,8 @@ func importHistory(ctx context.Context, revision, data, folder string) (*importe
 // publishedBlob is one version of a published result.json.
 type publishedBlob struct{ hash, file string }
 
-// publishedBlobs returns all versions of the published result.json files in the commits of a revision, the oldest first.
+// publishedBlobs returns all versions of the published result.json files in the history of a
+// revision, the oldest first.
 func publishedBlobs(ctx context.Context, revision, data string) ([]publishedBlob, error) {
 	commit, err := git(ctx, ".", "rev-parse", "--verify", "--end-of-options", revision+"^{commit}")
 	if err != nil {
@@ -145,7 +148,7 @@ func publishedBlobs(ctx context.Context, revision, data string) ([]publishedBlob
 		return nil, err
 	}
 	if len(inside) == 0 {
-		return nil, fmt.Errorf("--data %s is not in the repository: name the folder that its commits publish data in", data)
+		return nil, fmt.Errorf("--data %s is not in the repository: name the folder of its published data", data)
 	}
 	pattern := path.Join(filepath.ToSlash(inside[0]), "*", result.ResultFile)
 	packed := pattern + result.PackedSuffix
@@ -170,7 +173,8 @@ func publishedBlobs(ctx context.Context, revision, data string) ([]publishedBlob
 	return blobs, nil
 }
 
-// addRecords adds the records of a result to those in a folder. left says what was left out of them, and why.
+// addRecords adds the records of a result to a folder. left names the figures that were skipped,
+// and the reason.
 func addRecords(ctx context.Context, r *result.Result, folder string) (added int, left string, err error) {
 	records, left, err := history.FromResult(r, commitOf(ctx, r.Manifest.Build.Commit))
 	if err == nil {
@@ -182,7 +186,8 @@ func addRecords(ctx context.Context, r *result.Result, folder string) (added int
 	return len(records), left, nil
 }
 
-// commitOf returns what the repository says of a commit. A repository that does not have it says nothing.
+// commitOf returns the date and the tag of a commit, or a zero Commit if the repository does not
+// have it.
 func commitOf(ctx context.Context, commit string) (of history.Commit) {
 	date, err := git(ctx, ".", "show", "--no-patch", "--format=%cI", "--end-of-options", commit+"^{commit}")
 	if err != nil {
@@ -191,12 +196,13 @@ func commitOf(ctx context.Context, commit string) (of history.Commit) {
 	if of.Committed, err = time.Parse(time.RFC3339, date); err != nil {
 		return history.Commit{}
 	}
-	of.Tag, _ = git(ctx, ".", "describe", "--tags", "--abbrev=0", commit) // an error says that there is no tag
+	// An error means that there is no tag.
+	of.Tag, _ = git(ctx, ".", "describe", "--tags", "--abbrev=0", commit)
 	return of
 }
 
-// publishRun publishes the page of a run, a comparison, a soak or a serial budget. It adds the records
-// of a judged run to the history, and reports a run without a record, which is no error.
+// publishRun publishes the page of a run, a comparison, a soak or a serial budget. It adds the
+// records of a judged run to the history. A run without a record is reported and not an error.
 func publishRun(ctx context.Context, w io.Writer, limits *gate.Baselines, run, reports string) ([]string, error) {
 	files, err := report.Publish(limits, run, reports)
 	if err != nil {
@@ -211,10 +217,10 @@ func publishRun(ctx context.Context, w io.Writer, limits *gate.Baselines, run, r
 	}
 	_, _, err = addRecords(ctx, stored.Run, report.HistoryFolder(reports))
 	if reason := history.Dropped(err); reason != "" {
-		say(w, "%s: its page is published, and the history has no record of it: %s", stored.Run.Scenario, reason)
+		say(w, "%s: its page is published, but the history has no record of it: %s", stored.Run.Scenario, reason)
 		return files, nil
 	}
-	if err != nil && !errors.Is(err, history.ErrRecorded) { // a page may be published again
+	if err != nil && !errors.Is(err, history.ErrRecorded) { // a run may be published several times
 		return nil, fmt.Errorf("%s is published, but its record is not in the history: %w", files[0], err)
 	}
 	return files, nil

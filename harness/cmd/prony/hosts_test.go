@@ -20,13 +20,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// networked is a scenario of short rounds on hosts, whose topology and sweeps are given.
+// networked returns a scenario with short rounds on hosts, with the given topology and sweeps.
 func networked(window, between, sweeps string) string {
 	text := tiny("networked", window, sweeps)
 	return strings.Replace(text, `topology "single" { durability = "none" }`, fmt.Sprintf("topology \"raft\" {\n durability = \"none\"\n procs = 1\n hosts {\n%s\n}\n}", between), 1)
 }
 
-// binary runs the program, which may begin again in a network namespace of its own, as this process may not.
+// binary runs the program as a process, because it may restart in a new network namespace, which
+// this process must not.
 func binary(t *testing.T, args ...string) command {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -39,7 +40,8 @@ func binary(t *testing.T, args ...string) command {
 	return command{program.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// measuredOn reads the only run of a folder, and skips a test whose hosts could not be made, with the reason.
+// measuredOn reads the only run of a folder. It skips the test with the reason if the hosts could
+// not be created.
 func measuredOn(t *testing.T, got command) *result.Result {
 	t.Helper()
 	document := got.document(t)
@@ -52,8 +54,9 @@ func measuredOn(t *testing.T, got command) *result.Result {
 	return r
 }
 
-// measured runs a scenario on hosts once and requires balanced ledgers. On a busy machine heartbeats
-// may arrive after the election timeout, which makes the run invalid. The network is the same then.
+// measured runs a scenario on hosts once and requires balanced ledgers. On a busy machine
+// heartbeats may arrive after the election timeout, which makes the run invalid. The network is the
+// same then.
 func measured(t *testing.T, file string) (*result.Result, command) {
 	t.Helper()
 	got := binary(t, "run", "--json", "--rounds", "1", file)
@@ -62,7 +65,8 @@ func measured(t *testing.T, file string) (*result.Result, command) {
 	return r, got
 }
 
-// Three nodes on hosts of their own, from the file to the page: each point has the round trip, the loss and the bandwidth that it asks for.
+// Three nodes on separate hosts, from the file to the page: each point has the requested round
+// trip, loss and bandwidth.
 func TestThreeHosts(t *testing.T) {
 	inFolder(t)
 	write(t, "hosts.hcl", networked("300ms", "loss_percent = 1\n bandwidth = \"100Mbit\"", `sweep "topology.hosts.round_trip" { values = ["1ms", "20ms"] }`))
@@ -84,13 +88,13 @@ func TestThreeHosts(t *testing.T) {
 		assert.Len(t, round.Nodes, 3)
 	}
 	assert.Positive(t, lost)
-	assert.Greater(t, r.Rounds[1].Hosts.TripMsP50, 10.0, "the delay is there, whatever else takes time")
+	assert.Greater(t, r.Rounds[1].Hosts.TripMsP50, 10.0, "at least the configured delay")
 	page, err := os.ReadFile(got.document(t).Scenarios[0].Page)
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "## Between the hosts, durability `none`")
 }
 
-// Clients reach servers on hosts over TLS too, and no round trip is added that is not asked for.
+// Clients also reach servers on hosts over TLS, and hosts add no delay by default.
 func TestThreeHostsWithTLS(t *testing.T) {
 	inFolder(t)
 	text := networked("300ms", "", "")
@@ -101,7 +105,7 @@ func TestThreeHostsWithTLS(t *testing.T) {
 	assert.Zero(t, r.Rounds[0].Hosts.RoundTripMs)
 }
 
-// A program that is killed in the middle of a round leaves no process, neither node nor forwarder: the hosts end with them.
+// A program that is killed during a round leaves no node and no forwarder: the hosts end with them.
 func TestThreeHostsKilled(t *testing.T) {
 	dir := inFolder(t)
 	write(t, "hosts.hcl", networked("10m", `round_trip = "1ms"`, ""))
@@ -140,7 +144,7 @@ func TestThreeHostsKilled(t *testing.T) {
 	for _, pid := range pids {
 		of, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", pid))
 		require.NoError(t, err)
-		assert.NotContains(t, namespaces, of, "each host has a namespace of its own")
+		assert.NotContains(t, namespaces, of, "each host has its own namespace")
 		namespaces = append(namespaces, of)
 	}
 	require.NoError(t, program.Process.Kill())
@@ -148,7 +152,7 @@ func TestThreeHostsKilled(t *testing.T) {
 	require.Eventually(t, func() bool {
 		all, err := filepath.Glob("/proc/[0-9]*/ns/net")
 		for _, path := range all {
-			of, _ := os.Readlink(path) // a process that has ended meanwhile has none
+			of, _ := os.Readlink(path) // a process that has ended has none
 			for _, namespace := range namespaces {
 				if of == namespace {
 					return false
@@ -156,23 +160,23 @@ func TestThreeHostsKilled(t *testing.T) {
 			}
 		}
 		return err == nil
-	}, time.Minute, 20*time.Millisecond, "nothing is left in the namespaces, so that the kernel has removed them")
+	}, time.Minute, 20*time.Millisecond, "the namespaces are empty, so the kernel removes them")
 }
 
-// A comparison refuses a scenario with hosts, and says what to do instead.
+// A comparison refuses a scenario with hosts, and names the alternative.
 func TestCompareRefusesHosts(t *testing.T) {
 	inFolder(t)
 	write(t, "hosts.hcl", networked("100ms", "", ""))
 	f := compareFlags{scenario: "hosts.hcl"}
 	_, err := f.load(compareCommand(nil), ".")
-	require.ErrorContains(t, err, `hosts.hcl: scenario "networked" has hosts, which a comparison does not make: measure it at both revisions with prony run`)
+	require.ErrorContains(t, err, `hosts.hcl: scenario "networked" has hosts, which a comparison does not support: measure it at both revisions with prony run`)
 }
 
-// Servers on other machines can't be reached from the network of hosts.
+// Servers on other machines cannot be reached from the network of hosts.
 func TestHostsBesideRemoteServers(t *testing.T) {
 	made := &scenario.Scenario{Name: "made", Topology: scenario.Topology{Kind: scenario.Raft, Hosts: &scenario.Hosts{}}}
 	remote := &scenario.Scenario{Name: "remote", Topology: scenario.Topology{Kind: scenario.Remote}}
 	err := enterForHosts([]*scenario.Scenario{remote, made}, io.Discard)
-	require.ErrorContains(t, err, `scenario "made" has hosts in a network of their own, from where the servers of scenario "remote" can't be reached`)
+	require.ErrorContains(t, err, `scenario "made" has hosts in a separate network namespace, which cannot reach the servers of scenario "remote"`)
 	require.NoError(t, enterForHosts([]*scenario.Scenario{remote}, io.Discard))
 }

@@ -13,8 +13,8 @@ import (
 func hostsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "hosts",
-		Short:   "Put what two hosts measured side by side",
-		Long:    `Works on the results of two hosts, which may have been measured on different days and copied here.`,
+		Short:   "Compare the results of two hosts",
+		Long:    `Works on the results of two hosts. They may be from different days and copied from elsewhere.`,
 		Example: `  prony hosts compare reports/data ../other/reports/data`,
 	}
 	c.AddCommand(hostsCompareCommand())
@@ -26,11 +26,11 @@ func hostsCompareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Compare two hosts by the scenarios that both have measured",
-		Long: `Reads two folders of results, such as reports/data of two checkouts or the folder runs of two hosts, and shows for each
-scenario that both have with the same configuration: rate, latency at the 50th and 99th percentile and CPU time per cycle of both, with
-intervals, and their ratio. The newest run whose figures count is taken of each. Where servers ran, and what a run is called, is no part
-of the configuration. What only one folder has, and what has another configuration in the other, is listed and not compared. The
-hosts are shown side by side. Nothing is judged: two hosts are not two builds.`,
+		Long: `Reads two folders of results, such as reports/data of two checkouts or the runs folders of two hosts. For each scenario that
+both measured with the same configuration it shows rate, latency at the 50th and 99th percentile and CPU time per cycle of both,
+with intervals, and their ratio. It uses the newest valid run of each. The location of the servers and the name of a run are not
+part of the configuration. Scenarios that only one folder has, or that have different configurations, are listed and not
+compared. The hosts are shown side by side. Nothing is judged: two hosts are not two builds.`,
 		Example: `  prony hosts compare reports/data ../other/reports/data
   prony hosts compare --markdown runs-a runs-b`,
 		Args: arguments{what: "result folder", least: 2, most: 2}.check,
@@ -60,7 +60,7 @@ hosts are shown side by side. Nothing is judged: two hosts are not two builds.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&markdown, "markdown", false, "write a page of Markdown")
+	c.Flags().BoolVar(&markdown, "markdown", false, "write a Markdown page")
 	jsonFlag(c, &asJSON)
 	return c
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// hostRun is a run of some host, whose figures are speed times those of a slow one.
+// hostRun is a run of a host whose figures are those of a slow host times its speed.
 type hostRun struct {
 	scenario   string
 	durability string
@@ -25,10 +25,10 @@ type hostRun struct {
 	verdict    result.Verdict
 	host       result.Host
 	commit     string
-	after      time.Duration // of the first run
-	sweep      bool          // over two points
+	after      time.Duration // start relative to the first run
+	sweep      bool          // with two points
 	servers    []result.ServerHost
-	bare       bool // the bare data path was measured beside it
+	bare       bool // the bare data path was also measured
 }
 
 var (
@@ -182,7 +182,7 @@ func TestHostsCompare(t *testing.T) {
 	assert.Nil(t, rate.OfBareA, "the bare data path was not measured")
 	require.NotNil(t, c.Scenarios[4].Metrics[0].OfBareB)
 	assert.InEpsilon(t, 41_200.0/50_000, c.Scenarios[4].Metrics[0].OfBareB.Median, 1e-6)
-	assert.InEpsilon(t, 4, rate.Ratio.Center, 1e-6, "of the newest run that counts")
+	assert.InEpsilon(t, 4, rate.Ratio.Center, 1e-6, "from the newest valid run")
 	assert.True(t, rate.Ratio.Low < 4 && rate.Ratio.High > 4)
 	assert.Equal(t, []hostcompare.Row{{Name: "CPU", A: []string{"Slow CPU"}, B: []string{"Fast CPU"}}}, c.Manifest[1:2])
 	assert.Len(t, c.Left, 5)
@@ -195,7 +195,7 @@ func TestHostsCompareWantsResults(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"a"}, "hosts compare needs 2 result folders, and 1 is given"},
+		{[]string{"a"}, "hosts compare needs 2 result folders, but got 1"},
 		{[]string{"a", "missing"}, "missing is not a folder of results: name one such as reports/data or runs"},
 		{[]string{"empty", "b"}, "no result.json found in empty or the folders below it"},
 		{[]string{"a", "b", "--json", "--markdown"}, "--json and --markdown are both given: choose one"},

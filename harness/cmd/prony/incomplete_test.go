@@ -38,7 +38,7 @@ func TestTheNewestRunMayBeIncomplete(t *testing.T) {
 	require.Equal(t, 0, got.code, got.stderr)
 	page := filepath.Join(run, "report.md")
 	assert.Equal(t, page+"\n", got.stdout)
-	assert.Contains(t, got.stderr, run+" did not finish: it has only its stored rounds, and its verdict is not pass")
+	assert.Contains(t, got.stderr, run+" is incomplete: it has only its stored rounds, and its verdict is not pass")
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "Verdict: **invalid**")
@@ -80,7 +80,7 @@ func TestARunWithoutRounds(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(run, "report.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(text), "the run did not finish: it stored 0 of 7 rounds")
-	for _, scenario := range []string{"tiny", "other"} { // with limits of its own, and without
+	for _, scenario := range []string{"tiny", "other"} { // with and without limits
 		write(t, "baselines/tiny.hcl", strings.Replace(baseline, "tiny", scenario, 1))
 		got = prony(t, "check")
 		assert.Equal(t, result.Invalid.ExitCode(), got.code, got.stderr)

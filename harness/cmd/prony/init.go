@@ -19,7 +19,7 @@ type begun struct {
 	Next     []nextCommand `json:"next"`
 }
 
-// nextCommand is a command to type next.
+// nextCommand is a suggestion for the next command.
 type nextCommand struct {
 	Command string `json:"command"`
 	Does    string `json:"does"`
@@ -31,12 +31,12 @@ func initCommand() *cobra.Command {
 	answers := defaultAnswers()
 	c := &cobra.Command{
 		Use:   "init NAME",
-		Short: "Write a scenario to begin with",
-		Long: `Writes the file of a scenario with a comment on each of its parts, for you to change. On a terminal it asks what the
-scenario is to measure, unless a flag says any of it. What neither a flag nor an answer says has its default: closed load, payloads of
-64 to 256 bytes, no limit, durability sync, one server. An existing file is never overwritten.
+		Short: "Write a first scenario",
+		Long: `Writes a scenario file with a comment on each part, as a starting point. On a terminal it asks for the main settings, unless a
+flag sets one of them. Settings without a flag or an answer have their defaults: closed load, payloads of 64 to 256 bytes, no
+limit, durability sync, one server. It never overwrites an existing file.
 
-NAME is of a-z, 0-9 and -. The file is scenarios/NAME.hcl, or NAME.hcl where there is no folder scenarios.`,
+NAME consists of a-z, 0-9 and -. The file is scenarios/NAME.hcl, or NAME.hcl if there is no folder scenarios.`,
 		Example: `  prony init checkout
   prony init checkout --rate 2k/s --payload 4KiB --latency-max 50ms
   prony init ordered-copy --topology raft --durability none --out copy.hcl`,
@@ -73,14 +73,15 @@ NAME is of a-z, 0-9 and -. The file is scenarios/NAME.hcl, or NAME.hcl where the
 	return c
 }
 
-// asksFor reports whether a person is at a terminal and has said nothing by flags.
+// asksFor reports whether stdin is a terminal and no flag answers a question.
 func asksFor(c *cobra.Command) bool {
 	in, isFile := c.InOrStdin().(*os.File)
 	said := slices.ContainsFunc(new(answers).questions(), func(q question) bool { return c.Flags().Changed(q.flag) })
 	return isFile && isTerminal(in) && isTerminal(c.ErrOrStderr()) && !said
 }
 
-// newFile returns the path of the file to write, which does not exist, for a scenario whose name is valid and not taken.
+// newFile returns the path of the file to write. It checks that the name is valid and not taken,
+// and that the file does not exist.
 func newFile(name, out string) (string, error) {
 	if err := checkName(name); err != nil {
 		return "", err
@@ -100,7 +101,7 @@ func newFile(name, out string) (string, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("look for %s: %w", file, err)
 	case !strings.HasSuffix(file, ".hcl"):
-		return "", fmt.Errorf("--out %s does not end in .hcl, as the files of scenarios do: write %s.hcl", out, out)
+		return "", fmt.Errorf("--out %s must end in .hcl: write %s.hcl", out, out)
 	}
 	dir := filepath.Dir(file)
 	if _, err := os.Stat(dir); err != nil {
@@ -109,21 +110,22 @@ func newFile(name, out string) (string, error) {
 	return file, notTaken(name, dir)
 }
 
-// notTaken returns an error if a scenario of a folder has that name: `prony list` and others would refuse the folder.
+// notTaken returns an error if a scenario of a folder has that name, because `prony list` and
+// others would reject the folder.
 func notTaken(name, dir string) error {
 	for _, s := range soundIn(dir) {
 		if s.Name == name {
-			return fmt.Errorf("the scenario %q exists, in %s: choose another name", name, s.File)
+			return fmt.Errorf("scenario %q already exists in %s: choose another name", name, s.File)
 		}
 	}
 	return nil
 }
 
 func existsError(file string) error {
-	return fmt.Errorf("%s exists and is not overwritten: choose another name, name another file with --out, or remove it", file)
+	return fmt.Errorf("%s already exists: choose another name, name another file with --out, or remove it", file)
 }
 
-// create writes a file that does not exist yet.
+// create writes a new file. It returns an error if the file exists.
 func create(file, text string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // a scenario is as readable as other sources
 	if errors.Is(err, fs.ErrExist) {
@@ -139,12 +141,12 @@ func create(file, text string) error {
 	return nil
 }
 
-// sayBegun says what was written, and what to type next.
+// sayBegun prints the name of the written file, and the next commands.
 func sayBegun(c *cobra.Command, asJSON bool, a answers, file string) error {
 	of := func(command string) string { return commandText([]string{"prony", command, file}) }
 	next := []nextCommand{
-		{of("validate"), "whether the file is sound, after each change"},
-		{of("explain"), "what a run does, how long it takes, and what it can show"},
+		{of("validate"), "check the file after each change"},
+		{of("explain"), "show what a run does, how long it takes, and what it can show"},
 		{of("run"), "measure: the result and its page go to " + defaultOut + "/"},
 	}
 	if a.latencyMax != "" {

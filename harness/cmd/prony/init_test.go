@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Whatever the flags say, the file is a sound scenario that says the same.
+// The file is a valid scenario with the settings of the flags.
 func TestInitWritesWhatIsAskedFor(t *testing.T) {
 	inFolder(t)
 	payloads := map[string]string{"64": "fixed(64)", "4KiB": "fixed(4096)", "64-1KiB": "uniform(64, 1024)", "32-1MiB": "uniform(32, 1048576)"}
@@ -59,7 +59,7 @@ func TestInitWritesWhatIsAskedFor(t *testing.T) {
 	assert.Equal(t, 3*4*4*3*4, number)
 }
 
-// The file of a newcomer, with its comments, and what to type next.
+// The first file of a new user, with its comments, and the suggested commands.
 func TestInit(t *testing.T) {
 	here, err := os.Getwd()
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestInit(t *testing.T) {
 	} {
 		got := prony(t, args...)
 		require.Equal(t, 0, got.code, got.stderr)
-		assert.Empty(t, got.stderr, "nobody is asked without a terminal")
+		assert.Empty(t, got.stderr, "no questions without a terminal")
 		_, rest, _ := strings.Cut(got.stdout, "wrote ")
 		file, _, _ := strings.Cut(rest, ":")
 		written, err := os.ReadFile(file)
@@ -105,29 +105,29 @@ func TestInit(t *testing.T) {
 	assert.Equal(t, "prony check", b.Next[3].Command)
 }
 
-// What exists is not overwritten, and bad values have one error each.
+// Existing files are not overwritten, and each invalid value has one error.
 func TestInitRefuses(t *testing.T) {
 	inFolder(t)
 	write(t, "taken.hcl", "mine")
 	write(t, "scenarios/many.hcl", tiny("one", "100ms", "")+tiny("two", "100ms", ""))
 	require.NoError(t, os.Symlink("nowhere", "dangling.hcl"))
 	for line, says := range map[string]string{
-		"init taken --out taken.hcl": "taken.hcl exists and is not overwritten: choose another name, name another file with --out, or remove it",
-		"init many":                  "scenarios/many.hcl exists and is not overwritten: ",
-		"init x --out dangling.hcl":  "dangling.hcl exists and is not overwritten: ",
-		"init two":                   `the scenario "two" exists, in scenarios/many.hcl: choose another name`,
+		"init taken --out taken.hcl": "taken.hcl already exists: choose another name, name another file with --out, or remove it",
+		"init many":                  "scenarios/many.hcl already exists: ",
+		"init x --out dangling.hcl":  "dangling.hcl already exists: ",
+		"init two":                   `scenario "two" already exists in scenarios/many.hcl: choose another name`,
 		"init x --out scenarios":     "--out scenarios is a folder: name the file, for example scenarios/x.hcl",
-		"init x --out x.txt":         "--out x.txt does not end in .hcl, as the files of scenarios do: write x.txt.hcl",
+		"init x --out x.txt":         "--out x.txt must end in .hcl: write x.txt.hcl",
 		"init x --out none/x.hcl":    "--out none/x.hcl: there is no folder none: make it first",
 		"init Big":                   `"Big" is not a name for a scenario: a name is 1 to 64 of the characters a-z, 0-9 and -`,
 		"init x --rate fast":         `--rate: "fast" is not a rate: write a rate such as 800/s, 2k/s or 1.5M/s, or "closed"`,
 		"init x --rate 0/s":          `--rate: the rate is "0/s"; it must be from 1/s to 100M/s: write `,
-		"init x --payload 4KB":       `--payload: "4KB" is not a size: write a size such as 64 or 4KiB, or two as in 64-256`,
+		"init x --payload 4KB":       `--payload: "4KB" is not a size: write a size such as 64 or 4KiB, or a range such as 64-256`,
 		"init x --payload 8":         "--payload: a payload of 8 bytes is too small; the smallest is 32 bytes: write ",
 		"init x --payload 2MiB":      "--payload: a payload of 2097152 bytes is too large; the largest is 1MiB: write ",
-		"init x --payload 256-64":    `--payload: "256-64" begins above its end: write 64-256`,
-		"init x --latency-max 50":    `--latency-max: "50" is not a duration from 1us to 1h: write one with its unit, such as 50ms or 1.5s`,
-		"init x --latency-max 2h":    `--latency-max: "2h" is not a duration from 1us to 1h`,
+		"init x --payload 256-64":    `--payload: range "256-64" is reversed: write 64-256`,
+		"init x --latency-max 50":    `--latency-max: "50" is not a duration between 1us and 1h: write a number with its unit, such as 50ms or 1.5s`,
+		"init x --latency-max 2h":    `--latency-max: "2h" is not a duration between 1us and 1h`,
 		"init x --durability often":  `--durability: "often" is not one of sync, interval, none`,
 		"init x --topology remote":   `--topology: "remote" is not one of single, sharded, raft, embedded`,
 	} {
@@ -137,7 +137,7 @@ func TestInitRefuses(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(got.stderr, "\n"), "one error: %s", got.stderr)
 	}
 	got := prony(t, "init", "x", "--rate", "fast", "--payload", "8", "--topology", "remote")
-	assert.Equal(t, 3, strings.Count(got.stderr, "\n"), "all that is wrong is said at once: %s", got.stderr)
+	assert.Equal(t, 3, strings.Count(got.stderr, "\n"), "all errors together: %s", got.stderr)
 	kept, err := os.ReadFile("taken.hcl")
 	require.NoError(t, err)
 	assert.Equal(t, "mine", string(kept))
@@ -145,7 +145,8 @@ func TestInitRefuses(t *testing.T) {
 	assert.NoFileExists(t, "scenarios/x.hcl")
 }
 
-// On a terminal a person is asked: Enter keeps the default, and a bad answer is asked again.
+// On a terminal the command asks questions. Enter keeps the default, and an invalid answer repeats
+// the question.
 func TestInitAsks(t *testing.T) {
 	var out strings.Builder
 	a := defaultAnswers()
@@ -153,16 +154,16 @@ func TestInitAsks(t *testing.T) {
 	require.NoError(t, ask(t.Context(), strings.NewReader("\nlarge\n4KiB\n 50ms \nnone\n\n"), &out, &a))
 	assert.Equal(t, answers{name: "x", rate: "closed", payload: "4KiB", latencyMax: "50ms", durability: "none", topology: "single"}, a)
 	assert.Contains(t, out.String(), `"large" is not a size: write a size such as 64 or 4KiB`)
-	assert.Equal(t, 2, strings.Count(out.String(), "bytes of a task\n"))
+	assert.Equal(t, 2, strings.Count(out.String(), "payload bytes of a task\n"))
 	assert.Contains(t, out.String(), "  [64-256] ")
 
 	out.Reset()
 	a = defaultAnswers()
-	require.ErrorContains(t, ask(t.Context(), strings.NewReader("\n"), &out, &a), "the question for --payload was not answered, and nothing is written")
-	require.ErrorContains(t, ask(t.Context(), strings.NewReader(strings.Repeat("no\n", 100)), &out, &a), `--rate: "no" is not a rate`, "it is not asked for ever")
+	require.ErrorContains(t, ask(t.Context(), strings.NewReader("\n"), &out, &a), "no answer for --payload, so nothing is written")
+	require.ErrorContains(t, ask(t.Context(), strings.NewReader(strings.Repeat("no\n", 100)), &out, &a), `--rate: "no" is not a rate`, "the number of tries is bounded")
 }
 
-// Ctrl-C ends the questions, though nobody answers.
+// Ctrl-C ends the questions without an answer.
 func TestInitIsInterrupted(t *testing.T) {
 	in, answers := io.Pipe()
 	defer func() { require.NoError(t, answers.Close()) }()
@@ -170,7 +171,7 @@ func TestInitIsInterrupted(t *testing.T) {
 	require.ErrorIs(t, ask(cancelled(t), in, io.Discard, &a), context.Canceled)
 }
 
-// A run of what was written measures something.
+// The written scenario runs and measures.
 func TestInitRuns(t *testing.T) {
 	longtest.Only(t)
 	inFolder(t)
@@ -179,7 +180,7 @@ func TestInitRuns(t *testing.T) {
 		file := topology + "-one.hcl"
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		// A test does not depend on how fit its host is.
+		// The test must not depend on the fitness of its host.
 		write(t, file, replaceOnce(t, string(text), "  rounds = 6\n", "  rounds = 6\n  validity { on_breach = \"warn\" }\n"))
 		got := prony(t, "run", "--json", "--rounds", "1", file)
 		assert.Equal(t, 0, got.code, got.stderr)

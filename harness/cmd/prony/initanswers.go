@@ -15,11 +15,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// answers say what a new scenario is to measure, in the words of a command line.
+// answers are the settings of a new scenario, in the syntax of the command line.
 type answers struct {
 	name       string
 	rate       string // arrivals per second, or scenario.Closed
-	payload    string // a size, or two with a hyphen between them
+	payload    string // a size, or a range such as 64-256
 	latencyMax string // a duration; "" for no limit
 	durability string
 	topology   string
@@ -29,28 +29,28 @@ func defaultAnswers() answers {
 	return answers{rate: scenario.Closed, payload: "64-256", durability: "sync", topology: scenario.Single}
 }
 
-// question is what `prony init` asks, and the flag that answers it.
+// question is a question of `prony init`, with the flag that answers it.
 type question struct {
 	flag  string
 	what  string
-	takes string // what an answer is
+	takes string // syntax of an answer
 	oneOf []string
 	into  *string
-	check func(answer string) error // what is wrong with an answer, and the remedy
+	check func(answer string) error // returns an error with a remedy if an answer is invalid
 }
 
 func (a *answers) questions() []question {
 	return []question{
 		{
-			flag: "rate", what: "how tasks arrive", takes: `"closed" (each producer waits for its answer), or a rate such as 2k/s`,
+			flag: "rate", what: "how tasks arrive", takes: `"closed" (each producer waits for the response before its next call), or a rate such as 2k/s`,
 			into: &a.rate, check: checkRate,
 		},
 		{
-			flag: "payload", what: "bytes of a task", takes: "a size such as 64 or 4KiB, or a range such as 64-256",
+			flag: "payload", what: "payload bytes of a task", takes: "a size such as 64 or 4KiB, or a range such as 64-256",
 			into: &a.payload, check: func(answer string) error { _, _, err := sizes(answer); return err },
 		},
 		{
-			flag: "latency-max", what: "the longest time from enqueue to completion that 99 of 100 tasks may take", takes: "a duration such as 50ms; empty for no limit",
+			flag: "latency-max", what: "limit of the 99th percentile of the time from enqueue to completion", takes: "a duration such as 50ms; empty for no limit",
 			into: &a.latencyMax, check: checkLatency,
 		},
 		{
@@ -58,13 +58,13 @@ func (a *answers) questions() []question {
 			oneOf: []string{"sync", "interval", "none"}, into: &a.durability,
 		},
 		{
-			flag: "topology", what: "what is put under test", takes: "single (one server), sharded (one server with 4 shards), raft (3 nodes) or embedded (in the process of the load)",
+			flag: "topology", what: "system under test", takes: "single (one server), sharded (one server with 4 shards), raft (3 nodes) or embedded (in the load generator's process)",
 			oneOf: []string{scenario.Single, "sharded", scenario.Raft, scenario.Embedded}, into: &a.topology,
 		},
 	}
 }
 
-// wrong says what is wrong with an answer, or returns nil.
+// wrong returns an error if an answer is invalid.
 func (q question) wrong(answer string) error {
 	switch {
 	case len(q.oneOf) > 0 && !slices.Contains(q.oneOf, answer):
@@ -75,7 +75,7 @@ func (q question) wrong(answer string) error {
 	return nil
 }
 
-// checkFlags returns everything that is wrong with the flags.
+// checkFlags returns the errors of all flags.
 func (a *answers) checkFlags() error {
 	var errs []error
 	for _, q := range a.questions() {
@@ -86,18 +86,19 @@ func (a *answers) checkFlags() error {
 	return errors.Join(errs...)
 }
 
-// triesMax bounds how often one question is asked.
+// triesMax is the maximum number of times that one question is asked.
 const triesMax = 5
 
-// ask asks a person all questions, until ctx ends. An empty answer keeps the default.
+// ask asks all questions until ctx ends. An empty answer keeps the default.
 func ask(ctx context.Context, in io.Reader, out io.Writer, a *answers) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	lines := linesOf(ctx, in)
-	say(out, "A scenario %q. Enter keeps what is in brackets.", a.name)
+	say(out, "Scenario %q. Press Enter to keep the value in brackets.", a.name)
 	for _, q := range a.questions() {
 		for try := 1; ; try++ {
-			_, _ = fmt.Fprintf(out, "\n%s\n  %s\n  [%s] ", q.what, q.takes, *q.into) // what can't be written is a person's loss only
+			// Nothing depends on the prompt.
+			_, _ = fmt.Fprintf(out, "\n%s\n  %s\n  [%s] ", q.what, q.takes, *q.into)
 			var answer string
 			var more bool
 			select {
@@ -105,7 +106,7 @@ func ask(ctx context.Context, in io.Reader, out io.Writer, a *answers) error {
 			case <-ctx.Done():
 			}
 			if answer = strings.TrimSpace(answer); !more {
-				return fmt.Errorf("the question for --%s was not answered, and nothing is written: %w", q.flag, cmp.Or(ctx.Err(), io.ErrUnexpectedEOF))
+				return fmt.Errorf("no answer for --%s, so nothing is written: %w", q.flag, cmp.Or(ctx.Err(), io.ErrUnexpectedEOF))
 			}
 			if answer == "" {
 				break
@@ -125,7 +126,8 @@ func ask(ctx context.Context, in io.Reader, out io.Writer, a *answers) error {
 	return nil
 }
 
-// linesOf returns the lines of in, until ctx ends. A read from a terminal cannot be cancelled, so the reading of one may outlast ctx.
+// linesOf returns the lines of in until ctx ends. A read from a terminal cannot be cancelled, so
+// the reading goroutine may outlast ctx by one line.
 func linesOf(ctx context.Context, in io.Reader) <-chan string {
 	lines := make(chan string)
 	go func() {
@@ -158,7 +160,7 @@ func checkRate(answer string) error {
 	return nil
 }
 
-// sizes reads the answer for the payload: the least size and the most.
+// sizes parses the answer for the payload into the minimum and the maximum size.
 func sizes(answer string) (least, most int, err error) {
 	from, to, both := strings.Cut(answer, "-")
 	if !both {
@@ -169,15 +171,15 @@ func sizes(answer string) (least, most int, err error) {
 		most, err = scenario.ParseSize(to)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("%w: write a size such as 64 or 4KiB, or two as in 64-256", err)
+		return 0, 0, fmt.Errorf("%w: write a size such as 64 or 4KiB, or a range such as 64-256", err)
 	}
 	if most < least {
-		return 0, 0, fmt.Errorf("%q begins above its end: write %s-%s", answer, to, from)
+		return 0, 0, fmt.Errorf("range %q is reversed: write %s-%s", answer, to, from)
 	}
 	return least, most, nil
 }
 
-// latencyLongest is the longest limit that is taken: a longer one is a unit mixed up.
+// latencyLongest is the largest accepted limit. A larger value is probably in the wrong unit.
 const latencyLongest = time.Hour
 
 func checkLatency(answer string) error {
@@ -186,7 +188,7 @@ func checkLatency(answer string) error {
 	}
 	d, err := time.ParseDuration(answer)
 	if err != nil || d < time.Microsecond || d > latencyLongest {
-		return fmt.Errorf("%q is not a duration from 1us to 1h: write one with its unit, such as 50ms or 1.5s", answer)
+		return fmt.Errorf("%q is not a duration between 1us and 1h: write a number with its unit, such as 50ms or 1.5s", answer)
 	}
 	return nil
 }

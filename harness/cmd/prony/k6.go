@@ -14,8 +14,8 @@ import (
 func k6Command() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "k6",
-		Short:   "Work on what k6 processes measured on their own",
-		Long:    `Works on the outcomes of k6 processes that ran on their own, each on a load host. A scenario with driver = "k6" needs none of this.`,
+		Short:   "Work on the outcomes of separate k6 processes",
+		Long:    `Works on the outcomes of k6 processes that were started by hand, each on a load host. A scenario with driver = "k6" does not need this.`,
 		Example: `  prony k6 fold i0.json i1.json`,
 	}
 	c.AddCommand(k6FoldCommand())
@@ -26,12 +26,12 @@ func k6FoldCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "fold FILE...",
-		Short: "Make one result of several k6 processes that shared a load",
-		Long: `Reads the file of each k6 process, which the process wrote because ` + k6run.OutcomeEnv + ` named it, and makes one result: the accounts are added up and held
-against each other, and the histograms are merged, so that no percentile is averaged. The processes must have the whole load together, with the
-same phases and arrivals. An account that does not balance is the verdict incorrect, and failed calls are invalid.
+		Short: "Merge the outcomes of several k6 processes that shared a load",
+		Long: `Reads the outcome file of each k6 process, which the process wrote because ` + k6run.OutcomeEnv + ` named it, and makes one result. It adds
+up and cross-checks the accounts and merges the histograms, so no percentile is averaged. The processes must cover the whole load together,
+with the same phases and arrivals. An account that does not balance is the verdict incorrect, and failed calls are invalid.
 
-The windows are taken for the same time, as the processes were started together: the clocks of their hosts are not compared.`,
+The processes must have been started together: their windows count as simultaneous, and the clocks of their hosts are not compared.`,
 		Example: `  prony k6 fold i0.json i1.json
   prony k6 fold --json i0.json i1.json i2.json`,
 		Args: arguments{what: "file of a k6 process", least: 1}.check,

@@ -16,8 +16,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
 
-// Each file under testdata/language begins with the command line that it is for, in which FILE stands for the file. What
-// that prints is in the .golden file beside it.
+// Each file under testdata/language begins with its command line, with FILE for the path of the
+// file. The .golden file with the same name has the expected output.
 func TestLanguage(t *testing.T) {
 	files, err := filepath.Glob("testdata/language/*.hcl")
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// The problems of all files are in one document, which is as long as the text.
+// One document has the problems of all files. It lists as many as the text output.
 func TestValidateJSON(t *testing.T) {
 	got := prony(t, "validate", "--json", "testdata/language/names.hcl", "testdata/language/whole.hcl", "testdata/language/sums.hcl")
 	assert.Equal(t, 2, got.code)
@@ -84,7 +84,7 @@ func TestExplainJSON(t *testing.T) {
 	assert.Len(t, s.Points, 4)
 	assert.InDelta(t, 16*(1+10+1+1), s.SecondsExpected, 0)
 	assert.InDelta(t, 16*(1+10+30), s.SecondsAtMost, 0)
-	assert.Empty(t, s.Effects, "three rounds tell nothing")
+	assert.Empty(t, s.Effects, "three rounds are too few")
 	require.Len(t, s.Percentiles, 5)
 	assert.Equal(t, percentile{Percentile: 99, CyclesMin: 368, CyclesPerS: 368.0 / 30, Offered: true}, s.Percentiles[2])
 }
@@ -94,7 +94,7 @@ func TestListOfFolders(t *testing.T) {
 	require.Equal(t, 0, got.code, got.stderr)
 	var l listing
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &l))
-	require.Len(t, l.Scenarios, 3, "the file that is for others to include is left out")
+	require.Len(t, l.Scenarios, 3, "the included file is skipped")
 	assert.Equal(t, listedScenario{
 		Name: "first", Title: "The first one", Tags: []string{"smoke"}, File: "testdata/language/many/first.hcl",
 		Topology: "single", Durability: "none", Points: 1, Rounds: 2, SecondsExpected: 2 * (1 + 1 + 1 + 1),
@@ -123,14 +123,14 @@ func TestListOfFolders(t *testing.T) {
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, `there is no folder "nowhere" to look for scenarios in`)
 	got = prony(t, "list", "testdata/language")
-	assert.Equal(t, 2, got.code, "what is wrong with a file is said")
+	assert.Equal(t, 2, got.code, "errors of a file are reported")
 	assert.Contains(t, got.stderr, "testdata/language/names.hcl:")
 }
 
 func TestVarsOnTheCommandLine(t *testing.T) {
 	for _, c := range []struct{ given, says string }{
-		{"workers", `--var "workers" is not NAME=VALUE`},
-		{"=3", `--var "=3" is not NAME=VALUE`},
+		{"workers", `--var "workers" must be NAME=VALUE`},
+		{"=3", `--var "=3" must be NAME=VALUE`},
 	} {
 		got := prony(t, "run", "--var", c.given, "testdata/language/whole.hcl")
 		assert.Equal(t, 2, got.code)
@@ -138,10 +138,10 @@ func TestVarsOnTheCommandLine(t *testing.T) {
 	}
 	got := prony(t, "run", "--var", "a=1", "--var", "a=2", "testdata/language/whole.hcl")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `--var gives a value to "a" twice`)
+	assert.Contains(t, got.stderr, `--var sets "a" twice`)
 }
 
-// Before anything is built.
+// Variables are checked before anything is built.
 func TestVarsOfAComparison(t *testing.T) {
 	inFolder(t)
 	require.NoError(t, exec.Command("git", "init", "--quiet").Run())
@@ -152,7 +152,7 @@ func TestVarsOfAComparison(t *testing.T) {
 	assert.NotContains(t, got.stderr, "building")
 }
 
-// The settings of the server that the repository's scenarios say are those of the server in it.
+// The server settings in the repository's scenarios exist in its server.
 func TestScenariosSayKnownSettings(t *testing.T) {
 	knobs, err := filepath.Glob("../../../scenarios/knobs/*.hcl")
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run may take an hour, so it checks the name of the link first.
+// A run may take an hour, so the command checks the link first.
 func TestRunLooksAtTheLinkBeforeItMeasures(t *testing.T) {
 	inFolder(t)
 	write(t, "tiny.hcl", tiny("tiny", "60s", ""))

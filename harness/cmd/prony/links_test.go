@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// prony run makes the link runs/latest, so every command accepts a link in place of a folder.
+// prony run makes the link runs/latest, so every command accepts a link instead of a folder.
 func TestFoldersMayBeNamedByLinks(t *testing.T) {
 	scenarios, err := filepath.Abs("testdata/language/many")
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestFoldersMayBeNamedByLinks(t *testing.T) {
 	var l listing
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &l))
 	require.Len(t, l.Scenarios, 3)
-	assert.Equal(t, "linked/first.hcl", l.Scenarios[1].File, "the path is the one that was named")
+	assert.Equal(t, "linked/first.hcl", l.Scenarios[1].File, "the path has the given name")
 
 	write(t, "docs/a.md", "It is robust.\n")
 	require.NoError(t, os.Symlink("docs", "pages"))

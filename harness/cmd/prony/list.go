@@ -18,15 +18,16 @@ type listing struct {
 }
 
 type listedScenario struct {
-	Name            string   `json:"name"`
-	Title           string   `json:"title"`
-	Tags            []string `json:"tags"`
-	File            string   `json:"file"`
-	Topology        string   `json:"topology"` // of the first point
-	Durability      string   `json:"durability"`
-	Points          int      `json:"points"`
-	Rounds          int      `json:"rounds"` // of all points, those that are profiled or calibrate included
-	SecondsExpected float64  `json:"seconds_expected"`
+	Name       string   `json:"name"`
+	Title      string   `json:"title"`
+	Tags       []string `json:"tags"`
+	File       string   `json:"file"`
+	Topology   string   `json:"topology"` // topology of the first point
+	Durability string   `json:"durability"`
+	Points     int      `json:"points"`
+	// of all points, including profiled and calibrating rounds
+	Rounds          int     `json:"rounds"`
+	SecondsExpected float64 `json:"seconds_expected"`
 }
 
 func listCommand() *cobra.Command {
@@ -36,9 +37,9 @@ func listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [DIR...]",
 		Short: "List the scenarios of folders",
-		Long: `Lists the scenarios in the .hcl files of folders and of the folders below them: name, how long a run takes,
-topology, tags and title. Without DIR it lists those in scenarios/. Files without a scenario, which others include, are
-left out. A tag that no scenario has is an error, which says what tags there are.`,
+		Long: `Lists the scenarios in the .hcl files of folders and their subfolders: name, duration of a run, topology, tags and title.
+Without DIR it lists those in scenarios/. It skips files without a scenario, which other files include. A tag that no
+scenario has is an error, which lists the existing tags.`,
 		Example: `  prony list
   prony list --tag smoke --json scenarios`,
 		RunE: func(c *cobra.Command, dirs []string) error {
@@ -69,13 +70,14 @@ left out. A tag that no scenario has is an error, which says what tags there are
 		},
 	}
 	v.flag(c)
-	c.Flags().StringArrayVar(&tags, "tag", nil, "list only what has this tag; with several, what has all of them")
+	c.Flags().StringArrayVar(&tags, "tag", nil, "list only scenarios with this tag; with several, those with all of them")
 	jsonFlag(c, &asJSON)
 	completeFlag(c, "tag", completeTags)
 	return c
 }
 
-// tagged returns the scenarios that have all of the tags. A tag that none of them has is an error: it is probably misspelt.
+// tagged returns the scenarios that have all of the tags. A tag that no scenario has is an error,
+// because it is probably misspelt.
 func tagged(scenarios []*scenario.Scenario, tags, dirs []string) ([]*scenario.Scenario, error) {
 	known := tagsOf(scenarios)
 	for _, tag := range tags {
@@ -89,7 +91,7 @@ func tagged(scenarios []*scenario.Scenario, tags, dirs []string) ([]*scenario.Sc
 	}), nil
 }
 
-// tagRemedy says which tags there are, and which of them was probably meant.
+// tagRemedy lists the existing tags, and suggests the nearest one.
 func tagRemedy(tag string, known []string) string {
 	if len(known) == 0 {
 		return "none of them has a tag"
@@ -97,7 +99,7 @@ func tagRemedy(tag string, known []string) string {
 	return whichOf(tag, known)
 }
 
-// whichOf says which names there are, and which of them was probably meant.
+// whichOf lists the existing names, and suggests the nearest one.
 func whichOf(name string, known []string) string {
 	remedy := "there are " + hclfile.List(known)
 	if meant := hclfile.Nearest(name, known); meant != "" {
@@ -135,7 +137,7 @@ func writeList(c *cobra.Command, scenarios []*scenario.Scenario) error {
 	return table(c, []string{"NAME", "TIME", "TOPOLOGY", "TAGS", "TITLE"}, rows)
 }
 
-// roughly writes a duration to the precision of an estimate.
+// roughly formats a duration with the precision of an estimate.
 func roughly(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:

@@ -1,4 +1,4 @@
-// Command prony measures a queue server: it runs scenarios, judges what they measured, and writes pages.
+// Command prony measures a queue server: it runs scenarios, judges the results, and writes pages.
 package main
 
 import (
@@ -15,15 +15,15 @@ import (
 	"github.com/pronybench/prony/harness/reference/bare"
 )
 
-// gcPercent keeps the collector from taking part in the measurement more than it must: the generator's heap is
-// bounded by the workload. GOGC overrides it.
+// gcPercent reduces the garbage collector's part in the measurement: the workload bounds the
+// generator's heap. GOGC overrides it.
 const gcPercent = 400
 
 func main() {
 	if hosts.IsChild(os.Args) {
 		os.Exit(hosts.Main(os.Args, os.Stdin, os.Stdout, os.Stderr))
 	}
-	if bare.IsChild(os.Args) { // before the collector is set: the bare data path has Go's default
+	if bare.IsChild(os.Args) { // before SetGCPercent: the bare data path keeps Go's default
 		os.Exit(bare.Main(context.Background(), os.Stdin, os.Stdout, os.Stderr))
 	}
 	if os.Getenv("GOGC") == "" {
@@ -43,20 +43,20 @@ func main() {
 func newRoot(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "prony",
-		Short: "Measures a queue server, and says what it measured",
-		Long: `prony loads a queue server through scenarios, proves by a ledger that every task was
-completed exactly once, and says what it measured, where the time went, and whether it got worse.
+		Short: "Measures a queue server, and judges the results",
+		Long: `prony loads a queue server with scenarios, proves with a ledger that every task was completed exactly once, and reports
+the figures, where the time went, and whether they got worse.
 
-  prony list                      what scenarios there are
-  prony init first                write one of your own to begin with
-  prony explain scenarios/*.hcl   what they do, how long they take and what they can show
+  prony list                      list the scenarios
+  prony init first                write a first scenario of your own
+  prony explain scenarios/*.hcl   show what they do, how long they take and what they can show
   prony run scenarios/smoke.hcl   measure: the result and its page go to runs/<id>/
   prony check                     judge the newest run by baselines/
   prony guard scenarios/smoke.hcl measure and judge, as CI does
-  prony soak scenarios/soak/steady.hcl  leave servers up for hours: does any figure drift
+  prony soak scenarios/soak/steady.hcl  run servers for hours, and find figures that drift
   prony report                    write the newest run's page again
 
-Each command prints one JSON document on stdout with --json, also where it fails; everything for people is on stderr.
+With --json each command prints one JSON document on stdout, even if it fails; all output for people is on stderr.
 ` + exitCodesText(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

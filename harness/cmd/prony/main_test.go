@@ -26,7 +26,7 @@ import (
 var queuedBinary, pronyBinary string
 
 func TestMain(m *testing.M) {
-	quiet = time.Hour // what a command prints does not depend on how fast the host is
+	quiet = time.Hour // the output of a command does not depend on the speed of the host
 	var err error
 	if queuedBinary, err = buildtest.Program("queued", "engine/cmd/queued"); err == nil {
 		pronyBinary, err = buildtest.Program("prony", "harness/cmd/prony")
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// command is a command line carried out.
+// command is the outcome of a command line.
 type command struct {
 	code           int
 	stdout, stderr string
@@ -51,7 +51,7 @@ func prony(t *testing.T, args ...string) command {
 	return command{code, stdout.String(), stderr.String()}
 }
 
-// document decodes stdout, which must be one JSON document and nothing else.
+// document decodes stdout, which must be exactly one JSON document.
 func (c command) document(t *testing.T) result.Document {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(c.stdout))
@@ -62,7 +62,7 @@ func (c command) document(t *testing.T) result.Document {
 	return d
 }
 
-// inFolder makes a folder of its own the working directory, with the real server to be found.
+// inFolder changes to a new folder, and sets the path of the real server.
 func inFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func write(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// tiny is a scenario of short rounds.
+// tiny returns a scenario with short rounds.
 func tiny(name, window, more string) string {
 	return fmt.Sprintf(`
 scenario %q {
@@ -94,20 +94,21 @@ scenario %q {
   }
   rounds = 2
   invariant "conserved" {}
-  validity { on_breach = "warn" } # a test does not depend on how fit its host is
+  validity { on_breach = "warn" } # a test does not depend on the fitness of its host
   %s
 }
 `, name, window, more)
 }
 
-// inTasks makes the windows of a tiny scenario end after a number of tasks, so that each has cycles on a busy host.
+// inTasks makes the windows of a tiny scenario end after a number of tasks, so that each has cycles
+// even on a busy host.
 func inTasks(text string) string {
 	return windowLine.ReplaceAllString(text, "window = \"30s\"\n    tasks  = 500")
 }
 
 var windowLine = regexp.MustCompile(`window = "\w+"`)
 
-// noting makes a server that notes its process id in the file returned, and then carries the line out.
+// noting makes a server that appends its process id to the returned file and then runs line.
 func noting(t *testing.T, line string) (pids string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -118,7 +119,7 @@ func noting(t *testing.T, line string) (pids string) {
 	return pids
 }
 
-// nothingLeft checks that no server of a run folder below out is left, and no data.
+// nothingLeft checks that no server and no data of the runs below out is left.
 func nothingLeft(t *testing.T, pids, out string) {
 	t.Helper()
 	text, err := os.ReadFile(pids)
@@ -134,7 +135,7 @@ func nothingLeft(t *testing.T, pids, out string) {
 	assert.Empty(t, data)
 }
 
-// stored stores a sound result of two rounds, changed as asked for, and returns its folder.
+// stored stores a valid result with two rounds, applies change to it, and returns its folder.
 func stored(t *testing.T, out, id string, change func(*result.Result)) string {
 	t.Helper()
 	r := &result.Result{
@@ -179,7 +180,7 @@ baseline "tiny" {
 }
 `
 
-// cancelled is a context that is done.
+// cancelled returns a cancelled context.
 func cancelled(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

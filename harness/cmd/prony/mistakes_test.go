@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mistaken are command lines that say too little or something wrong, in a folder without anything.
+// mistaken are incomplete or wrong command lines, which run in an empty folder.
 var mistaken = []string{
 	"rnu", "lsit", "help rnu", "baseline nothing", "baseline explian", "gate test", "ratchet pgae", "doctor here",
 	"run", "run --round 3 x.hcl", "run -rounds 3 x.hcl", "run --quick x.hcl", "run --rounds many x.hcl", "run --rounds", "run none.hcl",
@@ -21,7 +21,7 @@ var mistaken = []string{
 	"baseline propose", "profile locks",
 }
 
-// A mistake on the command line has one message that says what is missing or wrong, what to write, and where to look.
+// A wrong command line has one message with the problem, the remedy, and a pointer to the help.
 func TestMistakes(t *testing.T) {
 	const file = "testdata/mistakes.golden"
 	want, err := os.ReadFile(file)
@@ -49,7 +49,8 @@ func TestMistakes(t *testing.T) {
 	assert.Equal(t, string(want), text.String(), "run with -rewrite and read the difference")
 }
 
-// A word that is like no command has all of them named, and a command that holds others shows its help without one of them.
+// An unknown word without a similar command lists all commands. A command that only contains others
+// shows its help if no subcommand is named.
 func TestUnknownCommands(t *testing.T) {
 	for _, line := range []string{"foo", "--json foo", "help foo"} {
 		got := prony(t, strings.Fields(line)...)
@@ -64,7 +65,7 @@ func TestUnknownCommands(t *testing.T) {
 	}
 }
 
-// The name of a scenario in place of its file, or a file that is nearly named, is asked about.
+// A scenario's name instead of its file, or a misspelt file name, gets a suggestion.
 func TestAFileThatIsNotThereIsAskedAbout(t *testing.T) {
 	inFolder(t)
 	write(t, "scenarios/smoke/hello.hcl", tiny("hello", "100ms", ""))
@@ -77,10 +78,10 @@ func TestAFileThatIsNotThereIsAskedAbout(t *testing.T) {
 	assert.NotContains(t, got.stderr, "did you mean")
 	got = prony(t, "validate", "--json", "hello")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stdout, `"file": "hello"`, "what is wrong has the shape that scripts read")
+	assert.Contains(t, got.stdout, `"file": "hello"`, "the problem is in the JSON document")
 }
 
-// What a command needs besides its arguments is named with what to do.
+// An error about a missing program or file names the remedy.
 func TestWhatIsNotInstalled(t *testing.T) {
 	inFolder(t)
 	write(t, "tiny.hcl", tiny("tiny", "100ms", ""))
@@ -94,7 +95,7 @@ func TestWhatIsNotInstalled(t *testing.T) {
 
 	got = prony(t, "compare", "--base", "main")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "prony: the working directory is in no git repository: work in a checkout of Prony's, of which revisions are built: ")
+	assert.Contains(t, got.stderr, "prony: the working directory is not in a git repository: work in a checkout of Prony, whose revisions are built: ")
 	assert.Contains(t, got.stderr, "\n  two stored runs are compared without git: prony compare A B\n")
 	t.Setenv("PATH", t.TempDir())
 	for _, line := range []string{"compare --base main", "ratchet --base main --hypothesis x --cost none", "gate selftest"} {
@@ -104,7 +105,7 @@ func TestWhatIsNotInstalled(t *testing.T) {
 	}
 }
 
-// The folder of baselines is not needed where all scenarios have limits of their own.
+// The folder of baselines is not needed if all scenarios have limits.
 func TestGuardWithoutBaselines(t *testing.T) {
 	inFolder(t)
 	write(t, "tiny.hcl", tiny("tiny", "100ms", ""))

@@ -14,23 +14,23 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// verdictError ends a command with a verdict that was already reported.
+// verdictError ends a command with a verdict that is already reported.
 type verdictError struct{ verdict result.Verdict }
 
 func (e verdictError) Error() string { return "verdict " + string(e.verdict) }
 
-// jsonFlag gives a command the flag --json. Every command that does something has it: with it stdout is one JSON document
-// with a verdict, also where the command fails, and everything for people is on stderr.
+// jsonFlag adds --json to a command. Every command that does something has it: stdout is then one
+// JSON document with a verdict, even if the command fails, and all output for people is on stderr.
 func jsonFlag(c *cobra.Command, asJSON *bool) {
 	c.Flags().BoolVar(asJSON, "json", false, "print one JSON document on stdout")
 }
 
-// ciFlag gives a command that judges the flag --ci.
+// ciFlag adds --ci to a command that judges.
 func ciFlag(c *cobra.Command, folder *string) {
 	c.Flags().StringVar(folder, "ci", "", "folder to write for CI: summary.md, annotations.txt, junit.xml and comment.md")
 }
 
-// execute carries a command line out and returns the exit code.
+// execute runs a command line and returns the exit code.
 func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(args)
 	root.SetArgs(args[1:])
@@ -52,7 +52,7 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if !onlyCancelled(err) && !errors.As(err, &verdict) {
 			say(stderr, "prony: %v", err)
 		}
-		return exitInterrupted // there is no verdict
+		return exitInterrupted // without a verdict
 	case errors.As(err, &verdict):
 		code = verdict.verdict.ExitCode()
 	default:
@@ -77,7 +77,7 @@ func failure(err error) *result.Document {
 	return d
 }
 
-// wantsJSON reports whether --json was asked for, also on a command line that could not be understood.
+// wantsJSON reports whether the command line has --json, even if it is invalid.
 func wantsJSON(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -85,7 +85,7 @@ func wantsJSON(args []string) bool {
 	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
-// noted is a writer that knows whether anything was written.
+// noted is a writer that records whether anything was written.
 type noted struct {
 	io.Writer
 	used bool
@@ -96,8 +96,8 @@ func (n *noted) Write(p []byte) (int, error) {
 	return n.Writer.Write(p)
 }
 
-// finish prints the document where it is asked for, and turns its verdict, or the error that came beside it, into the
-// command's end.
+// finish prints the document if --json is set, and returns the command's error: its verdict, or
+// err.
 func finish(c *cobra.Command, asJSON bool, document *result.Document, err error) error {
 	if err != nil && document == nil {
 		return err
@@ -119,7 +119,8 @@ func finish(c *cobra.Command, asJSON bool, document *result.Document, err error)
 	return nil
 }
 
-// finishPage prints the path of a page that was written, or its document. of is what the page was made from, and files are the page and its plots.
+// finishPage prints the path of a written page, or a JSON document about it. of is the source of
+// the page, and files are the page and its plots.
 func finishPage(c *cobra.Command, asJSON bool, of string, files []string) error {
 	if asJSON {
 		written := result.Page{Of: of, Page: files[0], Files: append([]string{}, files[1:]...)}
@@ -131,7 +132,7 @@ func finishPage(c *cobra.Command, asJSON bool, of string, files []string) error 
 	return nil
 }
 
-// say writes a line for a person. It ignores errors: nothing depends on the line.
+// say writes a line for a person. It ignores errors, because nothing depends on the line.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintln(w, fmt.Sprintf(format, args...))
 }
@@ -141,7 +142,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// columns returns a function that says how wide the terminal behind w is, or nil if w is no terminal.
+// columns returns a function that returns the current width of the terminal behind w, or nil if w
+// is not a terminal.
 func columns(w io.Writer) func() int {
 	f, ok := w.(*os.File)
 	if !ok || !isTerminal(w) {

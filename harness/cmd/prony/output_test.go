@@ -17,7 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/result/schema"
 )
 
-// working are all commands that do something, but for what cobra adds, and for completion, which prints a script.
+// working returns all commands that do something, except those that cobra adds, and completion,
+// which prints a script.
 func working(c *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range c.Commands() {
@@ -32,10 +33,10 @@ func working(c *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// pathOf are the words of a command line that call a command.
+// pathOf returns the words of the command line that select a command.
 func pathOf(c *cobra.Command) []string { return strings.Fields(c.CommandPath())[1:] }
 
-// Whatever a command does, a script can read what came of it.
+// Every command can print its result as JSON.
 func TestEveryCommandHasJSON(t *testing.T) {
 	inFolder(t)
 	commands := working(newRoot([]string{"prony"}))
@@ -83,10 +84,10 @@ func TestErrorsAsJSON(t *testing.T) {
 		assert.Contains(t, document.Error, c.says, c.args)
 		assert.NotNil(t, document.Scenarios)
 	}
-	assert.Empty(t, prony(t, "report", "--", "--json").stdout, "that is the name of a folder")
+	assert.Empty(t, prony(t, "report", "--", "--json").stdout, "the name of a folder")
 }
 
-// A verdict that no document told is told all the same, and none is told twice.
+// A verdict is printed exactly once, even if no document has it.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	d := failure(verdictError{result.Inconclusive})
@@ -122,10 +123,10 @@ func TestReportAsJSON(t *testing.T) {
 	document = got.document(t)
 	assert.Equal(t, result.Misconfigured, document.Verdict)
 	assert.Contains(t, document.Error, "none")
-	assert.Len(t, document.Pages, 1, "what was written is said")
+	assert.Len(t, document.Pages, 1, "the written pages are listed")
 }
 
-// validator is the committed schema of that name.
+// validator returns the committed schema of that name.
 func validator(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	text, err := schema.Get(name)
@@ -140,7 +141,7 @@ func validator(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// valid checks one JSON document.
+// valid validates one JSON document.
 func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
 	t.Helper()
 	require.True(t, json.Valid(text), "%s", text)

@@ -15,9 +15,9 @@ func profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile",
 		Short: "Show where the time of a run went",
-		Long: `Shows the profiles of a run's profiled rounds, which cover exactly their windows: the functions that cost most,
-the locks that goroutines waited for, what differs between two runs, and the profiles themselves in a browser. The slow
-commits, which need no profile, are of all rounds.`,
+		Long: `Shows the profiles of a run's profiled rounds, which cover exactly their windows: the most expensive functions, the locks
+that goroutines waited for, the differences between two runs, and the profiles themselves in a browser. The slow commits,
+which need no profile, are those of all rounds.`,
 		Example: `  prony profile top
   prony profile locks`,
 	}
@@ -25,7 +25,7 @@ commits, which need no profile, are of all rounds.`,
 	return c
 }
 
-// profileOf says which of a run's profiles are meant.
+// profileOf selects one of a run's profiles.
 type profileOf struct {
 	kind  string
 	point int
@@ -37,11 +37,11 @@ func (o *profileOf) flags(c *cobra.Command, kind string) {
 		c.Flags().StringVar(&o.kind, "kind", kind, "kind of profile: cpu, mutex, block, allocs or goroutine")
 		completeFlag(c, "kind", oneOf("cpu", "mutex", "block", "allocs", "goroutine"))
 	}
-	c.Flags().IntVar(&o.point, "point", 0, "number of the point, of a run with a sweep; 0: the first that has profiles")
+	c.Flags().IntVar(&o.point, "point", 0, "number of the point in a run with a sweep; 0: the first point with profiles")
 }
 
 func (o *profileOf) nodeFlag(c *cobra.Command) {
-	c.Flags().StringVar(&o.node, "node", "", "id of the node, of a cluster; by default the first")
+	c.Flags().StringVar(&o.node, "node", "", "id of the node in a cluster (default: the first)")
 }
 
 // readProfiled reads a run that has profiles, by default the newest.
@@ -53,12 +53,12 @@ func readProfiled(runs []string) (folder string, r *result.Result, err error) {
 		return "", nil, err
 	}
 	if len(r.Profiles) == 0 {
-		return "", nil, fmt.Errorf("run %s has no profiles: add capture \"cpu\" {}, say, to its scenario", runs[0])
+		return "", nil, fmt.Errorf("run %s has no profiles: add capture \"cpu\" {}, for example, to its scenario", runs[0])
 	}
 	return runs[0], r, nil
 }
 
-// pick is the profile that is meant.
+// pick returns the selected profile.
 func (o *profileOf) pick(r *result.Result) (result.Profile, error) {
 	var kinds, nodes []string
 	for _, p := range r.Profiles {
@@ -79,12 +79,12 @@ func (o *profileOf) pick(r *result.Result) (result.Profile, error) {
 	case len(kinds) == 0:
 		return result.Profile{}, fmt.Errorf("--point %d has no profiles; the run has %s", o.point, pointsText(r))
 	case !slices.Contains(kinds, o.kind):
-		return result.Profile{}, fmt.Errorf("--kind %q was not captured; there is %s", o.kind, strings.Join(kinds, ", "))
+		return result.Profile{}, fmt.Errorf("--kind %q was not captured; the run has %s", o.kind, strings.Join(kinds, ", "))
 	}
 	if slices.Equal(nodes, []string{""}) {
-		return result.Profile{}, fmt.Errorf("--node %q: the run is of a server that stands alone, which has no id", o.node)
+		return result.Profile{}, fmt.Errorf("--node %q: the run has a single server, which has no id", o.node)
 	}
-	return result.Profile{}, fmt.Errorf("--node %q has no profiles; there is %s", o.node, strings.Join(nodes, ", "))
+	return result.Profile{}, fmt.Errorf("--node %q has no profiles; the run has %s", o.node, strings.Join(nodes, ", "))
 }
 
 func pointsText(r *result.Result) string {
@@ -94,7 +94,7 @@ func pointsText(r *result.Result) string {
 	return fmt.Sprintf("points 1 to %d", len(r.Points))
 }
 
-// named says what a profile or lock is of, where a run has several.
+// named describes the point and the node of a profile or lock if a run has several.
 func named(r *result.Result, point int, node string) string {
 	var of []string
 	for _, p := range r.Points {
@@ -119,5 +119,5 @@ func table(c *cobra.Command, header []string, rows [][]string) error {
 	return nil
 }
 
-// module is what the names of the project's own functions begin with.
+// module is the prefix of the names of the project's own functions.
 const module = "github.com/pronybench/prony/"

@@ -54,7 +54,8 @@ func writeProfile(t *testing.T, path string, types []string, stacks ...stackOf) 
 	require.NoError(t, f.Close())
 }
 
-// profiledRun stores a run with so many profiled rounds of 1000 cycles, in which deciding costs so many samples of CPU.
+// profiledRun stores a run with the given number of profiled rounds of 1000 cycles, in which
+// deciding costs the given number of CPU samples.
 func profiledRun(t *testing.T, id string, rounds int, deciding int64) {
 	t.Helper()
 	const shard = module + "engine/shard."
@@ -89,7 +90,7 @@ func profiledRun(t *testing.T, id string, rounds int, deciding int64) {
 	require.NoError(t, os.Rename(filepath.Join(captures, "profiles"), filepath.Join(folder, "profiles")))
 }
 
-// What the commands print is in testdata/profile, one file for each command line.
+// The expected output of each command line is a file in testdata/profile.
 func TestProfileCommands(t *testing.T) {
 	goldens, err := filepath.Abs("testdata/profile")
 	require.NoError(t, err)
@@ -178,7 +179,7 @@ func TestProfileCommandsAsJSON(t *testing.T) {
 	assert.Equal(t, profiledSide{Run: "runs/b", Commit: "0123456789abcdef", Rounds: 2, Cycles: 2000}, diff.Change)
 }
 
-// untilSaid is where a command writes; it tells when that has a text.
+// untilSaid is a writer that signals when its output contains a text.
 type untilSaid struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -196,7 +197,7 @@ func (u *untilSaid) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// pprof is run with the profile, its address is printed, and an interruption ends it in order.
+// pprof runs with the profile, its address is printed, and an interruption ends it.
 func TestProfileOpen(t *testing.T) {
 	inFolder(t)
 	profiledRun(t, "a", 1, 100)

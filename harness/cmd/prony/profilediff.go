@@ -22,8 +22,8 @@ type profileDiff struct {
 type profiledSide struct {
 	Run    string `json:"run"`
 	Commit string `json:"commit"`
-	Rounds int    `json:"rounds"` // profiled ones
-	Cycles uint64 `json:"cycles"` // of their windows
+	Rounds int    `json:"rounds"` // number of profiled rounds
+	Cycles uint64 `json:"cycles"` // cycles of their windows
 }
 
 func profileDiffCommand() *cobra.Command {
@@ -31,11 +31,11 @@ func profileDiffCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "diff BASE CHANGE",
-		Short: "List the functions that cost more or less per cycle in one run than in another",
-		Long: `Compares what the profiles of two runs charge to each function per cycle, over their profiled rounds, of all
-nodes together. It lists the functions whose difference has a 95 % interval, bootstrapped over the rounds, that excludes
-zero. Each run needs two profiled rounds or more (profiled_rounds = 3, say): one tells nothing of how rounds vary. One in twenty
-functions that do not differ is listed by chance.`,
+		Short: "List the functions whose cost per cycle differs between two runs",
+		Long: `Compares the cost of each function per cycle in the profiles of two runs, over their profiled rounds and all nodes
+together. It lists the functions whose difference has a 95 % interval, bootstrapped over the rounds, that excludes zero.
+Each run needs at least two profiled rounds (such as profiled_rounds = 3), because one does not show how rounds vary. One in
+twenty functions without a difference is listed by chance.`,
 		Example:           `  prony profile diff runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,
 		Args:              twoRuns.check,
 		ValidArgsFunction: completeRuns,
@@ -87,10 +87,10 @@ func diffOf(base, change string, point int) (*profileDiff, error) {
 		}
 	}
 	if a, b := results[0].Scenario, results[1].Scenario; a != b {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("the runs are of different scenarios, %s and %s", a, b))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the runs have different scenarios, %s and %s", a, b))
 	}
 	if a, b := results[0].Manifest.Host.CPUModel, results[1].Manifest.Host.CPUModel; a != b {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("the runs are of different hosts, with %s and %s", a, b))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("the runs are from different hosts, with %s and %s", a, b))
 	}
 	var err error
 	d.Profiles, err = profile.Diff(rounds[0], rounds[1])
@@ -111,7 +111,7 @@ func writeDiff(c *cobra.Command, d *profileDiff) error {
 		say(c.OutOrStdout(), "%s: %s, commit %s, %s", s.name, s.Run, s.Commit, profiledText(s.Rounds, s.Cycles))
 	}
 	if len(d.Profiles) == 0 {
-		say(c.OutOrStdout(), "No function differs by more than its rounds vary.")
+		say(c.OutOrStdout(), "No function differs by more than the variation between rounds.")
 		return nil
 	}
 	var rows [][]string

@@ -18,11 +18,12 @@ type profileLocks struct {
 	Run      string        `json:"run"`
 	Scenario string        `json:"scenario"`
 	Locks    []result.Lock `json:"locks"`
-	Waits    []waits       `json:"waits"` // what all goroutines of a server waited for; of a run without its profiles none
-	Caveats  []string      `json:"caveats"`
+	// of all goroutines of a server; empty if the run has only summaries of its profiles
+	Waits   []waits  `json:"waits"`
+	Caveats []string `json:"caveats"`
 }
 
-// waits are nanoseconds of all goroutines together.
+// waits are nanoseconds, summed over all goroutines.
 type waits struct {
 	Point    int     `json:"point,omitempty"`
 	Node     string  `json:"node,omitempty"`
@@ -31,7 +32,7 @@ type waits struct {
 	AnswerNs float64 `json:"answer_ns"` // of a stage, the disk or another node
 }
 
-// sitesShown is how many holders and how many waiters of a lock a person is shown; --json has all.
+// sitesShown is the number of holders and of waiters shown for a lock; --json has all.
 const sitesShown = 3
 
 func profileLocksCommand() *cobra.Command {
@@ -39,10 +40,9 @@ func profileLocksCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "locks [RUN]",
 		Short: "List the locks that goroutines waited for, who held them and who waited",
-		Long: `Joins the mutex profile, which is charged to whoever unlocked, with the block profile, which is charged to
-whoever waited, by the lock that both are of. A goroutine that has nothing to do, or waits for an answer whose time is in
-the stages, waits for no lock. A scenario needs capture "mutex" {} and capture "block" {}. Without RUN it shows the newest
-run.`,
+		Long: `Joins the mutex profile, which charges the goroutine that unlocked, with the block profile, which charges the goroutine
+that waited, by their common lock. An idle goroutine, or one that waits for an answer whose time is in the stages, does not
+wait for a lock. A scenario needs capture "mutex" {} and capture "block" {}. Without RUN it shows the newest run.`,
 		Example: `  prony profile locks
   prony profile locks --json runs/20261121T171500.123Z-smoke`,
 		Args:              oneRun.check,
@@ -66,7 +66,8 @@ run.`,
 	return c
 }
 
-// waitsOf reads what the goroutines waited for from the profiles, where they are there and not only their summaries.
+// waitsOf computes the waits of goroutines from the profiles, if the run has them and not only
+// their summaries.
 func waitsOf(folder string, r *result.Result) ([]waits, error) {
 	all := []waits{}
 	contention := false
@@ -85,7 +86,7 @@ func waitsOf(folder string, r *result.Result) ([]waits, error) {
 		all = append(all, waits{p.Point, p.Node, a.LockNs, a.WorkNs, a.AnswerNs})
 	}
 	if !contention {
-		return nil, errors.New(`nothing tells of locks: the scenario has neither capture "mutex" {} nor capture "block" {}`)
+		return nil, errors.New(`the run has no profiles of locks: add capture "mutex" {} and capture "block" {} to the scenario`)
 	}
 	return all, nil
 }
@@ -100,7 +101,7 @@ func writeLocks(c *cobra.Command, r *result.Result, found profileLocks) error {
 			r.Scenario, named(r, w.Point, w.Node), render.Nanoseconds(all), render.Percent(w.WorkNs/all), render.Percent(w.AnswerNs/all), render.Percent(w.LockNs/all))
 	}
 	if len(found.Locks) == 0 {
-		say(c.OutOrStdout(), "%s: no goroutine was seen waiting for a lock", r.Scenario)
+		say(c.OutOrStdout(), "%s: no goroutine waited for a lock", r.Scenario)
 	} else {
 		if first := slices.IndexFunc(found.Locks, func(l result.Lock) bool { return l.Kind != "runtime" }); first >= 0 {
 			say(c.OutOrStdout(), "%s", profile.Sentence(found.Locks[first]))
@@ -109,7 +110,7 @@ func writeLocks(c *cobra.Command, r *result.Result, found profileLocks) error {
 		for _, l := range found.Locks {
 			rows = append(rows, lockRow(r, l))
 			if l.Kind == "runtime" {
-				continue // its name is all that is known of it
+				continue // only its name is known
 			}
 			for _, s := range l.Holders[:min(len(l.Holders), sitesShown)] {
 				rows = append(rows, siteRow(s, l, true))

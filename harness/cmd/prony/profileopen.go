@@ -14,13 +14,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// profileOpen is what `prony profile open --json` prints when the page can be looked at.
+// profileOpen is what `prony profile open --json` prints when the page is ready.
 type profileOpen struct {
 	File string `json:"file"`
 	URL  string `json:"url"`
 }
 
-// pprofSays is what go tool pprof writes before the address that it serves.
+// pprofSays precedes the address in the output of go tool pprof.
 const pprofSays = "Serving web UI on "
 
 // openEnds is how long pprof may take to end after the signal.
@@ -32,7 +32,7 @@ func profileOpenCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "open [RUN]",
 		Short: "Serve a profile to a browser",
-		Long: `Has "go tool pprof" serve a profile at an address of this host alone, prints that, and goes on until it is
+		Long: `Runs "go tool pprof" to serve a profile on the loopback interface, prints the address, and continues until it is
 interrupted. It needs the go command. Without RUN it shows the newest run.`,
 		Example: `  prony profile open
   prony profile open --kind block runs/20261121T171500.123Z-smoke`,
@@ -60,11 +60,11 @@ interrupted. It needs the go command. Without RUN it shows the newest run.`,
 	return c
 }
 
-// servePprof runs pprof until it ends or the command is interrupted, which is how it is meant to end.
+// servePprof runs pprof until it ends or the command is interrupted, which is the normal end.
 func servePprof(c *cobra.Command, file string, asJSON bool) error {
 	path, err := exec.LookPath("go")
 	if err != nil {
-		return fmt.Errorf("the go command, which has pprof, is not in PATH: %w; install Go, or look at %s with another pprof, such as"+
+		return fmt.Errorf("the go command, which has pprof, is not in PATH: %w; install Go, or open %s with another pprof, such as"+
 			" github.com/google/pprof: pprof -http=: %s", err, file, file)
 	}
 	ctx := c.Context()
@@ -80,7 +80,7 @@ func servePprof(c *cobra.Command, file string, asJSON bool) error {
 	}
 	said, readErr := relay(c, says, file, asJSON)
 	err = pprof.Wait()
-	interrupted := ctx.Err() != nil // that is how a person ends it
+	interrupted := ctx.Err() != nil // the normal end
 	if err != nil && !interrupted {
 		return fmt.Errorf("go tool pprof: %w: %s", err, strings.TrimSpace(said))
 	}
@@ -90,7 +90,8 @@ func servePprof(c *cobra.Command, file string, asJSON bool) error {
 	return readErr
 }
 
-// relay prints the address that pprof serves, passes on pprof's other lines, and returns the last ones.
+// relay prints the address that pprof serves, forwards pprof's other lines, and returns the last
+// ones.
 func relay(c *cobra.Command, says io.Reader, file string, asJSON bool) (last string, err error) {
 	const lastMax = 4 << 10
 	lines := bufio.NewScanner(says)

@@ -28,17 +28,17 @@ type roundStalls struct {
 	Stalls   *result.Stalls `json:"stalls"`
 }
 
-// commitsShown is how many slow commits a person is shown; --json has all.
+// commitsShown is the number of slow commits in the output for people; --json has all.
 const commitsShown = 30
 
 func profileStallsCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "stalls [RUN]",
-		Short: "List the slow commits, with their causes and what ran beside them",
-		Long: `Lists the commits that took more than 5 ms in the windows of a run, the longest first: what each spent its time
-on, and the flushes, compactions, fsyncs and garbage collections that ran during it. The causes are those of the timed
-rounds; the list is of all rounds. No capture is needed. Without RUN it shows the newest run.`,
+		Short: "List the slow commits, with their causes and concurrent background work",
+		Long: `Lists the commits that took more than 5 ms in the windows of a run, the longest first: where each spent its time, and the
+flushes, compactions, fsyncs and garbage collections that ran during it. The causes are those of the timed rounds; the list
+covers all rounds. No capture is needed. Without RUN it shows the newest run.`,
 		Example: `  prony profile stalls
   prony profile stalls --json runs/20261121T171500.123Z-smoke`,
 		Args:              oneRun.check,
@@ -61,7 +61,7 @@ rounds; the list is of all rounds. No capture is needed. Without RUN it shows th
 				}
 			}
 			if len(found.Rounds) == 0 {
-				return fmt.Errorf("run %s has no record of slow commits: its servers do not keep one", runs[0])
+				return fmt.Errorf("run %s has no record of slow commits: its servers do not store one", runs[0])
 			}
 			if asJSON {
 				return printJSON(c, found)
@@ -117,7 +117,7 @@ func writeStalls(c *cobra.Command, found profileStalls) error {
 		return err
 	}
 	if more := uint64(len(all)-len(shown)) + missing; more > 0 {
-		say(c.ErrOrStderr(), "note: %s more slow commits are not listed; --json has those that the run stored", render.Count(more))
+		say(c.ErrOrStderr(), "note: %s more slow commits are not listed; --json has all that the run stored", render.Count(more))
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// profileTop is what `prony profile top --json` prints. Values are in the profile's unit, those per cycle where a cycle is
-// what they are of.
+// profileTop is what `prony profile top --json` prints. Values are in the profile's unit, divided
+// by the cycles if PerCycle is set.
 type profileTop struct {
 	Run      string         `json:"run"`
 	Scenario string         `json:"scenario"`
@@ -24,10 +24,9 @@ func profileTopCommand() *cobra.Command {
 	var perCycle, asJSON bool
 	c := &cobra.Command{
 		Use:   "top [RUN]",
-		Short: "List the functions that a profile charges most to",
-		Long: `Lists the functions of a profile by what is charged to them alone (flat), with what they and all they call
-are charged (cum). Time of waiting is charged to the function that waited or unlocked, not to the runtime's. Without RUN
-it shows the newest run.`,
+		Short: "List the most expensive functions of a profile",
+		Long: `Lists the functions of a profile by their own cost (flat), and shows their cost with all functions that they call (cum).
+Waiting time is charged to the function that waited or unlocked, not to the runtime. Without RUN it shows the newest run.`,
 		Example: `  prony profile top
   prony profile top --kind allocs --per-cycle runs/20261121T171500.123Z-smoke`,
 		Args:              oneRun.check,
@@ -62,7 +61,7 @@ it shows the newest run.`,
 func dividedByCycles(p result.Profile) (result.Profile, error) {
 	switch {
 	case p.Kind == "goroutine":
-		return p, fmt.Errorf("--per-cycle: goroutines are a state at one moment, which no cycle has a part of")
+		return p, fmt.Errorf("--per-cycle: a goroutine profile is a snapshot and cannot be divided by cycles")
 	case p.Cycles == 0:
 		return p, fmt.Errorf("--per-cycle: the profiled windows had no cycle, or the run was stored by an earlier version")
 	}
@@ -94,7 +93,7 @@ func writeTop(c *cobra.Command, r *result.Result, p result.Profile, perCycle boo
 		return err
 	}
 	if p.Kind == "block" {
-		say(c.ErrOrStderr(), "note: goroutines that have nothing to do are among those that wait; prony profile locks leaves them out")
+		say(c.ErrOrStderr(), "note: idle goroutines count as waiting; prony profile locks excludes them")
 	}
 	return nil
 }

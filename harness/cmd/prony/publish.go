@@ -30,24 +30,24 @@ func publishCommand(args []string) *cobra.Command {
 	var f publishFlags
 	c := &cobra.Command{
 		Use:   "publish [FILE|DIR...]",
-		Short: "Measure scenarios whose pages are not of the present code, and publish each complete run",
-		Long: `Runs scenarios one after the other, as prony run does, and publishes each complete run with its verdict: its data goes to
-DIR/data, its page to DIR/scenarios and its headline figures to DIR/history, as with prony report --publish DIR. Without FILE or DIR it
-takes the scenarios of scenarios/.
+		Short: "Measure scenarios whose pages are out of date, and publish each complete run",
+		Long: `Runs scenarios one after the other, as prony run does, and publishes each complete run with its verdict: its data to DIR/data,
+its page to DIR/scenarios and its headline figures to DIR/history, as prony report --publish DIR does. Without FILE or DIR it uses
+the scenarios of scenarios/.
 
-A run is complete if its verdict, which is that of prony check, is pass, regressed, inconclusive or incorrect. The page and the index say
-which limits it does not keep. An incorrect run publishes what was lost, doubled or corrupted, and no figures; of several other queue servers
-(target blocks) those whose account balances keep their figures. Not complete is a run that is invalid, since the host or the load was not
-fit, or misconfigured, since its limits are for another configuration: it says nothing about the build, and stays in --out. A run that was
-interrupted has no result. The command ends with the worst verdict.
+A run is complete if its verdict, which is that of prony check, is pass, regressed, inconclusive or incorrect. The page and the index
+name the limits that it breaks. An incorrect run publishes the lost, duplicated or corrupted tasks, and no figures; if it measured
+several other queue servers (target blocks), those with a balanced account keep their figures. A run is not complete if it is invalid,
+because the host or the load was not fit, or misconfigured, because its limits are for another configuration. Such a run says nothing
+about the build and stays in --out. An interrupted run has no result. The command ends with the worst verdict.
 
-A scenario is left out if its page is of the present code: the published run had the same configuration and rounds, and no file that
-is measured has changed since its commit. Those are the files of engine/ and harness/, but for tests, documents and the packages that
-judge and show finished runs. So a command that was stopped, or had no more time, goes on where it was when it is given again. --again measures all.
+A scenario is skipped if its page is up to date: the published run has the same configuration and rounds, and no measured file has
+changed since its commit. Measured files are those of engine/ and harness/, except tests, documents and the packages that judge and
+show finished runs. A command that was stopped, or ran out of time, therefore continues when it is started again. --again measures all.
 
-What is measured must be a commit: no file may have uncommitted changes, but for those of the published pages and baselines/, the files of
-the scenarios must be of that commit, and the server must be built from it. Folders are searched without soaks (prony soak), scenarios on other
-hosts, and those for which an unfit host is only a warning; to name such a file is an error.`,
+The measured tree must be a commit: no file may have uncommitted changes, except the published pages and baselines/, the scenario files
+must be part of that commit, and the server must be built from it. In folders it skips soaks (prony soak), scenarios on other hosts, and
+scenarios for which an unfit host is only a warning. Such a file as an argument is an error.`,
 		Example: `  prony publish --within 2h
   prony publish scenarios/durability.hcl scenarios/knobs
   prony publish --only peers-os scenarios/peers.hcl`,
@@ -61,20 +61,20 @@ hosts, and those for which an unfit host is only a warning; to name such a file 
 			return finish(c, f.json, document, err)
 		},
 	}
-	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
+	c.Flags().StringVar(&f.out, "out", defaultOut, "parent folder for run folders")
 	c.Flags().StringVar(&f.reports, "reports", defaultReports, "folder of the published pages")
 	baselinesFlag(c, &f.baselines)
 	c.Flags().StringArrayVar(&f.tags, "tag", nil, "only scenarios with this tag; with several, with all of them")
 	c.Flags().StringArrayVar(&f.only, "only", nil, "only the scenario of this name; may be repeated")
-	c.Flags().DurationVar(&f.within, "within", 0, "begin no scenario that is expected to end later after the start; 0: all")
-	c.Flags().BoolVar(&f.again, "again", false, "also measure scenarios whose pages are of the present code")
+	c.Flags().DurationVar(&f.within, "within", 0, "start no scenario that is expected to end later than this after the start; 0: no limit")
+	c.Flags().BoolVar(&f.again, "again", false, "also measure scenarios whose pages are up to date")
 	completeFlag(c, "tag", completeTags)
 	completeFlag(c, "only", completeNames)
 	jsonFlag(c, &f.json)
 	return c
 }
 
-// publish measures what has no page of the present code.
+// publish measures the scenarios without an up-to-date page.
 func (f *publishFlags) publish(ctx context.Context, limits *gate.Baselines, args, paths []string, stderr io.Writer) (_ *result.Document, err error) {
 	if f.within < 0 {
 		return nil, fmt.Errorf("--within %v is below 0: use the time that all runs may take, or 0", f.within)
@@ -103,7 +103,7 @@ func (f *publishFlags) publish(ctx context.Context, limits *gate.Baselines, args
 	}
 	if !f.again {
 		left := slices.DeleteFunc(slices.Clone(scenarios), func(s *scenario.Scenario) bool { return code.has(ctx, f.reports, s) })
-		say(stderr, "publish: %d of %d scenarios have a page of the present code", len(scenarios)-len(left), len(scenarios))
+		say(stderr, "publish: %d of %d scenarios have an up-to-date page", len(scenarios)-len(left), len(scenarios))
 		scenarios = left
 	}
 	binaries, err := builtServers(ctx, scenarios, stderr)
@@ -123,7 +123,7 @@ func (f *publishFlags) publish(ctx context.Context, limits *gate.Baselines, args
 	err = p.all(ctx, scenarios)
 	document := result.NewDocument(p.outcomes...)
 	if len(p.outcomes) == 0 {
-		document.Verdict = result.Pass // all that was asked for is published, or was not to begin
+		document.Verdict = result.Pass // everything is published, or was not to start
 	}
 	return document, err
 }
@@ -176,15 +176,15 @@ func publishable(paths []string) (all []*scenario.Scenario, err error) {
 	return all, nil
 }
 
-// publishProblem says why no result of a scenario is published by prony publish.
+// publishProblem returns an error if prony publish cannot publish results of a scenario.
 func publishProblem(s *scenario.Scenario) error {
 	switch {
 	case s.Soak != nil:
 		return s.SoakProblem("prony publish")
 	case s.Topology.Kind == scenario.Remote:
-		return fmt.Errorf("%s: scenario %q is of servers on other hosts: use prony run, and prony report --publish", s.File, s.Name)
+		return fmt.Errorf("%s: scenario %q has servers on other hosts: use prony run, and prony report --publish", s.File, s.Name)
 	case s.Validity.Warn:
-		return fmt.Errorf("%s: scenario %q has an unfit host as a warning only (validity.on_breach), so that its figures need not hold: remove that, or use prony run",
+		return fmt.Errorf("%s: scenario %q only warns of an unfit host (validity.on_breach), so its figures may be wrong: remove that, or use prony run",
 			s.File, s.Name)
 	}
 	return nil
@@ -201,7 +201,8 @@ type publication struct {
 	outcomes []result.Outcome
 }
 
-// all measures one scenario after the other. An error is of what keeps the next ones from being published too.
+// all measures one scenario after the other. It returns an error only for failures that would also
+// affect the next scenarios.
 func (p *publication) all(ctx context.Context, scenarios []*scenario.Scenario) error {
 	published, late := 0, 0
 	var after time.Duration
@@ -211,7 +212,7 @@ func (p *publication) all(ctx context.Context, scenarios []*scenario.Scenario) e
 	for i, s := range scenarios {
 		after -= s.Expected()
 		if p.within > 0 && time.Since(p.began)+s.Expected() > p.within {
-			say(p.stderr, "%s: not begun: it takes about %s, and --within leaves %s", s.Name, roughly(s.Expected()), roughly(p.within-time.Since(p.began)))
+			say(p.stderr, "%s: not started: it takes about %s, and --within leaves %s", s.Name, roughly(s.Expected()), roughly(p.within-time.Since(p.began)))
 			late++
 			continue
 		}
@@ -225,7 +226,7 @@ func (p *publication) all(ctx context.Context, scenarios []*scenario.Scenario) e
 		var refused *report.UnpublishableError
 		switch {
 		case errors.As(err, &refused):
-			say(p.stderr, "%s: %s, and not published: %s: its figures are in %s", s.Name, r.Verdict, strings.Join(refused.Reasons, "; "), folder)
+			say(p.stderr, "%s: %s, not published: %s: its figures are in %s", s.Name, r.Verdict, strings.Join(refused.Reasons, "; "), folder)
 		case err != nil:
 			return err
 		default:
@@ -235,11 +236,11 @@ func (p *publication) all(ctx context.Context, scenarios []*scenario.Scenario) e
 		}
 		p.outcomes = append(p.outcomes, outcome)
 	}
-	say(p.stderr, "publish: %d published, %d not complete, %d not begun", published, len(p.outcomes)-published, late)
+	say(p.stderr, "publish: %d published, %d not complete, %d not started", published, len(p.outcomes)-published, late)
 	return nil
 }
 
-// publishedText says where a run was published, and first what a verdict that is not pass is for.
+// publishedText names the page of a run, preceded by the verdict and its reason unless it is pass.
 func publishedText(judged gate.Report, page string) string {
 	if judged.Verdict == result.Pass {
 		return "published as " + page

@@ -21,7 +21,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// unlimited is tiny, of the name one, with one round, and without limits on how fit the host is, rather than with warnings.
+// unlimited returns tiny with the name one, one round, and no limits on the fitness of the host
+// instead of warnings.
 func unlimited(more string) string {
 	var limits strings.Builder
 	for _, l := range scenario.ValidityLimits() {
@@ -30,8 +31,8 @@ func unlimited(more string) string {
 	return strings.NewReplacer("rounds = 2", "rounds = 1", `validity { on_breach = "warn" }`, "validity {\n"+limits.String()+"  }").Replace(inTasks(tiny("one", "600ms", more)))
 }
 
-// inRepository is inFolder with a commit of the program of serverOfTheCommit and these files: path and text
-// alternate.
+// inRepository is inFolder with a commit of the program of serverOfTheCommit and of the given
+// files: path and text alternate.
 func inRepository(t *testing.T, files ...string) {
 	t.Helper()
 	inFolder(t)
@@ -53,8 +54,8 @@ func main() { panic(syscall.Exec(%q, os.Args, os.Environ())) }
 	commitAll(t)
 }
 
-// serverOfTheCommit builds the repository's server, which runs the real one, and has it measured. Go stamps
-// the checked-out commit into it.
+// serverOfTheCommit builds the repository's server, which runs the real one, and selects it for
+// measurements. Go stamps the checked-out commit into it.
 func serverOfTheCommit(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "queued")
@@ -85,14 +86,14 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	ran := prony(t, "publish", "--json")
 	require.Equal(t, 0, ran.code, ran.stderr)
 	d := ran.document(t)
-	require.Len(t, d.Scenarios, 1, "one for which an unfit host is a warning is left out")
+	require.Len(t, d.Scenarios, 1, "the scenario that only warns of an unfit host is skipped")
 	assert.Equal(t, "reports/scenarios/one.md", d.Scenarios[0].Page)
 	assert.FileExists(t, "reports/scenarios/one.md")
 	records, err := history.Read("reports/history/one.jsonl")
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	assert.Equal(t, filepath.Base(d.Scenarios[0].Run), records[0].Run)
-	assert.Contains(t, ran.stderr, "one: published as reports/scenarios/one.md\npublish: 1 published, 0 not complete, 0 not begun\n")
+	assert.Contains(t, ran.stderr, "one: published as reports/scenarios/one.md\npublish: 1 published, 0 not complete, 0 not started\n")
 
 	again := func(scenarios int, args ...string) {
 		t.Helper()
@@ -106,7 +107,7 @@ func TestPublishMeasuresWhatHasNoPageOfTheCode(t *testing.T) {
 	write(t, "harness/README.md", "2\n")
 	write(t, "harness/report/page.go", "package report\n")
 	commitAll(t)
-	again(0) // neither pages nor tests nor documents are measured
+	again(0) // pages, tests and documents are not measured
 	write(t, "harness/code.go", "package harness\n\nconst changed = true\n")
 	commitAll(t)
 	serverOfTheCommit(t)
@@ -134,29 +135,29 @@ func TestPublishMeasuresCommitsOnly(t *testing.T) {
 		assert.NoDirExists(t, "runs", "nothing is measured")
 	}
 	write(t, "scenarios/one.hcl", unlimited("# changed"))
-	refused(`files have changes that are not committed, such as "M scenarios/one.hcl": pages say which commit was measured, so commit them first`)
+	refused(`files have uncommitted changes, such as "M scenarios/one.hcl": pages name the measured commit, so commit them first`)
 	commitAll(t)
 	write(t, "two.go", "package two\n")
-	refused(`files have changes that are not committed, such as "?? two.go"`)
+	refused(`files have uncommitted changes, such as "?? two.go"`)
 	commitAll(t)
 	refused("--within -1s is below 0", "--within", "-1s")
 	refused("find what to publish: stat nowhere", "nowhere")
 	write(t, "warns.hcl", tiny("warns", "600ms", ""))
 	commitAll(t)
-	refused(`warns.hcl: scenario "warns" has an unfit host as a warning only (validity.on_breach)`, "warns.hcl")
+	refused(`warns.hcl: scenario "warns" only warns of an unfit host (validity.on_breach)`, "warns.hcl")
 	write(t, "runs/one.hcl", unlimited(""))
 	outside := filepath.Join(t.TempDir(), "one.hcl")
 	write(t, outside, unlimited(""))
 	for _, file := range []string{"runs/one.hcl", outside} { // git ignores runs
 		ran := prony(t, "publish", file)
 		assert.Equal(t, result.Misconfigured.ExitCode(), ran.code)
-		assert.Contains(t, ran.stderr, file+" is in no commit, and a page names the file that one measures again with: commit it, or use prony run")
+		assert.Contains(t, ran.stderr, file+" is not committed, and a page names the scenario file: commit it, or use prony run")
 	}
 	require.NoError(t, os.RemoveAll("runs"))
 	refused(`--only "tow": no scenario in scenarios has that name; there are one`, "--only", "tow")
 	t.Chdir(t.TempDir())
 	write(t, "scenarios/one.hcl", unlimited(""))
-	refused("the working directory is in no git repository with a commit")
+	refused("the working directory is not in a git repository with a commit")
 }
 
 func TestASoakIsNotPublishedByRuns(t *testing.T) {
@@ -166,7 +167,7 @@ func TestASoakIsNotPublishedByRuns(t *testing.T) {
 	assert.NoError(t, publishProblem(&scenario.Scenario{}))
 }
 
-// A server that was built from other code than the commit is not measured.
+// A server that was not built from the commit's code is not measured.
 func TestTheServerIsBuiltFromTheCode(t *testing.T) {
 	inRepository(t, "engine/code.go", "package engine\n")
 	server := serverOfTheCommit(t)
@@ -174,12 +175,12 @@ func TestTheServerIsBuiltFromTheCode(t *testing.T) {
 	require.NoError(t, err)
 	assert.NoError(t, c.built(t.Context(), ""))
 	assert.NoError(t, c.built(t.Context(), server))
-	assert.ErrorContains(t, c.built(t.Context(), queuedBinary), "does not say which commit it was built from: run make build")
+	assert.ErrorContains(t, c.built(t.Context(), queuedBinary), "has no record of its commit: run make build")
 	write(t, "engine/code.go", "package engine\n\nconst changed = true\n")
 	commitAll(t)
 	c, err = committedCode(t.Context(), "reports")
 	require.NoError(t, err)
-	assert.ErrorContains(t, c.built(t.Context(), server), "and what is measured has changed since: run make build")
+	assert.ErrorContains(t, c.built(t.Context(), server), "and measured files have changed since: run make build")
 	assert.False(t, c.same(t.Context(), "0123456789"), "a commit that the repository does not have")
 }
 
@@ -190,7 +191,7 @@ func TestPagesOutsideTheRepositoryAreNotAsked(t *testing.T) {
 	assert.Equal(t, []string{"reports"}, paths)
 }
 
-// published puts results with these verdicts through a publication.
+// published runs a publication with scripted verdicts.
 func published(t *testing.T, within time.Duration, failing string, verdicts ...result.Verdict) (*publication, string, error) {
 	t.Helper()
 	var said strings.Builder
@@ -234,9 +235,9 @@ func TestEachCompleteRunIsPublished(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(p.reports, "scenarios", "b.md"))
 	assert.NoDirExists(t, filepath.Join(p.reports, "data", "b"))
 	for _, says := range []string{
-		"a: published as ", "b: invalid, and not published: its verdict is invalid, which says nothing about the build: ", ": its figures are in ",
+		"a: published as ", "b: invalid, not published: its verdict is invalid, which shows nothing about the build: ", ": its figures are in ",
 		"c: incorrect, published as ", "d: regressed, published as ",
-		"publish: 4 published, 2 not complete, 0 not begun",
+		"publish: 4 published, 2 not complete, 0 not started",
 	} {
 		assert.Contains(t, said, says)
 	}
@@ -254,7 +255,7 @@ func TestAPublishedRunIsJudgedByTheLimits(t *testing.T) {
 	require.Equal(t, result.Regressed.ExitCode(), got.code, got.stderr)
 	assert.Regexp(t, `one: regressed, published as reports/scenarios/one.md: cycles_per_s \S+ is below the floor 1e\+15: half of what it does\n`, got.stderr)
 	assert.Contains(t, got.stderr, "one: measured: ")
-	assert.NotContains(t, got.stderr, "one: pass", "the limits give the one verdict")
+	assert.NotContains(t, got.stderr, "one: pass", "only the limits give a verdict")
 	document := got.document(t)
 	assert.Equal(t, "reports/scenarios/one.md", document.Scenarios[0].Page)
 	assert.NotEmpty(t, document.Scenarios[0].Limits)
@@ -279,10 +280,10 @@ func TestWhatTargetsLostIsPublished(t *testing.T) {
 		}), nil
 	}
 	require.NoError(t, p.all(t.Context(), []*scenario.Scenario{{Name: "a"}}))
-	assert.Equal(t, result.Incorrect, p.outcomes[0].Verdict, "which the command ends with")
+	assert.Equal(t, result.Incorrect, p.outcomes[0].Verdict, "the command's verdict")
 	page, err := os.ReadFile(p.outcomes[0].Page)
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "What these servers lost, doubled or corrupted is the finding.")
+	assert.Contains(t, string(page), "The lost, duplicated or corrupted tasks of these servers are the finding.")
 }
 
 func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
@@ -290,8 +291,8 @@ func TestNoScenarioBeginsThatEndsTooLate(t *testing.T) {
 	p, said, err := published(t, 30*time.Second, "", result.Pass)
 	require.NoError(t, err)
 	assert.Empty(t, p.outcomes)
-	assert.Regexp(t, `a: not begun: it takes about \d+s, and --within leaves (30|29)s\n`, said)
-	assert.Contains(t, said, "publish: 0 published, 0 not complete, 1 not begun")
+	assert.Regexp(t, `a: not started: it takes about \d+s, and --within leaves (30|29)s\n`, said)
+	assert.Contains(t, said, "publish: 0 published, 0 not complete, 1 not started")
 }
 
 func TestWhatWasPublishedBeforeAnErrorStays(t *testing.T) {

@@ -13,22 +13,22 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// measuredFiles are what can change a figure, as git's pathspecs from the root of the repository. What only judges or shows the figures of a finished
-// run can't.
+// measuredFiles are the files that can affect a figure, as git pathspecs relative to the root of
+// the repository. Packages that only judge or show the figures of a finished run are excluded.
 var measuredFiles = []string{
 	":/engine", ":/harness", ":/go.work", ":(top,exclude)*_test.go", ":(top,exclude)*.md",
 	":(top,exclude)harness/browser", ":(top,exclude)harness/gate", ":(top,exclude)harness/history", ":(top,exclude)harness/pages", ":(top,exclude)harness/report",
 }
 
-// code is the checked-out commit of the repository, of which all that is measured was committed.
+// code is the checked-out commit. All measured files are committed.
 type code struct{ head string }
 
-// committedCode returns the checked-out commit. It is an error if a file has changes that are not committed, but for published pages and
-// baselines, which publishing itself changes.
+// committedCode returns the checked-out commit. It returns an error if a file has uncommitted
+// changes, except published pages and baselines, which publishing itself changes.
 func committedCode(ctx context.Context, reports string) (*code, error) {
 	head, err := git(ctx, ".", "rev-parse", "--verify", "HEAD")
 	if err != nil {
-		return nil, fmt.Errorf("the working directory is in no git repository with a commit: pages say which commit was measured, so work in a checkout: %w", err)
+		return nil, fmt.Errorf("the working directory is not in a git repository with a commit: pages name the measured commit, so work in a checkout: %w", err)
 	}
 	aside, err := withinRepository(ctx, reports, defaultBaselines)
 	if err != nil {
@@ -44,20 +44,22 @@ func committedCode(ctx context.Context, reports string) (*code, error) {
 	}
 	if changed != "" {
 		first, _, _ := strings.Cut(changed, "\n")
-		return nil, fmt.Errorf("files have changes that are not committed, such as %q: pages say which commit was measured, so commit them first", strings.TrimSpace(first))
+		return nil, fmt.Errorf("files have uncommitted changes, such as %q: pages name the measured commit, so commit them first", strings.TrimSpace(first))
 	}
 	return &code{head}, nil
 }
 
-// committedFile returns an error if no commit has the file of a scenario: where none has changes, those that git knows are of the commit.
+// committedFile returns an error if a scenario's file is not in the commit. committedCode has
+// already excluded uncommitted changes, so a file that git tracks is.
 func committedFile(ctx context.Context, file string) error {
 	if known, err := git(ctx, ".", "ls-files", "--", file); err != nil || known == "" {
-		return errors.Join(fmt.Errorf("%s is in no commit, and a page names the file that one measures again with: commit it, or use prony run", file), err)
+		return errors.Join(fmt.Errorf("%s is not committed, and a page names the scenario file: commit it, or use prony run", file), err)
 	}
 	return nil
 }
 
-// withinRepository returns the paths of folders from the root of the repository, but for those that are not inside it.
+// withinRepository returns the paths of folders relative to the root of the repository. It skips
+// folders outside of it.
 func withinRepository(ctx context.Context, folders ...string) (paths []string, err error) {
 	root, err := git(ctx, ".", "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -75,30 +77,32 @@ func withinRepository(ctx context.Context, folders ...string) (paths []string, e
 	return paths, nil
 }
 
-// same reports whether what is measured is the same at a commit. It is not of a commit that the repository does not have.
+// same reports whether the measured files are the same at a commit. It returns false for a commit
+// that the repository does not have.
 func (c *code) same(ctx context.Context, commit string) bool {
 	differs, err := git(ctx, ".", append([]string{"diff", "--name-only", commit, c.head, "--"}, measuredFiles...)...)
 	return err == nil && differs == ""
 }
 
-// built returns an error if the server in a file was built from anything else than the code.
+// built returns an error if a server's file was not built from the code.
 func (c *code) built(ctx context.Context, server string) error {
-	if server == "" { // each topology has one of its own, built from the working tree
+	if server == "" { // each topology has its own server, built from the working tree
 		return nil
 	}
 	b := observe.Build(server)
 	switch {
 	case b.Commit == result.CommitUnknown:
-		return fmt.Errorf("%s does not say which commit it was built from: run make build", server)
+		return fmt.Errorf("%s has no record of its commit: run make build", server)
 	case b.Dirty:
 		return fmt.Errorf("%s was built from a tree with uncommitted changes: run make build", server)
 	case !c.same(ctx, b.Commit):
-		return fmt.Errorf("%s was built from commit %s, and what is measured has changed since: run make build", server, b.Commit)
+		return fmt.Errorf("%s was built from commit %s, and measured files have changed since: run make build", server, b.Commit)
 	}
 	return nil
 }
 
-// has reports whether the published page of a scenario is of the code. It is not if it cannot be read.
+// has reports whether the published page of a scenario is up to date. It returns false if it cannot
+// read the page's data.
 func (c *code) has(ctx context.Context, reports string, s *scenario.Scenario) bool {
 	r, _, err := result.Read(report.DataFolder(reports, s.Name))
 	if err != nil {

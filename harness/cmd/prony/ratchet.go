@@ -22,12 +22,13 @@ import (
 )
 
 var (
-	// ratchetScenario and experimentsFile are taken where no others are named, below the root of the repository.
+	// ratchetScenario and experimentsFile are the default files, relative to the root of the
+	// repository.
 	ratchetScenario = filepath.Join("scenarios", "ratchet.hcl")
 	experimentsFile = filepath.Join("reports", "experiments.hcl")
 )
 
-// ratchetFor is how long a ratchet measures by default: some 26 generations of the default scenario.
+// ratchetFor is the default measurement time: about 26 generations of the default scenario.
 const ratchetFor = 5 * time.Minute
 
 type ratchetFlags struct {
@@ -45,23 +46,22 @@ func ratchetCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ratchet --base REV --hypothesis TEXT --cost TEXT",
 		Short: "Score a change against its base, and record it as kept or rejected",
-		Long: `Builds the server and the load generator of --base and of --change (or of the working tree), measures both beside each other
-as a duet, at each point of the scenario's sweep in each generation of fresh processes, and decides once, after the time of --for:
-the change is kept if its score is better for certain, and rejected if it is worse or a tie.
+		Long: `Builds the server and the load generator of --base and of --change (or of the working tree) and measures both as a duet. Each
+generation of fresh processes covers each point of the scenario's sweep. After the time of --for it decides once: the change is kept if its
+score is certainly better, and rejected if it is worse or a tie.
 
-The score is that of the scenario's score block: the geometric mean of the ratios of change to base over all metrics and points,
-by default of the 95th percentiles of enqueue and of cycle with 1 to 64 workers. Its 95 % interval is that of Student's t over
-generations. Below 1 the change is better. Of all other figures, those of which it is certain that the change makes them worse are
-shown and recorded, whatever the score says.
+The scenario's score block defines the score: the geometric mean of the ratios of change to base over all metrics and points, by default
+of the 95th percentiles of enqueue and of cycle with 1 to 64 workers. Its 95 % interval is that of Student's t over generations. Below 1
+the change is better. All other figures that certainly get worse are shown and recorded, independent of the score.
 
-A test suite of --tests that fails on the change's tree disqualifies the change before anything is measured, and so does a ledger
-of the change that does not balance. The decision is appended to the experiments, with the hypothesis, the commits, the place of
-the change, the figures and what the change gives up. Nothing is recorded if nothing could be decided.
+The change is disqualified before any measurement if a test suite of --tests fails on its tree, and also if its ledger does not balance.
+The decision is appended to the experiments, with the hypothesis, the commits, the location of the change, the figures and the cost.
+Without a decision nothing is recorded.
 
-An option of the build or of its environment is an experiment too: --base and --change may then be the same commit.
+An option of the build or of its environment can also be an experiment: --base and --change may then be the same commit.
 
-Exit codes: 0 kept, 1 rejected (worse, a tie, or a test suite that failed), 2 misconfigured, 3 invalid (too little was measured
-to decide), 5 incorrect (rejected, if it is the change whose ledger does not balance).`,
+Exit codes: 0 kept, 1 rejected (worse, a tie, or a failed test suite), 2 misconfigured, 3 invalid (not enough was measured to decide),
+5 incorrect (rejected, if the change's ledger does not balance).`,
 		Example: `  prony ratchet --base main --hypothesis "one lock less for each claim" --cost "a second map of leases" --tests "cd engine && go test ./queue/..."
   prony ratchet --base HEAD --change HEAD --build-env GOAMD64=v3 --hypothesis "newer instructions pay" --cost "no processors from before 2013"
   prony ratchet page`,
@@ -70,24 +70,24 @@ to decide), 5 incorrect (rejected, if it is the change whose ledger does not bal
 	}
 	c.Flags().StringVar(&f.base, "base", "", "revision to score against")
 	c.Flags().StringVar(&f.change, "change", "", "revision of the change, instead of the working tree")
-	c.Flags().StringVar(&f.hypothesis, "hypothesis", "", "what the change was expected to do, and why")
+	c.Flags().StringVar(&f.hypothesis, "hypothesis", "", "expected effect of the change, and the reason")
 	c.Flags().StringVar(&f.cost, "cost", "", `what the change gives up: memory, simplicity, portability; "none" if nothing`)
-	c.Flags().StringVar(&f.name, "name", "", "name of the experiment, instead of one made of the hypothesis")
-	c.Flags().StringVar(&f.file, "file", "", "PATH:LINE where the change is, instead of the first line that differs")
-	c.Flags().StringVar(&f.note, "note", "", "anything else to record")
+	c.Flags().StringVar(&f.name, "name", "", "name of the experiment, instead of one from the hypothesis")
+	c.Flags().StringVar(&f.file, "file", "", "PATH:LINE of the change, instead of the first line that differs")
+	c.Flags().StringVar(&f.note, "note", "", "additional text to record")
 	c.Flags().StringArrayVar(&f.tests, "tests", nil, "command of a test suite that must pass in the root of the change's tree; may be repeated")
-	c.Flags().DurationVar(&f.testsWithin, "tests-within", 10*time.Minute, "how long each test suite may take")
-	c.Flags().DurationVar(&f.length, "for", ratchetFor, "how long to measure, fixed work and all generations together")
+	c.Flags().DurationVar(&f.testsWithin, "tests-within", 10*time.Minute, "time limit of each test suite")
+	c.Flags().DurationVar(&f.length, "for", ratchetFor, "measurement time, with fixed work and all generations")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+ratchetScenario)
 	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both sides")
 	c.Flags().StringArrayVar(&f.buildEnv, "build-env", nil, "NAME=VALUE in the environment of the change's build, such as GOAMD64=v3; may be repeated")
-	c.Flags().StringVar(&f.pgo, "pgo", "", "CPU profile that the change's server is optimised by")
+	c.Flags().StringVar(&f.pgo, "pgo", "", "CPU profile for profile-guided optimisation of the change's server")
 	c.Flags().StringArrayVar(&f.env, "env", nil, "NAME=VALUE in the environment of the change's processes; may be repeated")
 	c.Flags().StringArrayVar(&f.baseEnv, "base-env", nil, "NAME=VALUE in the environment of the base's processes; may be repeated")
 	c.Flags().StringVar(&f.experiments, "experiments", "", "file of the experiments, instead of "+experimentsFile)
-	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the folder of what was measured is made in")
+	c.Flags().StringVar(&f.out, "out", defaultOut, "parent folder for the measurement's folder")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "check, run the test suites and build, but measure and record nothing")
-	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "measure though the servers of the sides run with different settings")
+	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "measure even if the servers of the sides run with different settings")
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
 	completeFlag(c, "scenario", completeScenarioFiles)
@@ -95,15 +95,15 @@ to decide), 5 incorrect (rejected, if it is the change whose ledger does not bal
 	return c
 }
 
-// ratchetTask is a ratchet under way.
+// ratchetTask is a running ratchet.
 type ratchetTask struct {
 	f        *ratchetFlags
 	b        *builder
 	scenario *scenario.Scenario
 	score    scenario.Score
 	sources  [2]source
-	record   experiment.Experiment // what is known before the measurement
-	file     string                // of the experiments
+	record   experiment.Experiment // the part that is known before the measurement
+	file     string                // file of the experiments
 }
 
 func (f *ratchetFlags) run(c *cobra.Command, args []string) (err error) {
@@ -128,7 +128,7 @@ func (f *ratchetFlags) run(c *cobra.Command, args []string) (err error) {
 	return t.finish(c, decided, folder)
 }
 
-// check returns everything that is wrong with the flags by themselves.
+// check returns all errors of the flags.
 func (f *ratchetFlags) check() error {
 	var errs []error
 	need := func(ok bool, format string, args ...any) {
@@ -137,14 +137,14 @@ func (f *ratchetFlags) check() error {
 		}
 	}
 	need(f.base != "", "--base is missing: name the revision to score against")
-	need(strings.TrimSpace(f.hypothesis) != "", "--hypothesis is missing: say what the change is expected to do, and why")
-	need(strings.TrimSpace(f.cost) != "", `--cost is missing: say what the change gives up, or "none"`)
-	need(f.length > 0, "--for %v is not above 0", f.length)
-	need(f.testsWithin > 0, "--tests-within %v is not above 0", f.testsWithin)
+	need(strings.TrimSpace(f.hypothesis) != "", "--hypothesis is missing: write the expected effect of the change, and the reason")
+	need(strings.TrimSpace(f.cost) != "", `--cost is missing: write what the change gives up, or "none"`)
+	need(f.length > 0, "--for %v must be above 0", f.length)
+	need(f.testsWithin > 0, "--tests-within %v must be above 0", f.testsWithin)
 	for flag, all := range map[string][]string{"--build-env": f.buildEnv, "--env": f.env, "--base-env": f.baseEnv} {
 		for _, v := range all {
 			name, _, is := strings.Cut(v, "=")
-			need(is && name != "", "%s %q is not NAME=VALUE", flag, v)
+			need(is && name != "", "%s %q must be NAME=VALUE", flag, v)
 		}
 	}
 	if f.pgo != "" {
@@ -158,7 +158,7 @@ func (f *ratchetFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// prepare finds and checks all that the measurement needs, so that a mistake costs no measurement.
+// prepare finds and checks everything that the measurement needs before it starts.
 func (t *ratchetTask) prepare(c *cobra.Command, args []string) (err error) {
 	f, ctx := t.f, c.Context()
 	if t.file, err = f.below(t.b.root, f.experiments, experimentsFile); err != nil {
@@ -173,7 +173,7 @@ func (t *ratchetTask) prepare(c *cobra.Command, args []string) (err error) {
 		return err
 	}
 	if len(scenarios) != 1 {
-		return fmt.Errorf("%s has %d scenarios, and a ratchet is of one", file, len(scenarios))
+		return fmt.Errorf("%s has %d scenarios, and a ratchet measures one", file, len(scenarios))
 	}
 	t.scenario = scenarios[0]
 	if err := duet.FitsSweep(t.scenario); err != nil {
@@ -208,13 +208,14 @@ func (f *ratchetFlags) below(root, given, file string) (string, error) {
 	return relativeTo(root, file)
 }
 
-// plan says what will be measured.
+// plan prints what the ratchet will measure.
 func (t *ratchetTask) plan(c *cobra.Command) {
 	say(c.ErrOrStderr(), "%s: experiment %s: score %s, over %s, for %v", t.scenario.Name, t.record.Name, scoreInWords(t.score),
 		render.Plural(len(t.scenario.Points), "point"), t.f.length)
 }
 
-// decide runs the test suites, builds both sides, measures them and decides. It returns nil after a dry run.
+// decide runs the test suites, builds both sides, measures them and decides. It returns nil after a
+// dry run.
 func (t *ratchetTask) decide(c *cobra.Command, args []string) (*result.Ratchet, string, error) {
 	f, ctx, stderr := t.f, c.Context(), c.ErrOrStderr()
 	started := time.Now()
@@ -285,7 +286,7 @@ func (t *ratchetTask) build(ctx context.Context) (sides [2]duet.Side, warnings [
 	return sides, warnings, err
 }
 
-// finish records a decision, prints it, and turns it into the command's end.
+// finish records and prints a decision, and returns the command's error.
 func (t *ratchetTask) finish(c *cobra.Command, decided *result.Ratchet, folder string) error {
 	stderr := c.ErrOrStderr()
 	sayRatchet(stderr, t.record.Name, decided)

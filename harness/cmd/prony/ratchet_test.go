@@ -30,25 +30,25 @@ func TestRatchetHelp(t *testing.T) {
 	assert.Equal(t, string(want), got.stdout, "run with -rewrite and read the difference")
 }
 
-// All that is wrong with the command line is said at once.
+// All errors of the command line are reported together.
 func TestRatchetCommandLine(t *testing.T) {
 	got := prony(t, "ratchet", "--for", "-1s", "--env", "X", "--build-env", "=1", "--pgo", "none.pgo", "--json")
 	assert.Equal(t, 2, got.code)
 	for _, says := range []string{
-		"--base is missing", "--hypothesis is missing", "--cost is missing", "--for -1s is not above 0", `--env "X" is not NAME=VALUE`,
-		`--build-env "=1" is not NAME=VALUE`, "--pgo: ",
+		"--base is missing", "--hypothesis is missing", "--cost is missing", "--for -1s must be above 0", `--env "X" must be NAME=VALUE`,
+		`--build-env "=1" must be NAME=VALUE`, "--pgo: ",
 	} {
 		assert.Contains(t, got.stderr, says)
 	}
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 }
 
-// sweptTiny is a scenario of two points.
+// sweptTiny returns a scenario with two points.
 func sweptTiny() string {
 	return tiny("tiny", "150ms", `sweep "workload.main.workers" { values = [1, 4] }`)
 }
 
-// ratchetRepository is repository with a scenario of ratchets, and a ledger, in its second commit.
+// ratchetRepository is repository with a ratchet's scenario and a ledger in its second commit.
 func ratchetRepository(t *testing.T) {
 	t.Helper()
 	repository(t)
@@ -78,7 +78,8 @@ func (c command) decided(t *testing.T) result.Ratchet {
 	return r
 }
 
-// A test suite that fails on the change's tree rejects the change before anything is built, with the suite's closing lines.
+// A test suite that fails on the change's tree rejects the change before anything is built, with
+// the suite's last lines.
 func TestRatchetRejectsAChangeWhoseTestsFail(t *testing.T) {
 	ratchetRepository(t)
 	tmp := t.TempDir()
@@ -110,7 +111,7 @@ func TestRatchetRejectsAChangeWhoseTestsFail(t *testing.T) {
 		`"No" is not a valid experiment name`: {"--name", "No"},
 		"the change has no such file":         {"--name", "b", "--file", "none.go:1"},
 		"the file has 1 lines":                {"--name", "b", "--file", "reports/experiments.hcl:2"},
-		"is not PATH:LINE":                    {"--name", "b", "--file", "reports/experiments.hcl"},
+		"must be PATH:LINE":                   {"--name", "b", "--file", "reports/experiments.hcl"},
 		`"none" is not a commit`:              {"--name", "b", "--change", "none"},
 		"it has no sweep":                     {"--name", "b", "--scenario", "scenarios/compare.hcl"},
 	} {
@@ -129,7 +130,7 @@ func TestRunSuite(t *testing.T) {
 	failed, err = runSuite(t.Context(), dir, "for i in $(seq 100); do echo line $i; done; exit 1", time.Minute)
 	require.NoError(t, err)
 	assert.Contains(t, failed, "line 100")
-	assert.NotContains(t, failed, "line 70\n", "the closing lines only")
+	assert.NotContains(t, failed, "line 70\n", "only the last lines")
 	gone := func() {
 		pid, err := os.ReadFile(filepath.Join(dir, "pid"))
 		require.NoError(t, err)
@@ -138,7 +139,8 @@ func TestRunSuite(t *testing.T) {
 			return err != nil || strings.Contains(string(state), ") Z ")
 		}, 10*time.Second, 5*time.Millisecond)
 	}
-	// The suite and what it started are ended when its time is up, and what it left behind when it has ended.
+	// At the timeout the suite and its processes are killed. Processes that it leaves behind are
+	// killed at its end.
 	failed, err = runSuite(t.Context(), dir, "sleep 600 & echo $! > pid; wait", 300*time.Millisecond)
 	require.NoError(t, err)
 	assert.Contains(t, failed, "did not end in 300ms")
@@ -180,7 +182,7 @@ func TestCommandOfARecord(t *testing.T) {
 	assert.Equal(t, `prony ratchet --cost 'it'\''s one' --base main ''`, commandText([]string{"/tmp/x/prony-2", "ratchet", "--cost", "it's one", "--base", "main", ""}))
 }
 
-// What is recorded has each figure once, those that are worse marked.
+// A record has each figure once, with the worse ones marked.
 func TestRecordOfARatchet(t *testing.T) {
 	worse := result.RatchetFigure{Metric: "cycles_per_s", Base: 2, Change: 1, Ratio: 0.5, Low: 0.4, High: 0.6}
 	atPoint := worse
@@ -202,7 +204,7 @@ func TestRecordOfARatchet(t *testing.T) {
 	assert.True(t, e.Measurement.Figures[2].Worse)
 	assert.Zero(t, e.Measurement.MoreWorse)
 
-	for i := range 20 { // of many that are worse, those that are the most so
+	for i := range 20 { // the largest of many losses
 		f := atPoint
 		f.Point, f.Ratio = fmt.Sprintf("workers=%d", 2+i), 0.5+0.02*float64(i)
 		r.Worse = append(r.Worse, f)
@@ -240,7 +242,8 @@ func TestRatchetPage(t *testing.T) {
 	assert.Contains(t, got.stderr, "has no effect")
 }
 
-// Two builds alike are measured, decided and recorded; what is decided is chance. Too little time decides nothing.
+// Two equal builds are measured, decided and recorded; the decision is chance. With too little
+// time, nothing is decided.
 func TestRatchetMeasures(t *testing.T) {
 	longtest.Only(t)
 	generator, err := buildtest.Program("generator", "harness/cmd/generator")

@@ -17,8 +17,8 @@ func ratchetPageCommand() *cobra.Command {
 		Use:   "page",
 		Short: "Write the page of all experiments, kept and rejected",
 		Long: `Writes experiments.md, and experiments.svg if an experiment has a score, from the file of the experiments. The same file always
-yields the same bytes. It prints the path of the page, or everything that is wrong with the file. The code that experiments name
-is looked up in the folder above that of the file.`,
+produces the same bytes. Prints the path of the page, or all errors of the file. It looks for the code that experiments name in the parent
+of the file's folder.`,
 		Example: "  prony ratchet page --out reports",
 		Args:    noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -44,7 +44,7 @@ is looked up in the folder above that of the file.`,
 		},
 	}
 	c.Flags().StringVar(&file, "experiments", experimentsFile, "file of the experiments")
-	c.Flags().StringVar(&out, "out", "reports", "folder that the page is written to")
+	c.Flags().StringVar(&out, "out", "reports", "folder for the page")
 	jsonFlag(c, &asJSON)
 	return c
 }

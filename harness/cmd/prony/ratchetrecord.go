@@ -20,10 +20,10 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// nameBytesMax bounds a name that is made of a hypothesis.
+// nameBytesMax is the maximum length of a name from a hypothesis.
 const nameBytesMax = 48
 
-// before is what is recorded of an experiment and known before it is measured.
+// before returns the part of an experiment's record that is known before the measurement.
 func (t *ratchetTask) before(ctx context.Context, args []string) (e experiment.Experiment, err error) {
 	f, base, change := t.f, t.sources[0].build, t.sources[1].build
 	e = experiment.Experiment{
@@ -54,7 +54,7 @@ func (t *ratchetTask) before(ctx context.Context, args []string) (e experiment.E
 	return e, nil
 }
 
-// nameOf makes a name of a hypothesis: its first words.
+// nameOf derives a name from a hypothesis: its first words.
 func nameOf(hypothesis string) string {
 	name := strings.ReplaceAll(result.Slug(hypothesis), "_", "-")
 	if len(name) > nameBytesMax {
@@ -66,7 +66,7 @@ func nameOf(hypothesis string) string {
 	return strings.Trim(name, "-")
 }
 
-// options says by what the change's side is built or run otherwise than the base's.
+// options lists how the build and the environment of the change's side differ from the base's.
 func (f *ratchetFlags) options() string {
 	all := append([]string{}, f.buildEnv...)
 	if f.pgo != "" {
@@ -84,7 +84,8 @@ func (f *ratchetFlags) options() string {
 
 var hunk = regexp.MustCompile(`(?m)^(?:\+\+\+ b/(.+)|@@ -\S+ \+(\d+).*)$`)
 
-// place is where the change is: as it was given, or the first line that differs from the base; "" if nothing differs.
+// place returns the location of the change: the given one, or the first line that differs from the
+// base; "" if nothing differs.
 func (t *ratchetTask) place(ctx context.Context) (string, error) {
 	if t.f.file != "" {
 		return t.f.file, t.checkPlace(t.f.file)
@@ -114,11 +115,11 @@ func (t *ratchetTask) checkPlace(place string) error {
 	path, digits, _ := strings.Cut(place, ":")
 	line, err := strconv.Atoi(digits)
 	if err != nil || line < 1 {
-		return fmt.Errorf("--file %q is not PATH:LINE", place)
+		return fmt.Errorf("--file %q must be PATH:LINE", place)
 	}
 	src, err := os.ReadFile(filepath.Join(t.sources[1].dir, path))
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("--file %q: the change has no such file; paths are from the root of the repository", place)
+		return fmt.Errorf("--file %q: the change has no such file; paths are relative to the root of the repository", place)
 	}
 	if err != nil {
 		return fmt.Errorf("--file: %w", err)
@@ -129,7 +130,7 @@ func (t *ratchetTask) checkPlace(place string) error {
 	return nil
 }
 
-// recordOf is the whole record of an experiment that was decided.
+// recordOf completes the record of an experiment with the decision and the figures.
 func recordOf(e experiment.Experiment, r *result.Ratchet) experiment.Experiment {
 	e.Kept, e.Effect = r.Kept, experiment.OneLine(r.Because)
 	m := *e.Measurement
@@ -164,13 +165,14 @@ func recordOf(e experiment.Experiment, r *result.Ratchet) experiment.Experiment 
 	return e
 }
 
-// worseMax bounds the figures of points and of fixed work that are recorded as worse: those that are the most so.
+// worseMax is the maximum number of worsened figures of points and of fixed work in a record. It
+// keeps those with the largest ratios.
 const worseMax = 8
 
-// farFrom1 is how far the ratio of a figure is from 1, in either direction.
+// farFrom1 returns the distance of a figure's ratio from 1, in either direction.
 func farFrom1(f result.RatchetFigure) float64 { return math.Abs(math.Log(f.Ratio)) }
 
-// hostInWords describes a host as far as figures depend on it.
+// hostInWords describes the properties of a host that affect figures.
 func hostInWords(h result.Host) string {
 	words := []string{render.Plural(h.CPUs, "CPU"), cmp.Or(h.CPUModel, "unknown model")}
 	for _, more := range []string{h.Filesystem, h.Kernel} {
@@ -181,7 +183,7 @@ func hostInWords(h result.Host) string {
 	return strings.Join(words, ", ")
 }
 
-// commandText writes a command line for a person, with quotes where a shell needs them.
+// commandText formats a command line for display, with shell quotes if needed.
 func commandText(args []string) string {
 	quoted := make([]string, len(args))
 	for i, arg := range args {
@@ -191,12 +193,12 @@ func commandText(args []string) string {
 		}
 	}
 	if len(quoted) > 0 {
-		quoted[0] = "prony" // wherever the binary lies and whatever it is called there
+		quoted[0] = "prony" // independent of the path and the name of the binary
 	}
 	return strings.Join(quoted, " ")
 }
 
-// sayRatchet writes a decision for a person.
+// sayRatchet prints a decision.
 func sayRatchet(w io.Writer, name string, r *result.Ratchet) {
 	decision := "nothing is decided: " + string(r.Verdict)
 	switch {
@@ -220,7 +222,7 @@ func sayRatchet(w io.Writer, name string, r *result.Ratchet) {
 		say(w, "  %s", line(f))
 	}
 	if len(r.Worse) > 0 {
-		say(w, "  worse for certain:")
+		say(w, "  certainly worse:")
 	}
 	for _, f := range r.Worse {
 		say(w, "    %s", line(f))

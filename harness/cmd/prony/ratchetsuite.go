@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// suiteBytesMax bounds what is kept of the output of a test suite: its end.
+// suiteBytesMax is the size of the end of a test suite's output that is stored.
 const suiteBytesMax = 64 << 10
 
-// runSuite runs the command of a test suite with the shell in dir. failed says how the suite failed, with its closing lines, and is "" if
-// it passed. The error says why the suite could not be run. All processes that the suite started in its process group have ended when
-// runSuite returns.
+// runSuite runs the command of a test suite in dir with the shell. failed describes how the suite
+// failed, with its last lines, and is "" if it passed. The error says why the suite could not run.
+// When runSuite returns, all processes in the suite's process group have ended.
 func runSuite(ctx context.Context, dir, command string, within time.Duration) (failed string, err error) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -28,7 +28,8 @@ func runSuite(ctx context.Context, dir, command string, within time.Duration) (f
 	c.Stdout, c.Stderr = output, output
 	err = c.Run()
 	if c.Process != nil {
-		// What the suite left behind would disturb the measurement. ESRCH: nothing is left.
+		// Processes that the suite left behind would disturb the measurement. ESRCH means that
+		// there are none.
 		if killErr := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); killErr != nil && !errors.Is(killErr, syscall.ESRCH) {
 			return "", fmt.Errorf("end the processes of %q: %w", command, killErr)
 		}
@@ -47,7 +48,7 @@ func runSuite(ctx context.Context, dir, command string, within time.Duration) (f
 	return "", fmt.Errorf("run the test suite %q: %w", command, err)
 }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps the end of its input.
 type tail struct{ kept bytes.Buffer }
 
 func (t *tail) Write(p []byte) (int, error) {

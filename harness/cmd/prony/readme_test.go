@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readOnly are the commands that only read scenarios, so that what the documentation shows of them can be checked.
+// readOnly are the commands that only read scenarios, so the test can check their output in the
+// documentation.
 var readOnly = []string{"validate", "explain", "list"}
 
-// The documentation shows what commands print: a block of code whose first line is "$ prony ..." holds the command and its
-// output. A last line of "..." stands for more.
+// The documentation shows the output of commands: a code block whose first line is "$ prony ..."
+// has the command and its output. A last line "..." stands for further output.
 func TestCommandsOfTheDocumentation(t *testing.T) {
 	t.Chdir("../../..")
 	shown := 0

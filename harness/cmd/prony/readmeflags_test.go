@@ -10,17 +10,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// commandLines finds calls of prony in a page: as code in a sentence, in a block of a shell, or after its prompt.
+// commandLines matches calls of prony in a page: as code in a sentence, in a shell block, or after
+// its prompt.
 var commandLines = regexp.MustCompile("(?m)(?:`|^\\$ |^)(?:bin/)?prony +([a-z][^`\n#]*)")
 
-// Every command line that the documentation shows can be given: the command is there, and so are its flags.
+// Every command line in the documentation is valid: the command and its flags exist.
 func TestCommandLinesOfTheDocumentation(t *testing.T) {
 	for _, page := range []string{"README.md", "harness/README.md", "scenarios/README.md", "baselines/README.md", "ci/README.md"} {
 		text, err := os.ReadFile("../../../" + page)
 		require.NoError(t, err)
 		found := commandLines.FindAllStringSubmatch(string(text), -1)
 		if page == "harness/README.md" {
-			assert.GreaterOrEqual(t, len(found), 8, "the commands that a newcomer needs")
+			assert.GreaterOrEqual(t, len(found), 8, "the commands for a new user")
 		}
 		for _, line := range found {
 			command, _, _ := strings.Cut(line[1], " | ")
@@ -36,7 +37,7 @@ func TestCommandLinesOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// given leaves the quotes of a shell out.
+// given removes shell quotes.
 func given(args []string) []string {
 	for i := range args {
 		args[i] = strings.Trim(args[i], `'"[]`)

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// unrecorded are the flags that say where a result goes or is shown.
+// unrecorded are the flags for the destination or the display of a result.
 var unrecorded = []string{"--out", "--folder", "--listen"}
 
-// recorded returns the command that a result says it was measured by: the arguments without those of unrecorded. A folder or an address of one
-// machine neither changes what is measured nor helps to measure it again, and results are published.
+// recorded returns the command line to store in a result: the arguments without the flags in
+// unrecorded. A folder or an address of one machine does not affect the measurement and does not
+// help to repeat it, and results are published.
 func recorded(args []string) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
@@ -21,7 +22,7 @@ func recorded(args []string) []string {
 		case !slices.Contains(unrecorded, flag):
 			kept = append(kept, arg)
 		case !hasValue:
-			i++ // its value
+			i++ // skip its value
 		}
 	}
 	return kept

@@ -21,21 +21,20 @@ func reportCommand() *cobra.Command {
 		Use:   "report [RUN...]",
 		Short: "Write the Markdown pages of runs, comparisons, soaks and serial budgets, with plots",
 		Long: `Writes the page of a run, a comparison, a finished soak or a serial budget, with its plots as SVG, into its folder, or into --out.
-The verdict on the page of a run is that of prony check, by the limits of today; no verdict of limits is stored. Without RUN it takes the newest run.
-The page of a run that did not finish shows the stored rounds, and its verdict is invalid.
-It prints the path of each page.
+The verdict on the page of a run is that of prony check with the current limits; stored runs have no verdict of limits. Without RUN it
+uses the newest run. The page of an incomplete run shows the stored rounds, and its verdict is invalid. It prints the path of each page.
 
---publish DIR writes the page into DIR/scenarios, copies the data that the page is made from to DIR/data, so that the page can be rendered
-again from there, byte for byte, and adds the headline figures of a run to DIR/history. It publishes the latest complete run of a scenario, whatever limits
-it breaks, and refuses a run that is invalid or misconfigured, has fewer rounds than its file says, is of a tree with uncommitted changes, or began before
-the run that is published.
+--publish DIR writes the page into DIR/scenarios, copies the data of the page to DIR/data, so that the page can be rendered again byte
+for byte, and adds the headline figures of a run to DIR/history. It publishes the latest complete run of a scenario, even if it breaks
+limits. It refuses a run that is invalid or misconfigured, has fewer rounds than its file requires, has uncommitted changes in its tree, or
+started before the published run.
 
---format prints the metrics of one run in a form of others instead, and writes no page: bench (Go's benchmark format, for benchstat),
-csv (a row for each metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not of a sweep). prony convert
-reads these formats, of other tools too.
+--format prints the metrics of one run instead and writes no page: bench (Go's benchmark format, for benchstat), csv (a row for each
+metric of each round, for spreadsheets) or k6 (as k6's --summary-export; not for a sweep). prony convert reads these formats, also from
+other tools.
 
---html FILE writes the pages below a folder, which is reports/ or the one that is given, as one HTML file that needs no network:
-with a list of pages, and tables that are sorted by their headers. A run's folder is one too.`,
+--html FILE writes the pages below a folder (default reports/) as one HTML file that needs no network, with a list of pages and sortable
+tables. The folder may also be that of a run.`,
 		Example: `  prony report
   prony report --format csv runs/20261121T171500.123Z-full-cycle
   prony report --publish reports runs/20261121T171500.123Z-full-cycle
@@ -61,7 +60,7 @@ with a list of pages, and tables that are sorted by their headers. A run's folde
 			}
 			document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
 			p := &pageWriter{stderr: c.ErrOrStderr(), limits: limits, renderer: report.NewRenderer(limits), out: out, publish: publish}
-			if publish == "" { // otherwise such a run is an error
+			if publish == "" { // with --publish such a run is an error
 				sayIncomplete(c.ErrOrStderr(), runs)
 			}
 			for _, run := range runs {
@@ -87,24 +86,24 @@ with a list of pages, and tables that are sorted by their headers. A run's folde
 	jsonFlag(c, &asJSON)
 	baselinesFlag(c, &baselines)
 	c.Flags().StringVar(&out, "out", "", "folder for the pages, instead of the run's own")
-	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, to which the data goes too")
+	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, for the page and its data")
 	c.Flags().StringVar(&format, "format", "", "print the metrics of one run instead, as bench, csv or k6")
-	c.Flags().StringVar(&html, "html", "", "file to write instead: all pages of a folder, in HTML")
+	c.Flags().StringVar(&html, "html", "", "write all pages of a folder to this HTML file instead")
 	completeFlag(c, "format", oneOf("bench", "csv", "k6"))
 	c.AddCommand(reportLintCommand(), reportSetCommand())
 	return c
 }
 
-// sayIncomplete warns of runs that did not finish.
+// sayIncomplete warns of incomplete runs.
 func sayIncomplete(stderr io.Writer, runs []string) {
 	for _, run := range runs {
 		if result.Incomplete(run) {
-			say(stderr, "%s did not finish: it has only its stored rounds, and its verdict is not pass", run)
+			say(stderr, "%s is incomplete: it has only its stored rounds, and its verdict is not pass", run)
 		}
 	}
 }
 
-// printFormat prints the metrics of one run in a form of others.
+// printFormat prints the metrics of one run in a format of another tool.
 func printFormat(w io.Writer, format string, runs []string) error {
 	formats := map[string]func(io.Writer, *result.Result) error{
 		"bench": result.WriteBench, "csv": result.WriteCSV, "k6": result.WriteK6Summary,
@@ -112,9 +111,9 @@ func printFormat(w io.Writer, format string, runs []string) error {
 	write, known := formats[format]
 	switch {
 	case !known:
-		return fmt.Errorf("--format %q is not one of bench, csv and k6", format)
+		return fmt.Errorf("--format %q must be bench, csv or k6", format)
 	case len(runs) != 1:
-		return fmt.Errorf("--format prints one run, and %d are given", len(runs))
+		return fmt.Errorf("--format prints one run, but got %d", len(runs))
 	}
 	r, _, err := result.ReadStored(runs[0])
 	if err != nil {
@@ -123,7 +122,7 @@ func printFormat(w io.Writer, format string, runs []string) error {
 	return write(w, r)
 }
 
-// pageWriter writes the pages of runs to where a command line says.
+// pageWriter writes the pages of runs to the folder that the command line selects.
 type pageWriter struct {
 	stderr       io.Writer
 	limits       *gate.Baselines

@@ -39,7 +39,7 @@ func TestReportIntoAFolder(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(run, "report.md"))
 }
 
-// What is published is rendered again from its own data, byte for byte.
+// A published page can be rendered again from its data, byte for byte.
 func TestReportPublishes(t *testing.T) {
 	inFolder(t)
 	stored(t, defaultOut, "1-tiny", nil)

@@ -16,14 +16,14 @@ import (
 // reportHTML writes the pages of a folder, by default the published ones, as one HTML file, and prints the file's path.
 func reportHTML(c *cobra.Command, limits *gate.Baselines, file string, folders []string, asJSON bool) error {
 	if len(folders) > 1 {
-		return misused(c, "", "--html writes the pages of one folder, and %d are given", len(folders))
+		return misused(c, "", "--html writes the pages of one folder, but got %d", len(folders))
 	}
 	folder := defaultReports
 	if len(folders) == 1 {
 		folder = folders[0]
 	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
-		return misused(c, "", "--html %q is a folder: give the file to write, and behind it the folder with the pages", file)
+		return misused(c, "", "--html %q is a folder: give the file to write, and then the folder with the pages", file)
 	}
 	document := &result.Document{Verdict: result.Pass, Scenarios: []result.Outcome{}}
 	err := during(c.ErrOrStderr(), "writing the pages of "+folder, func(*activity) error {

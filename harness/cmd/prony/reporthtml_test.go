@@ -37,11 +37,11 @@ func TestReportHTMLIsRefused(t *testing.T) {
 	write(t, "reports/a.md", "# A\n")
 	write(t, "empty/x.txt", "")
 	for want, args := range map[string][]string{
-		"--html writes the pages of one folder, and 2 are given": {"--html", "x.html", "reports", "empty"},
-		`--html "reports" is a folder: give the file to write`:   {"--html", "reports"},
-		"there is no Markdown page in empty":                     {"--html", "x.html", "empty"},
-		"no such file or directory":                              {"--html", "x.html", "none"},
-		"--publish and --html exclude each other":                {"--publish", "reports", "--html", "x.html"},
+		"--html writes the pages of one folder, but got 2":     {"--html", "x.html", "reports", "empty"},
+		`--html "reports" is a folder: give the file to write`: {"--html", "reports"},
+		"there is no Markdown page in empty":                   {"--html", "x.html", "empty"},
+		"no such file or directory":                            {"--html", "x.html", "none"},
+		"--publish and --html exclude each other":              {"--publish", "reports", "--html", "x.html"},
 	} {
 		got := prony(t, append([]string{"report"}, args...)...)
 		assert.Equal(t, 2, got.code, args)

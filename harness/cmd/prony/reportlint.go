@@ -35,19 +35,20 @@ func reportLintCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lint [FILE|DIR...]",
 		Short: "Find praise without figures, rates without a source and dead links in documents and pages",
-		Long: `Looks at Markdown files, and at the published pages in --reports, and prints what they must not have:
+		Long: `Checks Markdown files, and the published pages in --reports, and prints these problems:
 
   praise      a word such as "fast" or "scalable" without a figure in its sentence
-  provenance  a rate in a section without code or a link, which say what was measured, or a page without the data that it was made from
-  link        a link within the repository that leads to no file or no heading
-  typed       a number with a unit of measurement in the source of a page (prony report set), whose figures come from data; sizes and
-              settings stand in code spans there
-  generated   a page or a plot that is not what its source, the data and the limits make, or a source that names or says what the data do not have
+  provenance  a rate in a section without code or a link to its source, or a page without its data
+  link        a link within the repository to a missing file or heading
+  typed       a number with a unit of measurement in the source of a page (prony report set), whose figures must come from data; sizes and
+              settings are in code spans there
+  generated   a page or a plot that differs from the output of its source, the data and the limits, or a source whose names or statements
+              the data do not support
   stale       (a warning) pages that are more than ` + strconv.Itoa(lint.BehindMax) + ` commits to engine/ and harness/ older than the checkout, or of a commit
-              that the repository does not have: a line for each of the two
+              that the repository does not have: one line for each of the two
 
-Without FILE or DIR it looks at all below the working directory, but for folders named testdata, runs and node_modules and those whose names
-begin with a dot. Findings end it with ` + strconv.Itoa(result.Regressed.ExitCode()) + `, warnings alone with 0.`,
+Without FILE or DIR it checks everything below the working directory, except folders named testdata, runs and node_modules and those whose
+names begin with a dot. The exit code is ` + strconv.Itoa(result.Regressed.ExitCode()) + ` after findings, and 0 if there are only warnings.`,
 		Example: `  prony report lint
   prony report lint README.md reports`,
 		RunE: func(c *cobra.Command, paths []string) error {
@@ -70,13 +71,13 @@ begin with a dot. Findings end it with ` + strconv.Itoa(result.Regressed.ExitCod
 			return err
 		},
 	}
-	c.Flags().StringVar(&reports, "reports", defaultReports, "folder of the published pages; where there is none, no page is asked for its data")
+	c.Flags().StringVar(&reports, "reports", defaultReports, "folder of the published pages; if it does not exist, pages need no data")
 	baselinesFlag(c, &baselines)
 	jsonFlag(c, &asJSON)
 	return c
 }
 
-// lintFiles looks at the Markdown files of files and folders, and at the published pages.
+// lintFiles checks the Markdown files of files and folders, and the published pages.
 func lintFiles(ctx context.Context, limits *gate.Baselines, reports string, paths []string) (*linted, error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -89,7 +90,7 @@ func lintFiles(ctx context.Context, limits *gate.Baselines, reports string, path
 	if err != nil {
 		return nil, err
 	}
-	// A source has links of the page that is made from it, and no figures: it is no document.
+	// A source has the links of its page, and no figures, so it is not checked as a document.
 	documents := slices.DeleteFunc(slices.Clone(files), func(file string) bool { return slices.Contains(sources, filepath.Clean(file)) })
 	findings, err := lint.Files(documents...)
 	if err != nil {
@@ -123,10 +124,10 @@ func lintFiles(ctx context.Context, limits *gate.Baselines, reports string, path
 	return found, nil
 }
 
-// lintedFilesMax bounds how many files are looked at.
+// lintedFilesMax is the maximum number of files to check.
 const lintedFilesMax = 10_000
 
-// markdownFiles returns files that were named, and the Markdown files of folders and of those below them.
+// markdownFiles returns the named files, and the Markdown files below the named folders.
 func markdownFiles(paths []string) (files []string, err error) {
 	for _, root := range paths {
 		err := walk.Dir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -153,7 +154,7 @@ func markdownFiles(paths []string) (files []string, err error) {
 	return slices.Compact(files), nil
 }
 
-// measuredCommit returns the commit that published data is of: "" of data that is no run's.
+// measuredCommit returns the commit of published data, or "" if it is not the data of a run.
 func measuredCommit(data string) (string, error) {
 	if isRun, err := result.Exists(data, result.ResultFile); err != nil || !isRun {
 		return "", err // comparisons and soaks have other files
@@ -165,7 +166,7 @@ func measuredCommit(data string) (string, error) {
 	return r.Manifest.Build.Commit, nil
 }
 
-// commitsBehind returns how many commits have changed what is measured since one.
+// commitsBehind returns the number of commits since the given one that changed measured files.
 func commitsBehind(ctx context.Context, commit string) (int, error) {
 	count, err := git(ctx, ".", append([]string{"rev-list", "--count", commit + "..HEAD", "--"}, measuredFiles...)...)
 	if err != nil {

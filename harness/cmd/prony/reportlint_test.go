@@ -17,7 +17,7 @@ func TestReportLint(t *testing.T) {
 	write(t, "runs/latest/report.md", "It is robust.\n")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
-	assert.Equal(t, `README.md:1: praise: "robust" stands without a figure in its sentence "It is robust.": give the figure, or leave the word out
+	assert.Equal(t, `README.md:1: praise: "robust" has no figure in its sentence "It is robust.": add the figure, or omit the word
 reports/made-up.md:1: provenance: the page has nothing that it was made from: there is no reports/pages/made-up.md or reports/made-up.hcl or reports/made-up: bring it back, or remove the page
 lint: 4 files, 2 findings, 0 warnings
 `, ran.stdout)
@@ -40,7 +40,7 @@ lint: 4 files, 2 findings, 0 warnings
 	assert.Contains(t, ran.stderr, "look for Markdown files in nowhere")
 }
 
-// A page is stale by the commits to what is measured since its own.
+// The staleness of a page is the number of later commits to measured files.
 func TestReportLintWarnsOfStalePages(t *testing.T) {
 	inRepository(t, "engine/code.go", "package engine\n")
 	head, err := git(t.Context(), ".", "rev-parse", "HEAD")
@@ -66,7 +66,7 @@ func TestReportLintWarnsOfStalePages(t *testing.T) {
 
 	write(t, "reports/data/tiny/result.json", "{}")
 	ran := prony(t, "report", "lint")
-	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code, "damaged data is no warning")
+	assert.Equal(t, result.Misconfigured.ExitCode(), ran.code, "damaged data is an error")
 }
 
 func TestARunOfAnUnknownCommitIsAWarning(t *testing.T) {
@@ -79,7 +79,8 @@ func TestARunOfAnUnknownCommitIsAWarning(t *testing.T) {
 	assert.Contains(t, ran.stdout, "0 findings, 1 warning\n")
 }
 
-// The sources of pages are no documents: a figure that is typed into one is a finding, and so is a page that is not what its source makes.
+// The sources of pages are not documents: a hand-typed figure in a source is a finding, and so is a
+// page that differs from its source's output.
 func TestReportLintOfSources(t *testing.T) {
 	inRepository(t, "reports/pages/pages.hcl", `group "All" {
   page "one" { title = "One" }
@@ -87,7 +88,7 @@ func TestReportLintOfSources(t *testing.T) {
 `, "reports/pages/one.md", "## Question\n\nIs it 5 ms, see [there](scenarios/no.md)?\n", "reports/pages/README.md", "It is robust.\n", "reports/data/none", "")
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
-	assert.Contains(t, ran.stdout, `reports/pages/README.md:1: praise: "robust" stands`)
+	assert.Contains(t, ran.stdout, `reports/pages/README.md:1: praise: "robust" has no figure`)
 	assert.Contains(t, ran.stdout, `reports/pages/one.md:3: typed: "5 ms" is typed by hand`)
 	assert.Contains(t, ran.stdout, `reports/pages/one.md:1: generated: the sections are Question: every page has these`)
 	assert.NotContains(t, ran.stdout, "link:")
@@ -100,7 +101,7 @@ func TestReportLintOfSources(t *testing.T) {
 	assert.Contains(t, ran.document(t).Error, "reports/pages/one.md:1: the page has no plot")
 }
 
-// What is written is what lint wants, and a page that was changed by hand is a finding.
+// The written pages have no findings, and a page that was changed by hand has one.
 func TestReportSet(t *testing.T) {
 	inRepository(t, "reports/pages/pages.hcl", "", "reports/data/none", "", "reports/experiments.md", "# Experiments\n", "reports/experiments.hcl", "")
 	ran := prony(t, "report", "set")

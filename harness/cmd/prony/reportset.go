@@ -21,10 +21,10 @@ func reportSetCommand() *cobra.Command {
 there are, and in which order. All figures of these pages come from the data in DIR/data, and the plots from the pages of DIR/scenarios, which must
 be rendered before. DIR/pages/README.md says how a page is written.
 
-The index lists the verdict of each scenario, which is that of prony check DIR/data/*, and of each that is not pass the limit that is broken.
+The index lists the verdict of each scenario, as prony check DIR/data/* prints it, with the broken limit unless the verdict is pass.
 
-It fails if a source names what does not exist, or if a sentence compares figures and the data do not say so any more: then it writes
-nothing, and names the file and the line of all that is wrong. It prints the path of each page.`,
+It fails if a source names something that does not exist, or if a sentence compares figures and the data no longer support it. It then
+writes nothing, and prints the file and the line of each error. It prints the path of each page.`,
 		Example: "  prony report set --reports reports",
 		Args:    noArguments.check,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// resampleSetsMax bounds --sets: a set of eight scenarios takes a few milliseconds.
+// resampleSetsMax is the maximum of --sets: a set of eight scenarios takes a few milliseconds.
 const resampleSetsMax = 100_000
 
 func resampleCommand() *cobra.Command {
@@ -23,11 +23,11 @@ func resampleCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "resample FOLDER...",
-		Short: "Estimate how often prony guard fails without cause, from stored generations",
+		Short: "Estimate the false-alarm rate of prony guard from stored generations",
 		Long: `Reads the duets that prony guard stored in the run folders in each FOLDER, and draws sets of duets from them. For each scenario it draws,
 with replacement, as many generations as prony guard measures. It judges each set by the limits as prony guard does, and draws more
 generations while a ratio is undecided. If the build is as fast as the baseline build, the share of sets that do not pass is the
-false-alarm rate of these scenarios under the conditions of the measurement. An estimate takes a few dozen stored generations of each scenario.
+false-alarm rate of these scenarios under the conditions of the measurement. A useful estimate needs a few dozen stored generations of each scenario.
 
 Scenarios that run in rounds are not drawn. The exit code does not depend on the share.`,
 		Example: `  prony gate resample runs

@@ -23,7 +23,8 @@ baseline "tiny" {
 }
 `
 
-// guardDuet returns a duet of the scenario tiny with two generations. The change has a share of the base's rate.
+// guardDuet returns a duet of the scenario tiny with two generations. rate is the change's rate
+// relative to the base's.
 func guardDuet(rate float64) *result.Duet {
 	d := &result.Duet{Version: result.DuetVersion, Scenario: "tiny"}
 	for n := range 2 {

@@ -25,28 +25,30 @@ import (
 const (
 	gitTimeout   = time.Minute
 	buildTimeout = 10 * time.Minute
-	buildLines   = 20 // of a failed build are shown
+	buildLines   = 20 // number of output lines shown of a failed build
 
-	// layouts are in how many orders the functions of a server are linked. The order decides which functions share a line of the
-	// instruction cache, which alone can cost a percent or two: with one order that would be taken for the change.
+	// layouts is the number of different function orders that servers are linked with. The order
+	// decides which functions share an instruction cache line, which can cost a percent or two.
+	// With a single order, this would look like an effect of the change.
 	layouts = 4
 
-	// linked leaves debug information out, which nothing here reads: it is half of the linker's
-	// work, and changes neither code nor data.
+	// linked omits debug information, which nothing here reads. This halves the linker's work and
+	// changes neither code nor data.
 	linked = "-ldflags=-w"
 )
 
-// builder builds servers and generators from revisions of the repository, in a temporary folder. close must be called.
+// builder builds servers and generators from revisions of the repository in a temporary folder. The
+// caller must call close.
 type builder struct {
-	root string // of the repository
+	root string // root of the repository
 	tags string // build tags
-	dir  string // temporary
-	// worktrees are those added, which close removes.
+	dir  string // temporary folder
+	// worktrees are the git worktrees that close removes.
 	worktrees []string
 	activity  *activity // shows the progress of builds; nil for none
 }
 
-// building carries out work that builds, and tells a person what is built if that takes long.
+// building runs work and shows the progress of its builds.
 func (b *builder) building(w io.Writer, work func() error) error {
 	return during(w, "building", func(a *activity) error {
 		b.activity = a
@@ -55,23 +57,23 @@ func (b *builder) building(w io.Writer, work func() error) error {
 	})
 }
 
-// step says what is built from now on.
+// step sets the name of the current build.
 func (b *builder) step(format string, args ...any) {
 	if b.activity != nil {
 		b.activity.step(format, args...)
 	}
 }
 
-// newBuilder finds the repository of the working directory.
+// newBuilder finds the repository of the working directory, and makes the temporary folder.
 func newBuilder(ctx context.Context, tags string) (*builder, error) {
-	for _, p := range []struct{ name, does string }{{"git", "checks out the revisions that are measured"}, {"go", "builds what is measured"}} {
+	for _, p := range []struct{ name, does string }{{"git", "checks out revisions"}, {"go", "builds the programs"}} {
 		if _, err := exec.LookPath(p.name); err != nil {
 			return nil, fmt.Errorf("the program %s, which %s, is not in PATH: install it: %w", p.name, p.does, err)
 		}
 	}
 	root, err := git(ctx, ".", "rev-parse", "--show-toplevel")
 	if err != nil {
-		return nil, fmt.Errorf("the working directory is in no git repository: work in a checkout of Prony's, of which revisions are built: %w", err)
+		return nil, fmt.Errorf("the working directory is not in a git repository: work in a checkout of Prony, whose revisions are built: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "prony-build-")
 	if err != nil {
@@ -80,7 +82,7 @@ func newBuilder(ctx context.Context, tags string) (*builder, error) {
 	return &builder{root: root, tags: tags, dir: dir}, nil
 }
 
-// close removes all that was built, and the worktrees with what git keeps of them, also when ctx is done.
+// close removes all built files and the worktrees, with git's records of them, even if ctx is done.
 func (b *builder) close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
@@ -90,24 +92,26 @@ func (b *builder) close(ctx context.Context) error {
 		}
 	}
 	if err := os.RemoveAll(b.dir); err != nil {
-		errs = append(errs, fmt.Errorf("remove what was built: %w", err))
+		errs = append(errs, fmt.Errorf("remove built files: %w", err))
 	}
 	return errors.Join(errs...)
 }
 
-// source is a tree that a side is built from.
+// source is the source tree of one side.
 type source struct {
-	name  string // the side's
+	name  string // name of the side
 	dir   string
 	build result.Build
-	// env is added to the environment of the go command that builds the side, such as GOAMD64=v3, and profile is the CPU profile that the
-	// server is optimised by; both are empty unless a ratchet or a scenario says them.
+	// env is added to the environment of the go command that builds the side, such as GOAMD64=v3.
+	// profile is the CPU profile for profile-guided optimisation of the server. Both are empty
+	// unless a ratchet or a scenario sets them.
 	env     []string
 	profile string
 	race    bool // with the race detector
 }
 
-// checkout checks a revision out aside, for a side of that name. Revision "" is the working tree as it stands.
+// checkout checks out a revision into a worktree for the named side. Revision "" is the working
+// tree in its current state.
 func (b *builder) checkout(ctx context.Context, name, rev string) (source, error) {
 	if rev == "" {
 		return b.here(ctx, name)
@@ -131,8 +135,8 @@ var (
 	refName   = regexp.MustCompile(`^[A-Za-z0-9][\w./-]*$`)
 )
 
-// noCommit explains err of git: a revision is not a commit in dir. For a shallow clone it names the git fetch that
-// gets the commit.
+// noCommit explains a git error: a revision is not a commit in dir. For a shallow clone it names
+// the git fetch that gets the commit.
 func noCommit(ctx context.Context, dir, rev string, err error) error {
 	if shallow, _ := git(ctx, dir, "rev-parse", "--is-shallow-repository"); shallow != "true" {
 		return fmt.Errorf("%q is not a commit of this repository: %w", rev, err)
@@ -147,7 +151,7 @@ func noCommit(ctx context.Context, dir, rev string, err error) error {
 	return fmt.Errorf("this clone is shallow, and %q is not a commit of it: run %s first", rev, remedy)
 }
 
-// here is the working tree as it stands.
+// here returns the working tree in its current state.
 func (b *builder) here(ctx context.Context, name string) (source, error) {
 	commit, err := git(ctx, b.root, "rev-parse", "--verify", "HEAD")
 	if err != nil {
@@ -160,8 +164,10 @@ func (b *builder) here(ctx context.Context, name string) (source, error) {
 	return source{name: name, dir: b.root, build: result.Build{Commit: commit, Dirty: status != ""}}, nil
 }
 
-// server builds the server of a source with a layout of its functions: the linker orders them at random, and the same layout of equal
-// sources is the same binary. Layout 0 is the linker's own order. Those above layouts have padding between the functions as well.
+// server builds the server of a source with one layout of its functions. The linker orders them at
+// random with the layout as the seed, so the same layout of equal sources is the same binary.
+// Layout 0 is the linker's default order. Layouts above the constant layouts also have padding
+// between the functions.
 func (b *builder) server(ctx context.Context, s source, layout int) (path string, err error) {
 	var flags []string
 	path = filepath.Join(b.dir, s.name, "queued")
@@ -183,21 +189,21 @@ func (b *builder) server(ctx context.Context, s source, layout int) (path string
 	return path, b.compile(ctx, s, filepath.Join(s.dir, "engine"), "./cmd/queued", path, "", flags...)
 }
 
-// side builds what a duet runs of a source, except the generator.
+// side builds the servers of one side of a duet.
 func (b *builder) side(ctx context.Context, s source) (duet.Side, error) {
 	side := duet.Side{Name: s.name, Build: s.build, Servers: make([]string, layouts)}
 	build := func(i int) (err error) {
 		side.Servers[i], err = b.server(ctx, s, 1+i)
 		return err
 	}
-	if err := build(0); err != nil { // it compiles, and the others only link
+	if err := build(0); err != nil { // the first build compiles, the others only link
 		return side, err
 	}
 	return side, concurrently(layouts-1, runtime.GOMAXPROCS(0), func(i int) error { return build(1 + i) })
 }
 
-// concurrently calls do with 0 to n-1, at most limit of them at the same time, and returns the
-// first error by number.
+// concurrently calls do with 0 to n-1, at most limit calls at the same time, and returns the first
+// error by number.
 func concurrently(n, limit int, do func(i int) error) error {
 	errs := make([]error, n)
 	running := make(chan struct{}, limit)
@@ -213,15 +219,14 @@ func concurrently(n, limit int, do func(i int) error) error {
 	return cmp.Or(errs...)
 }
 
-// generators builds the load generator of both sides: that of this tree's harness, with the
-// engine's client of each side. Sides with the same client and the same dependencies share one
-// file. If the generator does not compile for one side, both get this tree's client, and the
-// warning says so.
+// generators builds the load generator of both sides: this tree's harness with the engine's client
+// of each side. Sides with the same client and the same dependencies share one file. If the
+// generator does not compile for one side, both get this tree's client, and the warning reports it.
 func (b *builder) generators(ctx context.Context, sources [2]source, sides *[2]duet.Side) (warning string, err error) {
 	if err = b.ownGenerators(ctx, sources, sides); err == nil || ctx.Err() != nil {
 		return "", err
 	}
-	warning = fmt.Sprintf("both sides have the client of the working tree, so that a change of the client is not measured: %v", err)
+	warning = fmt.Sprintf("both sides use the client of the working tree, so a change of the client is not measured: %v", err)
 	here, err := b.here(ctx, "client")
 	if err != nil {
 		return "", err
@@ -237,7 +242,8 @@ func (b *builder) generators(ctx context.Context, sources [2]source, sides *[2]d
 }
 
 // ownGenerators builds the load generator with the client of each side. The go command does not
-// link again what a file that it is to write already has, so it starts from a copy of the base's.
+// link again if the output file is already up to date, so the change's build starts from a copy of
+// the base's.
 func (b *builder) ownGenerators(ctx context.Context, sources [2]source, sides *[2]duet.Side) error {
 	base, err := b.generator(ctx, sources[duet.Base])
 	if err != nil {
@@ -271,7 +277,7 @@ func (b *builder) generator(ctx context.Context, s source) (path string, err err
 	return path, b.compile(ctx, s, harness, "./cmd/generator", path, workspace, linked)
 }
 
-// workspace writes a Go workspace of modules, with the checksums of the repository's.
+// workspace writes a Go workspace of modules, with the checksums of the repository's workspace.
 func (b *builder) workspace(ctx context.Context, path string, modules ...string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -286,8 +292,9 @@ func (b *builder) workspace(ctx context.Context, path string, modules ...string)
 	return goCommand(ctx, filepath.Dir(path), path, nil, append([]string{"work", "init"}, modules...)...)
 }
 
-// compile builds a program of a source with the same flags wherever the source lies, and without a stamp, so that equal sources yield
-// equal binaries. It works in the folder of the program's module, with a workspace, or "" for the one that is found there.
+// compile builds a program of a source. It uses the same flags in every folder and no build stamp,
+// so that equal sources produce equal binaries. It runs in dir, the folder of the program's module,
+// with a workspace file, or "" for the one that the go command finds.
 func (b *builder) compile(ctx context.Context, s source, dir, program, path, workspace string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-tags", b.tags, "-o", path}, flags...)
 	if err := goCommand(ctx, dir, workspace, s.env, append(args, program)...); err != nil {
@@ -296,8 +303,8 @@ func (b *builder) compile(ctx context.Context, s source, dir, program, path, wor
 	return nil
 }
 
-// goCommand runs a go command in dir with a workspace, or "" for the one that is found there, and with env added to the environment. The
-// error has the end of what it printed.
+// goCommand runs a go command in dir with a workspace file, or "" for the one that the go command
+// finds, and adds env to the environment. The error contains the last lines of its output.
 func goCommand(ctx context.Context, dir, workspace string, env []string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
@@ -316,18 +323,19 @@ func goCommand(ctx context.Context, dir, workspace string, env []string, args ..
 	return nil
 }
 
-// environment is that of this process. A workspace named in it would mix the source of one side into the other.
+// environment returns the environment of this process without GOWORK, unless it is off. A workspace
+// in it would mix the source of one side into the other.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") && v != "GOWORK=off" })
 }
 
-// lastLines is the end of what a build printed.
+// lastLines returns the end of a build's output.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-buildLines):], "\n")
 }
 
-// git runs a git command in dir and returns what it printed.
+// git runs a git command in dir and returns its output.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	output, err := gitOutput(ctx, dir, args...)
 	return strings.TrimSpace(string(output)), err

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/observe"
 )
 
-// small writes an engine and a load generator that compile in an instant.
+// small writes an engine and a load generator that compile fast.
 func small(t *testing.T) {
 	t.Helper()
 	repository(t)
@@ -36,7 +36,7 @@ func builderHere(t *testing.T) *builder {
 	return b
 }
 
-// Sides share the load generator unless their clients differ, whatever else they change.
+// Sides share the load generator unless their clients differ, even if other code differs.
 func TestGeneratorsOfOneClientAreOneFile(t *testing.T) {
 	small(t)
 	generators := func() (paths [2]string) {
@@ -66,7 +66,7 @@ func TestGeneratorsOfOneClientAreOneFile(t *testing.T) {
 	gitDo(t, "checkout", "--quiet", "engine/client")
 	write(t, "engine/client/other.go", "package client\n\nfunc init() { Calls = 3 }\n")
 	own = generators()
-	assert.NotEqual(t, observe.Binary(own[duet.Base]), observe.Binary(own[duet.Change]), "a file that git does not know counts")
+	assert.NotEqual(t, observe.Binary(own[duet.Base]), observe.Binary(own[duet.Change]), "an untracked file counts")
 }
 
 // Each layout is another binary, without debug information.
@@ -122,7 +122,7 @@ func TestConcurrently(t *testing.T) {
 	})
 }
 
-// A clone of CI lacks most commits: what to fetch depends on how the revision is named.
+// A shallow clone lacks most commits. The suggested git fetch depends on the kind of revision name.
 func TestAShallowCloneSaysWhatToFetch(t *testing.T) {
 	root, commit := sourceRepository(t)
 	write(t, "engine/cmd/queued/main.go", "package main\n\nfunc main() { println(\"second\") }\n")

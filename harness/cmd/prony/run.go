@@ -18,7 +18,7 @@ import (
 type runFlags struct {
 	out    string
 	rounds int
-	// override is whether rounds was given: 0 is a mistake then.
+	// override is true if --rounds is given; 0 is then an error.
 	override bool
 	json     bool
 	vars     vars
@@ -29,14 +29,14 @@ func runCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE...",
 		Short: "Run the scenarios of files, one after the other",
-		Long: `Runs every scenario of the files given: each round on a server started afresh. If the scenario
-captures profiles, profiled rounds, one or as many as profiled_rounds says, are spread over the timed ones. The points of a
-sweep alternate. A load that is a part of the peak has a round before it that finds the peak. The result goes to a folder of
-its own under --out, with the symbolic link "latest" beside it: manifest.json, result.json, rounds.json, histograms.json,
-bench.txt (for benchstat), profiles/, traces/, logs/, and the run's page, report.md.
+		Long: `Runs every scenario of the given files. Each round starts with a new server. If the scenario captures profiles, profiled rounds
+(one, or profiled_rounds) are spread among the timed ones. The points of a sweep alternate. If a load is a fraction of the
+peak, a round before the others finds the peak. The result goes to a new folder under --out, and the symbolic link "latest"
+points to it: manifest.json, result.json, rounds.json, histograms.json, bench.txt (for benchstat), profiles/, traces/, logs/,
+and the run's page, report.md.
 
-A cycle counts when the server acknowledged its completion. If the ledger does not balance, the verdict is
-incorrect and no figure is published.`,
+A cycle counts when the server acknowledges its completion. If the ledger does not balance, the verdict is incorrect and
+no figure is published.`,
 		Example: `  prony run scenarios/smoke.hcl
   prony run --rounds 3 --json scenarios/full-cycle.hcl`,
 		Args:              scenarioFiles.check,
@@ -47,7 +47,7 @@ incorrect and no figure is published.`,
 			return finish(c, f.json, document, err)
 		},
 	}
-	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
+	c.Flags().StringVar(&f.out, "out", defaultOut, "parent folder for run folders")
 	c.Flags().IntVar(&f.rounds, "rounds", 0, "timed rounds of each point, instead of the file's")
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
@@ -60,9 +60,10 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		return nil, err
 	}
 	if f.override && (f.rounds < 1 || f.rounds > scenario.RoundsMax) {
-		return nil, fmt.Errorf("--rounds %d is not 1 to %d", f.rounds, scenario.RoundsMax)
+		return nil, fmt.Errorf("--rounds %d must be between 1 and %d", f.rounds, scenario.RoundsMax)
 	}
-	if err := result.CheckLatest(f.out); err != nil { // building servers takes minutes
+	// Before building servers, which takes minutes.
+	if err := result.CheckLatest(f.out); err != nil {
 		return nil, err
 	}
 	if err := enterForHosts(scenarios, stderr); err != nil {
@@ -84,7 +85,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		}
 		outcome := result.NewOutcome(r, folder)
 		files, err := report.Render(nil, folder, folder)
-		if err != nil { // the figures are stored: what is missing is only how they look
+		if err != nil { // the figures are stored, so a missing page is only a warning
 			say(stderr, "%s: no page: %v", s.Name, err)
 			outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
 		} else {
@@ -96,7 +97,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 	return result.NewDocument(outcomes...), nil
 }
 
-// measureScenario runs a scenario on its servers. The options say the rest. An invalid round is measured again.
+// measureScenario runs a scenario on its servers. It repeats invalid rounds.
 func measureScenario(ctx context.Context, s *scenario.Scenario, on *servers, o run.Options, stderr io.Writer) (*result.Result, string, error) {
 	o.Server, o.ServerOf = on.first(s), on.of
 	o.Progress, o.Terminal, o.Columns = stderr, isTerminal(stderr), columns(stderr)

@@ -21,7 +21,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The path of a newcomer: run, check and report, each in its default place.
+// The first steps of a new user: run, check and report, each in its default place.
 func TestRunCheckReport(t *testing.T) {
 	inFolder(t)
 	pids := noting(t, fmt.Sprintf(`exec '%s' "$@"`, queuedBinary))
@@ -30,7 +30,7 @@ func TestRunCheckReport(t *testing.T) {
 	document := ran.document(t)
 	nothingLeft(t, pids, defaultOut)
 
-	t.Run("the document has the schema that was promised", func(t *testing.T) {
+	t.Run("the document has the documented schema", func(t *testing.T) {
 		var raw struct {
 			Verdict   string
 			Scenarios []struct {
@@ -57,7 +57,7 @@ func TestRunCheckReport(t *testing.T) {
 		}
 		assert.InDelta(t, 1, s.Metrics[result.CyclesPerS]["n"], 0, "--rounds overrides the file")
 	})
-	t.Run("what was printed and stored is valid by the schemas", func(t *testing.T) {
+	t.Run("printed and stored documents are valid by the schemas", func(t *testing.T) {
 		valid(t, validator(t, "document"), []byte(ran.stdout))
 		for name, file := range map[string]string{"result": result.ResultFile, "manifest": result.ManifestFile, "rounds": result.RoundsFile} {
 			text, err := os.ReadFile(filepath.Join(document.Scenarios[0].Run, file))
@@ -65,7 +65,7 @@ func TestRunCheckReport(t *testing.T) {
 			valid(t, validator(t, name), text)
 		}
 	})
-	t.Run("the page lies beside the result", func(t *testing.T) {
+	t.Run("the page is in the folder of the result", func(t *testing.T) {
 		page := document.Scenarios[0].Page
 		assert.Equal(t, filepath.Join(document.Scenarios[0].Run, "report.md"), page)
 		assert.FileExists(t, page)
@@ -74,7 +74,7 @@ func TestRunCheckReport(t *testing.T) {
 	folder := document.Scenarios[0].Run
 	assert.Equal(t, defaultOut, filepath.Dir(folder))
 	assert.Contains(t, ran.stderr, "run folder "+folder)
-	assert.NotContains(t, ran.stderr, "\x1b", "a buffer is no terminal")
+	assert.NotContains(t, ran.stderr, "\x1b", "a buffer is not a terminal")
 	read, _, err := result.Read(folder)
 	require.NoError(t, err)
 	assert.Len(t, read.Rounds, 2, "the timed round and the profiled one")
@@ -112,7 +112,7 @@ baseline "tiny" {
 	})
 }
 
-// ranTiny runs tiny.hcl, which it writes, until the run is valid.
+// ranTiny writes tiny.hcl and runs it until the run is valid.
 func ranTiny(t *testing.T, window time.Duration, more string, args ...string) command {
 	t.Helper()
 	return untilValid(t, window, func(window time.Duration) command {
@@ -124,8 +124,9 @@ func ranTiny(t *testing.T, window time.Duration, more string, args ...string) co
 // windowLongest is the longest window that untilValid tries.
 const windowLongest = 30 * time.Second
 
-// untilValid runs with a window. On a busy host a short window may end before the first cycle, which makes the run invalid: then untilValid
-// runs again with a window of twice the length, up to windowLongest.
+// untilValid calls run with a window. On a busy host a short window may end before the first cycle,
+// which makes the run invalid. untilValid then repeats it with twice the window, up to
+// windowLongest.
 func untilValid(t *testing.T, window time.Duration, run func(window time.Duration) command) command {
 	t.Helper()
 	for {
@@ -159,7 +160,7 @@ func TestAnInvalidRunIsRepeated(t *testing.T) {
 	}
 }
 
-// A run in whose window the server answers nothing is invalid, and the next one is not.
+// If the server answers nothing in a run's window, the run is invalid, and the next one is valid.
 func TestARunWithoutACycleIsRepeated(t *testing.T) {
 	longtest.Only(t)
 	slow, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
@@ -183,7 +184,7 @@ exec '%s' "$@"`, slow))
 	nothingLeft(t, pids, defaultOut)
 }
 
-// Scenarios run one after the other; the worst of their verdicts is the command's.
+// Scenarios run one after the other; the command ends with the worst of their verdicts.
 func TestRunSeveralScenarios(t *testing.T) {
 	inFolder(t)
 	pids := noting(t, fmt.Sprintf(`[ "$(wc -l <"$(dirname "$0")/pids")" -lt 2 ] || { echo 'store: not today' >&2; exit 1; }
@@ -208,7 +209,8 @@ exec '%s' "$@"`, queuedBinary))
 	assert.NoDirExists(t, defaultOut)
 }
 
-// A server whose store fails under load ends the run with its last words, and no figure.
+// If a server's store fails under load, the run ends with the server's last log lines and no
+// figure.
 func TestRunOnAFullDisk(t *testing.T) {
 	inFolder(t)
 	pids := noting(t, fmt.Sprintf("ulimit -f 64\nexec '%s' \"$@\"", queuedBinary))
@@ -223,7 +225,7 @@ func TestRunOnAFullDisk(t *testing.T) {
 	nothingLeft(t, pids, defaultOut)
 }
 
-// The real program ends on Ctrl-C with the code that shells expect, and leaves nothing.
+// The real program ends on Ctrl-C with the conventional exit code, and leaves nothing behind.
 func TestInterruptedProgram(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
@@ -283,7 +285,7 @@ scenario "tiny" {
 	}
 }
 
-// A sweep from its file to its page: each point has figures and limits of its own.
+// A sweep from its file to its page: each point has its own figures and limits.
 func TestRunCheckReportOfASweep(t *testing.T) {
 	inFolder(t)
 	pids := noting(t, fmt.Sprintf(`exec '%s' "$@"`, queuedBinary))

@@ -19,7 +19,8 @@ import (
 	"github.com/pronybench/prony/harness/run"
 )
 
-// smokeScenario is what the baselines of CI judge, below the root of the repository.
+// smokeScenario is the scenario that the baselines of CI judge, relative to the root of the
+// repository.
 var smokeScenario = filepath.Join("scenarios", "smoke.hcl")
 
 type selfTestFlags struct {
@@ -33,9 +34,9 @@ type selfTestFlags struct {
 func gateCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "gate",
-		Short: "Examine the gate itself",
-		Long: `A gate that was never seen to fail is not trusted, and one that fails without cause is switched off. selftest
-measures how often prony compare does either, and resample how often prony guard fails without cause.`,
+		Short: "Measure the error rates of the gate",
+		Long: `Do not trust a gate that nobody has seen fail; a gate that fails without cause gets switched off. selftest measures how often
+prony compare fails without cause and how often it misses a loss. resample measures how often prony guard fails without cause.`,
 		Example: `  prony gate selftest --for 60m
   prony gate resample runs`,
 	}
@@ -48,16 +49,16 @@ func selfTestCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "selftest",
 		Short: "Measure the gate's false alarms and its power",
-		Long: `Builds the server and the load generator of the working tree with planted faults, and measures duets whose
-answer is known, one look each: of builds of the same source, and of changes that lose a known part of the rate or of
-CPU time. The gate judges each of them, and three together as a duet of three looks: each "regressed" of the same source
-is a false alarm, each other verdict on a slower change a miss. One kind has fixed work alone, for the counters; another
-has slowed servers judged by the baselines, as "prony check" does. How slow the changes really were is measured as well.
+		Long: `Builds the server and the load generator of the working tree with planted faults, and measures duets with a known answer, one
+look each: builds of the same source, and changes that lose a known part of the rate or of CPU time. The gate judges each of
+them, and three together as a duet of three looks. A "regressed" for the same source is a false alarm, any other verdict on a
+slower change a miss. One kind has fixed work alone, for the counters; another judges slowed servers by the baselines, as
+"prony check" does. The command also measures the real slowdown of the changes.
 
-The bank's folder keeps each piece, and later self-tests of other commits add to it: the next piece is always of the kind
-that has the fewest, compared with the number that is wanted. An interrupted piece is not kept. The amounts of the
-faults are calibrated when they are first needed: remove calibration.json from the bank to have them calibrated again.
---for 0 measures nothing and judges the bank.`,
+Each measured piece is stored in the bank's folder, and later self-tests of other commits add to it. The next piece is always of
+the kind with the smallest share of its wanted number. An interrupted piece is not stored. The amounts of the faults are
+calibrated when they are first needed; remove calibration.json from the bank to calibrate them again. --for 0 only judges
+the bank.`,
 		Example: `  prony gate selftest --for 60m
   prony gate selftest --for 10m --kinds identical,cpu-5
   prony gate selftest --for 0 --bank reports/selftest --publish reports`,
@@ -66,22 +67,22 @@ faults are calibrated when they are first needed: remove calibration.json from t
 			return f.run(c, args)
 		},
 	}
-	c.Flags().StringVar(&f.bank, "bank", filepath.Join(defaultOut, "selftest"), "folder of what was measured")
+	c.Flags().StringVar(&f.bank, "bank", filepath.Join(defaultOut, "selftest"), "folder of the measured pieces")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+compareScenario)
-	c.Flags().StringVar(&f.publish, "publish", "", "folder that the page and its data are written to, instead of the bank")
+	c.Flags().StringVar(&f.publish, "publish", "", "folder for the page and its data, instead of the bank")
 	c.Flags().StringVar(&f.tags, "tags", "planted", "build tags of the servers and the load generator")
-	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of the limits that slowed servers are judged by")
+	c.Flags().StringVar(&f.baselines, "baselines", defaultBaselines, "folder of the limits that judge slowed servers")
 	c.Flags().StringSliceVar(&f.kinds, "kinds", nil, "kinds of change to measure, instead of all: "+strings.Join(kindNames(), ", "))
-	c.Flags().DurationVar(&f.length, "for", 30*time.Minute, "how long to measure")
-	c.Flags().DurationVar(&f.within, "within", 90*time.Second, "how long one look of a duet takes")
-	c.Flags().IntVar(&f.drawn, "drawn", 200, "trials of each kind from generations drawn at random, beside the disjoint ones")
+	c.Flags().DurationVar(&f.length, "for", 30*time.Minute, "measurement time")
+	c.Flags().DurationVar(&f.within, "within", 90*time.Second, "duration of one look of a duet")
+	c.Flags().IntVar(&f.drawn, "drawn", 200, "trials of each kind with randomly drawn generations, in addition to the disjoint ones")
 	jsonFlag(c, &f.json)
 	completeFlag(c, "scenario", completeScenarioFiles)
 	completeFlag(c, "kinds", oneOf(kindNames()...))
 	return c
 }
 
-// kindNames are all kinds of pieces of a bank.
+// kindNames returns all kinds of pieces of a bank.
 func kindNames() (names []string) {
 	for _, k := range gate.SelfTestKinds() {
 		names = append(names, k.Name)
@@ -91,7 +92,7 @@ func kindNames() (names []string) {
 
 func (f *selfTestFlags) check() error {
 	if f.length < 0 || f.within <= 0 || f.drawn < 0 || f.drawn > 10_000 {
-		return fmt.Errorf("--for %v, --within %v, --drawn %d: use times that are not negative, and 0 to 10000 trials", f.length, f.within, f.drawn)
+		return fmt.Errorf("--for %v, --within %v, --drawn %d: times must not be negative, and trials must be 0 to 10000", f.length, f.within, f.drawn)
 	}
 	for _, kind := range f.kinds {
 		if !slices.Contains(kindNames(), kind) {
@@ -191,7 +192,7 @@ func (f *selfTestFlags) judge(c *cobra.Command) (*gate.SelfTest, error) {
 		return nil, err
 	}
 	if bank.left > 0 {
-		say(c.ErrOrStderr(), "%d pieces of another scenario, with looks, slices or phases of another length, or on CPUs chosen otherwise, than the newest one are left out", bank.left)
+		say(c.ErrOrStderr(), "skipped %d pieces whose scenario, look, slice or phase lengths, or CPU assignment differ from the newest piece", bank.left)
 	}
 	plan := gate.SelfTestPlan{Within: within, Drawn: f.drawn, Policy: gate.DefaultDuetPolicy()}
 	if len(bank.Checks) > 0 {

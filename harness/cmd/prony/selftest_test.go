@@ -24,19 +24,20 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// madeUp measures duets on a host that is not there, where a step costs a nanosecond of CPU time and of the time between cycles, both 10 us.
+// madeUp simulates duets on a host on which a step costs a nanosecond of CPU time and of the time
+// between cycles, which are 10 us each.
 type madeUp struct {
 	random *rand.Rand
 	at     time.Time
-	deaf   bool // the server knows of no planted faults
+	deaf   bool // the server ignores planted faults
 	duets  []string
-	fail   error // of the next duet
-	// programs are the paths of the servers of all duets that have generations.
+	fail   error // error of the next duet
+	// programs are the paths of the servers of all duets with generations.
 	programs []string
 	ended    func()
 }
 
-// steps is how many steps an environment plants.
+// steps returns the number of steps that an environment plants.
 func (h *madeUp) steps(t *testing.T, env []string) float64 {
 	if len(env) == 0 || h.deaf {
 		return 0
@@ -99,7 +100,7 @@ func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2
 	}
 }
 
-// contents returns what the files of the servers contain. The files are programs.
+// contents returns the contents of the servers' files. The files must be executable.
 func (h *madeUp) contents(t *testing.T, servers []string) (all []string) {
 	for _, path := range servers {
 		data, err := os.ReadFile(path)
@@ -113,7 +114,7 @@ func (h *madeUp) contents(t *testing.T, servers []string) (all []string) {
 	return all
 }
 
-// arms runs servers on that host.
+// arms simulates runs of servers on that host.
 func (h *madeUp) arms(t *testing.T) func(context.Context, *scenario.Scenario, []run.Arm, run.ArmsOptions) (*run.Arms, error) {
 	return func(_ context.Context, s *scenario.Scenario, arms []run.Arm, _ run.ArmsOptions) (*run.Arms, error) {
 		measured := &run.Arms{}
@@ -152,7 +153,7 @@ func selfTesting(t *testing.T, host *madeUp, bank string, kinds ...string) *self
 	}
 }
 
-// minutes measures for so long.
+// minutes measures for n minutes of simulated time.
 func minutes(t *testing.T, m *selfTestMeasuring, n int) error {
 	return m.until(t.Context(), m.now().Add(time.Duration(n)*time.Minute))
 }
@@ -172,11 +173,11 @@ func TestSelfTestBankAddsUp(t *testing.T) {
 	inFolder(t)
 	host, bank := newMadeUp(), t.TempDir()
 	require.NoError(t, minutes(t, selfTesting(t, host, bank, "identical", "layout", "cpu-10"), 15))
-	assert.Equal(t, map[string]int{"identical": 4, "layout": 2, "cpu-10": 2}, bankedKinds(t, bank), "twice as many identical builds are wanted")
+	assert.Equal(t, map[string]int{"identical": 4, "layout": 2, "cpu-10": 2}, bankedKinds(t, bank), "identical builds have twice the wanted number")
 
 	calibrations, err := readCalibrations(bank)
 	require.NoError(t, err)
-	require.Len(t, calibrations, 2, "of CPU time and of the rate, which check needs")
+	require.Len(t, calibrations, 2, "of CPU time, and of the rate for check")
 	assert.InDelta(t, 10_000*0.2, calibrations[0].For(0.2, nil), 200)
 
 	host.fail = assert.AnError
@@ -189,13 +190,13 @@ func TestSelfTestBankAddsUp(t *testing.T) {
 	assert.Len(t, bankedKinds(t, bank), 3)
 	entries, err := os.ReadDir(bank)
 	require.NoError(t, err)
-	assert.Len(t, entries, 9, "eight pieces and the calibration: nothing is left of what was interrupted")
+	assert.Len(t, entries, 9, "eight pieces and the calibration, and nothing of the interrupted piece")
 
 	night := selfTesting(t, host, bank, "cpu-10", "counters", "check")
 	night.built.build.Commit = "9876543210"
 	before := len(host.duets)
 	require.NoError(t, minutes(t, night, 20))
-	assert.Equal(t, map[string]int{"identical": 4, "layout": 2, "cpu-10": 11, "check": 1, "counters": 3}, bankedKinds(t, bank), "the kind with the fewest comes next")
+	assert.Equal(t, map[string]int{"identical": 4, "layout": 2, "cpu-10": 11, "check": 1, "counters": 3}, bankedKinds(t, bank), "the kind with the smallest share is next")
 	assert.Len(t, host.duets, before+9+3*gate.CounterPairs, "no further calibration is needed")
 
 	require.NoError(t, os.Mkdir("baselines", 0o755))
@@ -232,16 +233,16 @@ func TestSelfTestBankAddsUp(t *testing.T) {
 	again := t.TempDir()
 	require.Equal(t, 0, prony(t, "gate", "selftest", "--for", "0", "--bank", bank, "--drawn", "6", "--publish", again).code)
 	for _, name := range []string{selfTestPage, selfTestData, "selftest-power.svg"} {
-		assert.NoFileExists(t, filepath.Join(bank, name), "the bank has what was measured alone")
+		assert.NoFileExists(t, filepath.Join(bank, name), "the bank only has measurements")
 		one, err := os.ReadFile(filepath.Join(again, name))
 		require.NoError(t, err)
 		other, err := os.ReadFile(filepath.Join(published, name))
 		require.NoError(t, err)
-		assert.Equal(t, string(one), string(other), "the page follows from the bank")
+		assert.Equal(t, string(one), string(other), "the page is determined by the bank")
 	}
 }
 
-// Pieces of another load or with other lengths cannot be judged with the others.
+// Pieces with another load or other lengths cannot be judged with the others.
 func TestSelfTestJudgesPiecesThatFitTheNewest(t *testing.T) {
 	inFolder(t)
 	host, bank := newMadeUp(), t.TempDir()
@@ -265,14 +266,14 @@ func TestSelfTestJudgesPiecesThatFitTheNewest(t *testing.T) {
 	require.NoError(t, minutes(t, other, 1))
 	got := prony(t, "gate", "selftest", "--for", "0", "--bank", bank, "--json")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Contains(t, got.stderr, "6 pieces of another scenario, with looks, slices or phases of another length, or on CPUs chosen otherwise, than the newest one are left out")
+	assert.Contains(t, got.stderr, "skipped 6 pieces whose scenario, look, slice or phase lengths, or CPU assignment differ from the newest piece")
 	var test gate.SelfTest
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &test))
 	assert.Equal(t, 2, test.Kinds[0].Pieces)
 	assert.Equal(t, gate.CounterPairs, test.Counters[0].Pairs)
 }
 
-// What the bank has of other conditions does not count when the next kind is chosen.
+// The choice of the next kind ignores pieces with other conditions.
 func TestSelfTestCountsPiecesThatFitTheNext(t *testing.T) {
 	host, bank := newMadeUp(), t.TempDir()
 	old := selfTesting(t, host, bank, "identical", "layout")
@@ -292,10 +293,11 @@ func TestSelfTestCountsPiecesThatFitTheNext(t *testing.T) {
 	assert.Len(t, calibrated(), 2, "of CPU time and of the rate")
 	assert.Len(t, calibrated(), 2)
 	slower.conditions.CPUs = "each has its own"
-	assert.Len(t, calibrated(), 4, "a calibration is of its conditions")
+	assert.Len(t, calibrated(), 4, "a calibration belongs to its conditions")
 }
 
-// Each fault is planted on the side of the change, in the process that it is for, with an amount that loses what is wanted.
+// Each fault is planted on the change's side, in the right process, with an amount that causes the
+// wanted loss.
 func TestSelfTestPlantsAllKinds(t *testing.T) {
 	host, bank := newMadeUp(), t.TempDir()
 	for _, kind := range gate.SelfTestKinds() {
@@ -319,7 +321,7 @@ func TestSelfTestPlantsAllKinds(t *testing.T) {
 	assert.Equal(t, []string{"c", "d"}, stored.Pieces[1].Duet.Sides[1].Servers, "the layouts of the change differ from those of the base")
 	assert.Equal(t, []string{"a", "b"}, stored.Pieces[0].Duet.Sides[1].Servers)
 	slices.Sort(host.programs)
-	assert.Len(t, slices.Compact(slices.Clone(host.programs)), len(host.programs), "each side of each duet has files of its own")
+	assert.Len(t, slices.Compact(slices.Clone(host.programs)), len(host.programs), "each side of each duet has its own files")
 	for _, path := range host.programs {
 		assert.NoFileExists(t, path)
 	}
@@ -328,7 +330,7 @@ func TestSelfTestPlantsAllKinds(t *testing.T) {
 	}
 }
 
-// A server that can't be slowed down would make each miss look like a sound gate.
+// A server that cannot be slowed would make each miss look like a correct gate.
 func TestSelfTestNeedsAServerThatCanBeSlowed(t *testing.T) {
 	host, bank := newMadeUp(), t.TempDir()
 	host.deaf = true
@@ -369,7 +371,7 @@ func TestSelfTestCommandLine(t *testing.T) {
 		{[]string{"--drawn", "-1"}, "--drawn -1"},
 		{[]string{"--kinds", "identical,cpu-4"}, `"cpu-4" is not a kind of change: use some of identical, layout,`},
 		{[]string{"--for", "0", "--bank", "none"}, "read the bank"},
-		{[]string{"--for", "1s", "--bank", "none"}, "the working directory is in no git repository"},
+		{[]string{"--for", "1s", "--bank", "none"}, "the working directory is not in a git repository"},
 	} {
 		got := prony(t, append([]string{"gate", "selftest"}, c.args...)...)
 		assert.Equal(t, 2, got.code, c.args)
@@ -387,7 +389,7 @@ func TestSelfTestCommandLine(t *testing.T) {
 	}
 }
 
-// A server that cannot be copied is named, and a copy does not replace a file.
+// The error names a server that cannot be copied. A copy does not replace an existing file.
 func TestNewCopiesFail(t *testing.T) {
 	folder := t.TempDir()
 	_, err := newCopies(folder, []string{filepath.Join(folder, "none")})

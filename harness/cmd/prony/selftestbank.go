@@ -18,8 +18,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Files of a bank. Each piece has a folder, named by its time and kind, with piece.json and one of duet.json, work.json and check.json. The
-// calibration is of the whole bank.
+// Files of a bank. Each piece has a folder, named by its time and kind, with piece.json and one of
+// duet.json, work.json and check.json. The calibration applies to the whole bank.
 const (
 	pieceFile       = "piece.json"
 	checkFile       = "check.json"
@@ -27,13 +27,14 @@ const (
 	calibrationFile = "calibration.json"
 )
 
-// pieceDocument says what a piece is.
+// pieceDocument describes a piece.
 type pieceDocument struct {
-	Version int     `json:"version"`
-	Kind    string  `json:"kind"`
-	Load    string  `json:"load"`             // of what loadOf returns: pieces of other loads are not judged together
-	Within  float64 `json:"within_seconds"`   // of its one look
-	Amount  float64 `json:"amount,omitempty"` // that was planted for each task, in the fault's unit
+	Version int    `json:"version"`
+	Kind    string `json:"kind"`
+	// from loadOf; pieces of different loads are not judged together
+	Load   string  `json:"load"`
+	Within float64 `json:"within_seconds"`   // duration of its look
+	Amount float64 `json:"amount,omitempty"` // planted amount for each task, in the fault's unit
 }
 
 type calibrationDocument struct {
@@ -41,11 +42,12 @@ type calibrationDocument struct {
 	Calibrations []gate.SelfTestCalibration `json:"calibrations"`
 }
 
-// bankVersion is that of the documents above.
+// bankVersion is the version of the documents above.
 const bankVersion = 2
 
-// loadOf identifies what the pieces of a kind measure of a scenario: two scenarios with the same topology and workloads are the same load, as long as
-// the duets have the same conditions. Fixed work has neither workloads nor conditions, and runs have no conditions.
+// loadOf identifies the load that a piece of a kind measures. Two scenarios with the same topology
+// and workloads have the same load if the duets have the same conditions. Fixed work has neither
+// workloads nor conditions, and runs have no conditions.
 func loadOf(kind string, s *scenario.Scenario, of duet.Conditions) (string, error) {
 	var load any
 	switch kind {
@@ -71,20 +73,20 @@ func loadOf(kind string, s *scenario.Scenario, of duet.Conditions) (string, erro
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// storedBank is what a bank's folder has.
+// storedBank is the content of a bank's folder.
 type storedBank struct {
 	gate.SelfTestBank
 
-	left int // pieces that do not fit the newest one
+	left int // number of pieces that do not match the newest one
 }
 
-// judgedWith reports whether pieces are judged together: duets of the same load and length of look, also of different kinds, and others of
-// one kind and load.
+// judgedWith reports whether two pieces are judged together: duets with the same load and length of
+// look, even of different kinds, and other pieces of the same kind and load.
 func (d pieceDocument) judgedWith(other pieceDocument) bool {
 	return d.group() == other.group() && d.Load == other.Load && (d.group() != "" || d.Within == other.Within)
 }
 
-// group is the kind of pieces that are judged apart, and "" for all others.
+// group returns the kind of pieces that are judged separately, and "" for all others.
 func (d pieceDocument) group() string {
 	if d.Kind == gate.CheckKind || d.Kind == gate.CountersKind {
 		return d.Kind
@@ -92,8 +94,8 @@ func (d pieceDocument) group() string {
 	return ""
 }
 
-// readBank reads a bank: the calibration, and all pieces that are judged with the newest duet, fixed work or check. within is the length of
-// a duet's look in seconds.
+// readBank reads a bank: the calibration, and all pieces that are judged with the newest duet,
+// fixed work or check. within is the length of a duet's look in seconds.
 func readBank(dir string) (bank storedBank, within float64, err error) {
 	if bank.Calibrations, err = readCalibrations(dir); err != nil {
 		return bank, 0, err
@@ -103,7 +105,7 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 		return bank, 0, err
 	}
 	newest := map[string]pieceDocument{}
-	for _, d := range documents { // in the order of time
+	for _, d := range documents { // in chronological order
 		newest[d.group()] = d
 	}
 	bank.Calibrations = slices.DeleteFunc(bank.Calibrations, func(c gate.SelfTestCalibration) bool { return c.Load != newest[""].Load })
@@ -136,7 +138,7 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 	return bank, newest[""].Within, nil
 }
 
-// readKind reads the pieces of a bank that are like one: of the same kind, load and length of look.
+// readKind reads the pieces of a bank with the kind, load and length of look of the given one.
 func readKind(dir string, like pieceDocument) (same []gate.SelfTestPiece, err error) {
 	names, documents, err := readPieces(dir)
 	if err != nil {
@@ -160,10 +162,10 @@ func readDuetPiece(folder string, d pieceDocument) (gate.SelfTestPiece, error) {
 	return gate.SelfTestPiece{Folder: folder, Kind: d.Kind, Amount: d.Amount, Duet: measured}, err
 }
 
-// readPieces returns the names of the folders of pieces, and what each is, in the order in which they were measured. A folder without
-// piece.json is not a piece.
+// readPieces returns the folder names and the documents of all pieces in chronological order. A
+// folder without piece.json is not a piece.
 func readPieces(dir string) (names []string, documents []pieceDocument, err error) {
-	folders, err := os.ReadDir(dir) // in the order of their names, which begin with the time
+	folders, err := os.ReadDir(dir) // sorted by name, which begins with the time
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the bank: %w", err)
 	}
@@ -188,7 +190,8 @@ func readPieces(dir string) (names []string, documents []pieceDocument, err erro
 	return names, documents, nil
 }
 
-// readCalibrations returns the calibrations of a bank, and nothing if the bank has no file of them yet.
+// readCalibrations returns the calibrations of a bank, and none if the bank does not have the file
+// yet.
 func readCalibrations(dir string) ([]gate.SelfTestCalibration, error) {
 	var d calibrationDocument
 	path := filepath.Join(dir, calibrationFile)

@@ -10,8 +10,9 @@ import (
 	"github.com/pronybench/prony/harness/gate"
 )
 
-// A calibration is from an amount that adds about excessWanted to what is measured: that much is seen in a few generations, and not
-// so much that a server works in another way. The pieces that use it correct it; see gate.SelfTestCalibration.For.
+// A calibration uses an amount that adds about excessWanted to the figure. This is visible in a few
+// generations, and too small to change how the server works. The pieces that use the calibration
+// correct it; see gate.SelfTestCalibration.For.
 const (
 	excessWanted           = 0.1
 	excessLeast            = 0.05
@@ -19,21 +20,22 @@ const (
 	calibrationGenerations = 12
 	calibrationTries       = 4
 
-	// excessUnsure is how large half of the interval may be, as a part of what the amount adds. A calibration that is less sure is made
-	// again, until it was made calibrationTries times.
+	// excessUnsure is the maximum half-width of the interval, relative to the measured effect. A
+	// less certain calibration is repeated, up to calibrationTries times.
 	excessUnsure = 0.25
 )
 
-// faultUnit is how an amount of a fault for each task is written for a build with planted faults.
+// faultUnit describes how an amount of a fault for each task is written for a build with planted
+// faults.
 type faultUnit struct {
-	begin float64 // the amount that is tried first
+	begin float64 // first amount to try
 	most  float64
-	text  string // with the amount's number
-	// inverse says that the number is how many tasks have one unit together.
+	text  string // format of the amount
+	// inverse is true if the number is the count of tasks that share one unit.
 	inverse bool
 }
 
-// faultUnits says how the amount of each fault that the self-test plants is written.
+// faultUnits maps the faults that the self-test plants to their units.
 var faultUnits = map[string]faultUnit{
 	"work":       {begin: 350, most: 1 << 22, text: "work:%.0f"}, // steps
 	"background": {begin: 350, most: 1 << 22, text: "background:%.0f"},
@@ -43,7 +45,8 @@ var faultUnits = map[string]faultUnit{
 	"fsync":      {begin: 1.0 / 1000, most: 1, text: "fsync:1/%.0f", inverse: true},
 }
 
-// planting returns the variable that plants an amount of a fault, and the amount that it has: that given, to a whole number.
+// planting returns the environment variable that plants an amount of a fault, and the planted
+// amount, which is rounded to a whole number of units.
 func planting(fault string, amount float64) (variable string, planted float64) {
 	unit := faultUnits[fault]
 	amount = min(amount, unit.most)
@@ -58,8 +61,8 @@ func planting(fault string, amount float64) (variable string, planted float64) {
 	return "PRONY_PLANTED=" + fmt.Sprintf(unit.text, number), planted
 }
 
-// calibration returns what a fault adds to a figure under the load and the conditions of the duets: as the bank has it, or else measured now and
-// stored in the bank.
+// calibration returns the effect of a fault on a figure under the load and the conditions of the
+// duets. It reads the effect from the bank, or measures it and stores it in the bank.
 func (m *selfTestMeasuring) calibration(ctx context.Context, fault, metric string) (gate.SelfTestCalibration, error) {
 	all, err := readCalibrations(m.bank)
 	if err != nil {
@@ -88,8 +91,8 @@ func (m *selfTestMeasuring) calibration(ctx context.Context, fault, metric strin
 	return found[slices.IndexFunc(found, is)], nil
 }
 
-// calibrate measures what a fault adds to each figure that it is calibrated by. It changes the amount until the first of the figures
-// has about excessWanted more.
+// calibrate measures the effect of a fault on each figure that calibrates it. It changes the amount
+// until the first figure has about excessWanted more.
 func (m *selfTestMeasuring) calibrate(ctx context.Context, fault string) ([]gate.SelfTestCalibration, error) {
 	kind := gate.SelfTestKind{Name: "calibration", Fault: fault, Client: fault == "client"}
 	amount := faultUnits[fault].begin

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 )
 
-// newCopies copies servers into a folder that it makes, and returns the paths of the copies. The copies are synced to the disk when it
-// returns, so that they are not written back during a measurement.
+// newCopies copies servers into a new folder, and returns the paths of the copies. It syncs the
+// copies to the disk, so that the kernel does not write them back during a measurement.
 //
 // The kernel caches a file that was just written in large pages. If it drops the file from memory
-// and reads it again, the pages are small. A duet has the kernel map both by small pages, which
-// kernels before Linux 6.12 may not do. Both sides therefore run from files that were written
-// together and are used equally often.
+// and reads it again, the pages are small. A duet makes the kernel map both sides with small pages,
+// but kernels before Linux 6.12 may not do this. Both sides therefore run from files that were
+// written together and are used equally often.
 func newCopies(folder string, servers []string) (copies []string, err error) {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return nil, fmt.Errorf("make a folder for copies of the servers: %w", err)
@@ -28,13 +28,14 @@ func newCopies(folder string, servers []string) (copies []string, err error) {
 	return copies, nil
 }
 
-// newCopy copies a program. It writes the file in one call, because the kernel chooses the size of cached pages by the size of the write.
+// newCopy copies a program. It writes the file in one call, because the kernel chooses the size of
+// cached pages by the size of the write.
 func newCopy(from, to string) (err error) {
 	data, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700) //nolint:gosec // it is a program
+	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700) //nolint:gosec // the file is a program
 	if err != nil {
 		return err
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// selfTestBuilt is what a self-test was built from one source.
+// selfTestBuilt are the binaries of one source.
 type selfTestBuilt struct {
-	plain     string   // the server as the linker orders it, which is what CI checks
+	plain     string   // the server in the linker's default order, as CI checks it
 	base      []string // the server in several layouts
-	layout    []string // the server in as many other layouts, which are padded
+	layout    []string // the server in the same number of other layouts, with padding
 	generator string
 	build     result.Build
 }
@@ -51,23 +51,24 @@ func buildSelfTest(ctx context.Context, b *builder) (*selfTestBuilt, error) {
 	return built, err
 }
 
-// selfTestMeasuring is a bank under way.
+// selfTestMeasuring adds pieces to a bank.
 type selfTestMeasuring struct {
 	bank            string
 	scenario, smoke *scenario.Scenario
 	built           selfTestBuilt
 	within          time.Duration
-	kinds           []string // to measure; empty means all
+	kinds           []string // kinds to measure; empty means all
 	conditions      duet.Conditions
 	command         []string
 	stderr          io.Writer
 	now             func() time.Time
-	// duet is duet.Measure, and arms run.Interleave, except in tests.
+	// duet is duet.Measure and arms is run.Interleave, except in tests.
 	duet func(context.Context, *scenario.Scenario, [2]duet.Side, duet.Options) (*result.Duet, string, error)
 	arms func(context.Context, *scenario.Scenario, []run.Arm, run.ArmsOptions) (*run.Arms, error)
 }
 
-// until adds pieces to the bank, as long as one more will end before the deadline; at least one.
+// until adds at least one piece to the bank, and more while the next one will end before the
+// deadline.
 func (m *selfTestMeasuring) until(ctx context.Context, deadline time.Time) error {
 	for first := true; first || !m.now().Add(m.within).After(deadline); first = false {
 		kind, err := m.next()
@@ -81,8 +82,8 @@ func (m *selfTestMeasuring) until(ctx context.Context, deadline time.Time) error
 	return nil
 }
 
-// next returns the kind that has the smallest part of its wanted pieces in the bank; the first of several such kinds. Pieces that are not judged with
-// the next ones are not counted.
+// next returns the first kind with the smallest share of its wanted pieces in the bank. It does not
+// count pieces that cannot be judged with the next ones.
 func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 	_, documents, err := readPieces(m.bank)
 	if err != nil {
@@ -111,7 +112,7 @@ func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 	return least, nil
 }
 
-// document says what the next piece of a kind is.
+// document returns the document of the next piece of a kind.
 func (m *selfTestMeasuring) document(kind string) (pieceDocument, error) {
 	s := m.scenario
 	if kind == gate.CheckKind {
@@ -187,7 +188,7 @@ func (m *selfTestMeasuring) works(ctx context.Context, kind gate.SelfTestKind) (
 	return works, nil
 }
 
-// measure measures a duet of a change of one kind, in a folder that does not stay.
+// measure measures a duet of a change of one kind in a temporary folder.
 func (m *selfTestMeasuring) measure(ctx context.Context, kind gate.SelfTestKind, planted string, o duet.Options) (_ *result.Duet, err error) {
 	sides := [2]duet.Side{}
 	for i, name := range []string{run.Base, run.Change} {
@@ -202,12 +203,12 @@ func (m *selfTestMeasuring) measure(ctx context.Context, kind gate.SelfTestKind,
 	case planted != "":
 		change.Env = []string{planted}
 	}
-	dir, err := os.MkdirTemp(m.bank, ".measuring-") // on the bank's disk: a piece is an ordinary comparison
+	dir, err := os.MkdirTemp(m.bank, ".measuring-") // on the bank's disk, as an ordinary comparison
 	if err != nil {
 		return nil, fmt.Errorf("make a folder to measure in: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if !o.WorkOnly { // counters do not depend on how the kernel caches the programs
+	if !o.WorkOnly { // counters do not depend on the page cache of the programs
 		for i := range sides {
 			if sides[i].Servers, err = newCopies(filepath.Join(dir, "servers-"+sides[i].Name), sides[i].Servers); err != nil {
 				return nil, err
@@ -230,7 +231,8 @@ func (m *selfTestMeasuring) measure(ctx context.Context, kind gate.SelfTestKind,
 	return measured, nil
 }
 
-// slowed runs the smoke scenario on servers that lose a part of their rate, beside one that does not.
+// slowed runs the smoke scenario on servers that lose a part of their rate, and on an unchanged
+// server.
 func (m *selfTestMeasuring) slowed(ctx context.Context) (piece gate.CheckPiece, err error) {
 	c, err := m.calibration(ctx, gate.CheckFault, result.CyclesPerS)
 	if err != nil {

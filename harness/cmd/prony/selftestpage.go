@@ -13,12 +13,13 @@ const (
 	selfTestPage = "selftest.md"
 )
 
-// writeSelfTest writes a self-test as data, page and plot to a folder, and returns the path of the page.
+// writeSelfTest writes the data, the page and the plot of a self-test to a folder, and returns the
+// path of the page.
 func writeSelfTest(dir string, test *gate.SelfTest, data []byte) (page string, err error) {
 	if err := result.WriteFile(filepath.Join(dir, selfTestData), data); err != nil {
 		return "", err
 	}
-	if plot, err := report.SelfTestPlot(test); err == nil { // a bank with no duet has nothing to plot
+	if plot, err := report.SelfTestPlot(test); err == nil { // a bank without a duet has no plot
 		if err := result.WriteFile(filepath.Join(dir, report.SelfTestPlotFile), plot); err != nil {
 			return "", err
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// madeUpSerial is a stored serial budget of two points that were measured, and one that was not.
+// madeUpSerial returns a serial budget with two measured points and a skipped one.
 func madeUpSerial() *result.Serial {
 	idle := 2.5
 	window := func(workNs float64) *result.SerialWindow {
@@ -44,7 +44,8 @@ func madeUpSerial() *result.Serial {
 	return s
 }
 
-// A stored result is shown as it was when it was measured. After an intended change: go test ./cmd/prony -run Serial -rewrite.
+// A stored result is shown unchanged. After an intended change: go test ./cmd/prony -run Serial
+// -rewrite.
 func TestSerialShowsAStoredResult(t *testing.T) {
 	here, err := os.Getwd()
 	require.NoError(t, err)
@@ -105,7 +106,7 @@ func TestSerialPage(t *testing.T) {
 	require.NoError(t, result.WriteSerial(".", dirty))
 	got = prony(t, "report", "--publish", "reports", ".")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "publish: . can't be published: ")
+	assert.Contains(t, got.stderr, "publish: . cannot be published: ")
 }
 
 func TestSerialThatIsRefused(t *testing.T) {
@@ -115,7 +116,7 @@ func TestSerialThatIsRefused(t *testing.T) {
 		"--search 10ms, expected 1s to 1h0m0s":         {"--search", "10ms"},
 		`--waits "both", expected parking or spinning`: {"--waits", "both"},
 		"no such file": {"nowhere"},
-		"the working directory is in no git repository: work in": {},
+		"the working directory is not in a git repository: work in": {},
 	} {
 		got := prony(t, append([]string{"serial"}, args...)...)
 		assert.Equal(t, 2, got.code, says)

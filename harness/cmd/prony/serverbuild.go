@@ -13,16 +13,16 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// servers are the queued binaries of scenarios: the one that is found, and those that topologies with a build block have. close removes those
-// that were built.
+// servers are the queued binaries of scenarios: the one that was found, and those built for
+// topologies with a build block. close removes the built ones.
 type servers struct {
 	found    string
-	built    map[string]string // by what keyOf returns
+	built    map[string]string // by keyOf
 	builders []*builder
 }
 
-// builtServers finds the server, and builds those that topologies of the scenarios ask for. Nothing is found if all servers run already or are
-// built.
+// builtServers finds the server, and builds those that topologies request. It does not look for a
+// server if all servers already run or are built.
 func builtServers(ctx context.Context, scenarios []*scenario.Scenario, stderr io.Writer) (_ *servers, err error) {
 	all := &servers{built: map[string]string{}}
 	defer func() {
@@ -47,10 +47,10 @@ func builtServers(ctx context.Context, scenarios []*scenario.Scenario, stderr io
 	return all, nil
 }
 
-// keyOf tells builds apart.
+// keyOf returns a key that distinguishes builds.
 func keyOf(b scenario.ServerBuild) string { return b.String() + " " + b.PGOSHA256 }
 
-// build builds a server from the working tree, unless one like it was built.
+// build builds a server from the working tree, unless an equal one exists.
 func (s *servers) build(ctx context.Context, of scenario.ServerBuild, stderr io.Writer) error {
 	if s.built[keyOf(of)] != "" {
 		return nil
@@ -94,7 +94,7 @@ func (s *servers) of(t scenario.Topology) string {
 // first returns the binary of the first point of a scenario.
 func (s *servers) first(of *scenario.Scenario) string { return s.of(of.Plan()[0].Topology) }
 
-// close removes what was built.
+// close removes the built servers.
 func (s *servers) close(ctx context.Context) error {
 	var errs []error
 	for _, b := range slices.Backward(s.builders) {

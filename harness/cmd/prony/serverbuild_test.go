@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// fakeGo puts a go command first in PATH that writes its arguments to a log and makes the program that it is to build, and returns the log.
+// fakeGo puts a go command first in PATH that logs its arguments and creates the output file, and
+// returns the path of the log.
 func fakeGo(t *testing.T) (log string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,7 +39,7 @@ func builtBy(builds ...*scenario.ServerBuild) *scenario.Scenario {
 	return s
 }
 
-// Each build that the points of scenarios say is made once, and is gone in the end.
+// Each build that the scenarios request is made once, and removed in the end.
 func TestServersAreBuiltAsTheScenariosSay(t *testing.T) {
 	log := fakeGo(t)
 	race := &scenario.ServerBuild{Tags: []string{"one", "two"}, Race: true}
@@ -63,13 +64,13 @@ func TestServersAreBuiltAsTheScenariosSay(t *testing.T) {
 	assert.Equal(t, first, all.first(builtBy(race, v3)))
 	assert.FileExists(t, first)
 	assert.FileExists(t, second)
-	assert.Empty(t, all.found, "no server is looked for")
+	assert.Empty(t, all.found, "no server is searched")
 	require.NoError(t, all.close(t.Context()))
 	assert.NoFileExists(t, first)
 	assert.NoFileExists(t, second)
 }
 
-// Points with a build and without have servers of their own.
+// Points with a build and points without one have separate servers.
 func TestAFoundServerBesideABuiltOne(t *testing.T) {
 	fakeGo(t)
 	t.Setenv("PRONY_QUEUED", "/bin/true")
@@ -80,7 +81,7 @@ func TestAFoundServerBesideABuiltOne(t *testing.T) {
 	require.NoError(t, all.close(t.Context()))
 }
 
-// A build that fails is one error that says which.
+// The error of a failed build names the build.
 func TestABuildThatFails(t *testing.T) {
 	dir := filepath.Dir(fakeGo(t))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho 'the compiler is missing'\nexit 1\n"), 0o700))

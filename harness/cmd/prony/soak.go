@@ -18,19 +18,20 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// soakServers says how the servers of a soak are started.
+// soakServers describes how the servers of a soak are started.
 type soakServers struct {
-	binary  string // of queued
-	dir     string // where the servers, their logs and the account of the window under way are kept
+	binary  string // path of queued
+	dir     string // data and logs of the servers, and the account of the current window
 	command []string
 }
 
-// deployment starts the servers of a soak, or those that an earlier process left in their folder.
+// deployment starts the servers of a soak, or takes over those that an earlier process left
+// running.
 type deployment func(ctx context.Context, s *scenario.Scenario, servers soakServers) (soak.Stand, error)
 
 type soakFlags struct {
 	folder, listen string
-	measure        time.Duration // 0: the file's
+	measure        time.Duration // 0: as the file says
 	json           bool
 	vars           vars
 }
@@ -39,19 +40,19 @@ func soakCommand(args []string, deploy deployment) *cobra.Command {
 	var f soakFlags
 	c := &cobra.Command{
 		Use:   "soak FILE",
-		Short: "Measure servers that stay up for hours or weeks, and say whether any figure drifts",
-		Long: `Measures one window after the other on the same servers, until so much time is measured as the soak block of the
-scenario or --for says. Between two windows the load drains, so that the account of each window's tasks closes by itself.
+		Short: "Measure servers over hours or weeks, and report figures that drift",
+		Long: `Measures one window after the other on the same servers, until the measured time reaches the soak block's value or --for.
+The load drains between two windows, so each window's account of tasks closes separately.
 
-Everything is kept in a folder of bounded size. After a crash of prony, of a server or of the host, the same command goes on
-where the last one ended. It begins a soak if the folder is empty or does not exist, goes on with an unfinished one of the
-same configuration, and refuses any other folder. SIGINT and SIGTERM stop the servers in order and keep their data.
+All data is stored in a folder of bounded size. After a crash of prony, of a server or of the host, the same command continues
+the soak. It starts a soak if the folder is empty or does not exist, continues an unfinished one with the same configuration,
+and refuses any other folder. SIGINT and SIGTERM stop the servers in order and keep their data.
 
-The folder has report.html, which is written after each window and shows what there is so far. --listen serves that page,
-and metrics for Prometheus under /metrics: on the loopback interface, unless the address names another one.
+After each window it writes report.html in the folder, with the results so far. --listen serves that page, and metrics for
+Prometheus under /metrics, on the loopback interface unless the address has another one.
 
-At the end each of rate, latency, memory, descriptors, goroutines and disk passes if the 95 % bound of its change for the
-worse is below its limit. report.md and soak.json are in the folder then.`,
+At the end, each of rate, latency, memory, descriptors, goroutines and disk passes if the 95 % bound of its change for the
+worse is below its limit. The folder then has report.md and soak.json.`,
 		Example: `  prony soak scenarios/soak/steady.hcl
   prony soak --folder runs/week --for 168h --listen 9100 scenarios/soak/steady.hcl
   prony soak --json scenarios/soak/cluster-faults.hcl`,
@@ -67,16 +68,16 @@ worse is below its limit. report.md and soak.json are in the folder then.`,
 	}
 	c.Flags().StringVar(&f.folder, "folder", "", "folder of the soak (default runs/ and the scenario's name)")
 	c.Flags().DurationVar(&f.measure, "for", 0, "time to measure, instead of the file's")
-	c.Flags().StringVar(&f.listen, "listen", "", "port or address to serve the page and /metrics on")
+	c.Flags().StringVar(&f.listen, "listen", "", "port or address for the page and /metrics")
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
 	return c
 }
 
-// check looks at the flags before anything is read. given says that --for was.
+// check checks the flags before any file is read. given is true if --for was given.
 func (f *soakFlags) check(given bool) (err error) {
 	if given && f.measure <= 0 {
-		return fmt.Errorf("--for %v is not above 0: name the time to measure, as in --for 2h", f.measure)
+		return fmt.Errorf("--for %v must be above 0: give the time to measure, such as --for 2h", f.measure)
 	}
 	if f.listen != "" {
 		if f.listen, err = soak.ListenAddress(f.listen); err != nil {
@@ -86,17 +87,17 @@ func (f *soakFlags) check(given bool) (err error) {
 	return nil
 }
 
-// theSoak returns the one scenario of a file that is a soak.
+// theSoak returns the only scenario of a file, which must be a soak.
 func (f *soakFlags) theSoak(files []string) (*scenario.Scenario, error) {
 	if len(files) != 1 {
-		return nil, fmt.Errorf("prony soak measures one scenario, and %d files are given: name one", len(files))
+		return nil, fmt.Errorf("prony soak measures one scenario, but %d files are given: name one", len(files))
 	}
 	scenarios, err := f.vars.load(files)
 	if err != nil {
 		return nil, err
 	}
 	if len(scenarios) != 1 {
-		return nil, fmt.Errorf("prony soak measures one scenario, and %s has %d: move the others to files of their own", files[0], len(scenarios))
+		return nil, fmt.Errorf("prony soak measures one scenario, but %s has %d: move the others to separate files", files[0], len(scenarios))
 	}
 	s := scenarios[0]
 	if s.Soak == nil {
@@ -109,7 +110,7 @@ func (f *soakFlags) theSoak(files []string) (*scenario.Scenario, error) {
 		f.measure = s.Soak.For
 	}
 	if f.measure < s.Phases.Window {
-		return nil, fmt.Errorf("--for %v is less than one window of %v: measure for longer", f.measure, s.Phases.Window)
+		return nil, fmt.Errorf("--for %v must be at least one window of %v", f.measure, s.Phases.Window)
 	}
 	return s, nil
 }
@@ -154,11 +155,11 @@ func (f *soakFlags) soak(ctx context.Context, args, files []string, deploy deplo
 	outcome := result.NewSoakOutcome(measured, f.folder)
 	if err != nil {
 		saySoak(stderr, measured, outcome)
-		say(stderr, "%s: not finished; the same command goes on", s.Name)
+		say(stderr, "%s: not finished; the same command continues it", s.Name)
 		return result.NewDocument(outcome), err
 	}
 	written, err := report.Render(nil, f.folder, f.folder)
-	if err != nil { // the figures are stored: what is missing is only how they look
+	if err != nil { // the figures are stored, so a missing page is only a warning
 		outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
 	} else {
 		outcome.Page = written[0]
@@ -167,7 +168,7 @@ func (f *soakFlags) soak(ctx context.Context, args, files []string, deploy deplo
 	return result.NewDocument(outcome), nil
 }
 
-// saySoak tells a person what came out.
+// saySoak prints the result.
 func saySoak(w io.Writer, s *result.Soak, outcome result.Outcome) {
 	say(w, "%s: %s after %s, %v measured, %s cycles, %s at fault", s.Scenario, s.Verdict, render.Plural(s.Totals.Windows, "window"),
 		time.Duration(s.MeasuredS*float64(time.Second)).Round(time.Second), render.Count(s.Totals.Cycles), render.Plural(int(s.Totals.Ledger.AtFault()), "task"))
@@ -193,16 +194,16 @@ func isSentenceOf(drifts []result.SoakDrift, text string) bool {
 	return false
 }
 
-// soakLineEvery is how often a line is written of a soak's windows where there is no terminal.
+// soakLineEvery is the interval between progress lines without a terminal.
 const soakLineEvery = 10 * time.Minute
 
-// soakSteps tells a person of windows: on a terminal of each, elsewhere now and then.
+// soakSteps shows the progress of windows: each on a terminal, otherwise one every soakLineEvery.
 type soakSteps struct {
 	*activity
 
 	terminal bool
 	now      func() time.Time
-	last     time.Time // of the last line
+	last     time.Time // time of the last line
 }
 
 func (p *soakSteps) step(status soak.Status) {

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/soak"
 )
 
-// madeUpStand is a soak.Stand without servers, whose windows are all alike.
+// madeUpStand is a soak.Stand without servers, whose windows are all equal.
 type madeUpStand struct {
 	window   func(w *soak.Window)
 	manifest result.Manifest
@@ -62,7 +62,7 @@ func (m *madeUpStand) Close(context.Context, bool) error {
 	return nil
 }
 
-// soaked is a scenario that is a soak of 70 windows.
+// soaked is a soak scenario with 70 windows.
 const soaked = `scenario "soaked" {
   topology "single" { durability = "none" }
   workload "main" {
@@ -76,7 +76,7 @@ const soaked = `scenario "soaked" {
 }
 `
 
-// pronySoak carries out prony soak on a stand.
+// pronySoak runs prony soak on a stand.
 func pronySoak(t *testing.T, ctx context.Context, stand *madeUpStand, args ...string) command { //nolint:revive // t comes first in tests
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -91,7 +91,7 @@ func pronySoak(t *testing.T, ctx context.Context, stand *madeUpStand, args ...st
 	code := 0
 	if err := c.ExecuteContext(ctx); err != nil {
 		code = result.Misconfigured.ExitCode()
-		if verdict, is := err.(verdictError); is { //nolint:errorlint // it is not wrapped
+		if verdict, is := err.(verdictError); is { //nolint:errorlint // the error is not wrapped
 			code = verdict.verdict.ExitCode()
 		} else {
 			fmt.Fprintln(&stderr, err)
@@ -159,9 +159,9 @@ func TestInterruptedSoakCommand(t *testing.T) {
 	stand.window = func(*soak.Window) { cancel() }
 	got := pronySoak(t, ctx, stand, "--json", "soaked.hcl")
 	assert.NotZero(t, got.code)
-	assert.Empty(t, got.stdout, "there is no verdict")
+	assert.Empty(t, got.stdout, "no verdict")
 	assert.True(t, stand.closed)
-	assert.Contains(t, got.stderr, "soaked: not finished; the same command goes on\n")
+	assert.Contains(t, got.stderr, "soaked: not finished; the same command continues it\n")
 	got = pronySoak(t, t.Context(), &madeUpStand{}, "soaked.hcl")
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.Contains(t, got.stderr, "soaked: continues in the folder runs/soaked after 0s of 1m10s")
@@ -173,11 +173,11 @@ func TestMistakesOfTheSoakCommand(t *testing.T) {
 	write(t, "tiny.hcl", tiny("tiny", "100ms", ""))
 	write(t, "two.hcl", strings.Replace(soaked, "soaked", "a", 1)+strings.Replace(soaked, "soaked", "b", 1))
 	for want, args := range map[string][]string{
-		"--for 0s is not above 0: name the time to measure, as in --for 2h":                        {"--for", "0", "soaked.hcl"},
-		"--for 500ms is less than one window of 1s: measure for longer":                            {"--for", "500ms", "soaked.hcl"},
+		"--for 0s must be above 0: give the time to measure, such as --for 2h":                     {"--for", "0", "soaked.hcl"},
+		"--for 500ms must be at least one window of 1s":                                            {"--for", "500ms", "soaked.hcl"},
 		`--listen: ":80" is not an address to listen on: write a port`:                             {"--listen", ":80", "soaked.hcl"},
-		"prony soak measures one scenario, and 2 files are given: name one":                        {"soaked.hcl", "tiny.hcl"},
-		"prony soak measures one scenario, and two.hcl has 2: move the others":                     {"two.hcl"},
+		"prony soak measures one scenario, but 2 files are given: name one":                        {"soaked.hcl", "tiny.hcl"},
+		"prony soak measures one scenario, but two.hcl has 2: move the others":                     {"two.hcl"},
 		`scenario "tiny" of tiny.hcl has no soak block: add soak { for = "20m" }, or use prony ru`: {"tiny.hcl"},
 	} {
 		got := pronySoak(t, t.Context(), &madeUpStand{}, args...)

@@ -14,14 +14,14 @@ import (
 	"github.com/pronybench/prony/harness/soak"
 )
 
-// soakLogBytesMax bounds each log of a soak's servers. A log that is larger begins anew.
+// soakLogBytesMax is the maximum size of each server log of a soak. A larger log is emptied.
 const soakLogBytesMax = 16 << 20
 
-// deployed is the soak.Stand of servers that run.Deploy started.
+// deployed implements soak.Stand with servers that run.Deploy started.
 type deployed struct {
 	*run.Deployment
 
-	logs string // a pattern of the servers' logs
+	logs string // glob pattern of the servers' logs
 }
 
 // deploySoak is the deployment of prony soak.
@@ -63,7 +63,7 @@ func (d *deployed) Close(ctx context.Context, keep bool) error {
 	return d.Deployment.Close(ctx)
 }
 
-// boundLogs empties logs that are too large. Servers append to them.
+// boundLogs empties logs above soakLogBytesMax. Servers open them in append mode.
 func (d *deployed) boundLogs() error {
 	logs, err := filepath.Glob(d.logs)
 	if err != nil {
@@ -81,10 +81,10 @@ func (d *deployed) boundLogs() error {
 	return nil
 }
 
-// soakWindow is a window as package soak keeps it.
+// soakWindow converts a window to the form that package soak stores.
 func soakWindow(w *run.DeploymentWindow) (soak.Window, error) {
 	kept := soak.Window{Number: w.Round.Number, Round: w.Round, Cut: w.Interrupted, ServerEnds: len(w.Ends), Warnings: w.Warnings}
-	if w.Histograms.Cycle != nil { // a window that was cut has none
+	if w.Histograms.Cycle != nil { // an interrupted window has none
 		var err error
 		if kept.Histograms, err = w.Histograms.Encode(); err != nil {
 			return kept, fmt.Errorf("window %d: %w", w.Round.Number, err)
@@ -101,7 +101,7 @@ func soakWindow(w *run.DeploymentWindow) (soak.Window, error) {
 	return kept, nil
 }
 
-// endText says that a server ended by itself.
+// endText describes an unexpected end of a server.
 func endText(end run.ServerEnd) string {
 	name := "the server"
 	if end.Node != "" {

@@ -42,7 +42,8 @@ const soakOnServers = `scenario "short" {
 }
 `
 
-// A soak on real servers: every window's account closes, each has the figures that drift is judged by, and nothing is left.
+// A soak on real servers: every window's account closes, each window has the figures for the drift,
+// and no process or data is left.
 func TestSoakOnServers(t *testing.T) {
 	inFolder(t)
 	write(t, "short.hcl", soakOnServers)
@@ -56,7 +57,7 @@ func TestSoakOnServers(t *testing.T) {
 	assert.GreaterOrEqual(t, s.Totals.Ledger.Completed, s.Totals.Cycles)
 	assert.Zero(t, s.Totals.Ledger.AtFault())
 	assert.Zero(t, s.Totals.ServerEnds)
-	assert.NotEmpty(t, s.Manifest.Servers, "what the servers ran with")
+	assert.NotEmpty(t, s.Manifest.Servers, "the settings of the servers")
 	for _, point := range s.Points {
 		require.Len(t, point.Processes, 2)
 		for _, p := range point.Processes {
@@ -114,7 +115,8 @@ func TestLogsOfASoakAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever is killed in the middle of a window, the soak goes on, and the account of all windows closes.
+// After a kill in the middle of a window, the soak continues, and the account of all windows
+// closes.
 func TestSoakWithAKill(t *testing.T) {
 	t.Parallel()
 	const windows = 3
@@ -148,7 +150,7 @@ func TestSoakWithAKill(t *testing.T) {
 			starts := 1
 			if c.harness {
 				require.ErrorContains(t, err, "killed")
-				_ = soak().Run() // its verdict is that of the windows
+				_ = soak().Run() // the test checks the windows instead of the exit code
 				require.Contains(t, stderr.String(), "continues in the folder here")
 				starts++
 			}
@@ -167,7 +169,7 @@ func TestSoakWithAKill(t *testing.T) {
 	}
 }
 
-// stopInWindow stops a soak in its second window, or in a later one, whose account is open then.
+// stopInWindow stops a soak in its second window or later, while the window's account is open.
 func stopInWindow(t *testing.T, process *os.Process, folder string) {
 	t.Helper()
 	inWindow := func() bool {
@@ -183,12 +185,12 @@ func stopInWindow(t *testing.T, process *os.Process, folder string) {
 		if inWindow() {
 			return true
 		}
-		require.NoError(t, process.Signal(syscall.SIGCONT)) // the window ended meanwhile
+		require.NoError(t, process.Signal(syscall.SIGCONT)) // the window has already ended
 		return false
 	}, time.Minute, 10*time.Millisecond, "no second window")
 }
 
-// serversOf are the processes that a process has started.
+// serversOf returns the child processes of a process.
 func serversOf(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// The systemd unit starts a soak again after a crash and after an error, and not after a verdict, and its command line can be given.
+// The systemd unit restarts a soak after a crash or an error but not after a verdict, and its
+// command line is valid.
 func TestTheUnitOfASoak(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/prony-soak.service")
 	require.NoError(t, err)
@@ -38,7 +39,7 @@ func TestTheUnitOfASoak(t *testing.T) {
 	require.NoError(t, c.ValidateArgs(c.Flags().Args()))
 	folder, err := c.Flags().GetString("folder")
 	require.NoError(t, err)
-	assert.Equal(t, "!"+folder+"/"+result.SoakFile, setting("ConditionPathExists"), "a finished soak is not begun again")
+	assert.Equal(t, "!"+folder+"/"+result.SoakFile, setting("ConditionPathExists"), "a finished soak is not restarted")
 	assert.Equal(t, "prony", setting("StateDirectory"))
 	assert.True(t, strings.HasPrefix(folder, "/var/lib/prony/"))
 }

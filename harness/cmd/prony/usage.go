@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// misused returns the error of a command line that c can't carry out: what is wrong, the first example of the command, and where to look.
-// look is a sentence without its end, or "".
+// misused returns the error of an invalid command line: the problem, the first example of the
+// command, and a pointer to the help. look is a sentence without its end, or "".
 func misused(c *cobra.Command, look, format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	if example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n"); example != "" {
@@ -26,22 +26,22 @@ func misused(c *cobra.Command, look, format string, args ...any) error {
 	return fmt.Errorf("%s\n  %s`%s --help` says more", text, look, c.CommandPath())
 }
 
-// nameOfCommand is the words of a command behind "prony".
+// nameOfCommand returns the words of a command after "prony".
 func nameOfCommand(c *cobra.Command) string {
 	return strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
 }
 
-// arguments say what a command takes beside its flags.
+// arguments describe the positional arguments of a command.
 type arguments struct {
-	what  string // one of them, such as "scenario file"
+	what  string // name of one argument, such as "scenario file"
 	least int
-	most  int    // 0: as many as there are
-	look  string // where to find some, as misused has it
+	most  int    // 0: no limit
+	look  string // where to find values; the look of misused
 }
 
 var (
 	noArguments   = arguments{}
-	scenarioFiles = arguments{what: "scenario file", least: 1, look: "`prony list` names the scenarios that there are"}
+	scenarioFiles = arguments{what: "scenario file", least: 1, look: "`prony list` lists the scenarios"}
 	oneFile       = arguments{what: "file", least: 1, most: 1}
 	oneRun        = arguments{what: "run folder", most: 1}
 	twoRuns       = arguments{what: "run folder", least: 2, most: 2, look: "`ls runs` shows the folders of runs"}
@@ -52,20 +52,20 @@ func (a arguments) check(c *cobra.Command, args []string) error {
 	name := nameOfCommand(c)
 	switch {
 	case len(args) < a.least:
-		return misused(c, a.look, "%s needs %s, and %s", name, a.needed(), givenCount(len(args)))
+		return misused(c, a.look, "%s needs %s, but %s", name, a.needed(), givenCount(len(args)))
 	case a.what == "" && len(args) > 0:
 		meant := nearestCommand(c, args[0])
 		if meant != "" {
 			meant = ": " + meant
 		}
-		return misused(c, "", "%s takes no arguments, and %q is given%s", name, args[0], meant)
+		return misused(c, "", "%s takes no arguments, but got %q%s", name, args[0], meant)
 	case a.most > 0 && len(args) > a.most:
-		return misused(c, a.look, "%s takes %s at most, and %s", name, render.Plural(a.most, a.what), givenCount(len(args)))
+		return misused(c, a.look, "%s takes at most %s, but %s", name, render.Plural(a.most, a.what), givenCount(len(args)))
 	}
 	return nil
 }
 
-// needed says in words how many are needed.
+// needed describes the required arguments.
 func (a arguments) needed() string {
 	if a.least == 1 {
 		return "a " + a.what
@@ -73,18 +73,18 @@ func (a arguments) needed() string {
 	return render.Plural(a.least, a.what)
 }
 
-// givenCount says in words how many are given.
+// givenCount describes the number of given arguments.
 func givenCount(n int) string {
 	switch n {
 	case 0:
-		return "none is given"
+		return "got none"
 	case 1:
-		return "1 is given"
+		return "got 1"
 	}
-	return fmt.Sprintf("%d are given", n)
+	return fmt.Sprintf("got %d", n)
 }
 
-// nearestCommand asks whether one of the commands below c was meant, or returns "".
+// nearestCommand suggests a command below c with a similar name, or returns "".
 func nearestCommand(c *cobra.Command, word string) string {
 	c.SuggestionsMinimumDistance = 2
 	var meant []string
@@ -97,8 +97,8 @@ func nearestCommand(c *cobra.Command, word string) string {
 	return "did you mean " + strings.Join(meant, " or ") + "?"
 }
 
-// unknownCommand returns an error if the command line names a command that does not exist, with the nearest one. A command that only holds
-// others shows its help if none of them is named.
+// unknownCommand returns an error if the command line names a command that does not exist, with the
+// nearest one. A command that only contains others shows its help if no subcommand is named.
 func unknownCommand(root *cobra.Command, args []string) error {
 	if len(args) > 0 && args[0] == "help" {
 		args = args[1:]
@@ -128,7 +128,7 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	return fmt.Errorf("there is no %s: %s\n  `%s --help` says what each of them does", name, remedy, c.CommandPath())
 }
 
-// flagError words what is wrong with a flag. It is a command's flag error function.
+// flagError describes an invalid flag. It is a command's flag error function.
 func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var without *pflag.ValueRequiredError
@@ -150,17 +150,18 @@ func flagError(c *cobra.Command, err error) error {
 	return err
 }
 
-// flagValues say what flags of a type take.
+// flagValues describe the values of flags by type.
 var flagValues = map[string]string{
 	"bool": "true or false", "int": "a whole number", "uint64": "a whole number from 0", "duration": "a duration, such as 90s or 1m30s",
 }
 
-// unknownFlag is an unknown flag as it was written, and the one that was probably meant.
+// unknownFlag returns an unknown flag as it was written, with a suggestion.
 func unknownFlag(c *cobra.Command, err *pflag.NotExistError) string {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	name, written := err.GetSpecifiedName(), "--"+err.GetSpecifiedName()
-	if letters := err.GetSpecifiedShortnames(); letters != "" { // one dash: no command has flags of one letter, except -h
+	// One dash: no command has flags of one letter, except -h.
+	if letters := err.GetSpecifiedShortnames(); letters != "" {
 		name, written = letters, "-"+letters
 	}
 	name, _, _ = strings.Cut(name, "=")

@@ -14,7 +14,7 @@ import (
 // validation is what `prony validate --json` prints.
 type validation struct {
 	Valid     bool              `json:"valid"`
-	Scenarios []namedScenario   `json:"scenarios"` // none unless all are valid
+	Scenarios []namedScenario   `json:"scenarios"` // empty unless all are valid
 	Problems  []scenarioProblem `json:"problems"`
 	Omitted   int               `json:"omitted,omitempty"` // problems beyond those listed
 }
@@ -24,8 +24,8 @@ type namedScenario struct {
 	File string `json:"file"`
 }
 
-// scenarioProblem is one thing wrong with a file. Line and column count from 1, in characters; without them the problem
-// is of the whole file.
+// scenarioProblem is one error of a file. Line and column count from 1, in characters; 0 means
+// that the problem applies to the whole file.
 type scenarioProblem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"`
@@ -39,9 +39,9 @@ func validateCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate FILE...",
-		Short: "Say everything that is wrong with scenario files",
-		Long: `Reads scenario files and what they include, and lists all that is wrong with any of them in one pass, each with
-its place, the line and a remedy. Nothing is started. The exit code is 2 when anything is wrong.`,
+		Short: "Report all errors of scenario files",
+		Long: `Reads scenario files and their includes, and lists all errors in one pass, each with its location, the line and a remedy.
+It starts nothing. The exit code is 2 if there is any error.`,
 		Example: `  prony validate scenarios/*.hcl
   prony validate --json --var rate=20k/s scenarios/open-half.hcl`,
 		Args:              scenarioFiles.check,

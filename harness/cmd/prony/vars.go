@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// vars are the values that a command line gives to variables of scenario files.
+// vars are the values of variables on the command line.
 type vars struct{ given []string }
 
 // flag adds --var to a command.
@@ -24,7 +24,8 @@ func (v *vars) flag(c *cobra.Command) {
 // buildingCommands build the servers of topologies with a build block.
 var buildingCommands = []string{"prony run", "prony guard"}
 
-// loadFor is load for a command that measures rounds: it refuses soaks, which have none, and builds of servers if the command does not make them.
+// loadFor is load for a command that measures rounds. It rejects soaks, which have no rounds, and
+// topologies with a build block unless the command builds servers.
 func (v *vars) loadFor(command string, files []string) ([]*scenario.Scenario, error) {
 	scenarios, err := v.load(files)
 	for _, s := range scenarios {
@@ -39,19 +40,19 @@ func (v *vars) loadFor(command string, files []string) ([]*scenario.Scenario, er
 	return scenarios, nil
 }
 
-// scenarioChecks are what the DSL does not know of a scenario by itself.
+// scenarioChecks are the checks that package scenario cannot do alone.
 var scenarioChecks = scenario.Checks{Limit: gate.CheckLimit, Setting: topology.CheckSetting}
 
-// load reads scenario files with those values, and checks their limits.
+// load reads scenario files with the given variables, and checks their limits.
 func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
 	values := map[string]string{}
 	for _, given := range v.given {
 		name, value, ok := strings.Cut(given, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("--var %q is not NAME=VALUE; write it as in --var workers=64", given)
+			return nil, fmt.Errorf("--var %q must be NAME=VALUE, such as --var workers=64", given)
 		}
 		if _, twice := values[name]; twice {
-			return nil, fmt.Errorf("--var gives a value to %q twice; keep one of the two", name)
+			return nil, fmt.Errorf("--var sets %q twice; keep one of the two", name)
 		}
 		values[name] = value
 	}

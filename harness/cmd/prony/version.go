@@ -10,10 +10,10 @@ func versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "version",
-		Short: "Say the version of this program and what it was built from",
-		Long: `Says the version of this program, the commit that it was built from, whether the source differed from the commit, the
-Go version and the platform. A program that 'go install' has built does not know its commit: the table says "unknown",
-and the JSON document has no such field.`,
+		Short: "Print the version of this program and its commit",
+		Long: `Prints the version of this program, its commit, whether the source differed from the commit, the Go version and the
+platform. A program built with 'go install' does not know its commit: the table then has "unknown", and the JSON document
+omits the field.`,
 		Example: `  prony version
   prony version --json`,
 		Args: noArguments.check,

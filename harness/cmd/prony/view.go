@@ -14,16 +14,16 @@ import (
 	"github.com/pronybench/prony/harness/soak"
 )
 
-// viewed is what `prony view --json` prints when the pages can be looked at.
+// viewed is what `prony view --json` prints when the pages are ready.
 type viewed struct {
 	File string `json:"file"` // or folder
 	URL  string `json:"url"`
 }
 
-// viewBytesMax is the size of the largest HTML file that is served.
+// viewBytesMax is the maximum size of a served HTML file.
 const viewBytesMax = 1 << 30
 
-// browsers are the programs that open an address in a person's browser.
+// browsers are programs that open an address in the user's browser.
 var browsers = []string{"xdg-open", "open", "wslview"}
 
 func viewCommand() *cobra.Command {
@@ -31,14 +31,14 @@ func viewCommand() *cobra.Command {
 	var asJSON, open bool
 	c := &cobra.Command{
 		Use:   "view [RUN|FOLDER|FILE]",
-		Short: "Serve pages to a browser: the published ones, or those of a run",
-		Long: `Serves the pages below a folder as "prony report --html" writes them, at an address of this host alone, prints that, and goes on until
-it is interrupted. The folder is reports/, or the one that is given, such as a run's. It is read once. Of a folder of published data it renders the
-page of each scenario into the folder scenarios/ first. An HTML file that
-"prony report --html" wrote is served as it is.
+		Short: "Serve published pages, or those of a run, to a browser",
+		Long: `Serves the pages below a folder, in the form that "prony report --html" writes, on the loopback interface. It prints the
+address, and continues until it is interrupted. The folder is reports/, or the given one, such as that of a run. It is read
+once. If the folder has published data, the page of each scenario is rendered into its folder scenarios/ first. A file that
+"prony report --html" wrote is served unchanged.
 
-The operating system chooses the port. --listen 9100 chooses another one, and --listen 0.0.0.0:9100 lets every host that reaches
-this one read the pages, without a password.`,
+The operating system chooses the port. --listen 9100 sets it, and --listen 0.0.0.0:9100 lets every host that can reach this
+one read the pages, without a password.`,
 		Example: `  prony view
   prony view --open runs/20261121T171500.123Z-smoke
   prony view --listen 9100 reports`,
@@ -104,32 +104,33 @@ func viewable(limits *gate.Baselines, of string) ([]byte, error) {
 	case info.IsDir():
 		return htmlDocument(limits, of)
 	case filepath.Ext(of) != ".html" || !info.Mode().IsRegular():
-		return nil, fmt.Errorf("view %s: it is no folder and no HTML file; %q writes one of the pages of a folder", of, "prony report --html")
+		return nil, fmt.Errorf("view %s: not a folder or an HTML file; %q writes the pages of a folder to an HTML file", of, "prony report --html")
 	case info.Size() > viewBytesMax:
 		return nil, fmt.Errorf("view %s: it has %d bytes, and at most %d are served", of, info.Size(), viewBytesMax)
 	}
 	return os.ReadFile(of)
 }
 
-// openBrowser opens an address with the first program that there is. If it can't, a person can: the address is printed.
+// openBrowser opens an address with the first available program. Errors are not fatal, because the
+// address is printed.
 func openBrowser(c *cobra.Command, url string) {
 	for _, name := range browsers {
 		path, err := exec.LookPath(name)
 		if err != nil {
 			continue
 		}
-		browser := exec.Command(path, url) // it may outlive this command, which does not close a person's browser
+		browser := exec.Command(path, url) // the browser may outlive this command
 		if err := browser.Start(); err != nil {
-			say(c.ErrOrStderr(), "can't open a browser: %v: open the address yourself", err)
+			say(c.ErrOrStderr(), "cannot open a browser: %v: open the address yourself", err)
 			return
 		}
-		go func() { _ = browser.Wait() }() // the exit code of a browser says nothing about the pages
+		go func() { _ = browser.Wait() }() // the exit code does not matter
 		return
 	}
-	say(c.ErrOrStderr(), "there is no program here that opens a browser (xdg-open, open or wslview): open the address yourself")
+	say(c.ErrOrStderr(), "found no program that opens a browser (xdg-open, open or wslview): open the address yourself")
 }
 
-// completeViews completes the folders of runs, or else any file.
+// completeViews completes the folders of runs, or any file.
 func completeViews(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp

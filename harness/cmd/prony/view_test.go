@@ -20,7 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// viewing runs `prony view` with arguments until look is done, which gets the address, and returns what it printed.
+// viewing runs `prony view` with arguments until look returns. look gets the address. It returns
+// the output.
 func viewing(t *testing.T, look func(url string), args ...string) (stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -41,9 +42,9 @@ func viewing(t *testing.T, look func(url string), args ...string) (stdout, stder
 	cancel()
 	select {
 	case code := <-ended:
-		assert.Equal(t, 0, code, "an interruption is how it is meant to end")
+		assert.Equal(t, 0, code, "an interruption is the normal end")
 	case <-time.After(time.Minute):
-		require.Fail(t, "it goes on")
+		require.Fail(t, "view does not end")
 	}
 	return line, log.String()
 }
@@ -134,18 +135,18 @@ func TestViewOpensABrowser(t *testing.T) {
 
 	t.Setenv("PATH", "")
 	_, stderr = viewing(t, func(string) {}, "--open")
-	assert.Contains(t, stderr, "there is no program here that opens a browser")
+	assert.Contains(t, stderr, "found no program that opens a browser")
 }
 
 func TestViewIsRefused(t *testing.T) {
 	inFolder(t)
 	write(t, "empty/x", "")
 	for want, args := range map[string][]string{
-		`there is no folder or file "reports" to view`:              nil,
-		`there is no folder or file "none" to view`:                 {"none"},
-		"there is no Markdown page in empty":                        {"empty"},
-		"view empty/x: it is no folder and no HTML file":            {"empty/x"},
-		"view takes 1 run, folder or file at most, and 2 are given": {"a", "b"},
+		`there is no folder or file "reports" to view`:        nil,
+		`there is no folder or file "none" to view`:           {"none"},
+		"there is no Markdown page in empty":                  {"empty"},
+		"view empty/x: not a folder or an HTML file":          {"empty/x"},
+		"view takes at most 1 run, folder or file, but got 2": {"a", "b"},
 	} {
 		got := prony(t, append([]string{"view"}, args...)...)
 		assert.Equal(t, 2, got.code, args)

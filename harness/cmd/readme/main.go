@@ -1,12 +1,14 @@
-// Command readme measures again what README.md and harness/README.md show: it carries out the commands of their console blocks in
-// order, in the repository's root, and writes what they print. It takes some minutes, and a machine with nothing else to do:
+// Command readme updates README.md and harness/README.md. It runs the commands of their console
+// blocks in order, in the repository's root, and replaces the output in the blocks. This takes some
+// minutes, and needs an otherwise idle machine:
 //
 //	make build && go run ./harness/cmd/readme
 //
-// A part of the newest run's page is copied between <!-- page "SECTION" N --> and <!-- end -->: the first N rows of the
-// section's table, and its line that states the throughput where there is one. A file is copied between <!-- file "PATH" -->
-// and <!-- end -->. Between <!-- run "reports/data/NAME" --> and <!-- end --> stands the headline of that published run: its rate, and all
-// that the rate holds for. With -files only files and headlines are written, as `make readme` does.
+// Between <!-- page "SECTION" N --> and <!-- end --> it copies a part of the newest run's page: the
+// first N rows of the section's table, and the line with the throughput if there is one. Between
+// <!-- file "PATH" --> and <!-- end --> it copies a file. Between <!-- run "reports/data/NAME" -->
+// and <!-- end --> it writes the headline of that published run: its rate with all conditions. With
+// -files it only writes files and headlines, as `make readme` does.
 package main
 
 import (
@@ -30,13 +32,13 @@ import (
 
 const newest = "runs/latest/report.md"
 
-// documents are the files that are renewed.
+// documents are the files to update.
 var documents = []string{"README.md", "harness/README.md"}
 
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	files := flag.Bool("files", false, "copy files and headlines of published runs only, and measure nothing")
+	files := flag.Bool("files", false, "only copy files and headlines of published runs, without measuring")
 	flag.Parse()
 	if err := refresh(ctx, *files); err != nil {
 		fmt.Fprintln(os.Stderr, "readme:", err)
@@ -65,11 +67,12 @@ func refresh(ctx context.Context, filesOnly bool) error {
 	return nil
 }
 
-// sources are what a document shows.
+// sources provides the contents of a document's blocks.
 type sources struct {
-	run      func(line string) (string, error) // what a command prints; nil: console blocks and parts of pages stay
+	// Runs a command and returns its output; nil: console blocks and parts of pages do not change.
+	run      func(line string) (string, error)
 	read     func(path string) (string, error)
-	headline func(dir string) (string, error) // of a published run
+	headline func(dir string) (string, error) // headline of a published run
 }
 
 func readFile(path string) (string, error) {
@@ -77,7 +80,7 @@ func readFile(path string) (string, error) {
 	return string(file), err
 }
 
-// headline is report.Headline by the checked-in limits.
+// headline is report.Headline with the checked-in limits.
 func headline(dir string) (string, error) {
 	limits, err := gate.LoadBaselines("baselines")
 	if err != nil {
@@ -86,7 +89,8 @@ func headline(dir string) (string, error) {
 	return report.Headline(limits, dir)
 }
 
-// shell runs a command line with bin/ in the path, and returns its output. Its exit status is a verdict and no error.
+// shell runs a command line with bin/ in PATH, and returns its output. Its exit status is a verdict
+// and not an error.
 func shell(ctx context.Context, line string) (string, error) {
 	fmt.Fprintln(os.Stderr, "$", line)
 	bin, err := filepath.Abs("bin")
@@ -111,8 +115,8 @@ var (
 	excerpt = regexp.MustCompile(`(?s)(<!-- (page|file|run) "([^"]+)"(?: (\d+))? -->\n)(.*?)(<!-- end -->)`)
 )
 
-// renew replaces what blocks show by what their commands print, and then what is copied from the newest page, from files and from
-// published runs.
+// renew replaces the contents of console blocks by the output of their commands, and then the
+// blocks that copy the newest page, files and published runs.
 func (s sources) renew(text string) (string, error) {
 	var failed error
 	text = console.ReplaceAllStringFunc(text, func(block string) string {
@@ -145,7 +149,7 @@ func (s sources) renew(text string) (string, error) {
 	return text, failed
 }
 
-// copied is a file, the headline of a published run, or a part of the newest page.
+// copied returns a file, the headline of a published run, or a part of the newest page.
 func (s sources) copied(kind, name, rows string) (string, error) {
 	switch kind {
 	case "file":
@@ -164,7 +168,8 @@ func (s sources) copied(kind, name, rows string) (string, error) {
 	return section(page, name, n)
 }
 
-// section returns the first rows of the table in a section of a page, and the line that states the throughput.
+// section returns the first rows of the table in a section of a page, and the line with the
+// throughput.
 func section(page, name string, rows int) (string, error) {
 	_, rest, found := strings.Cut(page, "\n## "+name)
 	if !found {

@@ -59,10 +59,11 @@ func TestRenewFails(t *testing.T) {
 		require.ErrorContains(t, err, `"Host"`)
 	}
 	_, err = sources{nil, aPage, func(string) (string, error) { return "", errors.New("it has no rate") }}.renew(shownBefore)
-	require.ErrorContains(t, err, "it has no rate", "a headline is written without measuring, and must be whole")
+	require.ErrorContains(t, err, "it has no rate", "a headline is written without measuring, and must be complete")
 }
 
-// What is shown of the page is there to be renewed, and files and headlines of published runs are shown as they are.
+// The page parts of the documents can be updated, and files and headlines of published runs are up
+// to date.
 func TestTheDocumentsCanBeRenewed(t *testing.T) {
 	t.Chdir("../../..")
 	blocks, kinds := 0, map[string]int{}
@@ -75,7 +76,7 @@ func TestTheDocumentsCanBeRenewed(t *testing.T) {
 		}
 		shown, err := sources{read: readFile, headline: headline}.renew(string(text))
 		require.NoError(t, err, document)
-		assert.Equal(t, shown, string(text), "%s shows a file or a published run as it was: run 'make readme'", document)
+		assert.Equal(t, shown, string(text), "%s shows an outdated file or published run: run 'make readme'", document)
 	}
 	assert.GreaterOrEqual(t, blocks, 6)
 	assert.GreaterOrEqual(t, kinds["page"], 2)

@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// comments is what the source says of types that reflection does not.
+// comments contains the comments of the source, which reflection does not provide.
 type comments struct {
-	types  map[string]string   // of a type, by its name
-	fields map[string]string   // of a field, by "Type.Field"
+	types  map[string]string   // comment of a type, by its name
+	fields map[string]string   // comment of a field, by "Type.Field"
 	values map[string][]string // the constants of a type of strings, by the type's name
 }
 
@@ -61,7 +61,7 @@ func (c *comments) add(d *ast.GenDecl) {
 	}
 }
 
-// addFields notes the comment above a field and the one beside it.
+// addFields records the comment above a field and the trailing one.
 func (c *comments) addFields(of string, s *ast.StructType) {
 	for _, f := range s.Fields.List {
 		text := strings.TrimSpace(line(f.Doc) + " " + line(f.Comment))
@@ -71,7 +71,7 @@ func (c *comments) addFields(of string, s *ast.StructType) {
 	}
 }
 
-// addValues notes constants of a named type that are strings.
+// addValues records the string constants of a named type.
 func (c *comments) addValues(spec *ast.ValueSpec) {
 	of, ok := spec.Type.(*ast.Ident)
 	if !ok {

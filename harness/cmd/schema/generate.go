@@ -11,10 +11,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// dialect is the version of JSON Schema that the schemas are written in.
+// dialect is the JSON Schema version of the schemas.
 const dialect = "https://json-schema.org/draft/2020-12/schema"
 
-// node is a JSON Schema, or a part of one. Its fields stand in the order in which they are written.
+// node is a JSON Schema, or a part of one. The order of its fields is that of the output.
 type node struct {
 	Schema      string           `json:"$schema,omitempty"`
 	ID          string           `json:"$id,omitempty"`
@@ -22,7 +22,7 @@ type node struct {
 	Description string           `json:"description,omitempty"`
 	Ref         string           `json:"$ref,omitempty"`
 	AnyOf       []*node          `json:"anyOf,omitempty"`
-	Type        any              `json:"type,omitempty"` // a name, or several
+	Type        any              `json:"type,omitempty"` // one name or several
 	Format      string           `json:"format,omitempty"`
 	Enum        []string         `json:"enum,omitempty"`
 	Minimum     *int             `json:"minimum,omitempty"`
@@ -32,7 +32,8 @@ type node struct {
 	MaxItems    int              `json:"maxItems,omitempty"`
 	Properties  map[string]*node `json:"properties,omitempty"`
 	Required    []string         `json:"required,omitempty"`
-	// Additional is a schema for the values of a map, or false for an object whose properties are all known.
+	// Additional is a schema for the values of a map, or false for an object without unknown
+	// properties.
 	Additional any              `json:"additionalProperties,omitempty"`
 	Defs       map[string]*node `json:"$defs,omitempty"`
 }
@@ -47,8 +48,8 @@ func newGenerator(c *comments) *generator {
 	return &generator{comments: c, defs: map[string]*node{}}
 }
 
-// document returns the schema's text. Its id has the version of the results that it describes, and older ones are valid
-// by it too.
+// document returns the schema's text. Its id contains the version of the results that it describes.
+// Older results are also valid by it.
 func (g *generator) document(name, title string, of reflect.Type) ([]byte, error) {
 	root, err := g.object(of)
 	if err != nil {
@@ -70,12 +71,13 @@ var (
 	nothingLess  = 0
 )
 
-// of returns the schema of a type's values. nilable says that a nil one is written as null, not left out.
+// of returns the schema of a type's values. nilable is true if nil is written as null and not
+// omitted.
 func (g *generator) of(t reflect.Type, nilable bool) (*node, error) {
 	if t == timeType {
 		return &node{Type: "string", Format: "date-time"}, nil
 	}
-	if t == scenarioType { // which writes itself, as its file has it
+	if t == scenarioType { // the scenario marshals itself, in the form of its file
 		return &node{Type: "object"}, nil
 	}
 	switch t.Kind() {
@@ -102,14 +104,14 @@ func (g *generator) of(t reflect.Type, nilable bool) (*node, error) {
 		return &node{Type: "array", Items: items, MinItems: t.Len(), MaxItems: t.Len()}, err
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
-			return nil, fmt.Errorf("%v: keys of JSON are strings", t)
+			return nil, fmt.Errorf("%v: keys of JSON must be strings", t)
 		}
 		values, err := g.of(t.Elem(), true)
 		return orNull(&node{Type: "object", Additional: values}, nilable), err
 	case reflect.Struct:
 		return g.reference(t)
 	default:
-		return nil, fmt.Errorf("%v: no JSON is known of it", t)
+		return nil, fmt.Errorf("%v: its JSON form is unknown", t)
 	}
 }
 
@@ -124,10 +126,10 @@ func orNull(s *node, nilable bool) *node {
 	return s
 }
 
-// reference refers to the definition of a struct, and makes it where there is none yet.
+// reference refers to the definition of a struct, and creates it if needed.
 func (g *generator) reference(t reflect.Type) (*node, error) {
 	if g.defs[t.Name()] == nil {
-		g.defs[t.Name()] = &node{} // a type that has itself in it finds this
+		g.defs[t.Name()] = &node{} // recursive types find this definition
 		object, err := g.object(t)
 		if err != nil {
 			return nil, err
@@ -137,8 +139,8 @@ func (g *generator) reference(t reflect.Type) (*node, error) {
 	return &node{Ref: "#/$defs/" + t.Name()}, nil
 }
 
-// object returns the schema of a struct. Required is what is always written, but for fields with the tag since, which
-// older versions lack.
+// object returns the schema of a struct. Required are the fields that are always written, except
+// fields with the tag since, which older versions lack.
 func (g *generator) object(t reflect.Type) (*node, error) {
 	s := &node{Description: g.comments.types[t.Name()], Type: "object", Properties: map[string]*node{}, Additional: false}
 	for f := range t.Fields() {

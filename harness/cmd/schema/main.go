@@ -1,5 +1,5 @@
-// Command schema writes the JSON Schemas of the documents that Prony stores and prints, from the types of package result
-// and the comments on them. `make generate` runs it in the module's folder.
+// Command schema writes the JSON Schemas of the documents that Prony stores and prints, from the
+// types of package result and the comments on them. `make generate` runs it in the module's folder.
 package main
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Where the types' source is, and where the schemas go, from the module's folder.
+// Paths of the types' source and of the schemas, relative to the module's folder.
 const (
 	sourceDir = "result"
 	schemaDir = "result/schema"
 )
 
-// documents are those that have a schema.
+// documents are the documents with a schema.
 var documents = []struct {
 	name, title string
 	of          reflect.Type

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/result/schema"
 )
 
-// compiled is the committed schema of that name.
+// compiled returns the committed schema of that name.
 func compiled(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	text, err := schema.Get(name)
@@ -44,7 +44,7 @@ func instance(t *testing.T, text []byte) any {
 	return value
 }
 
-// The committed schemas are those of the types as they are: after a change of a type, `make generate`.
+// The committed schemas match the current types: after a change of a type, run `make generate`.
 func TestSchemasAreUpToDate(t *testing.T) {
 	t.Parallel()
 	want, err := generate(filepath.Join("..", "..", sourceDir))
@@ -65,7 +65,7 @@ func TestSchemasAreUpToDate(t *testing.T) {
 	require.Error(t, write("nowhere", dir))
 }
 
-// Every published result is valid, whatever its version.
+// Every published result is valid, for all versions.
 func TestStoredResultsAreValid(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "reports", "data", "*", result.ResultFile))
@@ -82,10 +82,10 @@ func TestStoredResultsAreValid(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &head))
 		versions[head.Version] = true
 	}
-	assert.GreaterOrEqual(t, len(versions), 2, "there are results of several versions")
+	assert.GreaterOrEqual(t, len(versions), 2, "results of several versions")
 }
 
-// full fills a value in: every field has something other than nothing.
+// full fills a value: every field gets a non-zero value.
 func full(v reflect.Value, depth int) {
 	if v.Type() == timeType {
 		v.Set(reflect.ValueOf(time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)))
@@ -128,7 +128,7 @@ func full(v reflect.Value, depth int) {
 	}
 }
 
-// Whatever Go writes of the types is valid: with every field filled in, and with none.
+// Everything that Go writes for the types is valid: with all fields filled, and with zero values.
 func TestSchemasHoldWhatGoWrites(t *testing.T) {
 	t.Parallel()
 	for _, d := range documents {
@@ -190,7 +190,7 @@ func TestTheVersionIsInTheID(t *testing.T) {
 	require.ErrorContains(t, err, "comparison, document, duet, manifest, ratchet, result, rounds")
 }
 
-// What has no JSON, or none that can be told from the type, is an error and not a guess.
+// A type without a JSON form, or with an unknown one, is an error.
 func TestGenerateRefuses(t *testing.T) {
 	t.Parallel()
 	for _, of := range []any{

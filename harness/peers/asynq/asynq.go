@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/peers/redis"
 )
 
-// checkPause is how long an Asynq server waits before it looks again where there was no task.
+// checkPause is how long an idle Asynq server waits between two looks for tasks.
 const checkPause = 5 * time.Millisecond
 
 // kind is the type of all tasks.
@@ -34,11 +34,11 @@ func (target) Describe(ctx context.Context) program.Description {
 	d.Name, d.Product = "asynq", "Asynq on Redis"
 	d.Client = peer.Module("github.com/hibiken/asynq") + ", " + d.Client
 	d.Settings = append(redis.ServerSettings(),
-		program.Setting{Name: "enqueue", Value: "Enqueue of each task, all of a batch at once", Because: "Asynq has no call for several tasks"},
-		program.Setting{Name: "claim", Value: "an asynq.Server with Concurrency = the worker's slots", Because: "Asynq fetches tasks for its handlers by itself, one after the other"},
-		program.Setting{Name: "TaskCheckInterval", Value: checkPause.String(), Because: "the default of 1 s is how long a server sleeps when it has emptied its queues"},
-		program.Setting{Name: "complete", Value: "the handler returns, and Redis's answer to Asynq's script that ends the task is awaited", Because: "Asynq does not tell the handler when the task is done, so a hook of its Redis client watches for it"},
-		program.Setting{Name: "lease", Value: "Asynq's own of 30 s, which it extends while the handler runs; it looks for expired ones every minute", Because: "it can't be set. A task that a kill -9 left active comes back after up to 90 s"},
+		program.Setting{Name: "enqueue", Value: "Enqueue of each task, all of a batch concurrently", Because: "Asynq has no call for several tasks"},
+		program.Setting{Name: "claim", Value: "an asynq.Server with Concurrency = the worker's slots", Because: "Asynq itself fetches tasks for its handlers, one after the other"},
+		program.Setting{Name: "TaskCheckInterval", Value: checkPause.String(), Because: "by default, a server with empty queues sleeps for 1 s"},
+		program.Setting{Name: "complete", Value: "the handler returns, and the driver waits for Redis's answer to Asynq's script that ends the task", Because: "Asynq does not notify the handler of the end of the task, so a hook of its Redis client watches for it"},
+		program.Setting{Name: "lease", Value: "Asynq's lease of 30 s, which it extends while the handler runs; it looks for expired leases every minute", Because: "the lease is not configurable. A task that was active at a kill -9 is redelivered after up to 90 s"},
 	)
 	d.Claim = "Asynq's README: \"guaranteed at least one execution of a task\", and \"low latency to add a task since writes are fast in Redis\"."
 	return d
@@ -51,7 +51,7 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 		return nil, err
 	}
 	s := &peer.Server{Processes: processes}
-	s.Prepare = func(context.Context) error { return nil } // a queue is there as soon as it is used
+	s.Prepare = func(context.Context) error { return nil } // queues are created on first use
 	s.Open = func(context.Context) (driver.Conn, error) {
 		client := redis.Dial(address)
 		return &conn{address: address, redis: client, client: upstream.NewClientFromRedisClient(client)}, nil
@@ -74,7 +74,7 @@ func (c *conn) Producer(_ context.Context, tenant string) (driver.Producer, erro
 	return producer{c, tenant}, nil
 }
 
-// Close ends the Asynq servers, which give their tasks back.
+// Close ends the Asynq servers, which return their tasks.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,8 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return nil
 }
 
-// outcomeOf returns the outcome of an enqueue. Asynq hides the kind of most errors, so that the outcome is known of few.
+// outcomeOf returns the outcome of an enqueue. Asynq hides the kind of most errors, so most
+// outcomes are unknown.
 func outcomeOf(err error) error {
 	if err == nil || errors.Is(err, upstream.ErrTaskIDConflict) || errors.Is(err, upstream.ErrDuplicateTask) {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// The hook finds the script that ends a task, and no other.
+// The hook recognises the script that ends a task, and no other.
 func TestTheEndOfATaskIsFound(t *testing.T) {
 	done := []any{
 		"evalsha", "sha", 5, "asynq:{q}:active", "asynq:{q}:lease", "asynq:{q}:t:7", "asynq:{q}:processed:2026-01-02", "asynq:{q}:processed", "7", 1, 2,
@@ -36,7 +36,7 @@ func TestTheAnswerToTheEndOfATask(t *testing.T) {
 		w.ends["7"] = end
 		w.ended("8", nil)
 		w.ended("7", test.answer)
-		w.ended("7", nil) // a later answer is nobody's
+		w.ended("7", nil) // a later answer has no receiver
 		assert.ErrorIs(t, <-end, test.want)
 		assert.Empty(t, w.ends)
 	}

@@ -19,11 +19,12 @@ import (
 const (
 	// confirmMax bounds the wait for Redis's answer to the end of a task.
 	confirmMax = 10 * time.Second
-	// shutdownMax is how long a server that ends waits for its handlers, which end at once.
+	// shutdownMax is how long a closing server waits for its handlers, which end immediately.
 	shutdownMax = time.Second
 )
 
-// worker is an asynq.Server. It calls ProcessTask for each task that it fetched, which passes the task on to Claim and waits for Complete.
+// worker is an asynq.Server. Asynq calls process for each fetched task, which passes the task to
+// Claim and waits for Complete.
 type worker struct {
 	tenant  string
 	queues  map[string]string // by Asynq's name
@@ -32,11 +33,12 @@ type worker struct {
 	claimed chan *working
 	over    chan struct{}
 
-	mu   sync.Mutex
-	ends map[string]chan error // by the id of a task that is being completed: gets Redis's answer, and has room for it
+	mu sync.Mutex
+	// By id of a task in completion; receives Redis's answer, with a buffer of one.
+	ends map[string]chan error
 }
 
-// working is the handle of a claimed task: one whose handler waits.
+// working is the handle of a claimed task, whose handler waits.
 type working struct {
 	id, queue string
 	payload   []byte
@@ -77,7 +79,7 @@ func (w *worker) process(ctx context.Context, task *upstream.Task) error {
 	id, _ := upstream.GetTaskID(ctx)
 	queue, _ := upstream.GetQueueName(ctx)
 	c := &working{id: id, queue: w.queues[queue], payload: task.Payload(), done: make(chan struct{})}
-	w.claimed <- c // there is room for all that Concurrency allows
+	w.claimed <- c // never blocks: the buffer has the size of Concurrency
 	select {
 	case <-c.done:
 		return nil
@@ -109,7 +111,7 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 		if !ok {
 			return peer.ErrNotClaimed
 		}
-		outcomes[i] = peer.ErrLeaseOver // if it was completed before
+		outcomes[i] = peer.ErrLeaseOver // if it is already completed
 		c.once.Do(func() {
 			ends[i] = make(chan error, 1)
 			w.mu.Lock()
@@ -133,7 +135,7 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 				late = true
 			}
 		}
-		// Asynq does not end a task whose lease is over, and says nothing.
+		// Asynq does not end a task with an expired lease, and does not report that.
 		outcomes[i] = peer.Unknown(fmt.Errorf("no answer from Redis to the end of the task within %s", confirmMax))
 		w.mu.Lock()
 		delete(w.ends, deliveries[i].Handle.(*working).id)
@@ -142,7 +144,7 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 	return nil
 }
 
-// ended passes Redis's answer to the end of a task on to Complete.
+// ended passes Redis's answer to the end of a task to Complete.
 func (w *worker) ended(id string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,13 +158,14 @@ func (w *worker) ended(id string, err error) {
 	case strings.Contains(err.Error(), "NOT FOUND"):
 		err = fmt.Errorf("%w: %w", peer.ErrLeaseOver, err)
 	default:
-		err = peer.Unknown(err) // Asynq tries again later
+		err = peer.Unknown(err) // Asynq retries later
 	}
 	end <- err
 }
 
-// watch is a hook of the Redis client that sees the answers to the script that ends a task: the one with the five keys active, lease, t:ID,
-// processed:DATE and processed, whose first argument is the id of the task.
+// watch is a hook of the Redis client that sees the answers to the script that ends a task: the
+// script with the five keys active, lease, t:ID, processed:DATE and processed, whose first argument
+// is the id of the task.
 type watch struct{ worker *worker }
 
 // DialHook implements redis.Hook.

@@ -29,12 +29,12 @@ func (target) Describe(ctx context.Context) program.Description {
 		Name: "beanstalkd", Product: "beanstalkd", Client: peer.Module("github.com/beanstalkd/go-beanstalk"),
 		Guarantees: []program.Guarantee{program.Memory, program.OS, program.Fsync}, Nodes: []int{1},
 		Settings: []program.Setting{
-			{Name: "-b", Value: "the folder, at os and fsync", Because: "the binlog alone keeps jobs over a crash"},
-			{Name: "-F, -f 0", Value: "-F at os, -f 0 at fsync", Because: "never call fsync, or call it at every write of the binlog; beanstalkd has no group commit"},
-			{Name: "-z", Value: fmt.Sprint(jobBytesMax), Because: "jobs have 65,535 bytes at most by default"},
-			{Name: "put, delete", Value: "pipelined: commands of all goroutines share a connection and its writes", Because: "the protocol has no batches, but the server reads the next command before the answer is read"},
+			{Name: "-b", Value: "the folder, at os and fsync", Because: "only the binlog preserves jobs over a crash"},
+			{Name: "-F, -f 0", Value: "-F at os, -f 0 at fsync", Because: "never call fsync, or call it for every write of the binlog; beanstalkd has no group commit"},
+			{Name: "-z", Value: fmt.Sprint(jobBytesMax), Because: "by default, jobs have at most 65,535 bytes"},
+			{Name: "put, delete", Value: "pipelined: commands of all goroutines share a connection and its writes", Because: "the protocol has no batches, but the server reads the next command before the client reads the answer"},
 			{Name: "reserve", Value: "one connection for each claim whose jobs are not all deleted, with all reserves of a batch in flight", Because: "a reserve blocks its connection, and only the connection that reserved a job can delete it"},
-			{Name: "ttr", Value: "the lease, in whole seconds", Because: "beanstalkd counts it in seconds. 1.12 often misses its end while the connection that reserved the job sends nothing"},
+			{Name: "ttr", Value: "the lease, in whole seconds", Because: "beanstalkd counts in seconds. 1.12 often misses its end while the connection that reserved the job is idle"},
 		},
 		Claim: "beanstalkd(1): with -f a power failure could result in the loss of up to that many milliseconds of history; 0 calls fsync at every write of the binlog.",
 	}
@@ -56,7 +56,7 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 	}
 	s := &peer.Server{
 		Processes: processes,
-		Prepare:   func(context.Context) error { return nil }, // a tube is there as soon as it is used
+		Prepare:   func(context.Context) error { return nil }, // tubes are created on first use
 		Open: func(context.Context) (driver.Conn, error) {
 			return &conn{address: address, lease: max(time.Second, spec.Lease.Round(time.Second))}, nil
 		},
@@ -64,7 +64,8 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 	return s.Begin(ctx)
 }
 
-// start starts a server with the guarantee of a launch. If the launch has an address, start returns that and starts nothing.
+// start starts a server with the guarantee of a launch. If the launch has an address, start returns
+// the address and starts nothing.
 func start(ctx context.Context, spec program.LaunchSpec) (*child.Servers, string, error) {
 	if _, err := peer.Settings("beanstalkd", nil, spec.Settings); err != nil {
 		return nil, "", err
@@ -97,7 +98,8 @@ func start(ctx context.Context, spec program.LaunchSpec) (*child.Servers, string
 // tube returns the name of a queue's tube.
 func tube(tenant, queue string) string { return tenant + "/" + queue }
 
-// outcomeOf returns the outcome of a command: an answer that says why not is a refusal, and any other error leaves the outcome unknown.
+// outcomeOf returns the outcome of a command: an error in the server's answer is a refusal, and any
+// other error leaves the outcome unknown.
 func outcomeOf(err error) error {
 	switch {
 	case err == nil:
@@ -110,7 +112,8 @@ func outcomeOf(err error) error {
 	return peer.Unknown(err)
 }
 
-// answered reports whether the error is an answer of the server. After any other one the connection is of no more use.
+// answered reports whether the error is an answer of the server. After any other error the
+// connection is unusable.
 func answered(err error) bool {
 	for _, answer := range []error{
 		beanstalk.ErrNotFound, beanstalk.ErrTimeout, beanstalk.ErrDeadline, beanstalk.ErrOOM, beanstalk.ErrDraining, beanstalk.ErrJobTooBig,

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// coalescing is a connection whose writes wait for each other and then go out as one. The client flushes after each command; with
-// many commands under way, one system call then serves many of them. A read fails when no answer comes for answerMax after the last write.
+// coalescing is a connection that combines concurrent writes. The client flushes after each
+// command; with many concurrent commands, one system call then serves many of them. A read fails if
+// no answer arrives within answerMax after the last write.
 type coalescing struct {
 	net.Conn
 	answerMax time.Duration
@@ -25,11 +26,13 @@ func dialCoalescing(address string, answerMax time.Duration) (*coalescing, error
 	return &coalescing{Conn: socket, answerMax: answerMax}, nil
 }
 
-// Write implements io.Writer. The first caller writes all that others add meanwhile. What is waiting is bounded by the commands under way, since
-// each waits for its answer.
+// Write implements io.Writer. The first caller also writes everything that other callers add in the
+// meantime. The buffer is bounded by the number of concurrent commands, because each waits for its
+// answer.
 //
-// Write never fails. A write that failed closes the connection instead, so that each command fails when it reads its answer: the client reads
-// answers in the order of the commands, and would wait forever for the turn of one that failed before.
+// Write never fails. A failed write closes the connection instead, so that each command fails when
+// it reads its answer. The client reads answers in the order of the commands, so it would wait
+// forever for the turn of a command whose write failed.
 func (c *coalescing) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,7 +50,7 @@ func (c *coalescing) Write(p []byte) (int, error) {
 			err = c.SetReadDeadline(time.Now().Add(c.answerMax))
 		}
 		if err != nil {
-			_ = c.Close() // the readers say what failed
+			_ = c.Close() // the readers report the error
 		}
 		c.mu.Lock()
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Writes of many goroutines arrive whole, and none of them fails: the client would wait forever for the answer to a command whose write failed.
+// Writes of many goroutines arrive complete, and none fails: the client would wait forever for the
+// answer to a command whose write failed.
 func TestWritesCoalesce(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -49,7 +50,7 @@ func TestWritesCoalesce(t *testing.T) {
 	require.NoError(t, other.Close())
 }
 
-// A server that no longer answers is an error, not a wait without end.
+// A server that no longer answers results in an error, not in an endless wait.
 func TestAnAnswerIsNotAwaitedForever(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -59,7 +60,8 @@ func TestAnAnswerIsNotAwaitedForever(t *testing.T) {
 	defer func() { require.NoError(t, c.Close()) }()
 	_, err = c.Write([]byte("reserve-with-timeout 1\r\n"))
 	require.NoError(t, err)
-	defer time.AfterFunc(30*time.Second, func() { _ = c.Close() }).Stop() // a read without a deadline fails then, as closed
+	// A read without a deadline fails then, as closed.
+	defer time.AfterFunc(30*time.Second, func() { _ = c.Close() }).Stop()
 	_, err = c.Read(make([]byte, 1))
 	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 }

@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// reserveMax is how long a claim waits at the server. It is also how late a cancelled claim returns.
+	// reserveMax is how long a claim waits at the server. It also bounds the delay of a cancelled
+	// claim.
 	reserveMax = time.Second
-	// answerMax bounds the wait for an answer, and is longer than reserveMax by far.
+	// answerMax bounds the wait for an answer. It is much longer than reserveMax.
 	answerMax = 30 * time.Second
 	// dialMax bounds the opening of a connection.
 	dialMax = 5 * time.Second
-	// idleMax bounds the connections of a worker that are kept without a claim.
+	// idleMax is the maximum number of connections that a worker keeps without a claim.
 	idleMax = 1024
 )
 
-// conn opens connections to the server as they are needed, and again after they broke.
+// conn opens connections to the server as needed, and again after they broke.
 type conn struct {
 	address string
 	lease   time.Duration
@@ -39,7 +40,7 @@ type link struct {
 	owner *conn
 
 	mu   sync.Mutex
-	left int // reserved jobs that are not settled
+	left int // number of reserved jobs that are not settled
 }
 
 func (c *conn) open() (*link, error) {
@@ -60,15 +61,15 @@ func (c *conn) open() (*link, error) {
 	return l, nil
 }
 
-// drop closes a link that is of no more use. The server gives its jobs to others.
+// drop closes an unusable link. The server redelivers its jobs.
 func (l *link) drop() {
 	l.owner.mu.Lock()
 	delete(l.owner.opened, l)
 	l.owner.mu.Unlock()
-	_ = l.Close() // it broke before, or has nothing under way
+	_ = l.Close() // it is broken or idle
 }
 
-// Close ends all links; the server gives their jobs to others.
+// Close ends all links. The server redelivers their jobs.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +117,7 @@ func (p *producer) use() (*link, error) {
 	return p.link, nil
 }
 
-// broke drops a link, unless another call has done so.
+// broke drops a link, unless another call has already done so.
 func (p *producer) broke(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +127,8 @@ func (p *producer) broke(l *link) {
 	}
 }
 
-// Enqueue implements driver.Producer. It does not end before the answers are there, because the client reads the payloads until then.
+// Enqueue implements driver.Producer. It waits for the answers, because the client reads the
+// payloads until then.
 func (p *producer) Enqueue(_ context.Context, tasks []driver.Task, outcomes []error) error {
 	l, err := p.use()
 	if err != nil {
@@ -144,7 +146,7 @@ func (p *producer) Enqueue(_ context.Context, tasks []driver.Task, outcomes []er
 	return nil
 }
 
-// pipelined makes n calls at once.
+// pipelined makes n concurrent calls.
 func pipelined(n int, call func(i int)) {
 	if n == 1 {
 		call(0)

@@ -27,7 +27,7 @@ type worker struct {
 	queues map[string]string // by tube
 
 	mu   sync.Mutex
-	idle []*link // without a reserved job
+	idle []*link // links without a reserved job
 }
 
 // take returns a link for a claim.
@@ -42,7 +42,7 @@ func (w *worker) take() (*link, error) {
 	return w.conn.open()
 }
 
-// give keeps a link for the next claim.
+// give stores a link for the next claim.
 func (w *worker) give(l *link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,8 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	// A connection watches one tube or many, but a job does not say which tube it is of: a link that watches many asks for each job.
+	// A connection watches one tube or many, but a job does not contain its tube. A link that
+	// watches many tubes asks for the tube of each job.
 	set := beanstalk.NewTubeSet(l.Conn, w.tubes...)
 	for ctx.Err() == nil {
 		n, err := w.reserve(l, set, into[:1], reserveMax)
@@ -73,14 +74,14 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 			return 0, err
 		}
 		if n > 0 {
-			return n, nil // a link that broke since refuses the completions
+			return n, nil // a link that breaks later refuses the completions
 		}
 	}
 	w.give(l)
 	return 0, context.Cause(ctx)
 }
 
-// reserve claims up to len(into) jobs over a link, all at once, and waits for each as long as wait.
+// reserve claims up to len(into) jobs over a link concurrently. Each reserve waits for up to wait.
 func (w *worker) reserve(l *link, set *beanstalk.TubeSet, into []driver.Delivery, wait time.Duration) (int, error) {
 	var mu sync.Mutex
 	var n int
@@ -140,7 +141,7 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 	return nil
 }
 
-// settled counts a job that is settled, and gives the link back after the last one.
+// settled counts a settled job, and returns the link after the last one.
 func (l *link) settled(w *worker, broken bool) {
 	l.mu.Lock()
 	l.left--

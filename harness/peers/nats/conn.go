@@ -58,7 +58,7 @@ func (c *conn) Producer(_ context.Context, tenant string) (driver.Producer, erro
 	return producer{c, tenant}, nil
 }
 
-// Close hands prefetched messages back and ends the connection.
+// Close returns prefetched messages and closes the connection.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (p producer) Enqueue(_ context.Context, tasks []driver.Task, outcomes []err
 		if outcomes[i] != nil {
 			continue
 		}
-		select { // one of them comes within answerMax
+		select { // one of them arrives within answerMax
 		case <-answer.Ok():
 		case err := <-answer.Err():
 			outcomes[i] = outcomeOf(err)
@@ -137,14 +137,14 @@ type claimed struct {
 
 type worker struct {
 	tenant    string
-	claimed   chan claimed // prefetched
+	claimed   chan claimed // prefetched messages
 	over      chan struct{}
 	iterators []jetstream.MessagesContext
 	pumps     sync.WaitGroup
 }
 
-// pump passes the messages of a queue on until the worker closes. The client asks again after a broken connection; errors on the way are its
-// own to recover from.
+// pump forwards the messages of a queue until the worker closes. The client recovers from broken
+// connections and other errors by itself.
 func (w *worker) pump(queue string, messages jetstream.MessagesContext) {
 	for {
 		message, err := messages.Next()
@@ -158,7 +158,7 @@ func (w *worker) pump(queue string, messages jetstream.MessagesContext) {
 		select {
 		case w.claimed <- claimed{queue, message}:
 		case <-w.over:
-			_ = message.Nak() // else it comes back after the lease
+			_ = message.Nak() // otherwise it is redelivered after the lease
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (w *worker) close() {
 	for {
 		select {
 		case c := <-w.claimed:
-			_ = c.message.Nak() // else it comes back after the lease
+			_ = c.message.Nak() // otherwise it is redelivered after the lease
 		default:
 			return
 		}

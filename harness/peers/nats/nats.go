@@ -1,4 +1,5 @@
-// Package nats measures NATS JetStream, on one node and on three: a stream for each queue, with one durable pull consumer.
+// Package nats measures NATS JetStream, on one node and on three: a stream for each queue, with one
+// durable pull consumer.
 package nats
 
 import (
@@ -25,11 +26,11 @@ const (
 	answerMax = 5 * time.Second
 	// prepareMax bounds the wait for a leader of each stream.
 	prepareMax = 60 * time.Second
-	// pullsMax is how many pull requests a consumer keeps.
+	// pullsMax is the maximum number of pull requests of a consumer.
 	pullsMax = 4096
-	// publishesMax is how many publishes of a connection may be without their answer.
+	// publishesMax is the maximum number of unanswered publishes of a connection.
 	publishesMax = 1 << 16
-	// publishStall is how long a publish waits for room below publishesMax.
+	// publishStall is how long a publish waits if publishesMax is reached.
 	publishStall = answerMax
 )
 
@@ -44,15 +45,15 @@ func (target) Describe(ctx context.Context) program.Description {
 		Name: "nats", Product: "NATS JetStream", Client: peer.Module("github.com/nats-io/nats.go"),
 		Guarantees: []program.Guarantee{program.Memory, program.OS, program.Fsync, program.Majority, program.MajorityFsync}, Nodes: []int{1, 3},
 		Settings: []program.Setting{
-			{Name: "storage", Value: "memory at memory, else file", Because: "file storage alone keeps messages over a crash"},
+			{Name: "storage", Value: "memory at memory, else file", Because: "only file storage preserves messages over a crash"},
 			{Name: "sync_interval", Value: "always at fsync and majority_fsync, else the default of 2 minutes", Because: "always calls fsync before a publish is acknowledged"},
 			{Name: "num_replicas", Value: "3 on three nodes", Because: "a publish is acknowledged by a majority"},
 			{Name: "retention", Value: "workqueue, a stream for each queue", Because: "an acknowledged message is deleted, as a task queue does"},
 			{Name: "publish", Value: "PublishAsync, and a wait for each answer", Because: "publishes of all goroutines of a connection are in flight together"},
 			{Name: "claim", Value: "Messages of a durable pull consumer, with as many prefetched as the worker has slots", Because: "the client keeps a pull request open, so that a claim needs no round trip"},
-			{Name: "complete", Value: "DoubleAck of each message, in flight together", Because: "the server confirms it; it does not confirm a plain Ack. Nor does it say so if the lease was over"},
-			{Name: "max_ack_pending", Value: "-1", Because: "the default bounds all workers of a queue to 1,000 messages together"},
-			{Name: "ack_wait", Value: "the lease", Because: "an unacknowledged message is handed out again after it"},
+			{Name: "complete", Value: "DoubleAck of each message, in flight together", Because: "the server confirms it, unlike a plain Ack. It does not report an expired lease"},
+			{Name: "max_ack_pending", Value: "-1", Because: "by default, all workers of a queue together have at most 1,000 messages"},
+			{Name: "ack_wait", Value: "the lease", Because: "an unacknowledged message is redelivered after it"},
 		},
 		Claim: "docs.nats.io, JetStream: the server does not fsync at once by default, so that an operating system's failure can lose acknowledged messages; " +
 			"sync_interval: always calls fsync after every message, before it is acknowledged.",
@@ -74,7 +75,7 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 	}
 	replicated := spec.Guarantee == program.Majority || spec.Guarantee == program.MajorityFsync
 	if replicated != (spec.Nodes > 1) {
-		return nil, fmt.Errorf("guarantee %q with nodes = %d: majority and majority_fsync are for three nodes, and the others for one", spec.Guarantee, spec.Nodes)
+		return nil, fmt.Errorf("guarantee %q with nodes = %d: majority and majority_fsync need three nodes, and the others one", spec.Guarantee, spec.Nodes)
 	}
 	s := &peer.Server{}
 	addresses := spec.Addresses
@@ -98,7 +99,7 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 	return s.Begin(ctx)
 }
 
-// programsOf writes the configuration of each node and returns how it is started.
+// programsOf writes the configuration of each node and returns the programs to start.
 func programsOf(spec program.LaunchSpec, clients, routes []string) ([]child.Program, error) {
 	path, err := child.Find("nats-server")
 	if err != nil {
@@ -130,7 +131,7 @@ func programsOf(spec program.LaunchSpec, clients, routes []string) ([]child.Prog
 func connect(addresses []string) (*natsgo.Conn, error) {
 	return natsgo.Connect("nats://"+strings.Join(addresses, ",nats://"),
 		natsgo.MaxReconnects(-1), natsgo.ReconnectWait(50*time.Millisecond), natsgo.ReconnectJitter(0, 0),
-		// A publish while no server is connected fails at once instead of waiting for one.
+		// Without a connected server, a publish fails immediately instead of waiting.
 		natsgo.ReconnectBufSize(-1))
 }
 
@@ -138,7 +139,7 @@ func streamOf(queue int) string { return fmt.Sprint("queue-", queue) }
 
 func subjectOf(queue int) string { return fmt.Sprint("tasks.", queue) }
 
-// prepare makes the stream and the consumer of each queue if they are not there, and returns when each has a leader.
+// prepare creates missing streams and consumers of the queues, and returns when each has a leader.
 func prepare(ctx context.Context, addresses []string, spec program.LaunchSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareMax)
 	defer cancel()
@@ -161,7 +162,7 @@ func prepare(ctx context.Context, addresses []string, spec program.LaunchSpec) e
 			if err == nil {
 				break
 			}
-			select { // nodes that have just started have no leader yet
+			select { // nodes have no leader directly after their start
 			case <-ctx.Done():
 				return fmt.Errorf("make the stream of queue %q of tenant %q: %w", q.Name, q.Tenant, err)
 			case <-time.After(100 * time.Millisecond):
@@ -194,8 +195,8 @@ func makeQueue(ctx context.Context, js jetstream.JetStream, queue int, storage j
 	return nil
 }
 
-// outcomeOf returns the outcome of a call: an answer that says why not, and a call that was not sent, are refusals. Any other error leaves the
-// outcome unknown.
+// outcomeOf returns the outcome of a call: an error in the server's answer, and a call that was not
+// sent, are refusals. Any other error leaves the outcome unknown.
 func outcomeOf(err error) error {
 	var refused *jetstream.APIError
 	switch {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// pollPause is how long a worker waits before it looks again where there was no task.
+	// pollPause is how long a worker waits between two looks at an empty queue.
 	pollPause = 5 * time.Millisecond
 	// answerMax bounds the wait for the answer to a statement.
 	answerMax = 30 * time.Second
@@ -23,7 +23,8 @@ const (
 
 const (
 	insert = `INSERT INTO tasks (queue, payload) SELECT $1, unnest($2::bytea[])`
-	// The planner must not read the limited part twice, which would lease more tasks than the limit.
+	// The planner must not evaluate the limited part twice, because that would lease more tasks
+	// than the limit.
 	claim = `WITH next AS MATERIALIZED (SELECT queue, id FROM tasks WHERE queue = $1 AND until < now() ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
 		UPDATE tasks SET until = now() + $3::interval, attempt = tasks.attempt + 1 FROM next
 		WHERE tasks.queue = next.queue AND tasks.id = next.id RETURNING tasks.id, tasks.attempt, tasks.payload`
@@ -108,7 +109,7 @@ type worker struct {
 	line    chan struct{} // has an element while a goroutine polls
 }
 
-// Claim implements driver.Worker. While there are no tasks, one goroutine of the worker polls for all.
+// Claim implements driver.Worker. If there are no tasks, one goroutine of the worker polls for all.
 func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
 	if !w.empty.Load() {
 		if n, err := w.claim(ctx, into); n > 0 || err != nil {
@@ -133,7 +134,8 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 	}
 }
 
-// claim takes what the queues have now. It is not ended with the context: tasks that the server leased would wait for the end of their lease.
+// claim takes available tasks from the queues. It ignores the cancellation of ctx, because tasks
+// that the server has already leased would wait for the end of their lease.
 func (w *worker) claim(ctx context.Context, into []driver.Delivery) (int, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerMax)
 	defer cancel()
@@ -168,7 +170,8 @@ func (w *worker) claimFrom(ctx context.Context, at int, into []driver.Delivery) 
 		return nil
 	})
 	if err != nil {
-		return 0, err // the transaction may have leased the tasks; they come back after the lease
+		// the transaction may have leased the tasks; they are redelivered after the lease
+		return 0, err
 	}
 	return n, nil
 }

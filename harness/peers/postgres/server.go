@@ -21,16 +21,17 @@ import (
 	"github.com/pronybench/prony/harness/peers/internal/peer"
 )
 
-// connectionsMax bounds the connections of one pool: each is a process of the server, and more of them than this make it slower.
+// connectionsMax is the maximum number of connections in a pool. Each is a process of the server,
+// and more of them make it slower.
 const connectionsMax = 32
 
-// installed is where packages of Debian have the programs of each version.
+// installed is the location of the programs of each version in Debian packages.
 const installed = "/usr/lib/postgresql/*/bin/"
 
-// find returns the path of one of PostgreSQL's programs, of the newest version that is installed.
+// find returns the path of one of PostgreSQL's programs in the newest installed version.
 func find(name string) (string, error) { return child.Find(name, installed+name) }
 
-// always has the settings of the server that are the same at each guarantee.
+// always has the server settings that are the same for each guarantee.
 var always = []string{
 	"shared_buffers=256MB", "max_connections=500", "max_wal_size=4GB", "checkpoint_timeout=15min", "jit=off",
 	"autovacuum_naptime=1s", "autovacuum_vacuum_cost_delay=0", "unix_socket_directories=",
@@ -47,11 +48,11 @@ func of(g program.Guarantee) []string {
 	return nil
 }
 
-// ServerSettings are those of the server and of the pool of a connection.
+// ServerSettings returns the settings of the server and of the connection pool.
 func ServerSettings() []program.Setting {
 	return []program.Setting{
-		{Name: "synchronous_commit", Value: "off at memory", Because: "a commit then waits for no write"},
-		{Name: "fsync", Value: "off at os", Because: "a commit then waits until the log is written to the operating system, and for no fsync"},
+		{Name: "synchronous_commit", Value: "off at memory", Because: "a commit then does not wait for a write"},
+		{Name: "fsync", Value: "off at os", Because: "a commit then waits until the log is written to the operating system, but not for an fsync"},
 		{Name: "max_wal_size, checkpoint_timeout", Value: "4GB, 15min", Because: "checkpoints write whole pages to the log again"},
 		{Name: "autovacuum", Value: "each second, without a pause", Because: "a queue leaves a dead row for each change of a task"},
 		{Name: "pool", Value: fmt.Sprint(connectionsMax, " connections"), Because: "each is a process of the server"},
@@ -105,8 +106,8 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 	return s.Begin(ctx)
 }
 
-// Start makes a database cluster in the launch's folder and starts its server for a target, which has no settings. If the launch has an address,
-// Start returns that and starts nothing.
+// Start makes a database cluster in the launch's folder and starts its server for a target without
+// settings. If the launch has an address, Start returns the address and starts nothing.
 func Start(ctx context.Context, target string, spec program.LaunchSpec) (*child.Servers, string, error) {
 	if _, err := peer.Settings(target, nil, spec.Settings); err != nil {
 		return nil, "", err
@@ -152,8 +153,9 @@ func Start(ctx context.Context, target string, spec program.LaunchSpec) (*child.
 	return processes, addresses[0], err
 }
 
-// unprivileged returns what a command must begin with to be one that PostgreSQL's programs run under: they refuse root. Root starts them in a user
-// namespace, where root's files are those of another user. They still end with this process.
+// unprivileged returns the command prefix under which PostgreSQL's programs run, because they
+// refuse to run as root. For root, the prefix starts them in a user namespace, in which root's
+// files belong to another user. The programs still end with this process.
 func unprivileged() ([]string, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -163,7 +165,7 @@ func unprivileged() ([]string, error) {
 			return []string{"unshare", "--user", "--map-user=" + other.Uid, "--map-group=" + other.Gid, "setpriv", "--pdeathsig", "KILL"}, nil
 		}
 	}
-	return nil, errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody: run prony as another user")
+	return nil, errors.New("PostgreSQL does not run as root, and neither the user postgres nor the user nobody exists: run prony as another user")
 }
 
 func url(address string) string {
@@ -212,8 +214,9 @@ func open(ctx context.Context, address string, spec program.LaunchSpec) (driver.
 	return c, nil
 }
 
-// OutcomeOf returns the outcome of a statement: an error that the server answered with, and one before anything was sent, are refusals. What a
-// server says that ends leaves the outcome unknown, as any other error does.
+// OutcomeOf returns the outcome of a statement: an error in the server's answer, and an error
+// before anything was sent, are refusals. The messages of a server that shuts down leave the
+// outcome unknown, as does any other error.
 func OutcomeOf(err error) error {
 	var refused *pgconn.PgError
 	switch {

@@ -1,4 +1,5 @@
-// Package prony measures Prony's own server through the driver program, so that it pays the same price for the way as the others.
+// Package prony measures Prony's own server through the driver program, so that it has the same
+// overhead as the other targets.
 package prony
 
 import (
@@ -34,7 +35,7 @@ func (target) Describe(ctx context.Context) program.Description {
 		Name: "prony", Product: "Prony", Client: peer.Module("github.com/pronybench/prony/engine"),
 		Guarantees: []program.Guarantee{program.OS, program.Fsync, program.Majority, program.MajorityFsync}, Nodes: []int{1, 3},
 		Settings: []program.Setting{
-			{Name: "durability", Value: "none at os and majority, else sync", Because: "none acknowledges what was written to the operating system, and sync what an fsync covers"},
+			{Name: "durability", Value: "none at os and majority, else sync", Because: "none acknowledges after the write to the operating system, sync after an fsync"},
 			{Name: procs, Value: procsDefault, Because: "GOMAXPROCS of each server. With more, each single command wakes idle threads, which costs CPU time that the generator needs; a scenario may set another number"},
 			{Name: "enqueue, claim, complete", Value: "streams of the Go client, with the worker's slots as credits", Because: "the server pushes tasks, and calls of all goroutines share the stream"},
 		},
@@ -64,7 +65,7 @@ func topologyOf(spec program.LaunchSpec) (t scenario.Topology, err error) {
 	}
 	replicated := spec.Guarantee == program.Majority || spec.Guarantee == program.MajorityFsync
 	if replicated != (spec.Nodes > 1) {
-		return t, fmt.Errorf("guarantee %q with nodes = %d: majority and majority_fsync are for three nodes, and the others for one", spec.Guarantee, spec.Nodes)
+		return t, fmt.Errorf("guarantee %q with nodes = %d: majority and majority_fsync need three nodes, and the others one", spec.Guarantee, spec.Nodes)
 	}
 	t = scenario.Topology{Kind: "single", Shards: 1, Durability: "sync", Listen: "tcp", Procs: gomaxprocs}
 	if spec.Guarantee == program.OS || spec.Guarantee == program.Majority {
@@ -115,17 +116,17 @@ func (s *server) Dial(context.Context) (driver.Conn, error) {
 	dial := func() (driver.Conn, error) {
 		address, _ := s.cluster.Addresses()
 		if address == "" {
-			return nil, errors.New("the server has not said yet where it listens")
+			return nil, errors.New("the server has not reported its address yet")
 		}
 		return stream.Dial(driver.Target{Address: address, Token: s.cluster.Token, CA: s.cluster.CA}, s.spec.Lease)
 	}
-	if s.spec.Nodes > 1 { // a client of a cluster goes on by itself
+	if s.spec.Nodes > 1 { // a client of a cluster reconnects by itself
 		return dial()
 	}
 	return newReopening(dial)
 }
 
-// each calls a method of all servers at once.
+// each calls a method of all servers concurrently.
 func (s *server) each(call func(*topology.Server) error) error {
 	servers := s.cluster.Servers()
 	errs := make([]error, len(servers))

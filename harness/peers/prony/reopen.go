@@ -9,16 +9,16 @@ import (
 	"github.com/pronybench/prony/harness/peers/internal/peer"
 )
 
-// reopening is a connection to one server that is opened again, with its sessions, after they ended. A session of the Go client ends with its stream
-// if the server is in no cluster.
+// reopening is a connection to one server that reopens itself and its sessions after they ended. A
+// session of the Go client ends with its stream if the server is not in a cluster.
 type reopening struct {
 	dial func() (driver.Conn, error)
-	ctx  context.Context // of the sessions
+	ctx  context.Context // context of the sessions
 	end  context.CancelFunc
 
 	mu      sync.Mutex     // held while a session is opened
-	conn    driver.Conn    // the present one; nil after one of its sessions has ended
-	closing sync.WaitGroup // of the ones before
+	conn    driver.Conn    // the current one; nil after one of its sessions has ended
+	closing sync.WaitGroup // closing of earlier connections
 	closed  bool
 }
 
@@ -32,7 +32,7 @@ func newReopening(dial func() (driver.Conn, error)) (*reopening, error) {
 	return c, nil
 }
 
-// use returns the present connection, or opens one. The mutex is locked.
+// use returns the current connection, or opens one. The caller must hold mu.
 func (c *reopening) use() (driver.Conn, error) {
 	if c.closed {
 		return nil, errors.New("the connection is closed")
@@ -47,14 +47,15 @@ func (c *reopening) use() (driver.Conn, error) {
 	return c.conn, nil
 }
 
-// ended gives a connection up, if it is the present one. Its sessions had ended, so that what their end says does not count.
+// ended drops a connection if it is the current one. Errors of closing it do not matter, because
+// its sessions have already ended.
 func (c *reopening) ended(conn driver.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.giveUp(conn)
 }
 
-// giveUp is ended with the mutex locked.
+// giveUp is ended for a caller that holds mu.
 func (c *reopening) giveUp(conn driver.Conn) {
 	if c.conn == conn && !c.closed {
 		c.conn = nil
@@ -75,17 +76,17 @@ func (c *reopening) Close() (err error) {
 	return err
 }
 
-// session is the present session of a producer or a worker.
+// session is the current session of a producer or a worker.
 type session[S comparable] struct {
 	conn *reopening
 	open func(driver.Conn) (S, error)
 
 	mu      sync.Mutex
-	present S           // the zero value while no session is open
-	of      driver.Conn // which present is of
+	present S           // the zero value if no session is open
+	of      driver.Conn // connection of present
 }
 
-// use returns the present session, or opens one.
+// use returns the current session, or opens one.
 func (s *session[S]) use() (present S, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +108,7 @@ func (s *session[S]) use() (present S, err error) {
 	return present, nil
 }
 
-// ended drops a session after a call whose error or outcomes say that the session may have ended.
+// ended drops a session after a call whose error or outcomes show that the session may have ended.
 func (s *session[S]) ended(called S, err error, outcomes []error) {
 	for _, outcome := range outcomes {
 		if errors.Is(outcome, driver.ErrUnknown) {
@@ -173,7 +174,8 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 	return n, err
 }
 
-// Complete implements driver.Worker. The tasks may be of a session before: their leases outlive it.
+// Complete implements driver.Worker. The tasks may be from an earlier session: their leases outlive
+// it.
 func (w *worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	present, err := w.use()
 	if err != nil {

@@ -26,7 +26,7 @@ func (f *fleeting) Worker(context.Context, string, []string, int) (driver.Worker
 
 func (*fleeting) Close() error { return errEnded }
 
-// one is a connection that differs from others.
+// one is a distinct connection.
 type one struct{ *fleeting }
 
 var errEnded = errors.New("the session has ended")
@@ -73,10 +73,10 @@ func TestSessionsThatEndedAreOpenedAgain(t *testing.T) {
 		assert.ErrorIs(t, outcomes[0], driver.ErrUnknown)
 		outcomes[0] = nil
 	}
-	assert.Equal(t, 2*3, f.opened, "each call after an end opens one")
+	assert.Equal(t, 2*3, f.opened, "each call after an end opens a session")
 	assert.Greater(t, dialled, 1)
 
-	// A claim that its context has ended says nothing of the session.
+	// A claim that was cancelled by its context shows nothing about the session.
 	_, err = w.Claim(t.Context(), nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -88,7 +88,7 @@ func TestSessionsThatEndedAreOpenedAgain(t *testing.T) {
 	require.ErrorIs(t, err, errEnded)
 	assert.Equal(t, opened, f.opened)
 
-	require.NoError(t, c.Close(), "connections that had ended before are no error")
+	require.NoError(t, c.Close(), "connections that have already ended are not an error")
 	require.NoError(t, w.Complete(t.Context(), nil, outcomes))
 	assert.ErrorContains(t, outcomes[0], "closed")
 	c, err = newReopening(dial)

@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/peers/internal/child"
 )
 
-// cluster is how the nodes of a launch are started. Erlang's port mapper is one of the processes: else the first node starts one that outlives it.
+// cluster starts the nodes of a launch. Erlang's port mapper is one of the processes, because
+// otherwise the first node starts a port mapper that outlives it.
 type cluster struct {
 	folder, server, ctl, mapper string
 	mapperAddress               string
@@ -53,7 +54,7 @@ func newCluster(spec program.LaunchSpec) (*cluster, error) {
 
 func (c *cluster) nodeName(i int) string { return fmt.Sprintf("rabbit%d@localhost", i+1) }
 
-// environment is that of all programs of the cluster.
+// environment is the environment of all programs of the cluster.
 func (c *cluster) environment() []string {
 	return []string{"HOME=" + c.folder, "ERL_EPMD_PORT=" + child.Port(c.mapperAddress), "ERL_EPMD_ADDRESS=127.0.0.1", "RABBITMQ_CONF_ENV_FILE=/dev/null"}
 }
@@ -68,7 +69,7 @@ func (c *cluster) programs() []child.Program {
 		programs = append(programs, child.Program{
 			Name: name, Command: []string{c.server},
 			Env: append(c.environment(),
-				"RUNNING_UNDER_SYSTEMD=true", // the script becomes the server instead of a shell that waits for it
+				"RUNNING_UNDER_SYSTEMD=true", // the script then replaces itself by the server
 				"RABBITMQ_NODENAME="+c.nodeName(i),
 				"RABBITMQ_NODE_IP_ADDRESS=127.0.0.1",
 				"RABBITMQ_NODE_PORT="+child.Port(address),

@@ -28,7 +28,8 @@ func dial(address string) (*amqp.Connection, error) {
 	})
 }
 
-// conn opens a connection to the server for each producer and each worker, and again after it broke.
+// conn opens a connection to the server for each producer and each worker, and again after it
+// broke.
 type conn struct {
 	mode uint8
 	node func(attempt uint64) string
@@ -38,7 +39,7 @@ type conn struct {
 	sessions []interface{ close() error }
 }
 
-// open returns a channel on a connection of its own.
+// open returns a channel on a new connection.
 func (c *conn) open() (*amqp.Connection, *amqp.Channel, error) {
 	connection, err := dial(c.node(c.attempts.Add(1)))
 	if err != nil {
@@ -57,7 +58,7 @@ func (c *conn) keep(session interface{ close() error }) {
 	c.sessions = append(c.sessions, session)
 }
 
-// Close ends all connections; the server hands out again what their workers hold.
+// Close ends all connections. The server redelivers the tasks of their workers.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +69,7 @@ func (c *conn) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeConnection closes a connection that may have broken.
+// closeConnection closes a connection that may be broken.
 func closeConnection(connection *amqp.Connection) error {
 	err := connection.Close()
 	var network net.Error
@@ -101,7 +102,7 @@ func (p *producer) use() (*amqp.Channel, error) {
 		return p.ch, nil
 	}
 	if p.connection != nil {
-		_ = closeConnection(p.connection) // it broke
+		_ = closeConnection(p.connection) // it is broken
 	}
 	connection, ch, err := p.conn.open()
 	if err != nil {
@@ -155,7 +156,7 @@ func (p *producer) Enqueue(_ context.Context, tasks []driver.Task, outcomes []er
 	return nil
 }
 
-// claimed is a message, of one life of a worker's channel.
+// claimed is a message of one life of a worker's channel.
 type claimed struct {
 	queue   string
 	message amqp.Delivery

@@ -1,4 +1,5 @@
-// Package rabbitmq measures RabbitMQ with classic queues, and with quorum queues on one node and on three.
+// Package rabbitmq measures RabbitMQ with classic queues, and with quorum queues on one node and on
+// three.
 package rabbitmq
 
 import (
@@ -27,15 +28,17 @@ func Quorum() program.Target { return target{name: "rabbitmq-quorum", queueType:
 
 type target struct{ name, queueType string }
 
-// installed is where packages of Debian have the script that starts the server. The one of PATH changes the user, and takes no folder.
+// installed is the location of the script that starts the server in Debian packages. The script in
+// PATH changes the user, and does not accept a folder.
 const installed = "/usr/lib/rabbitmq/bin/"
 
 func find(name string) (string, error) { return child.FindAt(installed+name, name) }
 
 var versioned = regexp.MustCompile(`rabbitmq_server-(\d+\.\d+\.\d+)`)
 
-// versionOf reads the version from the folder of the server's files, as "rabbitmq_server-3.10.8". To ask rabbitmqctl would start Erlang's port
-// mapper, which stays.
+// versionOf reads the version from the folder of the server's files, such as
+// "rabbitmq_server-3.10.8". It does not use rabbitmqctl, which would start Erlang's port mapper and
+// leave it running.
 func versionOf(server string) (string, error) {
 	path, err := filepath.EvalSymlinks(server)
 	if err != nil {
@@ -43,7 +46,7 @@ func versionOf(server string) (string, error) {
 	}
 	found := versioned.FindStringSubmatch(path)
 	if found == nil {
-		return "", fmt.Errorf("%s is in no folder rabbitmq_server-VERSION, which says the version of RabbitMQ: install it from its packages", path)
+		return "", fmt.Errorf("%s is not in a folder rabbitmq_server-VERSION, which has the version of RabbitMQ: install it from its packages", path)
 	}
 	return found[1], nil
 }
@@ -54,10 +57,10 @@ func (t target) Describe(context.Context) program.Description {
 		Name: t.name, Product: "RabbitMQ", Client: peer.Module("github.com/rabbitmq/amqp091-go"), Nodes: []int{1},
 		Settings: []program.Setting{
 			{Name: "enqueue", Value: "publisher confirms, all publishes of a batch in flight", Because: "a confirm is RabbitMQ's acknowledgement of a publish"},
-			{Name: "claim", Value: "basic.consume with prefetch = the worker's slots for each queue", Because: "the server pushes, so that a claim needs no round trip"},
-			{Name: "complete", Value: "basic.ack, multiple where the batch has all that is unacknowledged up to its last", Because: "one frame then serves the batch"},
+			{Name: "claim", Value: "basic.consume with prefetch = the worker's slots for each queue", Because: "the server pushes, so a claim needs no round trip"},
+			{Name: "complete", Value: "basic.ack, with multiple if the batch has all unacknowledged tasks up to its last", Because: "one frame then serves the batch"},
 			{Name: "confirmation of basic.ack", Value: t.confirmation(), Because: "RabbitMQ does not answer basic.ack"},
-			{Name: "lease", Value: "none: a task comes back when the connection of its worker ends", Because: "consumer timeouts are of 30 minutes, and end the whole channel"},
+			{Name: "lease", Value: "none: a task is redelivered when the connection of its worker ends", Because: "the consumer timeout is 30 minutes, and ends the whole channel"},
 		},
 	}
 	if t.queueType == "quorum" {
@@ -77,16 +80,17 @@ func (t target) Describe(context.Context) program.Description {
 	if t.queueType == "classic" {
 		d.Guarantees = []program.Guarantee{program.Memory, program.Fsync}
 		if d.Version != "" && !strings.HasPrefix(d.Version, "3.") {
-			d.Guarantees = []program.Guarantee{program.Memory, program.OS} // version 4 does not call fsync for classic queues
+			// Version 4 does not call fsync for classic queues.
+			d.Guarantees = []program.Guarantee{program.Memory, program.OS}
 		}
 	}
 	return d
 }
 
 func (t target) confirmation() string {
-	declare := "queue.declare, passive, on the same channel after the acknowledgements; one serves all that wait"
+	declare := "queue.declare, passive, on the same channel after the acknowledgements; one call serves all waiting completions"
 	if t.queueType == "quorum" {
-		return declare + ". It proves that the channel has passed them on to the Raft log, not that a majority has them"
+		return declare + ". It proves that the channel has passed them to the Raft log, but not that a majority has them"
 	}
 	return declare + ". The queue answers it after it has handled them"
 }
@@ -97,7 +101,7 @@ func (t target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Se
 		return nil, err
 	}
 	if (spec.Guarantee == program.MajorityFsync) != (spec.Nodes > 1) {
-		return nil, fmt.Errorf("guarantee %q with nodes = %d: majority_fsync is for three nodes, and the others for one", spec.Guarantee, spec.Nodes)
+		return nil, fmt.Errorf("guarantee %q with nodes = %d: majority_fsync needs three nodes, and the others one", spec.Guarantee, spec.Nodes)
 	}
 	s := &peer.Server{}
 	addresses := spec.Addresses
@@ -136,7 +140,7 @@ func queueName(tenant, queue string) string { return tenant + "/" + queue }
 // prepareMax bounds the wait for queues that have a leader.
 const prepareMax = 60 * time.Second
 
-// declare makes the queues if they are not there.
+// declare creates missing queues.
 func (t target) declare(ctx context.Context, address string, spec program.LaunchSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareMax)
 	defer cancel()

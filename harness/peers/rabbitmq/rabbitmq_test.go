@@ -23,7 +23,7 @@ func TestTheVersionIsThatOfTheFolder(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "3.10.8", version)
 	_, err = versionOf(at("lib/other"))
-	assert.ErrorContains(t, err, "is in no folder rabbitmq_server-VERSION")
+	assert.ErrorContains(t, err, "is not in a folder rabbitmq_server-VERSION")
 	_, err = versionOf(filepath.Join(dir, "nowhere"))
 	assert.ErrorContains(t, err, "find the files of RabbitMQ")
 }

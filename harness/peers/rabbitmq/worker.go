@@ -22,12 +22,12 @@ type worker struct {
 	closed  bool
 }
 
-// life is a worker's channel from its opening to its end. The server takes the tasks of a channel that ended back, so that a task belongs to the
-// life that it was claimed in.
+// life is a worker's channel from its opening to its end. The server takes back the tasks of an
+// ended channel, so a task belongs to the life in which it was claimed.
 type life struct {
 	connection *amqp.Connection
 	ch         *amqp.Channel
-	claimed    chan claimed  // prefetched
+	claimed    chan claimed  // prefetched messages
 	over       chan struct{} // closed when the channel ended
 	pumps      sync.WaitGroup
 
@@ -77,7 +77,7 @@ func (w *worker) begin() (*life, error) {
 	}
 	ended := ch.NotifyClose(make(chan *amqp.Error, 1))
 	go func() {
-		for range ended { // the client closes it, whatever ends the channel
+		for range ended { // the client closes it at the end of the channel
 			continue
 		}
 		close(l.over)
@@ -92,7 +92,8 @@ func (w *worker) begin() (*life, error) {
 		}
 		l.pumps.Go(func() {
 			for message := range messages {
-				l.claimed <- claimed{queue, message, l} // there is room for all that the prefetch allows
+				// Never blocks: the buffer has the size of the prefetch.
+				l.claimed <- claimed{queue, message, l}
 			}
 		})
 	}
@@ -101,7 +102,7 @@ func (w *worker) begin() (*life, error) {
 
 // end closes a life.
 func (l *life) end() {
-	_ = closeConnection(l.connection) // the server takes its tasks back in any case
+	_ = closeConnection(l.connection) // the server always takes its tasks back
 	l.pumps.Wait()
 }
 
@@ -151,7 +152,8 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 			return peer.ErrNotClaimed
 		}
 	}
-	// The deliveries of a claim are of one life; those of another life are acknowledged apart.
+	// The deliveries of a claim belong to one life; those of another life are acknowledged
+	// separately.
 	for first := 0; first < len(deliveries); {
 		l := deliveries[first].Handle.(claimed).life
 		end := first + 1
@@ -164,7 +166,8 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 	return nil
 }
 
-// complete acknowledges deliveries of one life, and waits until the server has handled that.
+// complete acknowledges deliveries of one life, and waits until the server has handled the
+// acknowledgements.
 func (l *life) complete(deliveries []driver.Delivery, outcomes []error) {
 	queues := map[string]struct{}{}
 	l.mu.Lock()
@@ -172,7 +175,8 @@ func (l *life) complete(deliveries []driver.Delivery, outcomes []error) {
 		c := deliveries[i].Handle.(claimed)
 		outcomes[i] = nil
 		if l.acknowledged(c.message.DeliveryTag) || l.ch.IsClosed() {
-			outcomes[i] = peer.ErrLeaseOver // the server takes the tasks of a channel that ended back
+			// The server has taken back the tasks of the ended channel.
+			outcomes[i] = peer.ErrLeaseOver
 			continue
 		}
 		queues[queueName(deliveries[i].Tenant, c.queue)] = struct{}{}
@@ -194,14 +198,14 @@ func (l *life) complete(deliveries []driver.Delivery, outcomes []error) {
 	}
 }
 
-// acknowledged reports whether a delivery was acknowledged. The mutex is locked.
+// acknowledged reports whether a delivery was acknowledged. The caller must hold mu.
 func (l *life) acknowledged(tag uint64) bool {
 	_, above := l.above[tag]
 	return above || tag <= l.below
 }
 
-// acknowledge sends the acknowledgements of the deliveries without an outcome, as one if they are all that is left up to the last of them.
-// The mutex is locked.
+// acknowledge acknowledges the deliveries without an outcome. It sends one acknowledgement if they
+// are all unacknowledged ones up to the last of them. The caller must hold mu.
 func (l *life) acknowledge(deliveries []driver.Delivery, outcomes []error) error {
 	var last uint64
 	var tags []uint64
@@ -212,7 +216,7 @@ func (l *life) acknowledge(deliveries []driver.Delivery, outcomes []error) error
 			l.above[tag] = struct{}{}
 		}
 	}
-	count := uint64(0) // of acknowledged ones up to last, these included
+	count := uint64(0) // number of acknowledged deliveries up to last, including these
 	for tag := range l.above {
 		if tag <= last {
 			count++
@@ -234,7 +238,8 @@ func (l *life) acknowledge(deliveries []driver.Delivery, outcomes []error) error
 	return nil
 }
 
-// ask returns the confirmation that will cover all acknowledgements sent so far. The mutex is locked.
+// ask returns the confirmation that will cover all acknowledgements sent so far. The caller must
+// hold mu.
 func (l *life) ask(queues map[string]struct{}) *confirmation {
 	if l.asked == nil {
 		l.asked = &confirmation{queues: map[string]struct{}{}, done: make(chan struct{})}
@@ -249,7 +254,7 @@ func (l *life) ask(queues map[string]struct{}) *confirmation {
 	return l.asked
 }
 
-// confirm makes one confirming call after another, and ends when no completion waits for a confirmation.
+// confirm makes confirming calls one after the other, until no completion waits for a confirmation.
 func (l *life) confirm() {
 	for {
 		l.mu.Lock()
@@ -261,7 +266,7 @@ func (l *life) confirm() {
 			return
 		}
 		for queue := range next.queues {
-			// The answer comes from the queue, after what the channel sent it before.
+			// The answer comes from the queue, after everything that the channel sent it before.
 			if _, err := l.ch.QueueDeclarePassive(queue, true, false, false, false, nil); err != nil {
 				next.err = err
 				break

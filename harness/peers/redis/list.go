@@ -16,7 +16,7 @@ import (
 
 var listSettings = []program.Setting{
 	{Name: "enqueue", Value: "RPUSH of the whole batch", Because: "one command for all tasks of a queue"},
-	{Name: "claim", Value: "LMOVE, BLMOVE if nothing is there, and a script of LPOP and RPUSH for batches", Because: "a task moves to the worker's processing list in one atomic step, so that none is lost between"},
+	{Name: "claim", Value: "LMOVE, BLMOVE if nothing is there, and a script of LPOP and RPUSH for batches", Because: "a task moves to the worker's processing list in one atomic step, so none is lost in between"},
 	{Name: "complete", Value: "LREM of each task from the processing list, pipelined", Because: "only the worker whose list has the task can complete it, and the list is as short as the worker's slots"},
 	{Name: "lease", Value: "none", Because: "a list has no timer: a worker takes back what its own list has after a broken connection, and returns it all when it closes"},
 	{Name: "pipelining", Value: "go-redis AutoPipeline", Because: "commands of all goroutines of a connection share writes"},
@@ -33,10 +33,12 @@ var giveBack = goredis.NewScript(`
 if redis.call('LREM', KEYS[2], 1, ARGV[1]) == 1 then redis.call('LPUSH', KEYS[1], ARGV[1]) end
 return 0`)
 
-// scriptTasksMax is how many tasks one call of moveMany moves: Lua's unpack has a limit of some thousands.
+// scriptTasksMax is the maximum number of tasks in one call of moveMany: Lua's unpack has a limit
+// of some thousands.
 const scriptTasksMax = 1024
 
-// pollPause is how long a claim from several queues waits at one of them: BLMOVE waits for one list only.
+// pollPause is how long a claim from several queues waits at each of them: BLMOVE only waits for
+// one list.
 const pollPause = 10 * time.Millisecond
 
 func listKey(tenant, queue string) string { return "{" + tenant + "/" + queue + "}" }
@@ -77,7 +79,7 @@ func (c *listConn) Worker(_ context.Context, tenant string, queues []string, _ i
 	return w, nil
 }
 
-// Close returns the tasks that workers hold to their queues, if the server is there.
+// Close returns the tasks of workers to their queues, if the server is reachable.
 func (c *listConn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +88,7 @@ func (c *listConn) Close() error {
 		clear(w.held)
 		w.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), blockMax)
-		_ = w.recover(ctx) // the server may be gone, and the tasks with it
+		_ = w.recover(ctx) // the server may have ended, with its tasks
 		cancel()
 	}
 	return c.client.Close()
@@ -97,7 +99,8 @@ type listProducer struct {
 	tenant string
 }
 
-// Enqueue implements driver.Producer. It does not end before the answers are there, because the client reads the payloads until then.
+// Enqueue implements driver.Producer. It waits for the answers, because the client reads the
+// payloads until then.
 func (p listProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	ctx = context.WithoutCancel(ctx)
 	return peer.Runs(tasks, peer.TaskQueue, func(queue string, first, end int) error {
@@ -124,9 +127,12 @@ type listWorker struct {
 	queues []listQueue
 	turn   atomic.Uint64
 
-	// Claims and completions hold it for reading, and recover for writing: it must know all that the worker holds.
-	calls  sync.RWMutex
-	broken atomic.Bool // a call ended without its answer, so that the processing list may have tasks that the worker does not hold
+	// Claims and completions hold it for reading, and recover for writing, because recover must
+	// know all tasks of the worker.
+	calls sync.RWMutex
+	// a call ended without an answer, so the processing list may have tasks that the worker does
+	// not know
+	broken atomic.Bool
 
 	mu   sync.Mutex
 	held map[*listed]struct{}
@@ -151,7 +157,7 @@ func (w *listWorker) Claim(ctx context.Context, into []driver.Delivery) (int, er
 	return 0, context.Cause(ctx)
 }
 
-// claim takes what is there, or waits for a task for a while.
+// claim takes available tasks, or waits for a task for some time.
 func (w *listWorker) claim(ctx context.Context, into []driver.Delivery) (int, error) {
 	w.calls.RLock()
 	defer w.calls.RUnlock()
@@ -167,7 +173,7 @@ func (w *listWorker) claim(ctx context.Context, into []driver.Delivery) (int, er
 		wait = pollPause
 	}
 	q := &w.queues[from%uint64(len(w.queues))]
-	// BLMove of the client rounds the wait up to seconds.
+	// The client's BLMove rounds the wait up to seconds.
 	value, err := w.conn.client.Do(ctx, "BLMOVE", q.ready, q.processing, "LEFT", "RIGHT", wait.Seconds()).Text()
 	if isNil(err) {
 		return 0, nil
@@ -235,8 +241,9 @@ func (w *listWorker) Complete(ctx context.Context, deliveries []driver.Delivery,
 	return nil
 }
 
-// recover returns those tasks of the processing lists to their queues that the worker does not hold: a claim whose answer was lost moved them,
-// or a completion without an answer did not remove them.
+// recover returns tasks in the processing lists that the worker does not know to their queues. A
+// claim without an answer may have moved them there, or a completion without an answer may not have
+// removed them.
 func (w *listWorker) recover(ctx context.Context) error {
 	w.calls.Lock()
 	defer w.calls.Unlock()

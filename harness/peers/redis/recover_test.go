@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/driver/program"
 )
 
-// A claim whose answer was lost has moved a task to the worker's list. The worker gives it back, and what it holds stays its own.
+// A claim without an answer has moved a task to the worker's list. The worker returns that task,
+// and keeps the tasks that it knows.
 func TestALostAnswerLosesNoTask(t *testing.T) {
 	target := Lists()
 	if missing := target.Describe(t.Context()).Missing; missing != "" {
@@ -47,7 +48,7 @@ func TestALostAnswerLosesNoTask(t *testing.T) {
 	require.NoError(t, w.Complete(t.Context(), into[:1], outcomes[:1]))
 	require.NoError(t, outcomes[0])
 
-	// What a worker holds when its connection closes goes back to the queue.
+	// When a worker's connection closes, its tasks return to the queue.
 	require.NoError(t, conn.Close())
 	client := Dial(conn.client.Options().Addr)
 	values, err := client.LRange(t.Context(), w.queues[0].ready, 0, -1).Result()

@@ -1,4 +1,5 @@
-// Package redis measures Redis as a task queue in two ways: reliable lists (redis-list) and streams with a consumer group (redis-stream).
+// Package redis measures Redis as a task queue in two ways: reliable lists (redis-list) and streams
+// with a consumer group (redis-stream).
 package redis
 
 import (
@@ -16,11 +17,13 @@ import (
 )
 
 const (
-	// blockMax is how long a blocking claim waits at the server. The client can't cancel one, so that it is also how late a cancelled claim returns.
+	// blockMax is how long a blocking claim waits at the server. The client cannot cancel it, so
+	// this also bounds the delay of a cancelled claim.
 	blockMax = time.Second
 	// answerMax bounds the wait for the answer of a command that does not block.
 	answerMax = 10 * time.Second
-	// connectionsMax bounds the connections of one client: a blocking claim has one for itself.
+	// connectionsMax is the maximum number of connections of a client: each blocking claim needs
+	// its own.
 	connectionsMax = 4096
 )
 
@@ -42,12 +45,12 @@ type target struct {
 	prepare  func(ctx context.Context, client *goredis.Client, spec program.LaunchSpec) error
 }
 
-// ServerSettings are those of the server.
+// ServerSettings returns the settings of the server.
 func ServerSettings() []program.Setting {
 	return []program.Setting{
-		{Name: "appendonly", Value: "no at memory, else yes", Because: "only the append-only file keeps every acknowledged write over a crash"},
-		{Name: "appendfsync", Value: "no at os, always at fsync", Because: "no writes before each answer, and everysec may hold a write back for up to 2 s while an fsync runs; a scenario may set everysec at memory"},
-		{Name: "save", Value: "none", Because: "snapshots beside the append-only file cost time and add nothing to the guarantee"},
+		{Name: "appendonly", Value: "no at memory, else yes", Because: "only the append-only file preserves every acknowledged write over a crash"},
+		{Name: "appendfsync", Value: "no at os, always at fsync", Because: "no writes before each answer, but everysec may delay a write for up to 2 s during an fsync; a scenario may set everysec at memory"},
+		{Name: "save", Value: "none", Because: "snapshots in addition to the append-only file cost time without improving the guarantee"},
 	}
 }
 
@@ -83,7 +86,8 @@ func (t target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Se
 	return s.Begin(ctx)
 }
 
-// Start starts a server with the guarantee of a launch, and returns where it listens. It starts none if the launch has an address.
+// Start starts a server with the guarantee of a launch, and returns its address. If the launch has
+// an address, it starts none.
 func Start(ctx context.Context, target string, spec program.LaunchSpec) (*child.Servers, string, error) {
 	settings, err := peer.Settings(target, map[string]string{"appendfsync": ""}, spec.Settings)
 	if err != nil {
@@ -115,7 +119,7 @@ func Start(ctx context.Context, target string, spec program.LaunchSpec) (*child.
 func commandOf(path, address string, spec program.LaunchSpec, fsync string) ([]string, error) {
 	switch {
 	case fsync != "" && spec.Guarantee != program.Memory:
-		return nil, fmt.Errorf("setting appendfsync = %q: guarantee %q says what it is: remove the setting, or set the guarantee to \"memory\"", fsync, spec.Guarantee)
+		return nil, fmt.Errorf("setting appendfsync = %q: guarantee %q already defines it: remove the setting, or set the guarantee to \"memory\"", fsync, spec.Guarantee)
 	case spec.Guarantee == program.OS:
 		fsync = "no"
 	case spec.Guarantee == program.Fsync:
@@ -134,7 +138,8 @@ func serves(ctx context.Context, address string) error {
 	return errors.Join(err, client.Close())
 }
 
-// Dial returns a client. It sends no command a second time: one whose connection broke may have taken effect.
+// Dial returns a client. It never retries a command, because a command whose connection broke may
+// have taken effect.
 func Dial(address string) *goredis.Client {
 	return goredis.NewClient(&goredis.Options{
 		Addr: address, MaxRetries: -1, PoolSize: connectionsMax, ReadTimeout: answerMax, WriteTimeout: answerMax,
@@ -142,7 +147,8 @@ func Dial(address string) *goredis.Client {
 	})
 }
 
-// outcomeOf returns the outcome of a command: an answer that says why not is a refusal, and any other error leaves the outcome unknown.
+// outcomeOf returns the outcome of a command: an error in the server's answer is a refusal, and any
+// other error leaves the outcome unknown.
 func outcomeOf(err error) error {
 	var refused goredis.Error
 	if err == nil || errors.As(err, &refused) {

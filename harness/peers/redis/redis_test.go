@@ -31,7 +31,7 @@ func TestTheGuaranteeDecidesTheAppendOnlyFile(t *testing.T) {
 	}
 	_, err := commandOf("redis-server", "127.0.0.1:1234", program.LaunchSpec{Guarantee: program.Fsync}, "everysec")
 	require.EqualError(t, err,
-		`setting appendfsync = "everysec": guarantee "fsync" says what it is: remove the setting, or set the guarantee to "memory"`)
+		`setting appendfsync = "everysec": guarantee "fsync" already defines it: remove the setting, or set the guarantee to "memory"`)
 }
 
 func TestAnswersAreRefusalsAndOtherErrorsAreUnknown(t *testing.T) {

@@ -19,22 +19,22 @@ var streamSettings = []program.Setting{
 	{Name: "enqueue", Value: "XADD of each task, pipelined", Because: "XADD adds one entry"},
 	{Name: "claim", Value: "XREADGROUP with COUNT, which blocks if nothing is there", Because: "one command for a batch"},
 	{Name: "complete", Value: "XACK of the whole batch and XDEL, pipelined", Because: "XACK ends the delivery, and XDEL frees the entry"},
-	{Name: "lease", Value: "XAUTOCLAIM of entries that are idle for the lease", Because: "a worker takes over what another one, or a broken connection, left"},
+	{Name: "lease", Value: "XAUTOCLAIM of entries that are idle for the lease", Because: "a worker takes over entries of another worker or of a broken connection"},
 	{Name: "pipelining", Value: "go-redis AutoPipeline", Because: "commands of all goroutines of a connection share writes"},
 }
 
 const (
 	group = "workers"
-	field = "p" // of an entry, which has the payload
-	// reclaimTasksMax bounds how many entries one XAUTOCLAIM takes over.
+	field = "p" // field of an entry with the payload
+	// reclaimTasksMax is the maximum number of entries that one XAUTOCLAIM takes over.
 	reclaimTasksMax = 256
-	// reclaimEveryMin is how often a worker looks for idle entries at most.
+	// reclaimEveryMin is the minimum interval between two looks for idle entries.
 	reclaimEveryMin = 500 * time.Millisecond
 )
 
 func streamKey(tenant, queue string) string { return "stream:{" + tenant + "/" + queue + "}" }
 
-// makeGroups makes the stream of each queue with its group, if it is not there.
+// makeGroups creates missing streams and groups of the queues.
 func makeGroups(ctx context.Context, client *goredis.Client, spec program.LaunchSpec) error {
 	for _, q := range spec.Queues {
 		err := client.XGroupCreateMkStream(ctx, streamKey(q.Tenant, q.Name), group, "0").Err()
@@ -79,7 +79,8 @@ type streamProducer struct {
 	tenant string
 }
 
-// Enqueue implements driver.Producer. It does not end before the answers are there, because the client reads the payloads until then.
+// Enqueue implements driver.Producer. It waits for the answers, because the client reads the
+// payloads until then.
 func (p streamProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	ctx = context.WithoutCancel(ctx)
 	added := make([]*goredis.StringCmd, len(tasks))
@@ -105,7 +106,7 @@ type streamWorker struct {
 
 	mu        sync.Mutex
 	reclaimed time.Time         // when the worker last looked for idle entries
-	spare     []driver.Delivery // claimed, and not handed out yet
+	spare     []driver.Delivery // claimed and not delivered yet
 }
 
 // Claim implements driver.Worker.
@@ -155,7 +156,8 @@ func (w *streamWorker) read(ctx context.Context, by goredis.StreamCmdable, keys 
 	return n, nil
 }
 
-// deliver hands an entry out, or keeps it for a later claim if there is no room: COUNT is of each stream.
+// deliver delivers an entry, or stores it for a later claim if there is no room, because COUNT
+// applies to each stream.
 func (w *streamWorker) deliver(key string, message goredis.XMessage, into []driver.Delivery) int {
 	payload, _ := message.Values[field].(string)
 	d := driver.Delivery{Tenant: w.tenant, Queue: w.queues[key], Payload: []byte(payload), Handle: streamed{key, message.ID}}
@@ -177,7 +179,7 @@ func (w *streamWorker) takeSpare(into []driver.Delivery) int {
 	return n
 }
 
-// reclaim takes entries over whose lease has expired.
+// reclaim takes over entries with an expired lease.
 func (w *streamWorker) reclaim(ctx context.Context) error {
 	w.mu.Lock()
 	due := time.Since(w.reclaimed) >= max(reclaimEveryMin, w.conn.lease/4)
@@ -202,8 +204,8 @@ func (w *streamWorker) reclaim(ctx context.Context) error {
 	return nil
 }
 
-// Complete implements driver.Worker. XACK answers with how many of the tasks it ended: if some of a batch were ended before, all of the batch are
-// of unknown outcome.
+// Complete implements driver.Worker. XACK returns the number of tasks that it ended. If some tasks
+// of a batch had already been ended, the outcome of the whole batch is unknown.
 func (w *streamWorker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	ctx = context.WithoutCancel(ctx)
 	keyOf := func(d *driver.Delivery) string {
@@ -228,9 +230,9 @@ func (w *streamWorker) Complete(ctx context.Context, deliveries []driver.Deliver
 		case ended == 0:
 			outcome = peer.ErrLeaseOver
 		case int(ended) < len(ids):
-			outcome = peer.Unknown(fmt.Errorf("%d of %d tasks were ended before", len(ids)-int(ended), len(ids)))
+			outcome = peer.Unknown(fmt.Errorf("%d of %d tasks had already been ended", len(ids)-int(ended), len(ids)))
 		default:
-			// An entry that is acknowledged and not deleted is not handed out again.
+			// An entry that is acknowledged but not deleted is not redelivered.
 			outcome = outcomeOf(deleted.Err())
 		}
 		peer.Fill(outcomes[first:end], outcome)

@@ -23,7 +23,7 @@ import (
 	"github.com/pronybench/prony/harness/peers/postgres"
 )
 
-// fetchPause is the least time between two fetches of a worker.
+// fetchPause is the minimum time between two fetches of a worker.
 const fetchPause = time.Millisecond
 
 // Target returns the target river.
@@ -38,10 +38,10 @@ func (target) Describe(ctx context.Context) program.Description {
 	d.Client = peer.Module("github.com/riverqueue/river") + ", " + d.Client
 	d.Settings = append(postgres.ServerSettings(),
 		program.Setting{Name: "enqueue", Value: "Insert, and InsertManyFast for batches", Because: "a batch is one COPY and one commit"},
-		program.Setting{Name: "claim", Value: "River's own producers, with MaxWorkers = the worker's slots", Because: "River fetches jobs for its workers by itself, in batches"},
+		program.Setting{Name: "claim", Value: "River's own producers, with MaxWorkers = the worker's slots", Because: "River itself fetches jobs for its workers, in batches"},
 		program.Setting{Name: "FetchCooldown", Value: fetchPause.String(), Because: "the default of 100 ms bounds the rate of a worker that empties its queue"},
-		program.Setting{Name: "complete", Value: "JobCompleteTx and a commit for each task", Because: "River completes jobs in batches after their work, and does not tell the work when it has"},
-		program.Setting{Name: "RescueStuckJobsAfter", Value: "the lease", Because: "a job that was left running is given back after it. River looks every 30 s"},
+		program.Setting{Name: "complete", Value: "JobCompleteTx and a commit for each task", Because: "River completes jobs in batches after their work, without a notification"},
+		program.Setting{Name: "RescueStuckJobsAfter", Value: "the lease", Because: "a job that is still marked as running is redelivered after it. River checks every 30 s"},
 	)
 	d.Claim = "package river: a \"robust high-performance job processing system\"; jobs are enqueued if their transaction commits. It makes no statement on rates."
 	return d
@@ -61,7 +61,7 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 	return s.Begin(ctx)
 }
 
-// migrate makes River's tables if they are not there.
+// migrate creates missing tables of River.
 func migrate(ctx context.Context, address string) error {
 	pool, err := postgres.Pool(ctx, address)
 	if err != nil {
@@ -78,12 +78,12 @@ func migrate(ctx context.Context, address string) error {
 	return nil
 }
 
-// logger writes errors only. Standard error goes to the log of the run.
+// logger only writes errors. Standard error goes to the log of the run.
 func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }
 
-// job is the arguments of a task. River stores them as JSON, which has bytes in base64.
+// job is the arguments of a task. River stores them as JSON, with bytes in base64.
 type job struct {
 	Payload []byte `json:"p"`
 }
@@ -132,7 +132,7 @@ func (c *conn) Producer(_ context.Context, tenant string) (driver.Producer, erro
 	return producer{c, tenant}, nil
 }
 
-// Close gives the jobs that workers hold back, if the server is there.
+// Close returns the jobs of workers, if the server is reachable.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return nil
 }
 
-// retryAtOnce is the policy of jobs that were given back.
+// retryAtOnce is the retry policy of returned jobs.
 type retryAtOnce struct{}
 
 // NextRetry implements river.ClientRetryPolicy.

@@ -50,7 +50,8 @@ func (c *conn) Worker(_ context.Context, tenant string, queues []string, slots i
 	return w, nil
 }
 
-// worker is one client of River. River calls Work for each job that it fetched; Work passes the job on to Claim, and waits for Complete.
+// worker is a client of River. River calls Work for each fetched job; Work passes the job to Claim,
+// and waits for Complete.
 type worker struct {
 	upstream.WorkerDefaults[job]
 	conn    *conn
@@ -63,9 +64,9 @@ type worker struct {
 
 // working is the handle of a claimed task: a job whose Work waits.
 type working struct {
-	ctx  context.Context // of Work, which has what JobCompleteTx needs
+	ctx  context.Context // context of Work, with the values that JobCompleteTx needs
 	job  *upstream.Job[job]
-	done chan error // gets what Work returns; has room for it
+	done chan error // receives the result of Work, with a buffer of one
 
 	mu      sync.Mutex
 	settled bool
@@ -76,12 +77,12 @@ var errNotCompleted = errors.New("the job's completion failed")
 // Work implements river.Worker.
 func (w *worker) Work(ctx context.Context, j *upstream.Job[job]) error {
 	claimed := &working{ctx: ctx, job: j, done: make(chan error, 1)}
-	w.claimed <- claimed // there is room for all that MaxWorkers allows
+	w.claimed <- claimed // never blocks: the buffer has the size of MaxWorkers
 	select {
 	case err := <-claimed.done:
 		return err
 	case <-w.over:
-		return upstream.JobSnooze(0) // gives it back
+		return upstream.JobSnooze(0) // returns the job
 	}
 }
 
@@ -106,7 +107,8 @@ func (w *worker) delivery(c *working) driver.Delivery {
 	}
 }
 
-// Complete implements driver.Worker. The tasks of a batch are completed at once, each in a transaction of its own, as River documents it.
+// Complete implements driver.Worker. It completes the tasks of a batch concurrently, each in its
+// own transaction, as River documents it.
 func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	for i := range deliveries {
 		if _, ok := deliveries[i].Handle.(*working); !ok {
@@ -142,6 +144,7 @@ func (w *worker) complete(c *working) error {
 		c.done <- nil
 		return peer.ErrLeaseOver
 	}
-	c.done <- fmt.Errorf("%w: %w", errNotCompleted, err) // River gives the job back if it is not completed
+	// River redelivers the job if it is not completed.
+	c.done <- fmt.Errorf("%w: %w", errNotCompleted, err)
 	return postgres.OutcomeOf(err)
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/pronybench/prony/harness/report"
 )
 
-// dataFolder is the folder of the data of published pages, below that of the pages.
+// dataFolder is the subfolder of the pages with the data of published pages.
 const dataFolder = "data"
 
-// chart is the data of one chart as the script reads it. Names are short, because there are many.
+// chart is the data of one chart for the script. Names are short, because there are many.
 type chart struct {
 	Title  string `json:"title"`
 	XLabel string `json:"x"`
@@ -30,7 +30,7 @@ type chart struct {
 
 type line struct {
 	Name  string   `json:"name"`
-	N     uint64   `json:"n,omitempty"` // samples
+	N     uint64   `json:"n,omitempty"` // number of samples
 	From  figure   `json:"from,omitempty"`
 	Step  figure   `json:"step,omitempty"`
 	Last  figure   `json:"last,omitempty"`
@@ -46,7 +46,7 @@ type band struct {
 	To   figure `json:"to"`
 }
 
-// figure is a number with as many digits as a reader of a chart can see.
+// figure is a number with the precision that is visible in a chart.
 type figure float64
 
 // MarshalJSON implements json.Marshaler.
@@ -58,7 +58,8 @@ func (f figure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(render.Rounded(v, 4))
 }
 
-// dataFolders are the folders that may have data of the pages below a folder: it, which may be a run's, and those below data/.
+// dataFolders returns the folders that may have data of the pages below a folder: itself, which may
+// be a run's, and those below data/.
 func dataFolders(folder string) ([]string, error) {
 	folders := []string{folder}
 	stored, err := os.ReadDir(filepath.Join(folder, dataFolder))
@@ -73,7 +74,7 @@ func dataFolders(folder string) ([]string, error) {
 	return folders, nil
 }
 
-// readCharts returns the charts of folders of data by the files of their plots.
+// readCharts returns the charts of data folders by the file names of their plots.
 func readCharts(folders []string) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	for _, dir := range folders {
@@ -109,8 +110,8 @@ func figuresOf(values []float64) []figure {
 	return all
 }
 
-// chartElement is the data of a plot's chart as an element, where the file has none of it yet, and the id of that element; both are "" if the
-// plot has no data.
+// chartElement returns the data of a plot's chart as an element, unless the file already has it,
+// and the id of that element. Both are "" if the plot has no data.
 func (b *book) chartElement(plot string) (data, id string) {
 	chart := b.charts[plot]
 	if chart == nil {
@@ -121,6 +122,6 @@ func (b *book) chartElement(plot string) (data, id string) {
 		return "", id
 	}
 	b.charted[plot] = true
-	// JSON of package json has no "<", so that no text ends the element.
+	// Package json escapes "<", so no text can end the element.
 	return fmt.Sprintf("<script type=\"application/json\" id=\"%s\">%s</script>", id, chart), id
 }

@@ -14,7 +14,7 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// scripts are the files that make up the script of a document, in this order.
+// scripts are the files of a document's script, in this order.
 var scripts = []string{"dom.js", "pages.js", "scheme.js", "sort.js", "scale.js", "lines.js", "chart.js", "flame.js", "start.js"}
 
 // early is the script that runs before anything is shown.
@@ -25,10 +25,11 @@ var layout = template.Must(template.ParseFS(assets, "assets/document.html.tmpl")
 // book is a set of pages that becomes one file.
 type book struct {
 	folder string
-	name   string // of the folder
+	name   string // name of the folder
 	pages  []*page
 	byPath map[string]*page
-	// charts are the data of the plots that have some, by the plots' files, and charted those that the file has already.
+	// charts are the data of plots by the plots' file names. charted are the plots whose data is
+	// already in the file.
 	charts  map[string][]byte
 	charted map[string]bool
 	flames  []flames
@@ -74,7 +75,7 @@ func Document(folder string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// content is what the layout shows.
+// content is the data of the layout.
 type content struct {
 	Title                string
 	Policy               string
@@ -83,7 +84,7 @@ type content struct {
 	Articles             []article
 }
 
-// group are pages of one folder that follow each other in the navigation.
+// group is a sequence of pages of one folder in the navigation.
 type group struct {
 	Name  string
 	Pages []*article
@@ -92,7 +93,7 @@ type group struct {
 // article is a page.
 type article struct {
 	ID, TitleID, Title string
-	Address            template.URL // of the article in the file
+	Address            template.URL // address of the article in the file
 	Group              string
 	Previous, Next     *article
 	Body               template.HTML
@@ -126,7 +127,7 @@ func (b *book) content() (*content, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The renderer escaped all text, and lets through no HTML of the page.
+		// The renderer escapes all text, and does not copy HTML of the page.
 		c.Articles = append(c.Articles, article{
 			ID: p.id, TitleID: p.titleID, Title: p.title, Address: template.URL("#" + p.id), Group: p.group, Body: template.HTML(body),
 		})
@@ -143,7 +144,7 @@ func (b *book) content() (*content, error) {
 	return c, nil
 }
 
-// link gives each article its neighbours, and gathers the groups of the navigation.
+// link sets the neighbours of each article, and collects the groups of the navigation.
 func (c *content) link() {
 	for i := range c.Articles {
 		a := &c.Articles[i]
@@ -161,7 +162,7 @@ func (c *content) link() {
 	}
 }
 
-// title is that of the index, or of the only page, or else the folder's name.
+// title returns the title of the index or of the only page, or otherwise the folder's name.
 func (b *book) title() string {
 	if first := b.pages[0]; first.path == indexPage || len(b.pages) == 1 {
 		return first.title
@@ -169,12 +170,13 @@ func (b *book) title() string {
 	return b.name
 }
 
-// element is a style or a script of this package, whose bytes must be the ones that the policy has the hash of.
+// element returns a style or a script element. Its text must have exactly the bytes of the hash in
+// the policy.
 func element(name, text string) template.HTML {
 	return template.HTML("<" + name + ">" + text + "</" + name + ">")
 }
 
-// sourceHash names a script or a style in a Content-Security-Policy.
+// sourceHash returns the name of a script or a style in a Content-Security-Policy.
 func sourceHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

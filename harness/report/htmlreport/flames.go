@@ -16,8 +16,8 @@ import (
 
 // Bounds of the flame graphs in one file.
 const (
-	flamesMax = 64   // profiles
-	callsMax  = 1500 // of each
+	flamesMax = 64   // maximum number of profiles
+	callsMax  = 1500 // maximum number of calls of each
 )
 
 // flames are the profiles of one run, with their calls.
@@ -30,20 +30,21 @@ type flames struct {
 type flame struct {
 	title   string
 	summary result.Profile
-	data    []byte // as the script reads it
+	data    []byte // JSON for the script
 }
 
-// flameData is a tree of calls, flat and in the order in which a reader meets them.
+// flameData is a tree of calls as a flat list in depth-first order.
 type flameData struct {
 	Title     string   `json:"title"`
 	Unit      string   `json:"unit"`
 	Functions []string `json:"functions"`
-	// Calls has three numbers for each call, callers before their callees: the index of its function, its value, and how many calls it made
-	// that follow.
+	// Calls has three numbers for each call, callers before their callees: the index of its
+	// function, its value, and the number of its callees, which follow.
 	Calls []int64 `json:"calls"`
 }
 
-// readFlames returns the profiles of each folder of data that has some, with at most flamesMax profiles in all.
+// readFlames returns the profiles of each data folder that has some, with at most flamesMax
+// profiles in total.
 func readFlames(folders []string) (all []flames, err error) {
 	left := flamesMax
 	for _, dir := range folders {
@@ -91,7 +92,7 @@ func readFlame(dir string, r *result.Result, p result.Profile) (flame, error) {
 	return flame{title, p, data}, err
 }
 
-// flameTitle names a profile of a run: its kind, its point and its node.
+// flameTitle describes a profile of a run: its kind, its point and its node.
 func flameTitle(r *result.Result, p result.Profile) string {
 	var of []string
 	for _, point := range r.Points {
@@ -108,7 +109,7 @@ func flameTitle(r *result.Result, p result.Profile) string {
 	return p.Kind + " of " + strings.Join(of, ", ")
 }
 
-// add adds a call and those that it made.
+// add adds a call and its callees.
 func (d *flameData) add(c *profile.Call, index map[string]int64) {
 	name := render.Function(c.Function)
 	if c.Omitted > 0 {
@@ -126,14 +127,15 @@ func (d *flameData) add(c *profile.Call, index map[string]int64) {
 	}
 }
 
-// articleHTML returns the content of the article of a run's profiles. Without scripts it has the functions that cost most.
+// articleHTML returns the content of the article of a run's profiles. Without scripts it has the
+// most expensive functions.
 func (f *flames) articleHTML(id string) string {
 	var b strings.Builder
 	r := f.run
 	fmt.Fprintf(&b, "<p>Run <code>%s</code>, durability <code>%s</code>, revision <code>%s</code>, %s. A profile is the sum over the windows of"+
-		" the rounds that it was recorded in. In a graph a call is as wide as what it cost with all that it called, and stands below its"+
-		" caller. A graph has the %s calls that cost most; the smaller ones of a caller stand together. Grey are the runtime and"+
-		" system calls, green the network, Raft and codecs, blue the store, and orange all other code. Timed rounds are not profiled: these figures are no rates.</p>\n",
+		" its rounds. In a graph, the width of a call is its cost including its callees, and it is below its"+
+		" caller. A graph has the %s most expensive calls; the smaller ones of a caller are combined. Grey are the runtime and"+
+		" system calls, green the network, Raft and codecs, blue the store, and orange all other code. Timed rounds are not profiled: these figures are not rates.</p>\n",
 		html.EscapeString(r.Run), html.EscapeString(r.Manifest.Durability()), html.EscapeString(r.Manifest.Build.Commit),
 		html.EscapeString(fmt.Sprintf("%s, %s", r.Manifest.Host.CPUModel, render.Plural(r.Manifest.Host.CPUs, "CPU"))), render.Count(callsMax))
 	for i, g := range f.graphs {
@@ -156,7 +158,7 @@ func (f *flames) articleHTML(id string) string {
 	return b.String()
 }
 
-// topTable writes the table of the functions that cost most. The cells are HTML.
+// topTable writes the table of the most expensive functions. The cells are HTML.
 func topTable(b *strings.Builder, label string, rows [][]string) {
 	fmt.Fprintf(b, "<div class=\"table\" role=\"group\" tabindex=\"0\" aria-label=\"%s\"><table>\n<thead><tr><th scope=\"col\">function</th>"+
 		"<th scope=\"col\" class=\"n\">its own</th><th scope=\"col\" class=\"n\">of all</th><th scope=\"col\" class=\"n\">with what it calls</th></tr></thead>\n<tbody>",

@@ -34,7 +34,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// document is the file made of a folder of such files.
+// document returns the HTML file of a folder with these files.
 func document(t *testing.T, files map[string]string) string {
 	t.Helper()
 	text, err := htmlreport.Document(folder(t, files))
@@ -42,7 +42,7 @@ func document(t *testing.T, files map[string]string) string {
 	return string(text)
 }
 
-// refused is the error of a folder that no file is made of.
+// refused returns the error of a folder that Document rejects.
 func refused(t *testing.T, files map[string]string) string {
 	t.Helper()
 	_, err := htmlreport.Document(folder(t, files))
@@ -50,7 +50,7 @@ func refused(t *testing.T, files map[string]string) string {
 	return err.Error()
 }
 
-// has fails if a document does not have a text. It does not print the document.
+// has fails if a document does not contain a text. It does not print the document.
 func has(t *testing.T, text, want string) {
 	t.Helper()
 	assert.True(t, strings.Contains(text, want), want)
@@ -61,7 +61,7 @@ func hasNot(t *testing.T, text, unwanted string) {
 	assert.False(t, strings.Contains(text, unwanted), unwanted)
 }
 
-// articlesOf are the ids of the articles, in their order.
+// articlesOf returns the ids of the articles, in their order.
 func articlesOf(text string) (ids []string) {
 	for _, m := range regexp.MustCompile(`<article id="([^"]*)"`).FindAllStringSubmatch(text, -1) {
 		ids = append(ids, m[1])
@@ -99,7 +99,7 @@ func TestPagesStandInTheOrderOfTheIndex(t *testing.T) {
 	hasNot(t, text, "Source")
 	again, err := htmlreport.Document(folder(t, files))
 	require.NoError(t, err)
-	assert.Equal(t, text, string(again), "the same pages yield the same bytes, wherever they lie")
+	assert.Equal(t, text, string(again), "the same pages yield the same bytes in any folder")
 }
 
 func TestLinksLeadIntoTheFile(t *testing.T) {
@@ -125,7 +125,7 @@ func TestLinksLeadIntoTheFile(t *testing.T) {
 	}
 }
 
-// Titles and labels are plain text: they show no escapes of Markdown.
+// Titles and labels are plain text without Markdown escapes.
 func TestTitlesAreTheTextThatMarkdownStandsFor(t *testing.T) {
 	text := document(t, map[string]string{"a.md": "# Under &lt;5 ms \\*all\\* `a&lt;b` &amp;lt;\n\n| a |\n|--:|\n| 1 |\n"})
 	has(t, text, "<title>Under &lt;5 ms *all* a&amp;lt;b &amp;lt;</title>")
@@ -150,7 +150,7 @@ func TestNothingOfAPageIsRunOrFetched(t *testing.T) {
 	require.Len(t, policy, 2)
 	assert.True(t, strings.HasPrefix(policy[1], "default-src &#39;none&#39;;"), policy[1])
 	assert.NotContains(t, policy[1], "unsafe")
-	assert.Equal(t, 2, strings.Count(text, "<script>"), "its own, which the policy has the hashes of")
+	assert.Equal(t, 2, strings.Count(text, "<script>"), "only its own, with hashes in the policy")
 	for _, pattern := range []string{`<[a-z]+[^>]*\s(?:src|srcset|action|style|on[a-z]+)=`, `url\(`, `@import`, `fetch\(`} {
 		assert.Empty(t, regexp.MustCompile(pattern).FindAllString(text, -1))
 	}
@@ -169,18 +169,18 @@ func TestWhatCanNotBeShownIsAnError(t *testing.T) {
 	}
 	in := func(shape string) string { return `<svg viewBox="0 0 1 1">` + shape + `</svg>` }
 	for want, files := range map[string]map[string]string{
-		"there is no Markdown page":                        {"a.txt": ""},
-		"the image none.svg can't be read":                 {"a.md": "![x](none.svg)\n"},
-		"the image ../b.svg is no SVG in the folder":       {"a.md": "![x](../b.svg)\n"},
-		"the image p.png is no SVG in the folder":          image("p.png", ""),
-		`it has an element "script"`:                       image("p.svg", in("<script>1</script>")),
-		`it has an element "svg"`:                          image("p.svg", in("<svg/>")),
-		`<path> has an attribute "onclick"`:                image("p.svg", in(`<path onclick="1"/>`)),
-		`<path> has fill="url(http://x)", which is no`:     image("p.svg", in(`<path style="fill:url(http://x)"/>`)),
-		"it has no viewBox":                                image("p.svg", `<svg/>`),
-		"it is empty":                                      image("p.svg", ` `),
-		"it has a document type":                           image("p.svg", `<!DOCTYPE svg>`+in("")),
-		"show a.md: the image p.svg can't be put into the": image("p.svg", `<svg viewBox="0 0 1 1">`),
+		"there is no Markdown page":                         {"a.txt": ""},
+		"the image none.svg cannot be read":                 {"a.md": "![x](none.svg)\n"},
+		"the image ../b.svg is not an SVG in the folder":    {"a.md": "![x](../b.svg)\n"},
+		"the image p.png is not an SVG in the folder":       image("p.png", ""),
+		`it has an element "script"`:                        image("p.svg", in("<script>1</script>")),
+		`it has an element "svg"`:                           image("p.svg", in("<svg/>")),
+		`<path> has an attribute "onclick"`:                 image("p.svg", in(`<path onclick="1"/>`)),
+		`<path> has fill="url(http://x)", which is not`:     image("p.svg", in(`<path style="fill:url(http://x)"/>`)),
+		"it has no viewBox":                                 image("p.svg", `<svg/>`),
+		"it is empty":                                       image("p.svg", ` `),
+		"it has a document type":                            image("p.svg", `<!DOCTYPE svg>`+in("")),
+		"show a.md: the image p.svg cannot be put into the": image("p.svg", `<svg viewBox="0 0 1 1">`),
 	} {
 		assert.Contains(t, refused(t, files), want)
 	}
@@ -204,7 +204,7 @@ func TestPlotsWithDataAreCharts(t *testing.T) {
 	const figure = `<figure data-chart="chart/steady-series-rate.svg">`
 	assert.Equal(t, 2, strings.Count(text, figure))
 	assert.Equal(t, 1, strings.Count(text, `<script type="application/json" id="chart/steady-series-rate.svg">{"title":"steady: cycles per second`))
-	assert.Equal(t, 1, strings.Count(text, `type="application/json"`), "only what a page shows is in the file")
+	assert.Equal(t, 1, strings.Count(text, `type="application/json"`), "the file only has data of plots on pages")
 	assert.Equal(t, 3, strings.Count(text, `<svg class="plot"`), "without scripts the plots stay")
 	found := regexp.MustCompile(`type="application/json"[^>]*>([^<]*)</script>`).FindStringSubmatch(text)
 	require.Len(t, found, 2)
@@ -217,7 +217,7 @@ func TestPlotsWithDataAreCharts(t *testing.T) {
 	assert.Contains(t, refused(t, files), "corrupt")
 }
 
-// profiled is the folder of a run with a page, and with a CPU profile of these stacks.
+// profiled returns the folder of a run with a page, and with a CPU profile of these stacks.
 func profiled(t *testing.T, samples ...*pprof.Sample) string {
 	t.Helper()
 	p := &pprof.Profile{
@@ -278,5 +278,5 @@ func TestProfilesAreFlameGraphs(t *testing.T) {
 
 	text, err = htmlreport.Document(profiled(t))
 	require.NoError(t, err)
-	assert.Equal(t, []string{"page/report"}, articlesOf(string(text)), "of nothing there is no graph")
+	assert.Equal(t, []string{"page/report"}, articlesOf(string(text)), "no graph without samples")
 }

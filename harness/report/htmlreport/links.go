@@ -9,17 +9,17 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// linkTarget is where a link of a page leads.
+// linkTarget is the resolved target of a link.
 type linkTarget struct {
-	outside  string // the address, of a link to another host
-	file     string // the path in the folder, of a link to a file; it may lead out of the folder
+	outside  string // the address of a link to another host
+	file     string // the path of a link to a file, relative to the folder; it may be outside
 	fragment string
 }
 
-// schemes are those of links to other hosts that a page may have.
+// schemes are the allowed schemes of links to other hosts.
 var schemes = []string{"http", "https", "mailto"}
 
-// target resolves a link of a page. It is empty for an address that no link may have.
+// target resolves a link of a page. It is empty for a forbidden address.
 func target(p *page, to string) linkTarget {
 	u, err := url.Parse(to)
 	switch {
@@ -62,10 +62,10 @@ func (b *book) inside(to linkTarget) string {
 	return "#" + p.id
 }
 
-// headingID is the id of a heading in an article. No article's own id has a colon.
+// headingID returns the id of a heading in an article. Ids of articles never contain a colon.
 func headingID(article, anchor string) string { return article + ":" + anchor }
 
-// headingIn returns the id of a heading, "" if it has none.
+// headingIn returns the id of a heading, or "" if it has none.
 func headingIn(p *page, h *ast.Heading) string {
 	anchor := p.anchors[h]
 	if anchor == "" {

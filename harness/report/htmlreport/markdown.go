@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/report/lint"
 )
 
-// extensions are what pages are written in beside CommonMark.
+// extensions are the Markdown extensions of pages.
 var extensions = goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify)
 
 var markdown = goldmark.New(extensions)
@@ -33,7 +33,8 @@ func (b *book) articleHTML(p *page) (string, error) {
 	return out.String(), nil
 }
 
-// pageRenderer renders what differs from plain Markdown: what leads to other files, what must not be let through, and tables.
+// pageRenderer renders what differs from plain Markdown: links to other files, forbidden content,
+// and tables.
 type pageRenderer struct {
 	book    *book
 	page    *page
@@ -66,8 +67,8 @@ func (r *pageRenderer) renderHeading(w util.BufWriter, source []byte, n ast.Node
 	return ast.WalkContinue, write(w, "<h%d>", h.Level)
 }
 
-// renderParagraph makes a figure of a paragraph that is an image and nothing else, with the data of the plot if there is some. Without
-// scripts the figure is the plot.
+// renderParagraph makes a figure of a paragraph that only has an image, with the data of the plot
+// if available. Without scripts the figure is the plot.
 func (r *pageRenderer) renderParagraph(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	image, is := n.FirstChild().(*ast.Image)
 	switch alone := is && image.NextSibling() == nil; {
@@ -94,7 +95,7 @@ func (r *pageRenderer) renderLink(w util.BufWriter, _ []byte, n ast.Node, enteri
 			return ast.WalkContinue, write(w, "</a>")
 		}
 		return ast.WalkContinue, write(w, "%s", openLink(inside, to.outside))
-	case to.file != "": // a file of the repository that is not in this one
+	case to.file != "": // a file of the repository that is not in the HTML file
 		if !entering {
 			return ast.WalkContinue, write(w, "</span>")
 		}
@@ -103,7 +104,7 @@ func (r *pageRenderer) renderLink(w util.BufWriter, _ []byte, n ast.Node, enteri
 	return ast.WalkContinue, nil
 }
 
-// openLink begins a link within the file, or else to another host.
+// openLink starts a link within the file, or otherwise to another host.
 func openLink(inside, outside string) string {
 	if inside != "" {
 		return fmt.Sprintf(`<a href="%s">`, html.EscapeString(inside))
@@ -127,7 +128,8 @@ func (r *pageRenderer) renderAutoLink(w util.BufWriter, source []byte, n ast.Nod
 	return ast.WalkContinue, write(w, "%s", label)
 }
 
-// renderImage puts a plot of the folder into the article. An image of another host is a link, because the file makes no request.
+// renderImage puts a plot of the folder into the article. An image of another host becomes a link,
+// because the file makes no request.
 func (r *pageRenderer) renderImage(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
@@ -142,20 +144,20 @@ func (r *pageRenderer) renderImage(w util.BufWriter, source []byte, n ast.Node, 
 		return ast.WalkSkipChildren, write(w, "%s", text)
 	}
 	if !filepath.IsLocal(filepath.FromSlash(to.file)) || path.Ext(to.file) != ".svg" {
-		return ast.WalkStop, fmt.Errorf("the image %s is no SVG in the folder: only these can be put into the file", to.file)
+		return ast.WalkStop, fmt.Errorf("the image %s is not an SVG in the folder: only these can be put into the file", to.file)
 	}
 	svg, err := readBounded(filepath.Join(r.book.folder, filepath.FromSlash(to.file)), plotBytesMax)
 	if err != nil {
-		return ast.WalkStop, fmt.Errorf("the image %s can't be read: %w", to.file, err)
+		return ast.WalkStop, fmt.Errorf("the image %s cannot be read: %w", to.file, err)
 	}
 	shapes, err := inlineSVG(svg, label)
 	if err != nil {
-		return ast.WalkStop, fmt.Errorf("the image %s can't be put into the file: %w", to.file, err)
+		return ast.WalkStop, fmt.Errorf("the image %s cannot be put into the file: %w", to.file, err)
 	}
 	return ast.WalkSkipChildren, write(w, "%s", shapes)
 }
 
-// renderRawHTML shows HTML as the text that it is, but for comments.
+// renderRawHTML shows HTML as text, without comments.
 func (r *pageRenderer) renderRawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
@@ -182,7 +184,8 @@ func (r *pageRenderer) renderHTMLBlock(w util.BufWriter, source []byte, n ast.No
 	return ast.WalkContinue, write(w, "<pre>%s</pre>\n", html.EscapeString(text))
 }
 
-// renderTable gives a table a box of its own to scroll in, which takes the focus so that the keyboard scrolls it too.
+// renderTable puts a table into a scrollable box, which takes the focus so that the keyboard can
+// scroll it.
 func (r *pageRenderer) renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, write(w, "</table></div>\n")

@@ -16,32 +16,33 @@ import (
 	"github.com/pronybench/prony/harness/walk"
 )
 
-// Bounds of what one file holds.
+// Bounds of one file.
 const (
 	pagesMax     = 1000
 	pageBytesMax = 8 << 20
 	plotBytesMax = 8 << 20
 )
 
-// indexPage is the page that is shown first, and whose links give the others their order.
+// indexPage is the first page. Its links define the order of the others.
 const indexPage = "README.md"
 
-// sources are folders below the top one that hold what pages are made from, and no pages.
+// sources are subfolders of the top folder with sources of pages, and without pages.
 var sources = []string{"data", "pages", "profiles", "logs"}
 
 // page is a Markdown file of the folder.
 type page struct {
 	path    string // in the folder, with slashes
-	id      string // of its article
+	id      string // id of its article
 	title   string
-	titleID string // of its heading
-	group   string // the folder that it lies in, "" for the top one
+	titleID string // id of its heading
+	group   string // its folder, "" for the top one
 	source  []byte
 	root    ast.Node
-	anchors map[*ast.Heading]string // as links name them
+	anchors map[*ast.Heading]string // by link name
 }
 
-// readPages reads the pages below a folder: the index first, then those that it links to, in their order, then the others by path.
+// readPages reads the pages below a folder: the index first, then the pages that it links to, in
+// their order, then the others by path.
 func readPages(folder string) ([]*page, error) {
 	paths, err := findPages(folder)
 	if err != nil {
@@ -107,7 +108,8 @@ func readPage(folder, rel string, taken map[string]bool) (*page, error) {
 	return p, nil
 }
 
-// takeTitle returns a page's first heading of level 1, which it removes, or else the page's name. Other headings of level 1 become level 2.
+// takeTitle removes and returns a page's first heading of level 1. Without such a heading it
+// returns the page's name. Other headings of level 1 become level 2.
 func takeTitle(p *page) string {
 	var title *ast.Heading
 	for n := p.root.FirstChild(); n != nil; n = n.NextSibling() {
@@ -130,7 +132,7 @@ func takeTitle(p *page) string {
 	return lint.HeadingText(title, p.source)
 }
 
-// inOrder puts the index first, behind it the pages that it links to, and then all others by path.
+// inOrder sorts the index first, then the pages that it links to, and then all others by path.
 func inOrder(pages []*page) []*page {
 	rank := map[string]int{}
 	for _, p := range pages {
@@ -156,7 +158,8 @@ func inOrder(pages []*page) []*page {
 
 // linksOf returns the files in the folder that a page links to, in their order.
 func linksOf(p *page) (to []string) {
-	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the visit returns no error
+	// The visitor returns no error.
+	_ = ast.Walk(p.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if link, is := n.(*ast.Link); is && entering {
 			if t := target(p, string(link.Destination)); t.file != "" {
 				to = append(to, t.file)
@@ -167,7 +170,8 @@ func linksOf(p *page) (to []string) {
 	return to
 }
 
-// uniqueID returns an id that is not taken yet, of letters, digits and "-_./" of the name, and takes it.
+// uniqueID returns an unused id from the letters, digits and "-_./" of the name, and marks it as
+// used.
 func uniqueID(name string, taken map[string]bool) string {
 	id := strings.Map(func(c rune) rune {
 		switch {
@@ -185,7 +189,7 @@ func uniqueID(name string, taken map[string]bool) string {
 	}
 }
 
-// readBounded reads a regular file of at most so many bytes.
+// readBounded reads a regular file of at most bytesMax bytes.
 func readBounded(file string, bytesMax int64) ([]byte, error) {
 	info, err := os.Stat(file)
 	switch {
@@ -194,7 +198,7 @@ func readBounded(file string, bytesMax int64) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", file)
 	case info.Size() > bytesMax:
-		return nil, fmt.Errorf("%s has %d bytes, and at most %d are read", file, info.Size(), bytesMax)
+		return nil, fmt.Errorf("%s has %d bytes, more than the maximum of %d", file, info.Size(), bytesMax)
 	}
 	return os.ReadFile(file)
 }

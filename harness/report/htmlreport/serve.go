@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/pageguard"
 )
 
-// Limits of the server, which anybody on its address may call.
+// Limits of the server, which anybody who can reach its address may call.
 const (
 	headerWithin = 5 * time.Second
 	answerWithin = time.Minute
@@ -21,7 +21,8 @@ const (
 	stopWithin   = 2 * time.Second
 )
 
-// servedPolicy is what a browser lets a served file do: run its own scripts, and nothing over the network. The file's own policy holds too.
+// servedPolicy allows a served file to run its own scripts, but not to use the network. The file's
+// own policy also applies.
 const servedPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Handler serves an HTML file at /, and nothing else. It answers GET and HEAD.
@@ -31,7 +32,8 @@ func Handler(document []byte) http.Handler {
 		h := w.Header()
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Length", strconv.Itoa(len(document)))
-		_, _ = w.Write(document) // net/http drops the body of an answer to HEAD; an error means that the client went away
+		// net/http drops the body of a HEAD response; an error means that the client disconnected.
+		_, _ = w.Write(document)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -45,8 +47,8 @@ func Handler(document []byte) http.Handler {
 	})
 }
 
-// Serve serves an HTML file on a listener, which it closes, until the context ends. It answers no page of another
-// site, as package pageguard says.
+// Serve serves an HTML file on a listener, which it closes, until the context ends. It rejects
+// requests from pages of other sites, as package pageguard describes.
 func Serve(ctx context.Context, listener net.Listener, document []byte) error {
 	server := &http.Server{
 		Handler: pageguard.Handler(listener.Addr(), Handler(document)), ReadHeaderTimeout: headerWithin, ReadTimeout: headerWithin, WriteTimeout: answerWithin, IdleTimeout: idleWithin,
@@ -63,7 +65,7 @@ func Serve(ctx context.Context, listener net.Listener, document []byte) error {
 	defer cancel()
 	err := server.Shutdown(stopping)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = server.Close() // clients that do not read their answer are cut off
+		err = server.Close() // disconnect clients that do not read their response
 	}
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)

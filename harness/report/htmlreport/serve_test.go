@@ -77,7 +77,8 @@ func TestServeEndsWithItsContext(t *testing.T) {
 		assert.Equal(t, code, answer.StatusCode, host)
 	}
 
-	idle, err := net.Dial("tcp", listener.Addr().String()) // a connection that never sends holds nothing up for long
+	// A connection that never sends delays nothing for long.
+	idle, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, idle.Close()) })
 	cancel()
@@ -85,7 +86,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	case err := <-ended:
 		require.NoError(t, err)
 	case <-time.After(time.Minute):
-		require.Fail(t, "it goes on")
+		require.Fail(t, "the server does not stop")
 	}
 	_, err = net.Dial("tcp", listener.Addr().String())
 	assert.Error(t, err)

@@ -12,22 +12,25 @@ import (
 	"strings"
 )
 
-// What a plot consists of. Everything else in an SVG is an error: a plot with parts left out would say something else.
+// The allowed parts of a plot. Everything else in an SVG is an error, because a plot with missing
+// parts would be misleading.
 var (
 	plotElements   = []string{"svg", "g", "path", "text", "rect", "line", "circle", "polygon", "polyline", "tspan"}
 	plotAttributes = []string{
 		"d", "transform", "x", "y", "x1", "x2", "y1", "y2", "r", "cx", "cy", "rx", "ry", "dx", "dy", "points", "width", "height",
 		"fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "font-size", "font-weight", "text-anchor",
 	}
-	// dropped attributes say what the style sheet of the file says, or nothing.
+	// droppedAttributes are without effect or set by the file's style sheet.
 	droppedAttributes = []string{"version", "xmlns", "xlink", "font-family", "font-variant", "font-style", "stroke-linejoin", "stroke-linecap"}
 	plainValue        = regexp.MustCompile(`^[-+.,#%()A-Za-z0-9\s]*$`)
 )
 
-// plotColors are classes for the colours of a plot's text, ground and grid: a style sheet overrides them in the dark scheme.
+// plotColors are classes for the colours of a plot's text, background and grid, which a style sheet
+// overrides in the dark scheme.
 var plotColors = map[string]string{"#FFFFFF": "ground", "#333333": "ink", "#E6E6E6": "rule"}
 
-// inlineSVG returns a plot as an element of HTML with a label: shapes and texts only, without styles, scripts, ids and references.
+// inlineSVG returns a plot as an HTML element with a label: only shapes and texts, without styles,
+// scripts, ids and references.
 func inlineSVG(svg []byte, label string) (string, error) {
 	var out strings.Builder
 	in := xml.NewDecoder(bytes.NewReader(svg))
@@ -44,7 +47,7 @@ func inlineSVG(svg []byte, label string) (string, error) {
 		case xml.StartElement:
 			depth++
 			if (t.Name.Local == "svg") != (depth == 1) || !slices.Contains(plotElements, t.Name.Local) {
-				return "", fmt.Errorf("it has an element %q, which is not shown: plots consist of %s", t.Name.Local, strings.Join(plotElements, ", "))
+				return "", fmt.Errorf("it has an element %q, which is not supported: plots consist of %s", t.Name.Local, strings.Join(plotElements, ", "))
 			}
 			if depth == 1 {
 				err = openSVG(&out, t, label)
@@ -62,7 +65,7 @@ func inlineSVG(svg []byte, label string) (string, error) {
 				out.WriteString(html.EscapeString(strings.Trim(string(t), "\n\t")))
 			}
 		case xml.Directive:
-			return "", errors.New("it has a document type, which is not read")
+			return "", errors.New("it has a document type, which is not supported")
 		}
 	}
 	if out.Len() == 0 {
@@ -71,7 +74,7 @@ func inlineSVG(svg []byte, label string) (string, error) {
 	return out.String(), nil
 }
 
-// openSVG begins the outermost element. Its size is the style sheet's to choose.
+// openSVG begins the outermost element. The style sheet sets its size.
 func openSVG(out *strings.Builder, t xml.StartElement, label string) error {
 	for _, a := range t.Attr {
 		if a.Name.Local == "viewBox" && plainValue.MatchString(a.Value) {
@@ -91,9 +94,9 @@ func openShape(out *strings.Builder, t xml.StartElement) error {
 		case name == "style" || slices.Contains(droppedAttributes, name):
 			continue
 		case !slices.Contains(plotAttributes, name):
-			return fmt.Errorf("<%s> has an attribute %q, which is not shown", t.Name.Local, name)
+			return fmt.Errorf("<%s> has an attribute %q, which is not supported", t.Name.Local, name)
 		case !plainValue.MatchString(value):
-			return fmt.Errorf("<%s> has %s=%q, which is no colour, number or path", t.Name.Local, name, value)
+			return fmt.Errorf("<%s> has %s=%q, which is not a colour, number or path", t.Name.Local, name, value)
 		case value == "normal" || name == "stroke-width" && value == "1":
 			continue
 		}
@@ -109,7 +112,7 @@ func openShape(out *strings.Builder, t xml.StartElement) error {
 	return nil
 }
 
-// styles are the properties of an element's style as attributes.
+// styles returns the properties of an element's style as attributes.
 func styles(attributes []xml.Attr) (all []xml.Attr) {
 	for _, a := range attributes {
 		if a.Name.Local != "style" {

@@ -11,10 +11,11 @@ import (
 	renderer "github.com/yuin/goldmark/renderer/html"
 )
 
-// Anchors returns the names that links give to the headings of a document, as GitHub makes them: no two headings have the same.
+// Anchors returns the unique link names of a document's headings, as GitHub generates them.
 func Anchors(root ast.Node, source []byte) map[*ast.Heading]string {
 	anchors, taken := map[*ast.Heading]string{}, map[string]bool{}
-	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the visit returns no error
+	// The visitor returns no error.
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		h, is := n.(*ast.Heading)
 		if !is || !entering {
 			return ast.WalkContinue, nil
@@ -30,8 +31,8 @@ func Anchors(root ast.Node, source []byte) map[*ast.Heading]string {
 	return anchors
 }
 
-// HeadingText is a heading's text as a reader sees it, code included: backslash escapes and character references such as &lt;
-// are resolved.
+// HeadingText returns a heading's text as a reader sees it, including code. It resolves backslash
+// escapes and character references such as &lt;.
 func HeadingText(n ast.Node, source []byte) string {
 	_, code := n.(*ast.CodeSpan)
 	var b strings.Builder
@@ -49,7 +50,7 @@ func HeadingText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// unescaped is the text that Markdown outside code stands for.
+// unescaped returns the text that Markdown outside of code represents.
 func unescaped(markdown []byte) string {
 	var b strings.Builder
 	w := bufio.NewWriter(&b)
@@ -58,7 +59,8 @@ func unescaped(markdown []byte) string {
 	return html.UnescapeString(b.String())
 }
 
-// Anchor is a heading's name in links: in small letters, with dashes for spaces and without punctuation, as GitHub makes it.
+// Anchor returns a heading's name in links: lower case, with dashes for spaces and without
+// punctuation, as GitHub generates it.
 func Anchor(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -9,10 +9,11 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// linter remembers the anchors of the files that links lead to.
+// linter caches the anchors of link targets.
 type linter struct{ anchors map[string]map[string]bool }
 
-// links finds links and images that lead to no file of the repository, or to no heading of it. Links to other hosts are not followed.
+// links finds links and images whose target within the repository does not exist, or lacks the
+// heading. It does not follow links to other hosts.
 func (l *linter) links(d *document) (all []Finding, err error) {
 	d.walk(func(n ast.Node) bool {
 		var to []byte
@@ -34,11 +35,11 @@ func (l *linter) links(d *document) (all []Finding, err error) {
 	return all, err
 }
 
-// wrong says what is wrong with a link in a file, or nothing.
+// wrong describes the error of a link in a file, or returns "".
 func (l *linter) wrong(file, to string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil {
-		return fmt.Sprintf("the link %q is no address: %v", to, err), nil
+		return fmt.Sprintf("the link %q is not an address: %v", to, err), nil
 	}
 	if u.Scheme != "" || u.Host != "" {
 		return "", nil
@@ -48,7 +49,7 @@ func (l *linter) wrong(file, to string) (string, error) {
 		target = filepath.Join(filepath.Dir(file), filepath.FromSlash(u.Path))
 	}
 	if !exists(target) {
-		return fmt.Sprintf("the link %q leads nowhere: there is no %s", to, target), nil
+		return fmt.Sprintf("the link %q is dead: there is no %s", to, target), nil
 	}
 	if u.Fragment == "" || filepath.Ext(target) != ".md" {
 		return "", nil
@@ -58,15 +59,16 @@ func (l *linter) wrong(file, to string) (string, error) {
 		return "", err
 	}
 	if !anchors[u.Fragment] {
-		return fmt.Sprintf("the link %q leads nowhere: %s has no heading #%s", to, target, u.Fragment), nil
+		return fmt.Sprintf("the link %q is dead: %s has no heading #%s", to, target, u.Fragment), nil
 	}
 	return "", nil
 }
 
-// named are anchors that HTML in a document sets.
+// named matches anchors that HTML in a document sets.
 var named = regexp.MustCompile(`<a\s[^>]*\b(?:id|name)="([^"]+)"`)
 
-// anchorsOf returns what a link to a Markdown file may have after its "#": its headings as GitHub names them, and the names that HTML gives.
+// anchorsOf returns the possible fragments of links to a Markdown file: its headings as GitHub
+// names them, and the names in HTML.
 func (l *linter) anchorsOf(path string) (map[string]bool, error) {
 	if known := l.anchors[path]; known != nil {
 		return known, nil

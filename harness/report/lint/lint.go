@@ -1,6 +1,6 @@
-// Package lint finds what documents and pages must not have: praise without a figure beside it, rates that do not say what was measured, links that
-// lead nowhere, published pages without their data, and figures typed by hand into the sources of pages. It warns of pages that are older than the
-// code that they measured.
+// Package lint finds problems in documents and pages: praise without a figure, rates without a
+// source, dead links, published pages without their data, and hand-typed figures in the sources of
+// pages. It warns of pages that are older than the code that they measured.
 package lint
 
 import (
@@ -17,34 +17,36 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Rule names what is wrong.
+// Rule is the kind of a problem.
 type Rule string
 
 // The rules. Stale is a warning, all others are errors.
 const (
 	Praise     Rule = "praise"     // a word of praise without a figure in its sentence
-	Provenance Rule = "provenance" // a rate beside which nothing says what was measured, or a page without the data that it was made from
-	Link       Rule = "link"       // a link within the repository that leads nowhere
+	Provenance Rule = "provenance" // a rate without a source, or a page without its data
+	Link       Rule = "link"       // a dead link within the repository
 	Typed      Rule = "typed"      // a figure in the source of a page that was typed by hand
-	Generated  Rule = "generated"  // a generated page that is not what its source and the data make, or a source that makes no page
-	Stale      Rule = "stale"      // pages that are older than the code that they measured
+	// A generated page that differs from its source's output, or an invalid source.
+	Generated Rule = "generated"
+	Stale     Rule = "stale" // pages that are older than the code that they measured
 )
 
-// Finding is something that a document must not have.
+// Finding is a problem in a document.
 type Finding struct {
 	File string `json:"file"`
 	Line int    `json:"line"` // from 1
 	Rule Rule   `json:"rule"`
-	Text string `json:"text"` // what is wrong and what to do, one sentence
+	Text string `json:"text"` // the problem and the remedy, one sentence
 }
 
-// Warning reports whether the finding fails no build.
+// Warning reports whether the finding is only a warning and does not fail a build.
 func (f Finding) Warning() bool { return f.Rule == Stale }
 
-// String is the finding as compilers write theirs: "README.md:12: link: ...".
+// String formats the finding like a compiler error: "README.md:12: link: ...".
 func (f Finding) String() string { return fmt.Sprintf("%s:%d: %s: %s", f.File, f.Line, f.Rule, f.Text) }
 
-// Files looks at Markdown files, and returns what it finds by file and line. It is an error if one can't be read.
+// Files checks Markdown files, and returns the findings by file and line. It returns an error if a
+// file cannot be read.
 func Files(paths ...string) (all []Finding, err error) {
 	l := linter{anchors: map[string]map[string]bool{}}
 	for _, path := range paths {
@@ -81,14 +83,16 @@ func read(path string) (*document, error) {
 	return &document{filepath.Clean(path), source, markdown.Parser().Parse(text.NewReader(source))}, nil
 }
 
-// finding is one at a place of the source.
+// finding returns a finding at an offset of the source.
 func (d *document) finding(at int, rule Rule, format string, args ...any) Finding {
 	return Finding{d.path, 1 + bytes.Count(d.source[:at], []byte("\n")), rule, fmt.Sprintf(format, args...)}
 }
 
-// walk calls visit for each node, parents before children, until visit returns false for the children of one.
+// walk calls visit for each node, parents first. If visit returns false, walk skips the children of
+// the node.
 func (d *document) walk(visit func(ast.Node) (children bool)) {
-	_ = ast.Walk(d.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // no visit returns an error
+	// The visitor returns no error.
+	_ = ast.Walk(d.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering && !visit(n) {
 			return ast.WalkSkipChildren, nil
 		}
@@ -96,7 +100,7 @@ func (d *document) walk(visit func(ast.Node) (children bool)) {
 	})
 }
 
-// start is where in the source a node's text begins, or its parent's if it has none.
+// start returns the offset of a node's text in the source, or that of its parent if it has no text.
 func start(n ast.Node) int {
 	for ; n != nil; n = n.Parent() {
 		if at, found := firstText(n); found {
@@ -106,7 +110,7 @@ func start(n ast.Node) int {
 	return 0
 }
 
-// firstText finds where the text of a node or of its first child with text begins.
+// firstText returns the offset of the text of a node or of its first child with text.
 func firstText(n ast.Node) (at int, found bool) {
 	if t, is := n.(*ast.Text); is {
 		return t.Segment.Start, true

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lintText looks at a document with this text.
+// lintText checks a document with this text.
 func lintText(t *testing.T, text string) []Finding {
 	t.Helper()
 	dir := t.TempDir()
@@ -64,7 +64,7 @@ func TestAFindingSaysWhere(t *testing.T) {
 	assert.Equal(t, 3, found[0].Line)
 	assert.Equal(t, Link, found[0].Rule)
 	assert.Equal(t, Finding{
-		Line: 6, Rule: Praise, Text: `"robust" stands without a figure in its sentence "It is robust.": give the figure, or leave the word out`,
+		Line: 6, Rule: Praise, Text: `"robust" has no figure in its sentence "It is robust.": add the figure, or omit the word`,
 	}, found[1])
 	assert.Equal(t, "a.md:7: praise: so", Finding{"a.md", 7, Praise, "so"}.String())
 }
@@ -90,8 +90,8 @@ func TestRatesSayWhatWasMeasured(t *testing.T) {
 		}
 		require.Len(t, found, 1, text)
 		assert.Equal(t, Provenance, found[0].Rule)
-		assert.Regexp(t, `^"(92,000 cycles/s|92,000 tasks/s|9 cycles/s)" does not say`, found[0].Text)
-		assert.Contains(t, found[0].Text, "does not say what was measured: name the scenario or the command, or link to the page")
+		assert.Regexp(t, `^"(92,000 cycles/s|92,000 tasks/s|9 cycles/s)" has no source`, found[0].Text)
+		assert.Contains(t, found[0].Text, "has no source: name the scenario or the command, or link to the page")
 	}
 }
 
@@ -112,7 +112,7 @@ func TestLinks(t *testing.T) {
 		"#there":                         "has no heading #there",
 		"another.md":                     "there is no ",
 		"../other.md":                    "there is no ",
-		"%zz":                            "is no address",
+		"%zz":                            "is not an address",
 	} {
 		for _, text := range []string{"# Here\n\n[x](" + to + ")\n", "# Here\n\n![x](" + to + ")\n"} {
 			found := lintText(t, text)
@@ -180,7 +180,7 @@ func TestPages(t *testing.T) {
 	assert.EqualError(t, err, "it is damaged")
 }
 
-// A figure that was typed by hand into a source is found, with its line. What is code, an action or a count is none.
+// A hand-typed figure in a source is found with its line. Code, actions and counts are not figures.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "page.md")
@@ -211,7 +211,7 @@ func TestSources(t *testing.T) {
 		if assert.Len(t, found, 1, text) {
 			assert.Equal(t, 3, found[0].Line)
 			assert.Equal(t, Typed, found[0].Rule)
-			assert.Contains(t, found[0].Text, "\""+typed+"\" is typed by hand: write {{figure \"SCENARIO\" \"METRIC\"}} in its place, or `"+typed+"`", text)
+			assert.Contains(t, found[0].Text, "\""+typed+"\" is typed by hand: write {{figure \"SCENARIO\" \"METRIC\"}} instead, or `"+typed+"`", text)
 		}
 	}
 	_, err := Sources(path + "no")

@@ -11,23 +11,25 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// BehindMax is by how many commits to what is measured a page may be older before it is called stale.
+// BehindMax is the number of commits to measured files after which a page is stale.
 const BehindMax = 100
 
-// data is the folder below that of the published pages with a folder for each scenario.
+// data is the subfolder of the published pages with a folder for each scenario.
 const data = "data"
 
-// Measured returns the commit that a published page's data is of, by the folder of the data; "" where the data does not say.
+// Measured returns the commit of a published page's data, by the folder of the data, or "" if it is
+// not recorded.
 type Measured func(data string) (commit string, err error)
 
-// Behind returns how many commits have changed what is measured since a commit. It is an error if the repository does not have the commit.
+// Behind returns the number of commits since the given one that changed measured files. It returns
+// an error if the repository does not have the commit.
 type Behind func(commit string) (int, error)
 
-// Pages checks the published pages in a folder. Each page must have its source: pages/NAME.md, or a file NAME.hcl or a folder NAME beside
-// it. Published data should be of a commit that the repository has, with at most BehindMax later commits to measured files. One warning
-// lists all data of unknown commits, and another one lists all older data.
+// Pages checks the published pages in a folder. Each page must have its source: pages/NAME.md,
+// NAME.hcl or a folder NAME. The commit of published data should exist in the repository and be at
+// most BehindMax commits old; all other data share one warning for each of the two problems.
 func Pages(reports string, measured Measured, behind Behind) ([]Finding, error) {
-	all, err := withoutSource(reports, "the page has nothing that it was made from: there is no %s: bring it back, or remove the page", func(name string) []string {
+	all, err := withoutSource(reports, "the page has no source: there is no %s: restore it, or remove the page", func(name string) []string {
 		return []string{filepath.Join(reports, "pages", name+".md"), filepath.Join(reports, name+".hcl"), filepath.Join(reports, name)}
 	})
 	if err != nil {
@@ -40,7 +42,8 @@ func Pages(reports string, measured Measured, behind Behind) ([]Finding, error) 
 	return append(all, stale...), err
 }
 
-// withoutSource finds the pages in a folder that have none of the sources that they can be made from, which format says.
+// withoutSource finds the pages in a folder that have none of their possible sources. format is the
+// text of the findings.
 func withoutSource(folder, format string, sources func(name string) []string) (all []Finding, err error) {
 	names, err := pageNames(folder)
 	if err != nil {
@@ -105,7 +108,8 @@ func staleData(folder string, measured Measured, behind Behind) (all []Finding, 
 	return all, nil
 }
 
-// Differs returns the first line, from 1, in which a file is not the text that it should be: 0 if it is that text, and 1 if there is no file.
+// Differs returns the first line, from 1, in which a file differs from the wanted text. It returns
+// 0 if it is equal, and 1 if there is no file.
 func Differs(path, want string) (int, error) {
 	has, err := os.ReadFile(path)
 	switch {

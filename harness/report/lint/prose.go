@@ -8,16 +8,16 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 )
 
-// passage is a text that is read at once: a paragraph, a heading, an item of a list, or a row of a table.
+// passage is a unit of text: a paragraph, a heading, an item of a list, or a row of a table.
 type passage struct {
-	at     int    // where it begins in the source
-	text   string // of its prose; code and the addresses of links are left out
-	source bool   // whether code or a link in it can say where a figure is from
-	// section counts the headings before it.
+	at     int    // offset in the source
+	text   string // its prose, without code and link addresses
+	source bool   // whether it has code or a link, which can be the source of a figure
+	// section is the number of headings before it.
 	section int
 }
 
-// passages returns those of a document, without blocks of code.
+// passages returns the passages of a document, without code blocks.
 func passages(d *document) (all []passage) {
 	section := 0
 	d.walk(func(n ast.Node) bool {
@@ -64,20 +64,22 @@ func (p *passage) collect(n ast.Node, source []byte, text *strings.Builder) {
 }
 
 var (
-	// sentenceEnd parts a passage. A dot within a number or a name ends no sentence.
+	// sentenceEnd splits a passage into sentences. A dot within a number or a name does not end a
+	// sentence.
 	sentenceEnd = regexp.MustCompile(`[.!?;]['")]*\s+`)
 	figure      = regexp.MustCompile(`\d`)
 	rate        = regexp.MustCompile(`\d[\d,.]* (cycles|tasks|enqueues|operations|requests|messages)/s\b`)
 	praising    = regexp.MustCompile(`(?i)\b(fast|fastest|blazing|lightning-fast|scalable|robust|high-performance|performant|powerful|lightweight|` +
 		`seamless|seamlessly|effortless|effortlessly|cutting-edge|world-class|best-in-class|state-of-the-art|unmatched|unrivalled|superior|` +
 		`enterprise-grade|production-grade|rock-solid|bulletproof)\b`)
-	// quoted is what others say.
+	// quoted matches quotations.
 	quoted = regexp.MustCompile(`"[^"]*"|“[^”]*”`)
-	// asking are ways to use such a word that claim nothing: "how fast", "as fast as", and one beside its opposite.
+	// asking matches uses of such a word without a claim: "how fast", "as fast as", and a sentence
+	// that also has "slow".
 	asking = regexp.MustCompile(`(?i)\bhow fast\b|\bas fast as\b|\bslow(er|s|ed)?\b`)
 )
 
-// praise finds words of praise in sentences without a figure, but for those that are quoted.
+// praise finds words of praise in sentences without a figure, except in quotations.
 func praise(d *document) (all []Finding) {
 	for _, p := range passages(d) {
 		for _, sentence := range sentenceEnd.Split(quoted.ReplaceAllString(p.text, `""`), -1) {
@@ -85,14 +87,14 @@ func praise(d *document) (all []Finding) {
 			if word == "" || figure.MatchString(sentence) || asking.MatchString(sentence) {
 				continue
 			}
-			all = append(all, d.finding(p.at, Praise, "%q stands without a figure in its sentence %q: give the figure, or leave the word out", word, strings.TrimSpace(sentence)))
+			all = append(all, d.finding(p.at, Praise, "%q has no figure in its sentence %q: add the figure, or omit the word", word, strings.TrimSpace(sentence)))
 		}
 	}
 	return all
 }
 
-// rates finds rates of which nothing says what was measured: neither code nor a link in the same section, or in that of the document's title, which
-// says it for the whole document.
+// rates finds rates without a source: neither code nor a link in the same section or in the section
+// of the document's title, which applies to the whole document.
 func rates(d *document) (all []Finding) {
 	read := passages(d)
 	said := map[int]bool{}
@@ -101,7 +103,7 @@ func rates(d *document) (all []Finding) {
 	}
 	for _, p := range read {
 		if found := rate.FindString(p.text); found != "" && !said[p.section] && !said[1] {
-			all = append(all, d.finding(p.at, Provenance, "%q does not say what was measured: name the scenario or the command, or link to the page", found))
+			all = append(all, d.finding(p.at, Provenance, "%q has no source: name the scenario or the command, or link to the page", found))
 		}
 	}
 	return all

@@ -1,5 +1,6 @@
-// Command prony-peers is the driver program with which Prony measures other queue servers. Prony starts it without arguments; see
-// harness/driver/program. `prony-peers list` prints the targets, and which of them are installed; `prony-peers version` prints its own version.
+// Command prony-peers is the driver program with which Prony measures other queue servers. Prony
+// starts it without arguments; see harness/driver/program. `prony-peers list` prints the targets
+// and their installed versions; `prony-peers version` prints its own version.
 package main
 
 import (
@@ -38,7 +39,7 @@ func run(ctx context.Context, arguments []string) error {
 	return fmt.Errorf("arguments %q: run it without arguments, as Prony does, or with \"list\" or \"version\"", arguments)
 }
 
-// list prints each target with its version, or why it can't be started.
+// list prints each target with its version, or the reason why it cannot start.
 func list(ctx context.Context) error {
 	for _, target := range peers.Targets() {
 		d := target.Describe(ctx)

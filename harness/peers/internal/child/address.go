@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// Addresses returns count addresses of loopback, all different, each free for a server to listen on. Their ports stay reserved for a minute, so
-// that no other process gets one while the server starts.
+// Addresses returns count different loopback addresses with free ports. The ports stay reserved for
+// a minute, so that no other process gets one while the server starts.
 func Addresses(count int) ([]string, error) {
 	addresses := make([]string, count)
 	for i := range addresses {
@@ -20,9 +20,10 @@ func Addresses(count int) ([]string, error) {
 	return addresses, nil
 }
 
-// reserve returns a free address whose port is reserved by a closed connection. The socket that closed first stays at the port in state TIME_WAIT,
-// for a minute on Linux. Meanwhile the OS does not choose the port, neither for a listener on port 0 nor for an outgoing connection. A server can
-// still listen on it by its number, because servers set SO_REUSEADDR.
+// reserve returns a free address whose port is reserved by a closed connection. The socket that
+// closed first stays at the port in state TIME_WAIT, for a minute on Linux. In this time the OS
+// does not choose the port for a listener on port 0 or for an outgoing connection. A server can
+// still listen on its number, because servers set SO_REUSEADDR.
 func reserve() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,11 +43,11 @@ func reserve() (string, error) {
 	if err := accepted.Close(); err != nil {
 		return "", err
 	}
-	_, err = io.Copy(io.Discard, dialed) // returns when the close of the accepted side has arrived
+	_, err = io.Copy(io.Discard, dialed) // returns after the accepted side has closed
 	return address, err
 }
 
-// Port returns the port of an address of Addresses.
+// Port returns the port of an address from Addresses.
 func Port(address string) string {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -19,8 +19,8 @@ func TestAddressesAreFreeAndDifferent(t *testing.T) {
 	assert.Len(t, seen, 3)
 }
 
-// The OS does not choose a reserved port for another listener. Linux usually chooses from 28,000 ports: without a reservation, 14 of 800 listeners
-// would get one of 500 ports on average.
+// The OS does not choose a reserved port for another listener. Linux usually chooses from 28,000
+// ports: without reservations, on average 14 of 800 listeners would get one of 500 ports.
 func TestReservedPortsAreNotChosenAgain(t *testing.T) {
 	addresses, err := Addresses(500)
 	require.NoError(t, err)

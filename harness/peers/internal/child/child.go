@@ -1,7 +1,9 @@
-// Package child starts the server programs of a target on free ports, waits until they serve, and ends them.
+// Package child starts the server programs of a target on free ports, waits until they serve, and
+// ends them.
 //
-// All of them end with this process, however it ends (package proc). PIDs returns the processes that were started; whoever reads their CPU time
-// and memory must add that of their descendants, because PostgreSQL and RabbitMQ work in processes that they fork.
+// All of them end with this process, even if it is killed (package proc). PIDs returns the started
+// processes. A caller that reads their CPU time and memory must include their descendants, because
+// PostgreSQL and RabbitMQ work in forked processes.
 package child
 
 import (
@@ -20,7 +22,7 @@ import (
 const (
 	// serveMax bounds the wait until a server serves.
 	serveMax = 60 * time.Second
-	// poll is how often a server that does not serve yet is asked again.
+	// poll is the interval between two checks whether a server serves.
 	poll = 20 * time.Millisecond
 	// endGrace is how long a server has to end after SIGTERM.
 	endGrace = 5 * time.Second
@@ -28,26 +30,28 @@ const (
 
 // Program is a server program to start.
 type Program struct {
-	Name    string   // names its log, NAME.log in the folder, and errors
+	Name    string   // used in errors and for its log, NAME.log in the folder
 	Command []string // the path of the program and its arguments
-	Env     []string // besides this process's environment
-	// Serves returns nil once the server serves. It is asked again and again with a context of some seconds.
+	Env     []string // in addition to this process's environment
+	// Serves returns nil once the server serves. It is called repeatedly with a context of some
+	// seconds.
 	Serves func(ctx context.Context) error
-	// Helper marks a process that the servers need and that is not a server itself. PIDs leaves helpers out.
+	// Helper marks a process that the servers need and that is not a server itself. PIDs omits
+	// helpers.
 	Helper bool
 }
 
-// Servers are the processes of one launch. Its methods may be called from any goroutine.
+// Servers are the processes of one launch. Its methods are safe for concurrent use.
 type Servers struct {
 	folder   string
 	programs []Program
 
 	mu      sync.Mutex
-	running []*proc.Process // one for each program; nil while none runs
+	running []*proc.Process // one for each program; nil if none runs
 }
 
-// Start starts programs in order and returns when each serves. Their working directory and their logs are in folder. If one fails, Start ends all
-// of them.
+// Start starts programs in order and returns when each serves. folder is their working directory
+// and has their logs. If one fails, Start ends all of them.
 func Start(ctx context.Context, folder string, programs ...Program) (*Servers, error) {
 	s := &Servers{folder: folder, programs: programs}
 	if err := s.Restart(ctx); err != nil {
@@ -61,7 +65,7 @@ func (s *Servers) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running != nil {
-		return errors.New("restart the servers: they run")
+		return errors.New("restart the servers: they are running")
 	}
 	for _, p := range s.programs {
 		process, err := s.start(p)
@@ -85,7 +89,7 @@ func (s *Servers) start(p Program) (*proc.Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log of %s: %w", p.Name, err)
 	}
-	defer func() { _ = log.Close() }() // the process has it
+	defer func() { _ = log.Close() }() // the process has its own descriptor
 	cmd := exec.Command(p.Command[0], p.Command[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.folder, log, log
 	cmd.Env = append(os.Environ(), p.Env...)
@@ -129,7 +133,7 @@ func (s *Servers) failed(p Program, err error) error {
 	return fmt.Errorf("%w\n%s", err, proc.LogText(s.logOf(p), lines))
 }
 
-// PIDs returns the servers' processes without helpers; nil while they do not run.
+// PIDs returns the servers' processes without helpers; nil if they do not run.
 func (s *Servers) PIDs() (pids []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +145,7 @@ func (s *Servers) PIDs() (pids []int) {
 	return pids
 }
 
-// Kill ends all processes, and those that they forked, with SIGKILL, and returns when they have ended.
+// Kill ends all processes and their descendants with SIGKILL, and returns when they have ended.
 func (s *Servers) Kill(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +166,8 @@ func (s *Servers) Kill(ctx context.Context) error {
 	return errors.Join(append(errs, killAll(ctx, forked))...)
 }
 
-// Stop ends all processes in order, last first, and returns when they have ended. It does nothing if none runs.
+// Stop ends all processes, the last one first, and returns when they have ended. It does nothing if
+// none runs.
 func (s *Servers) Stop(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

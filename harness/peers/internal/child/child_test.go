@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forks is a server that forks one process into a session of its own, as PostgreSQL does, and writes the ids of both to a file.
+// forks is a server that forks a process into a new session, as PostgreSQL does, and writes the ids
+// of both to a file.
 func forks(folder string) Program {
 	file := filepath.Join(folder, "pids")
 	return Program{
@@ -70,7 +71,7 @@ func TestAServerThatDoesNotServeIsAnErrorWithItsLog(t *testing.T) {
 	require.ErrorContains(t, err, "ends ended before it served: exit status 3")
 	require.ErrorContains(t, err, "no such option")
 
-	// The first server ends too if the second one fails.
+	// The first server also ends if the second one fails.
 	folder := t.TempDir()
 	_, err = Start(t.Context(), folder, forks(folder), Program{Name: "absent", Command: []string{filepath.Join(folder, "absent")}})
 	require.ErrorContains(t, err, "absent")

@@ -9,8 +9,8 @@ import (
 	"regexp"
 )
 
-// Find returns the path of a server program: the one beside this program or in bin below the working directory, else the one of PATH, else the
-// first that one of the patterns matches. The error says how to install it.
+// Find returns the path of a server program. It looks next to this program, in bin below the
+// working directory, in PATH, and then at the patterns. The error says how to install the program.
 func Find(name string, patterns ...string) (string, error) {
 	var candidates []string
 	if executable, err := os.Executable(); err == nil {
@@ -33,7 +33,8 @@ func Find(name string, patterns ...string) (string, error) {
 	return "", fmt.Errorf("%s is not installed: run ci/peers.sh", name)
 }
 
-// FindAt returns the path of a server program at a place where packages have it, and else as Find does.
+// FindAt returns the path of a server program at the location of its package, or otherwise the
+// result of Find.
 func FindAt(place, name string) (string, error) {
 	if info, err := os.Stat(place); err == nil && info.Mode().IsRegular() {
 		return place, nil
@@ -41,7 +42,7 @@ func FindAt(place, name string) (string, error) {
 	return Find(name)
 }
 
-// Version returns what the first group of the pattern matches in a command's output.
+// Version returns the first group of the pattern in a command's output.
 func Version(ctx context.Context, pattern string, command ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
 	if err != nil {

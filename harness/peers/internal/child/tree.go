@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// descendants returns the processes that a process forked, and those that they forked.
+// descendants returns all processes that descend from a process.
 func descendants(pid int) ([]int, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -24,7 +24,8 @@ func descendants(pid int) ([]int, error) {
 		if err != nil {
 			continue // the process has ended
 		}
-		// After the name, which is in parentheses and may have any character: the state and the parent.
+		// After the name, which is in parentheses and may contain any character, follow the state
+		// and the parent.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if len(fields) < 2 {
 			return nil, fmt.Errorf("%s: unexpected text %q", path, text)
@@ -44,8 +45,9 @@ func descendants(pid int) ([]int, error) {
 	return found, nil
 }
 
-// killAll ends processes of other parents with SIGKILL and returns when they have ended. The kernel gives the id of a process that ended to
-// another one only after all other ids were used, so that processes that were found an instant ago are still themselves.
+// killAll ends processes of other parents with SIGKILL and returns when they have ended. The kernel
+// reuses the id of an ended process only after all other ids, so an id that was found a moment ago
+// still belongs to the same process.
 func killAll(ctx context.Context, pids []int) error {
 	var errs []error
 	for _, pid := range pids {
@@ -65,7 +67,8 @@ func killAll(ctx context.Context, pids []int) error {
 	return errors.Join(errs...)
 }
 
-// alive reports whether a process runs. One that ended and was not reaped yet does not.
+// alive reports whether a process runs. It returns false for an ended process that is not reaped
+// yet.
 func alive(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

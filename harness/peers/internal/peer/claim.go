@@ -7,8 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// Claim is driver.Worker.Claim of a client that is handed tasks by its library: it waits for the first task in claimed, and takes those that are there
-// beside it, up to len(into). It returns an error when ctx is done or over is closed.
+// Claim implements driver.Worker.Claim for a client whose library pushes tasks. It waits for the
+// first task in claimed, and also takes the tasks that are already there, up to len(into). It
+// returns an error when ctx is done or over is closed.
 func Claim[T any](ctx context.Context, claimed <-chan T, over <-chan struct{}, into []driver.Delivery, delivery func(T) driver.Delivery) (int, error) {
 	select {
 	case c := <-claimed:

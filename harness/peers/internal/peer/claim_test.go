@@ -26,7 +26,7 @@ func TestClaim(t *testing.T) {
 	assert.Equal(t, []driver.Delivery{{Queue: "a"}, {Queue: "b"}}, into)
 	n, err = claim(t.Context())
 	assert.NoError(t, err)
-	assert.Equal(t, 1, n, "it does not wait for more than one")
+	assert.Equal(t, 1, n, "it only waits for the first task")
 	assert.Equal(t, "c", into[0].Queue)
 
 	enough := errors.New("enough")

@@ -1,4 +1,5 @@
-// Package peer has what the targets share: outcomes of batches, runs of tasks of one queue, and checks of a scenario's settings.
+// Package peer has common parts of the targets: outcomes of batches, runs of tasks of one queue,
+// and checks of a scenario's settings.
 package peer
 
 import (
@@ -11,26 +12,28 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// Unknown marks an error as an outcome that is not known, because the connection broke or the wait for the answer ended.
+// Unknown marks an error as an unknown outcome, because the connection broke or the wait for the
+// answer timed out.
 func Unknown(err error) error { return fmt.Errorf("%w: %w", driver.ErrUnknown, err) }
 
-// ErrLeaseOver is the outcome of a completion of a task that the server no longer has for this worker.
+// ErrLeaseOver is the outcome of completing a task that this worker no longer has on the server.
 var ErrLeaseOver = fmt.Errorf("%w: the server has no such task for this worker", driver.ErrLeaseOver)
 
 // ErrNotClaimed is returned for a delivery that another driver made.
 var ErrNotClaimed = errors.New("the delivery was not claimed by this driver")
 
-// ErrAttached is returned by Kill and Restart of servers that were not started here.
-var ErrAttached = errors.New("the servers were not started by this program, so it can't kill or restart them")
+// ErrAttached is returned by Kill and Restart for servers that this program did not start.
+var ErrAttached = errors.New("this program did not start the servers, so it cannot kill or restart them")
 
-// Fill sets all outcomes to one.
+// Fill sets all outcomes to the same one.
 func Fill(outcomes []error, outcome error) {
 	for i := range outcomes {
 		outcomes[i] = outcome
 	}
 }
 
-// Runs calls visit for each run of consecutive elements with the same key: the elements from first to before end.
+// Runs calls visit for each run of consecutive elements with the same key. The elements are those
+// in [first, end).
 func Runs[E any](of []E, key func(*E) string, visit func(key string, first, end int) error) error {
 	for first := 0; first < len(of); {
 		end := first + 1
@@ -48,7 +51,8 @@ func Runs[E any](of []E, key func(*E) string, visit func(key string, first, end 
 // TaskQueue returns the queue of a task.
 func TaskQueue(t *driver.Task) string { return t.Queue }
 
-// Settings returns what a scenario set, over the defaults, and an error that names a setting that the target does not have.
+// Settings returns the defaults merged with the scenario's settings. It returns an error for a
+// setting that the target does not have.
 func Settings(target string, defaults, set map[string]string) (map[string]string, error) {
 	merged := maps.Clone(defaults)
 	for name, value := range set {
@@ -60,7 +64,8 @@ func Settings(target string, defaults, set map[string]string) (map[string]string
 	return merged, nil
 }
 
-// Module names a module that this program was built with and its version: "github.com/redis/go-redis/v9 v9.23.0".
+// Module returns the name and the version of a module in this program:
+// "github.com/redis/go-redis/v9 v9.23.0".
 func Module(path string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {

@@ -10,14 +10,15 @@ import (
 
 // Server implements program.Server over processes that package child started.
 type Server struct {
-	Processes *child.Servers // nil where the program attached to servers that ran before
-	// Prepare makes the queues and all else that the load needs. It is called after each start, and must keep what is there.
+	Processes *child.Servers // nil if the program attached to running servers
+	// Prepare creates the queues and everything else that the load needs. It is called after each
+	// start, and must preserve existing data.
 	Prepare func(context.Context) error
 	Open    func(context.Context) (driver.Conn, error)
-	Free    func() error // frees what Prepare uses; nil if that is nothing
+	Free    func() error // releases the resources of Prepare; may be nil
 }
 
-// Begin prepares servers that were just started, or attached to. It stops them if that fails.
+// Begin prepares servers after their start or after attaching to them. It stops them if that fails.
 func (s *Server) Begin(ctx context.Context) (*Server, error) {
 	if err := s.Prepare(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop(ctx))
