@@ -72,7 +72,7 @@ func (target) Describe(ctx context.Context) program.Description {
 		Settings: append(ServerSettings(),
 			program.Setting{Name: "table", Value: "unlogged at memory", Because: "it then has no log"},
 			program.Setting{Name: "fillfactor", Value: "70, no index on what a claim changes", Because: "a claim then updates its row in place in the page, without the index"},
-			program.Setting{Name: "autovacuum of the table", Value: "after 1,000 dead rows", Because: "each task leaves two dead rows, over which claims must step"},
+			program.Setting{Name: "autovacuum of the table", Value: "after 1,000 dead rows", Because: "each task leaves two dead rows, which claims must skip"},
 			program.Setting{Name: "enqueue, complete", Value: "one INSERT, one DELETE of arrays", Because: "a batch is one statement and one commit"},
 			program.Setting{Name: "claim", Value: "UPDATE of the rows that SELECT FOR UPDATE SKIP LOCKED finds. One goroutine of each worker asks, and waits 5 ms after an empty answer", Because: "NOTIFY would serialize the commits of all producers"},
 		),
