@@ -16,10 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// qualified is a name of the code as the documents write it: a package and what the package declares.
+// qualified is a name of the code as the documents write it: a package and what the package
+// declares.
 var qualified = regexp.MustCompile("`([a-z0-9]+)\\.([A-Za-z]\\w*)`")
 
-// TestArchitectureNamesWhatExists looks up each name that the two ARCHITECTURE.md mention in the code of their module.
+// TestArchitectureNamesWhatExists looks up each name that the two ARCHITECTURE.md mention in the
+// code of their module.
 func TestArchitectureNamesWhatExists(t *testing.T) {
 	for _, module := range []string{"../engine", "."} {
 		text, err := os.ReadFile(filepath.Join(module, "ARCHITECTURE.md"))

@@ -174,8 +174,8 @@ func (f *follower[L]) publish(links []L) {
 	f.changed = make(chan struct{})
 }
 
-// problem returns the follower's last error. Before the first error, it returns one about the missing
-// leader.
+// problem returns the follower's last error. Before the first error, it returns one about the
+// missing leader.
 func (f *follower[L]) problem() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,8 +22,8 @@ const seeOpenAPI = "GET /openapi.json lists the fields"
 // mistakes describes invalid requests to the clients that sent them. It names the field's path and
 // repeats little of the request.
 type mistakes struct {
-	// ranges returns the smallest and largest value of a number by name; nil means that numbers have
-	// the ranges of their types.
+	// ranges returns the smallest and largest value of a number by name; nil means that numbers
+	// have the ranges of their types.
 	ranges func(field string) (least, most uint64, ok bool)
 }
 

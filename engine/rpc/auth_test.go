@@ -292,8 +292,9 @@ func TestATenantIsResolvedFromTheToken(t *testing.T) {
 	}
 }
 
-// TestAnotherTenantsTasksLookLikeNone uses the ids and tokens of a tenant's leased task with another
-// tenant's access token, in each call with an id. The answers are those for a nonexistent task.
+// TestAnotherTenantsTasksLookLikeNone uses the ids and tokens of a tenant's leased task with
+// another tenant's access token, in each call with an id. The answers are those for a nonexistent
+// task.
 func TestAnotherTenantsTasksLookLikeNone(t *testing.T) {
 	g := guard(t)
 	owner, other := g.as("t0", access.AllScopes), g.as("t1", access.AllScopes)

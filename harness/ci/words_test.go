@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The check counts phrases in the text of added lines only: not in old lines, code, tables or generated files.
+// The check counts phrases in the text of added lines only: not in old lines, code, tables or
+// generated files.
 func TestWordsOfAddedLines(t *testing.T) {
 	t.Parallel()
 	tool := filepath.Join(t.TempDir(), "words")

@@ -13,8 +13,8 @@ const (
 	commitCount   = "prony_commit_seconds_count"
 )
 
-// ReadsCounter reports whether a verdict's explanation uses the server counter of that name. Published
-// results lack the others.
+// ReadsCounter reports whether a verdict's explanation uses the server counter of that name.
+// Published results lack the others.
 func ReadsCounter(name string) bool { return name == commitSeconds || name == commitCount }
 
 // commits describes the duration of the server's commits and the cycles per commit, over the timed

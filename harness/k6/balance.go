@@ -53,7 +53,8 @@ func (i *instance) name() string {
 	return segmentName(i.vu.State())
 }
 
-// segmentName is that of the part of the load that this process has: "i0" where it has all of it. It can be in a queue's name.
+// segmentName is that of the part of the load that this process has: "i0" where it has all of it.
+// It can be in a queue's name.
 func segmentName(state *k6api.State) string {
 	segment := state.Options.ExecutionSegment
 	if segment == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// meter returns the account for a call. The load begins with the first call that a VU makes: what setup does comes before
-// it, and takes no time of it.
+// meter returns the account for a call. The load begins with the first call that a VU makes: what
+// setup does comes before it, and takes no time of it.
 func (i *instance) meter() (*load.Meter, error) {
 	meter, err := i.process.theMeter()
 	if err == nil && !i.aside() {

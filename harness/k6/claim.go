@@ -149,13 +149,14 @@ func (c *queueClient) claim(from sobek.Value) *sobek.Promise {
 	})
 }
 
-// counts reports whether an error is of a call that failed: not of one that the end of its iteration cut short, nor of a
-// script that uses what it has closed.
+// counts reports whether an error is of a call that failed: not of one that the end of its
+// iteration cut short, nor of a script that uses what it has closed.
 func counts(ctx context.Context, err error) bool {
 	return err != nil && !errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, errSessionClosed)
 }
 
-// cut marks the error of a call that the end of its iteration cut short, so that the account does not take it for a failure.
+// cut marks the error of a call that the end of its iteration cut short, so that the account does
+// not take it for a failure.
 func cut(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("%w: %w", context.Canceled, err)

@@ -103,8 +103,9 @@ func readTLS(c *connectOptions, v options.Value) (err error) {
 	return nil
 }
 
-// connect is the script's: it returns a client. It connects to nothing, unless there is no token: then it asks the server whether one is
-// needed, so that a script without a token ends as it is read.
+// connect is the script's: it returns a client. It connects to nothing, unless there is no token:
+// then it asks the server whether one is needed, so that a script without a token ends as it is
+// read.
 func (i *instance) connect(from sobek.Value) *sobek.Object {
 	const call = "connect"
 	if i.failure != nil {

@@ -10,7 +10,8 @@ func (d *Due) left() int {
 	return len(d.at)
 }
 
-// take returns when the next n tasks were due; nil of no Due, of tasks that are due when they are sent.
+// take returns when the next n tasks were due; nil of no Due, of tasks that are due when they are
+// sent.
 func (d *Due) take(n int) []int64 {
 	if d == nil {
 		return nil

@@ -128,7 +128,8 @@ func codeOf(err error) string {
 // shownMax is how many refused items an error names.
 const shownMax = 3
 
-// refusals says which items of a call the server refused, or has left unknown; nil where it did all.
+// refusals says which items of a call the server refused, or has left unknown; nil where it did
+// all.
 func refusals(call, noun string, outcomes []error) error {
 	var shown []string
 	var first error
@@ -169,7 +170,8 @@ func refusal(err error) string {
 	return err.Error()
 }
 
-// errorOf is an error as a script catches it: an Error whose fields call, field and code say what it is about.
+// errorOf is an error as a script catches it: an Error whose fields call, field and code say what
+// it is about.
 func (i *instance) errorOf(err error) *sobek.Object {
 	o := i.vu.Runtime().NewGoError(err)
 	fields := map[string]string{}

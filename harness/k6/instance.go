@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// writeInstance writes what this process measured to a file, for `prony k6 fold`. Without a load there is no window that several processes
-// have in common.
+// writeInstance writes what this process measured to a file, for `prony k6 fold`. Without a load
+// there is no window that several processes have in common.
 func writeInstance(path string, i k6run.Instance, o *load.Outcome, balance result.Ledger) error {
 	if i.Phases.Window == 0 {
 		return fmt.Errorf("%s is set, and the script has no load whose outcome could be written: call load(), or unset it", k6run.OutcomeEnv)

@@ -40,7 +40,8 @@ func TestInstancesWriteTheirOutcomes(t *testing.T) {
 	}
 }
 
-// A script without a load has no window that others could share, and a file that can't be written is an error.
+// A script without a load has no window that others could share, and a file that can't be written
+// is an error.
 func TestAnInstanceNeedsALoadAndAFile(t *testing.T) {
 	server := startServer(t)
 	env := server.env()

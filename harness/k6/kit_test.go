@@ -88,7 +88,8 @@ func read(t *testing.T, module *Module, env map[string]string, init string) *scr
 	return s
 }
 
-// do runs the body of an async function on the event loop, and returns what it returns, or what it throws.
+// do runs the body of an async function on the event loop, and returns what it returns, or what it
+// throws.
 func (s *script) do(body string) (any, error) {
 	s.t.Helper()
 	var came, failure sobek.Value

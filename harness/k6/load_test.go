@@ -90,7 +90,8 @@ func TestArrivalsAreRead(t *testing.T) {
 	assert.Contains(t, s.fails(`queue.load({window: '1s', batch: 0})`), "prony: load: batch is 0: pass a whole number from 1 to 1000")
 }
 
-// What setup does comes before the load, which begins with the first call of a VU, and has its host's share of the rate.
+// What setup does comes before the load, which begins with the first call of a VU, and has its
+// host's share of the rate.
 func TestALoadBeginsWithTheFirstVU(t *testing.T) {
 	server := startServer(t)
 	module := New()
@@ -131,7 +132,8 @@ func TestLoadHostsHaveNames(t *testing.T) {
 	}
 }
 
-// A script that tries again at once is held up a little longer each time, and no longer than failMax.
+// A script that tries again at once is held up a little longer each time, and no longer than
+// failMax.
 func TestFailuresAreToldWithPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s session[closable]

@@ -103,7 +103,8 @@ func TestABadTokenIsNamed(t *testing.T) {
 	assert.EqualValues(t, 0, b["lost"])
 }
 
-// Without a token each call of each VU would fail for the same reason: the script ends as it is read, and the server is asked once.
+// Without a token each call of each VU would fail for the same reason: the script ends as it is
+// read, and the server is asked once.
 func TestAMissingTokenIsNamedInTheInitContext(t *testing.T) {
 	server := startServer(t)
 	env := server.env()
@@ -197,8 +198,8 @@ func TestASessionIsOpenedAgain(t *testing.T) {
 		await again(() => w.claim({wait: 0}));`)
 }
 
-// A server on this host keeps a token for its operators in its data folder: scripts find it as the server's commands do, and
-// send it to no other host.
+// A server on this host keeps a token for its operators in its data folder: scripts find it as the
+// server's commands do, and send it to no other host.
 func TestTheServersOwnTokenIsFound(t *testing.T) {
 	server := startServer(t)
 	data := t.TempDir()

@@ -1,8 +1,8 @@
-// Package k6 is Prony's extension of k6: scripts enqueue, claim and settle tasks of the engine, and what they do is entered in
-// the ledger and timed by the harness's rules.
+// Package k6 is Prony's extension of k6: scripts enqueue, claim and settle tasks of the engine, and
+// what they do is entered in the ledger and timed by the harness's rules.
 //
-// What a script calls is declared in index.d.ts. The VUs of a process share one account, one set of connections and one
-// load; sessions belong to one VU.
+// What a script calls is declared in index.d.ts. The VUs of a process share one account, one set of
+// connections and one load; sessions belong to one VU.
 package k6
 
 import (
@@ -32,7 +32,8 @@ func (m *Module) NewModuleInstance(vu k6api.VU) k6api.Instance {
 	return i
 }
 
-// instance is what one VU has of the extension. Its methods run on the VU's event loop, unless they say otherwise.
+// instance is what one VU has of the extension. Its methods run on the VU's event loop, unless they
+// say otherwise.
 type instance struct {
 	vu      k6api.VU
 	process *process

@@ -8,8 +8,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// plain is a message as scripts have it: every field by its name in JSON, those that are empty too, but absent messages;
-// whole numbers as numbers, states and their like as words such as 'ready', and bytes as an ArrayBuffer.
+// plain is a message as scripts have it: every field by its name in JSON, those that are empty too,
+// but absent messages; whole numbers as numbers, states and their like as words such as 'ready',
+// and bytes as an ArrayBuffer.
 func (i *instance) plain(m protoreflect.Message) *sobek.Object {
 	o, fields := i.vu.Runtime().NewObject(), m.Descriptor().Fields()
 	for n := range fields.Len() {

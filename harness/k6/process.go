@@ -59,7 +59,8 @@ func newProcess() *process {
 	return p
 }
 
-// initialise takes what a VU has while its script is read, and returns why the extension can't be used, if so.
+// initialise takes what a VU has while its script is read, and returns why the extension can't be
+// used, if so.
 func (p *process) initialise(vu k6api.VU) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,8 +123,8 @@ func (p *process) want(w *wantedLoad) error {
 	return nil
 }
 
-// finish closes the account after teardown: the counts of what went wrong are samples also where they are 0, and the
-// harness gets the outcome.
+// finish closes the account after teardown: the counts of what went wrong are samples also where
+// they are 0, and the harness gets the outcome.
 func (p *process) finish() error {
 	defer p.end()
 	p.mu.Lock()

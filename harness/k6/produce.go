@@ -58,7 +58,8 @@ func (i *instance) prepare(tenant string, kinds []newTask, sender *load.Sender) 
 	return e
 }
 
-// payloads makes those of all tasks of a kind, with room for the ledger's header where they are entered in it.
+// payloads makes those of all tasks of a kind, with room for the ledger's header where they are
+// entered in it.
 func (t *newTask) payloads(sealed bool) [][]byte {
 	size, header := t.size, 0
 	if t.payload != nil {

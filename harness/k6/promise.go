@@ -9,8 +9,9 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// later makes a call off the event loop and promises what comes of it. made is what the script gets, made on the loop; nil
-// makes it undefined. The call's context ends with the iteration, and after the timeout where that is above 0.
+// later makes a call off the event loop and promises what comes of it. made is what the script
+// gets, made on the loop; nil makes it undefined. The call's context ends with the iteration, and
+// after the timeout where that is above 0.
 func (i *instance) later(call string, timeout time.Duration, do func(context.Context) (made func() any, err error)) *sobek.Promise {
 	promise, resolve, reject := i.vu.Runtime().NewPromise()
 	settle := i.vu.RegisterCallback()

@@ -23,7 +23,8 @@ type trend struct {
 	thinning *thinning
 }
 
-// registerMetrics makes the metrics, with trends that have at most so many samples a second; 0: as many as there are.
+// registerMetrics makes the metrics, with trends that have at most so many samples a second; 0: as
+// many as there are.
 func registerMetrics(registry *k6api.Registry, samplesPerS float64) (*metrics, error) {
 	m := &metrics{}
 	for _, c := range []struct {
@@ -101,7 +102,8 @@ func (r *recorder) count(metric *k6api.Metric, tags *k6api.TagSet, n int) {
 	}
 }
 
-// times adds a sample for each group of tasks that took the same time, as many of them as the trend is to have.
+// times adds a sample for each group of tasks that took the same time, as many of them as the trend
+// is to have.
 func (r *recorder) times(t trend, tags *k6api.TagSet, latencies ...load.Latency) {
 	for _, l := range latencies {
 		value := float64(l.NS) / 1e6
@@ -121,8 +123,8 @@ func (r *recorder) push() {
 	}
 }
 
-// sampleBalance makes the samples of what is known at the end, also where nothing is wrong: a threshold on a metric without
-// samples would hold.
+// sampleBalance makes the samples of what is known at the end, also where nothing is wrong: a
+// threshold on a metric without samples would hold.
 func (p *process) sampleBalance(o *load.Outcome, b result.Ledger) {
 	p.mu.Lock()
 	out := p.samples

@@ -12,8 +12,8 @@ import (
 // closable is a session of the client's.
 type closable interface{ Close(context.Context) error }
 
-// session is a stream of one VU, opened at its first call, and again by the call after one that found it broken. Its
-// methods may run on any goroutine.
+// session is a stream of one VU, opened at its first call, and again by the call after one that
+// found it broken. Its methods may run on any goroutine.
 type session[S closable] struct {
 	mu     sync.Mutex
 	opened bool
@@ -22,13 +22,15 @@ type session[S closable] struct {
 	pause  time.Duration // before the next failure is reported
 }
 
-// A script that tries again at once must not spin: the first failures are reported after failMin, later ones after up to failMax.
+// A script that tries again at once must not spin: the first failures are reported after failMin,
+// later ones after up to failMax.
 const (
 	failMin = 20 * time.Millisecond
 	failMax = time.Second
 )
 
-// use calls do with the stream, which dial opens if no stream is open. A stream that broke is let go.
+// use calls do with the stream, which dial opens if no stream is open. A stream that broke is let
+// go.
 func (s *session[S]) use(ctx context.Context, dial func() (S, error), do func(S) error) error {
 	stream, err := s.get(dial)
 	if err != nil {
@@ -79,7 +81,8 @@ func (s *session[S]) drop(ctx context.Context) {
 	}
 }
 
-// patience waits before a failure is reported, longer each time, unless the session was closed by the script.
+// patience waits before a failure is reported, longer each time, unless the session was closed by
+// the script.
 func (s *session[S]) patience(ctx context.Context, err error) error {
 	if errors.Is(err, errSessionClosed) {
 		return err

@@ -60,7 +60,8 @@ type settler struct {
 	do      func(context.Context, settling, []*queuepb.Task) ([]error, error)
 }
 
-// settle returns the script's function that does something with tasks. by says how, when it is called.
+// settle returns the script's function that does something with tasks. by says how, when it is
+// called.
 func (c *queueClient) settle(k kind, by func(call string) (settler, error)) func(tasks, from sobek.Value) *sobek.Promise {
 	return func(passed, from sobek.Value) *sobek.Promise {
 		if err := c.usable(string(k)); err != nil {

@@ -44,7 +44,8 @@ func (t *Task) Bytes() sobek.ArrayBuffer {
 	return t.of.vu.Runtime().NewArrayBuffer(append([]byte{}, t.payload...))
 }
 
-// tasksOf reads what a script passes to be settled: a task, or an array of tasks, all claimed by the owner.
+// tasksOf reads what a script passes to be settled: a task, or an array of tasks, all claimed by
+// the owner.
 func tasksOf(call string, from sobek.Value, owner any) ([]*Task, error) {
 	fault := func(format string, args ...any) error {
 		return &options.Error{Call: call, Field: "tasks", Remedy: fmt.Sprintf(format, args...)}

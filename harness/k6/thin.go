@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// samplesPerSDefault is how many samples a second a trend has at most, unless samplesEnv says otherwise: k6 keeps each one until
-// the test's end, in several copies, and sorts them every two seconds.
+// samplesPerSDefault is how many samples a second a trend has at most, unless samplesEnv says
+// otherwise: k6 keeps each one until the test's end, in several copies, and sorts them every two
+// seconds.
 const samplesPerSDefault = 100
 
 // samplesEnv says how many samples a second a trend has at most; 0: as many as there are.
@@ -28,8 +29,9 @@ func samplesPerS(lookup func(string) (string, bool)) (float64, error) {
 	return float64(n), nil
 }
 
-// thinning draws samples of a trend at random, so that there are about so many a second however many values there are, and
-// their percentiles are about those of all. It is safe for concurrent use.
+// thinning draws samples of a trend at random, so that there are about so many a second however
+// many values there are, and their percentiles are about those of all. It is safe for concurrent
+// use.
 type thinning struct {
 	perS float64 // 0: every value is a sample
 

@@ -48,7 +48,8 @@ func TestATrendHasABoundedNumberOfSamples(t *testing.T) {
 	}
 }
 
-// A rate that jumps is bounded in its first second too, and a pause does not make the next value rare.
+// A rate that jumps is bounded in its first second too, and a pause does not make the next value
+// rare.
 func TestARateThatJumps(t *testing.T) {
 	thin := &thinning{perS: 100}
 	assert.Less(t, len(drawn(thin, 50_000, 1)), 900)

@@ -17,16 +17,18 @@ import (
 	"github.com/pronybench/prony/harness/k6run"
 )
 
-// What `queued serve` goes by too: where its data is, and the file there that has its operators' token.
+// What `queued serve` goes by too: where its data is, and the file there that has its operators'
+// token.
 const (
 	dataEnv        = "QUEUED_DATA"
 	dataDefault    = "data"
 	adminTokenFile = "admin.token"
 )
 
-// localToken returns the token that a server on this host keeps for its operators, as its own commands find it: in QUEUED_DATA, or
-// in ./data. The token is "" if an address may be that of another host, if no such file exists, or if this user
-// may not read the file: the server may not ask for a token.
+// localToken returns the token that a server on this host keeps for its operators, as its own
+// commands find it: in QUEUED_DATA, or in ./data. The token is "" if an address may be that of
+// another host, if no such file exists, or if this user may not read the file: the server may not
+// ask for a token.
 func (p *process) localToken(addresses string) (string, error) {
 	for _, address := range strings.Split(addresses, ",") {
 		if !client.OnThisHost(strings.TrimSpace(address)) {
@@ -50,8 +52,9 @@ const tokenRemedy = "set " + k6run.TokenEnv + ", or pass token to connect()"
 // askedMax bounds how long a server may take to say whether it asks for a token.
 const askedMax = 2 * time.Second
 
-// needsToken returns an error if the server refuses calls without a token. The server is asked once for all VUs: otherwise each call of each VU
-// would fail for the same reason. A server that does not answer is no error here: the calls say so.
+// needsToken returns an error if the server refuses calls without a token. The server is asked once
+// for all VUs: otherwise each call of each VU would fail for the same reason. A server that does
+// not answer is no error here: the calls say so.
 func (p *pool) needsToken(ctx context.Context) error {
 	p.asked.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, askedMax)

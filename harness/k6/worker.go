@@ -133,10 +133,12 @@ func (w *queueWorker) streamed(call string) (settler, error) {
 	}}, nil
 }
 
-// eachMax is how many settlements of one call wait for their answer at once: the session sends them together.
+// eachMax is how many settlements of one call wait for their answer at once: the session sends them
+// together.
 const eachMax = 64
 
-// over settles tasks over a session, and returns the outcome of each; nil where the server took all.
+// over settles tasks over a session, and returns the outcome of each; nil where the server took
+// all.
 func (h settling) over(ctx context.Context, s *client.Worker, tasks []*queuepb.Task) ([]error, error) {
 	if h.kind == complete && h.result == nil {
 		return s.CompleteBatch(ctx, tasks)

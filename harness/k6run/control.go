@@ -24,8 +24,8 @@ type workplace struct {
 	listener *net.UnixListener
 }
 
-// newWorkplace makes one, with a socket that is listened on and a configuration of k6's that says nothing: what is on this
-// machine must not change what a scenario runs.
+// newWorkplace makes one, with a socket that is listened on and a configuration of k6's that says
+// nothing: what is on this machine must not change what a scenario runs.
 func newWorkplace() (w *workplace, err error) {
 	dir, err := os.MkdirTemp("", "prony-k6-")
 	if err == nil && len(filepath.Join(dir, socketName)) > socketBytesMax {
@@ -81,7 +81,8 @@ type heard struct {
 	err     error
 }
 
-// channel is the harness's side of the socket. Its goroutine ends when the connection does, or with the last message.
+// channel is the harness's side of the socket. Its goroutine ends when the connection does, or with
+// the last message.
 type channel struct {
 	conn     *net.UnixConn
 	messages chan heard

@@ -14,7 +14,8 @@ type Error struct {
 	Status  string   // its exit status, or that it was running
 	LogPath string   // the whole log
 	Lines   []string // the log's last lines, oldest first, at most 20
-	// Thresholds says which thresholds of the script were crossed, where that is why k6 ended; "" where it is not.
+	// Thresholds says which thresholds of the script were crossed, where that is why k6 ended; ""
+	// where it is not.
 	Thresholds string
 }
 
@@ -26,7 +27,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// lastLines returns the last lines of a log for an error. What can't be read says so in their place.
+// lastLines returns the last lines of a log for an error. What can't be read says so in their
+// place.
 func lastLines(path string) []string {
 	lines, err := proc.LastLines(path, proc.ErrorLines)
 	if err != nil {

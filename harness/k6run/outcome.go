@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Encode returns what a load's outcome and its ledger's balance are on the wire. The times of the harness's hooks are not
-// among it.
+// Encode returns what a load's outcome and its ledger's balance are on the wire. The times of the
+// harness's hooks are not among it.
 func Encode(o *load.Outcome, balance result.Ledger) (*Outcome, error) {
 	h := result.Histograms{Enqueue: o.EnqueueLatency, Settle: o.SettleLatency, Cycle: o.CycleLatency}
 	encoded := &Outcome{
@@ -30,8 +30,8 @@ func Encode(o *load.Outcome, balance result.Ledger) (*Outcome, error) {
 	return encoded, nil
 }
 
-// Load returns the outcome of a load that began at a time, with a monotonic reading, and had those phases. It is Encode's
-// inverse.
+// Load returns the outcome of a load that began at a time, with a monotonic reading, and had those
+// phases. It is Encode's inverse.
 func (o *Outcome) Load(begin time.Time, phases scenario.Phases) (*load.Outcome, error) {
 	h, err := result.DecodeHistograms(o.Histograms)
 	switch {

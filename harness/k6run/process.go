@@ -24,13 +24,15 @@ import (
 // Config says what a k6 process is to do.
 type Config struct {
 	Binary string // as Find returns it
-	// Plan is the script's. Its workload has the script, whose content must be that of when the scenario was read.
+	// Plan is the script's. Its workload has the script, whose content must be that of when the
+	// scenario was read.
 	Plan    Plan
 	Address string       // as of AddressEnv
 	Admin   string       // as of AdminEnv
 	Token   string       // as of TokenEnv; "" where the server wants none
 	CA      clienttls.CA // as of TLSCAEnv and TLSNameEnv; zero where the server has no TLS
-	// LogPath is where its messages go, and SummaryPath what it prints besides: its summary, and what the script prints there.
+	// LogPath is where its messages go, and SummaryPath what it prints besides: its summary, and
+	// what the script prints there.
 	LogPath     string
 	SummaryPath string
 
@@ -39,13 +41,14 @@ type Config struct {
 }
 
 const (
-	// readyTimeout bounds the time until the script is ready: its init context runs once for each VU.
+	// readyTimeout bounds the time until the script is ready: its init context runs once for each
+	// VU.
 	readyTimeout = time.Minute
-	// lead is the time between the harness's word and the warm-up's beginning. It is short, because k6 counts the
-	// durations of a script's scenarios from before.
+	// lead is the time between the harness's word and the warm-up's beginning. It is short, because
+	// k6 counts the durations of a script's scenarios from before.
 	lead = 50 * time.Millisecond
-	// outcomeMargin is how long after the drain's time is up the script may say what came of it: k6 lets iterations end,
-	// for 30 s where a script does not say otherwise, and runs its teardown.
+	// outcomeMargin is how long after the drain's time is up the script may say what came of it: k6
+	// lets iterations end, for 30 s where a script does not say otherwise, and runs its teardown.
 	outcomeMargin = time.Minute
 	// exitTimeout is how long k6 may take to end after that.
 	exitTimeout = 30 * time.Second
@@ -76,8 +79,8 @@ type Process struct {
 	lastAt time.Time // when it was so; zero before the first
 }
 
-// Start starts k6 with the script and returns once the script is ready to begin. When it fails, no process is left. A problem
-// of k6's or the script's is an *Error.
+// Start starts k6 with the script and returns once the script is ready to begin. When it fails, no
+// process is left. A problem of k6's or the script's is an *Error.
 func Start(ctx context.Context, cfg Config) (*Process, error) {
 	cfg.fill()
 	script, err := checkScript(cfg.Plan.Workload.Script)
@@ -218,7 +221,8 @@ func (p *Process) Progress() (last load.Progress, at time.Time) {
 	return p.last, p.lastAt
 }
 
-// Close ends the process and all that it started, and removes what it was given. It returns when that is done.
+// Close ends the process and all that it started, and removes what it was given. It returns when
+// that is done.
 func (p *Process) Close() error {
 	var errs []error
 	if p.channel != nil {

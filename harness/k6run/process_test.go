@@ -88,7 +88,8 @@ func TestRoundOfAScript(t *testing.T) {
 	assert.Equal(t, "summary\n", string(summary))
 }
 
-// A process has what the plan says in its environment, and nothing that would configure it otherwise.
+// A process has what the plan says in its environment, and nothing that would configure it
+// otherwise.
 func TestWhatAProcessIsCalledWith(t *testing.T) {
 	for _, name := range []string{"K6_VUS", "PRONY_PLAN", "PRONY_INSTANCE", "GOMAXPROCS"} {
 		t.Setenv(name, "17")
@@ -113,7 +114,8 @@ func TestWhatAProcessIsCalledWith(t *testing.T) {
 	}
 }
 
-// Where there is no such thing as a script's end in order, the error says what k6 did and shows its last messages.
+// Where there is no such thing as a script's end in order, the error says what k6 did and shows its
+// last messages.
 func TestProcessesThatGoWrong(t *testing.T) {
 	t.Parallel()
 	brief := func(of func(*Config) *time.Duration) func(*Config) {
@@ -236,7 +238,8 @@ func TestHooksThatFail(t *testing.T) {
 	require.ErrorContains(t, err, "hook at the window start")
 }
 
-// A hook that fails because the process has ended says nothing, also where it is the first to know: why that ended does.
+// A hook that fails because the process has ended says nothing, also where it is the first to know:
+// why that ended does.
 func TestHookThatFailsSinceTheProcessHasEnded(t *testing.T) {
 	t.Parallel()
 	p, err := Start(t.Context(), acting(t, "connect", "ready 2", "begin", "say Aborted", "exit 109"))

@@ -18,12 +18,13 @@ type Ended struct {
 	Thresholds string
 }
 
-// Run tells the script to begin, calls the hooks at the window's edges and with each report of progress, and returns when
-// k6 has ended. Steady is not asked: the window is fixed when the load begins. It returns an error, an *Error where it is
-// k6's or the script's, when the load ended before its window did, when its outcome or k6's end did not come in time,
-// when k6 ended with another status than 0 or that of crossed thresholds, when a hook failed or ctx is done. It takes the
-// time of the phases, and at most about two minutes more. It leaves no goroutine behind but for a hook that goes on though its
-// context is done; the process may be left, for Close.
+// Run tells the script to begin, calls the hooks at the window's edges and with each report of
+// progress, and returns when k6 has ended. Steady is not asked: the window is fixed when the load
+// begins. It returns an error, an *Error where it is k6's or the script's, when the load ended
+// before its window did, when its outcome or k6's end did not come in time, when k6 ended with
+// another status than 0 or that of crossed thresholds, when a hook failed or ctx is done. It takes
+// the time of the phases, and at most about two minutes more. It leaves no goroutine behind but for
+// a hook that goes on though its context is done; the process may be left, for Close.
 func (p *Process) Run(ctx context.Context, hooks load.Hooks) (*Ended, error) {
 	epoch := time.Now().Add(lead)
 	e := p.config.Plan.edges(epoch)
@@ -88,7 +89,8 @@ func (p *Process) hear(ctx context.Context, e edges, progress func(load.Progress
 				}
 			}
 		case <-hooks.failed:
-			// A hook that looks at the process fails when it has ended, of which the news may come a moment later.
+			// A hook that looks at the process fails when it has ended, of which the news may come
+			// a moment later.
 			timer := time.NewTimer(endedWait)
 			defer timer.Stop()
 			select {
@@ -141,7 +143,8 @@ func (p *Process) note(now load.Progress, e edges) {
 	p.last, p.lastAt = now, e.epoch.Add(now.Elapsed)
 }
 
-// gone describes the end of a process that has ended the connection, or of one that goes on all the same.
+// gone describes the end of a process that has ended the connection, or of one that goes on all the
+// same.
 func (p *Process) gone(ctx context.Context, when string) *Error {
 	timer := time.NewTimer(p.config.exitTimeout)
 	defer timer.Stop()

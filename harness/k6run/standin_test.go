@@ -27,7 +27,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// stepsEnv makes the test binary act as a k6 that takes these steps, with " | " between them, and then ends with status 0.
+// stepsEnv makes the test binary act as a k6 that takes these steps, with " | " between them, and
+// then ends with status 0.
 const stepsEnv = "STAND_IN_STEPS"
 
 func TestMain(m *testing.M) {

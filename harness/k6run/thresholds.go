@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// summaryBytesMax bounds what is read of k6's summary, which has a line for each metric and threshold.
+// summaryBytesMax bounds what is read of k6's summary, which has a line for each metric and
+// threshold.
 const summaryBytesMax = 1 << 20
 
-// crossed says which thresholds of a script were crossed, with the measured values as k6's summary shows them. A script that writes a
-// summary of its own hides them: then it says what k6 says among the last lines of its log.
+// crossed says which thresholds of a script were crossed, with the measured values as k6's summary
+// shows them. A script that writes a summary of its own hides them: then it says what k6 says among
+// the last lines of its log.
 func crossed(summaryPath string, logLines []string) string {
 	if found := crossedIn(summaryPath); len(found) > 0 {
 		return strings.Join(found, "; ")
@@ -25,7 +27,8 @@ func crossed(summaryPath string, logLines []string) string {
 	return "thresholds of the script have been crossed"
 }
 
-// crossedIn returns the crossed thresholds of a summary: nil if the file can't be read or has none. The part of the summary is
+// crossedIn returns the crossed thresholds of a summary: nil if the file can't be read or has none.
+// The part of the summary is
 //
 //	█ THRESHOLDS
 //

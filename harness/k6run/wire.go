@@ -1,9 +1,11 @@
-// Package k6run runs a k6 process that puts the load on a target: a script sends and completes the tasks. Prony's extension in
-// that process accounts for the tasks and records the figures, by the rules of package load.
+// Package k6run runs a k6 process that puts the load on a target: a script sends and completes the
+// tasks. Prony's extension in that process accounts for the tasks and records the figures, by the
+// rules of package load.
 //
-// The harness hands the plan over in the environment, and then talks to the extension over a Unix socket, a line of
-// JSON for each message: the extension says when its VUs are ready, the harness when the load begins, and the
-// extension how far it is and, once the script has ended, what came of it.
+// The harness hands the plan over in the environment, and then talks to the extension over a Unix
+// socket, a line of JSON for each message: the extension says when its VUs are ready, the harness
+// when the load begins, and the extension how far it is and, once the script has ended, what came
+// of it.
 package k6run
 
 import (
@@ -14,10 +16,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Version is that of the messages. Both sides must have the same one: a field under another name would be read as zero.
+// Version is that of the messages. Both sides must have the same one: a field under another name
+// would be read as zero.
 const Version = 2
 
-// The environment of a k6 process. A person may set the first five for a script that runs on its own.
+// The environment of a k6 process. A person may set the first five for a script that runs on its
+// own.
 const (
 	AddressEnv = "PRONY_ADDRESS"  // of the server's gRPC listener; of a cluster those of all nodes, with commas between them
 	AdminEnv   = "PRONY_ADMIN"    // of an admin listener, "host:port"
@@ -57,8 +61,8 @@ type Ready struct {
 	Version int `json:"version"`
 }
 
-// Instance is what one k6 process of several measured, each of which had a part of the load. A process that runs on its own writes it to the
-// file that OutcomeEnv names.
+// Instance is what one k6 process of several measured, each of which had a part of the load. A
+// process that runs on its own writes it to the file that OutcomeEnv names.
 type Instance struct {
 	Version  int               `json:"version"`
 	Name     string            `json:"name"`  // that no other instance has
@@ -68,13 +72,14 @@ type Instance struct {
 	Outcome  Outcome           `json:"outcome"`
 }
 
-// Outcome is what came of a script's load, as load.Outcome is of one that the harness puts on a target itself.
+// Outcome is what came of a script's load, as load.Outcome is of one that the harness puts on a
+// target itself.
 type Outcome struct {
 	FinishedNS time.Duration `json:"finished_ns"` // when nothing was outstanding, or the script had ended, since the warm-up began
 	Cycles     uint64        `json:"cycles"`
 	Enqueued   uint64        `json:"enqueued"`
-	// Histograms are those of the result, by name and in its encoding: "enqueue", "settle" and "cycle", and of an open load
-	// "slip" and "service".
+	// Histograms are those of the result, by name and in its encoding: "enqueue", "settle" and
+	// "cycle", and of an open load "slip" and "service".
 	Histograms map[string]string `json:"histograms"`
 	Open       *result.Arrivals  `json:"open,omitempty"` // of an open load
 	Clamped    uint64            `json:"clamped,omitempty"`

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// dataLink returns the link of a page to the data of that name. On a code host it leads to the folder of
-// the data. In the HTML document of all pages it leads to the rendered page of the data.
+// dataLink returns the link of a page to the data of that name. On a code host it leads to the
+// folder of the data. In the HTML document of all pages it leads to the rendered page of the data.
 func dataLink(name string) string { return "data/" + name }
 
 // unit is the unit of a figure in a sentence: "cycles/s", "µs/cycle", "ms".

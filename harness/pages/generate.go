@@ -40,8 +40,10 @@ type Page struct {
 	Text   string
 }
 
-// Generate makes all pages of the sources in reports/pages with the plots that are drawn for them, and last the index. It writes nothing. The error
-// holds everything that is wrong; see Problems. The verdicts of runs are by limits; nil is no limits. The folder rendered has the pages of all data.
+// Generate makes all pages of the sources in reports/pages with the plots that are drawn for them,
+// and last the index. It writes nothing. The error holds everything that is wrong; see Problems.
+// The verdicts of runs are by limits; nil is no limits. The folder rendered has the pages of all
+// data.
 func Generate(limits *gate.Baselines, reports, rendered string) ([]Page, error) {
 	groups, err := readSet(reports)
 	if err != nil {

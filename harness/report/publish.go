@@ -65,8 +65,8 @@ func publishRun(limits *gate.Baselines, run, reportsDir string) ([]string, error
 	return Render(limits, data, PagesFolder(reportsDir))
 }
 
-// keepShownCounters removes the counters of servers that no page and no verdict reads. The run's own
-// folder has them all.
+// keepShownCounters removes the counters of servers that no page and no verdict reads. The run's
+// own folder has them all.
 func keepShownCounters(r *result.Result) {
 	for _, rounds := range [][]result.Round{r.Rounds, r.Repeated} {
 		for i := range rounds {
@@ -78,8 +78,8 @@ func keepShownCounters(r *result.Result) {
 	}
 }
 
-// unpublishable returns why the run in a folder must not replace the one in the folder data. It reads
-// the run again, because a judged result must not be stored.
+// unpublishable returns why the run in a folder must not replace the one in the folder data. It
+// reads the run again, because a judged result must not be stored.
 func unpublishable(limits *gate.Baselines, run, data string) ([]string, error) {
 	s, err := Open(limits, run)
 	if err != nil {

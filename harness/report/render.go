@@ -152,7 +152,8 @@ func copyFiles(from, to string, names []string) error {
 	return nil
 }
 
-// copyPacked copies JSON documents of one folder to another, which it creates, in the compressed form.
+// copyPacked copies JSON documents of one folder to another, which it creates, in the compressed
+// form.
 func copyPacked(from, to string, names []string) error {
 	for _, name := range names {
 		content, err := result.ReadFile(filepath.Join(from, name))

@@ -20,7 +20,8 @@
 // folder with result.json is complete. For a folder without it, ReadStored returns the rounds so
 // far. Begin creates the file .measuring, which exists while a process measures into the folder.
 //
-// Published data, below reports/data, has the same documents in a compressed form; see PackedSuffix.
+// Published data, below reports/data, has the same documents in a compressed form; see
+// PackedSuffix.
 //
 // Command cmd/schema writes the JSON schemas under schema/ from these types and their comments.
 // Every document names the Version of its schema. Read accepts the versions from 2 to the current

@@ -13,9 +13,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// PackedSuffix ends the name of a file that is compressed with zstd. The repository stores published
-// results so; zstdcat prints them. All functions of this package that read a file take the name
-// without the suffix and read either form.
+// PackedSuffix ends the name of a file that is compressed with zstd. The repository stores
+// published results so; zstdcat prints them. All functions of this package that read a file take
+// the name without the suffix and read either form.
 const PackedSuffix = ".zst"
 
 // unpackedMax bounds the memory for one file, in bytes.

@@ -53,7 +53,8 @@ func ReadResult(path string) (*Result, error) {
 	return ParseResult(path, data)
 }
 
-// ParseResult is ReadResult for a document in memory, in either form of ReadFile. Errors call it name.
+// ParseResult is ReadResult for a document in memory, in either form of ReadFile. Errors call it
+// name.
 func ParseResult(name string, data []byte) (*Result, error) {
 	data, err := Unpack(name, data)
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Rate is how many tasks a second are due: PerSecond of them, or the part OfPeak of the measured peak. One of the two is 0.
+// Rate is how many tasks a second are due: PerSecond of them, or the part OfPeak of the measured
+// peak. One of the two is 0.
 type Rate struct {
 	PerSecond float64 `json:"per_second,omitzero"`
 	OfPeak    float64 `json:"of_peak,omitzero"`
@@ -28,11 +29,13 @@ type Arrivals struct {
 	Kind string `json:"kind"` // Closed, Open, Ramp, Burst, Stages or None
 	Rate Rate   `json:"-"`    // of Open; of Ramp and Stages at the window's start, and in the warm-up; of Burst between bursts
 	To   Rate   `json:"-"`    // of Ramp at its end; of Burst within a burst
-	// Over is how long a ramp takes, after which its rate stays, or a burst lasts; Every is from one burst's start to the
-	// next one's. The first burst begins one Every less one Over after the window's start.
+	// Over is how long a ramp takes, after which its rate stays, or a burst lasts; Every is from
+	// one burst's start to the next one's. The first burst begins one Every less one Over after the
+	// window's start.
 	Over  time.Duration `json:"over"`
 	Every time.Duration `json:"every"`
-	// Stages are those of Stages, one after the other from the window's start. After the last one its rate stays.
+	// Stages are those of Stages, one after the other from the window's start. After the last one
+	// its rate stays.
 	Stages []Stage `json:"stages,omitempty"`
 }
 
@@ -112,7 +115,8 @@ const (
 const (
 	rateMin = 1           // arrivals per second
 	rateMax = 100_000_000 // more than any server takes: a zero too many
-	// ofPeakMax is the largest multiple of a peak: an overload of as much shows all that one of more does.
+	// ofPeakMax is the largest multiple of a peak: an overload of as much shows all that one of
+	// more does.
 	ofPeakMax = 10
 
 	peak = "peak"
@@ -120,7 +124,8 @@ const (
 
 var arrivalsType = cty.Capsule("a pattern of arrivals", reflect.TypeFor[Arrivals]())
 
-// arrivalsCalls returns what arrivals may call, where a peak is so much. A number that is made of the peak is marked with it.
+// arrivalsCalls returns what arrivals may call, where a peak is so much. A number that is made of
+// the peak is marked with it.
 func arrivalsCalls(of float64) *hcl.EvalContext {
 	return &hcl.EvalContext{
 		Variables: map[string]cty.Value{peak: cty.NumberFloatVal(of).Mark(peak)},
@@ -135,7 +140,8 @@ func arrivalsCalls(of float64) *hcl.EvalContext {
 	}
 }
 
-// timed makes the function of a kind of arrivals that are due at times of their own: rates come first, then durations.
+// timed makes the function of a kind of arrivals that are due at times of their own: rates come
+// first, then durations.
 func timed(kind string, rates, durations []string) function.Function {
 	spec := &function.Spec{
 		Type: function.StaticReturnType(arrivalsType),
@@ -186,7 +192,8 @@ func (a Arrivals) check() error {
 	return nil
 }
 
-// lengthLeast is the shortest ramp, burst, stage and think time: what is shorter is a matter of one call more or less.
+// lengthLeast is the shortest ramp, burst, stage and think time: what is shorter is a matter of one
+// call more or less.
 const lengthLeast = time.Millisecond
 
 // readLength reads the duration of a ramp, a burst, a stage or a think time.
@@ -205,7 +212,8 @@ func readLength(name string, v cty.Value) (time.Duration, error) {
 	return d, nil
 }
 
-// checkArrivals says what of the arrivals doesn't fit in the window. A window of 0 is one that is not known.
+// checkArrivals says what of the arrivals doesn't fit in the window. A window of 0 is one that is
+// not known.
 func checkArrivals(b *hclfile.Block, a Arrivals, window time.Duration) {
 	if window == 0 {
 		return
@@ -223,7 +231,8 @@ func checkArrivals(b *hclfile.Block, a Arrivals, window time.Duration) {
 	}
 }
 
-// readArrivals reads arrivals = closed(), none(), rate(...), ramp(...), burst(...) or stages(...). After a problem the kind is not known.
+// readArrivals reads arrivals = closed(), none(), rate(...), ramp(...), burst(...) or stages(...).
+// After a problem the kind is not known.
 func readArrivals(b *hclfile.Block) Arrivals {
 	if !b.Has("arrivals") {
 		return Arrivals{Kind: Closed}
@@ -272,8 +281,8 @@ func readRate(v cty.Value) (Rate, error) {
 	return Rate{PerSecond: perSecond}, nil
 }
 
-// ParseRate reads a rate of arrivals as a scenario's string has it, such as "800/s" or "50k/s", and returns it per second. The error says
-// what is wrong with the text.
+// ParseRate reads a rate of arrivals as a scenario's string has it, such as "800/s" or "50k/s", and
+// returns it per second. The error says what is wrong with the text.
 func ParseRate(text string) (perSecond float64, err error) {
 	r, err := readRate(cty.StringVal(text))
 	return r.PerSecond, err

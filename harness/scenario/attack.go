@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// The kinds of attacks. Each is what a hostile or broken client can do to a server that it can connect to; those from
-// AttackMassCancels on are the largest admin calls that a tenant may make.
+// The kinds of attacks. Each is what a hostile or broken client can do to a server that it can
+// connect to; those from AttackMassCancels on are the largest admin calls that a tenant may make.
 const (
 	AttackEmptyTasks      = "empty-tasks"      // calls without a token, each with a message of maximal size that consists of empty tasks
 	AttackIdleConnections = "idle-connections" // connections that never authenticate
@@ -31,10 +31,12 @@ var AttackKinds = []string{
 	AttackMassCancels, AttackRedrives, AttackPurges, AttackLists, AttackAwaits,
 }
 
-// attackClientsMax bounds the attackers of one kind, since each holds connections and memory of the attacking process.
+// attackClientsMax bounds the attackers of one kind, since each holds connections and memory of the
+// attacking process.
 const attackClientsMax = 64
 
-// Attack describes the hostile clients of the servers, which run in their own process beside the workloads.
+// Attack describes the hostile clients of the servers, which run in their own process beside the
+// workloads.
 type Attack struct {
 	Kinds   []string `json:"kinds"`   // at least one
 	Clients int      `json:"clients"` // of each kind; 0 is a round without attackers, so that a sweep can compare with it

@@ -9,16 +9,18 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Backlog is what a round does after its window: tasks are enqueued without workers, the server is started
-// again, and the backlog is drained. With a workload that claims alone, the tasks are enqueued before the warm-up and the workers claim them in
-// the window: Restart is "none" then, and Reference and Drain are 0.
+// Backlog is what a round does after its window: tasks are enqueued without workers, the server is
+// started again, and the backlog is drained. With a workload that claims alone, the tasks are
+// enqueued before the warm-up and the workers claim them in the window: Restart is "none" then, and
+// Reference and Drain are 0.
 type Backlog struct {
 	Tasks int `json:"tasks"`
-	// Reference is the number of tasks of a small backlog, which is filled and drained first to compare the large one with. With 0
-	// no small backlog is drained.
+	// Reference is the number of tasks of a small backlog, which is filled and drained first to
+	// compare the large one with. With 0 no small backlog is drained.
 	Reference int    `json:"reference,omitzero"`
 	Restart   string `json:"restart"` // "none", "term" or "kill": how the server is ended before it drains
-	// ColdCache says that the kernel forgets what it caches of the servers' files before they start again.
+	// ColdCache says that the kernel forgets what it caches of the servers' files before they start
+	// again.
 	ColdCache bool          `json:"cold_cache,omitempty"`
 	Fill      time.Duration `json:"fill"`  // at most
 	Drain     time.Duration `json:"drain"` // at most
@@ -47,7 +49,8 @@ var backlogBlock = hclfile.Inner{
 // backlogMax is far above what fits a disk of today with payloads of the smallest size.
 const backlogMax = 1_000_000_000
 
-// readBacklog reads backlog { tasks reference restart cold_cache fill drain }, or returns nil without such a block.
+// readBacklog reads backlog { tasks reference restart cold_cache fill drain }, or returns nil
+// without such a block.
 func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 	blocks := s.Blocks("backlog", backlogBlock)
 	if len(blocks) == 0 {

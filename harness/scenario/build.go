@@ -14,8 +14,8 @@ import (
 type ServerBuild struct {
 	Tags []string `json:"tags,omitempty"`
 	Race bool     `json:"race"` // with the race detector
-	// PGO is the path of a CPU profile that the server is optimised by, relative to the working directory, unless the scenario's file has an
-	// absolute path; "" for none.
+	// PGO is the path of a CPU profile that the server is optimised by, relative to the working
+	// directory, unless the scenario's file has an absolute path; "" for none.
 	PGO       string `json:"pgo,omitempty"`
 	PGOSHA256 string `json:"pgo_sha256,omitempty"` // of the profile when the scenario was read, in hexadecimal
 	GOAMD64   string `json:"goamd64,omitempty"`    // "v1" to "v4"; "" for the go command's default
@@ -70,7 +70,8 @@ func refuseServerBuild(b *hclfile.Block, why string) {
 	}
 }
 
-// BuildProblem returns an error if the topology says how its server is built, for a command that does not build it so.
+// BuildProblem returns an error if the topology says how its server is built, for a command that
+// does not build it so.
 func (s *Scenario) BuildProblem(command string) error {
 	for _, p := range s.Plan() {
 		if p.Topology.Build != nil {

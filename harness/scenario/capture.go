@@ -11,12 +11,14 @@ import (
 // Capture is one kind of profile taken in a profiled round.
 type Capture struct {
 	Kind string `json:"kind"` // "cpu", "mutex", "block", "allocs", "goroutine" or "trace"
-	// MutexFraction is runtime.SetMutexProfileFraction's argument, for "mutex": 1 records each event.
+	// MutexFraction is runtime.SetMutexProfileFraction's argument, for "mutex": 1 records each
+	// event.
 	MutexFraction int `json:"-"`
-	// BlockRate is runtime.SetBlockProfileRate's argument, for "block": blocking at least this long is always recorded.
+	// BlockRate is runtime.SetBlockProfileRate's argument, for "block": blocking at least this long
+	// is always recorded.
 	BlockRate time.Duration `json:"-"`
-	// CycleLatency is, for "trace", the latency of a cycle that has the servers' last seconds of execution stored, once in
-	// a round.
+	// CycleLatency is, for "trace", the latency of a cycle that has the servers' last seconds of
+	// execution stored, once in a round.
 	CycleLatency time.Duration `json:"cycle_latency"`
 }
 
@@ -67,15 +69,16 @@ func (s *Scenario) Profiles() int {
 }
 
 const (
-	// defaultMutexFraction samples one in five contended unlocks: a window of seconds has very many of them,
-	// and taking a stack for each would itself hold locks longer.
+	// defaultMutexFraction samples one in five contended unlocks: a window of seconds has very many
+	// of them, and taking a stack for each would itself hold locks longer.
 	defaultMutexFraction = 5
-	// defaultBlockRate samples shorter waits in proportion to their length: at 10 us a wait of 1 us is taken
-	// one time in ten.
+	// defaultBlockRate samples shorter waits in proportion to their length: at 10 us a wait of 1 us
+	// is taken one time in ten.
 	defaultBlockRate = 10 * time.Microsecond
 )
 
-// captureTrace is the capture that is no profile: the execution trace of the moments before a cycle was slow.
+// captureTrace is the capture that is no profile: the execution trace of the moments before a cycle
+// was slow.
 const captureTrace = "trace"
 
 const captureCPU = "cpu"
@@ -93,10 +96,12 @@ var captureBlock = hclfile.Inner{
 	Label: "kind", Example: `capture "mutex" {}`,
 }
 
-// cpuWindowLeast is the shortest window that is profiled: a CPU profile has a hundred samples a second for each busy CPU.
+// cpuWindowLeast is the shortest window that is profiled: a CPU profile has a hundred samples a
+// second for each busy CPU.
 const cpuWindowLeast = time.Second
 
-// readCaptures reads each capture "KIND" { rate }, and capture "trace" { cycle_latency_ms }. A window of 0 is one that is not known.
+// readCaptures reads each capture "KIND" { rate }, and capture "trace" { cycle_latency_ms }. A
+// window of 0 is one that is not known.
 func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 	var captures []Capture
 	seen := map[string]string{}

@@ -10,10 +10,11 @@ import (
 // configurationDigits is how many hexadecimal digits a configuration has.
 const configurationDigits = 12
 
-// Configuration returns a hash of what s measures, 12 hexadecimal digits: its topology, workloads, phases, sweeps, faults, attack, backlog, series
-// and invariants, whatever default they have. What a scenario is called and tagged, its comments, captures, references, rounds, limits and validity
-// are not in the hash, nor are the hosts and addresses of servers on other hosts. A variable is in it by the settings that use the variable, and a
-// script by its content.
+// Configuration returns a hash of what s measures, 12 hexadecimal digits: its topology, workloads,
+// phases, sweeps, faults, attack, backlog, series and invariants, whatever default they have. What
+// a scenario is called and tagged, its comments, captures, references, rounds, limits and validity
+// are not in the hash, nor are the hosts and addresses of servers on other hosts. A variable is in
+// it by the settings that use the variable, and a script by its content.
 func (s *Scenario) Configuration() string {
 	lines := s.configurationLines(nil)
 	for _, sweep := range s.Sweeps { // their order is that of the points
@@ -22,7 +23,8 @@ func (s *Scenario) Configuration() string {
 	return configurationHash(lines)
 }
 
-// ConfigurationAt is Configuration for the point of a sweep with these values: it does not depend on the other points.
+// ConfigurationAt is Configuration for the point of a sweep with these values: it does not depend
+// on the other points.
 func (s *Scenario) ConfigurationAt(values []Value) string {
 	return configurationHash(s.configurationLines(values))
 }

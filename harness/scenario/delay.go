@@ -10,13 +10,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Delay says which tasks are enqueued with a delay, before which no worker may have them. The zero value delays none.
+// Delay says which tasks are enqueued with a delay, before which no worker may have them. The zero
+// value delays none.
 type Delay struct {
 	Time time.Duration `json:"time"`
 	Part float64       `json:"part"` // of the tasks, above 0 and at most 1; the others have no delay
 }
 
-// delayMax keeps the latency of a delayed task in the range of histograms if a server forgets the delay.
+// delayMax keeps the latency of a delayed task in the range of histograms if a server forgets the
+// delay.
 const delayMax = 30 * time.Second
 
 // IsZero reports whether no task has a delay, which JSON leaves out.

@@ -17,8 +17,9 @@ const (
 // FailsTasks reports whether workers fail a share of their deliveries.
 func (w Workload) FailsTasks() bool { return w.Fail > 0 }
 
-// readFail reads the share of deliveries that workers fail, and how the server retries their tasks. A share of 0 is no share: the other two
-// attributes have no meaning then, and may stand beside it because a sweep may have a 0.
+// readFail reads the share of deliveries that workers fail, and how the server retries their tasks.
+// A share of 0 is no share: the other two attributes have no meaning then, and may stand beside it
+// because a sweep may have a 0.
 func readFail(b *hclfile.Block, w *Workload) {
 	attempts := b.Int("max_attempts", hclfile.IntSpec{Min: 1, Max: attemptsMax, Default: maxAttemptsDefault})
 	backoff := b.Duration("backoff", hclfile.DurationSpec{Min: time.Millisecond, Max: time.Minute, Default: retryBackoffDefault})

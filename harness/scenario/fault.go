@@ -23,7 +23,8 @@ const (
 	FaultMembership = "membership" // the target is removed from the cluster, and added again
 )
 
-// EndsProcess reports whether a kind of fault ends processes of servers. What those have counted is lost then.
+// EndsProcess reports whether a kind of fault ends processes of servers. What those have counted is
+// lost then.
 func EndsProcess(kind string) bool {
 	return kind == FaultKill || kind == FaultRestart || kind == FaultWipe
 }
@@ -45,11 +46,13 @@ const (
 const FaultsMax = 1000
 
 const (
-	// faultAtLeast is the shortest part of a window before the first fault: what comes after is compared with it.
+	// faultAtLeast is the shortest part of a window before the first fault: what comes after is
+	// compared with it.
 	faultAtLeast = time.Second
 	// faultWindowMax bounds what a round keeps of the cycles in a window with faults.
 	faultWindowMax = time.Hour
-	// faultGapLeast is the shortest time between two faults, and between the last one and the window's end.
+	// faultGapLeast is the shortest time between two faults, and between the last one and the
+	// window's end.
 	faultGapLeast = time.Second
 )
 

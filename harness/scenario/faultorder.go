@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// inOrder returns the faults in the order in which they first begin, after noting which of them overlap or don't fit
-// in the window. A window of 0 is one that is not known.
+// inOrder returns the faults in the order in which they first begin, after noting which of them
+// overlap or don't fit in the window. A window of 0 is one that is not known.
 func inOrder(faults []placedFault, window time.Duration) []Fault {
 	sort.SliceStable(faults, func(i, j int) bool { return faults[i].At < faults[j].At })
 	var all []happening

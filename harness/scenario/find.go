@@ -22,8 +22,9 @@ const (
 // begins is how a scenario block begins.
 var begins = regexp.MustCompile(`(?m)^[ \t]*scenario\b`)
 
-// Find returns the .hcl files of folders, and of those below them, that hold scenarios, in the order of their paths: those
-// without are for others to include. It follows no symbolic links below them. It is an error if no file holds a scenario.
+// Find returns the .hcl files of folders, and of those below them, that hold scenarios, in the
+// order of their paths: those without are for others to include. It follows no symbolic links below
+// them. It is an error if no file holds a scenario.
 func Find(dirs ...string) ([]string, error) {
 	var files []string
 	seen := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Hosts says that each node of a cluster is on a host of its own, and what lies between each two of these hosts. The load generator
-// reaches all of them without any of it.
+// Hosts says that each node of a cluster is on a host of its own, and what lies between each two of
+// these hosts. The load generator reaches all of them without any of it.
 type Hosts struct {
 	RoundTrip   time.Duration `json:"round_trip"`         // of a small packet; 0: what the machine takes by itself
 	LossPercent float64       `json:"loss_percent"`       // of the packets that a host receives from the others
@@ -42,7 +42,8 @@ var hostsBlock = hclfile.Inner{
 	Example: `hosts { round_trip = "2ms" }`, Once: true,
 }
 
-// readHosts reads hosts { round_trip loss_percent bandwidth }, or returns nil if the topology t has no such block.
+// readHosts reads hosts { round_trip loss_percent bandwidth }, or returns nil if the topology t has
+// no such block.
 func readHosts(b *hclfile.Block, t *Topology) *Hosts {
 	blocks := b.Blocks("hosts", hostsBlock)
 	if len(blocks) == 0 {
@@ -67,8 +68,8 @@ func readHosts(b *hclfile.Block, t *Topology) *Hosts {
 	return hosts
 }
 
-// checkHosts refuses what cannot be beside hosts. Faults of links act by proxies in the load generator, and packets between the nodes would
-// take their way over it.
+// checkHosts refuses what cannot be beside hosts. Faults of links act by proxies in the load
+// generator, and packets between the nodes would take their way over it.
 func checkHosts(b *hclfile.Block, s *Scenario) {
 	if s.Topology.Hosts == nil {
 		return
@@ -88,7 +89,8 @@ func checkHosts(b *hclfile.Block, s *Scenario) {
 	}
 }
 
-// String writes the hosts in words: "each node on a host of its own, round trip 2ms, loss 0.1 %, bandwidth 100Mbit".
+// String writes the hosts in words: "each node on a host of its own, round trip 2ms, loss 0.1 %,
+// bandwidth 100Mbit".
 func (h Hosts) String() string {
 	text := "each node on a host of its own"
 	if h.RoundTrip > 0 {

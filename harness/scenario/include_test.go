@@ -19,7 +19,8 @@ func plain(more string) []byte {
   ` + more + "\n}\n")
 }
 
-// What is included stands in the place of its include, also among sweeps, and shares the names of the file.
+// What is included stands in the place of its include, also among sweeps, and shares the names of
+// the file.
 func TestIncludedBlocksStandInTheirPlace(t *testing.T) {
 	src := string(plain(`sweep "workload.main.batch" { values = [1, 2] }
   include "parts/base.hcl" {}
@@ -41,7 +42,8 @@ func TestIncludedBlocksStandInTheirPlace(t *testing.T) {
 	assert.Equal(t, []Variable{{Name: "few", Value: "3"}}, s.Variables)
 }
 
-// A file that two scenarios include is one file: its names are defined once, and what is wrong with it is said once.
+// A file that two scenarios include is one file: its names are defined once, and what is wrong with
+// it is said once.
 func TestTwoScenariosIncludeOneFile(t *testing.T) {
 	two := string(plain(`include "b.hcl" {}`)) + strings.Replace(string(plain(`include "b.hcl" {}`)), `"a"`, `"b"`, 1)
 	all, err := parse("a.hcl", []byte(two), map[string]string{
@@ -125,7 +127,8 @@ func TestMistakesWithNamesAndZips(t *testing.T) {
 	}
 }
 
-// Nothing outside the folder of the scenario's file is read, however it is named, and so no line of it is shown.
+// Nothing outside the folder of the scenario's file is read, however it is named, and so no line of
+// it is shown.
 func TestIncludesStayInTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "the secret of another file"

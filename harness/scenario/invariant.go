@@ -81,7 +81,8 @@ func readInvariants(s *hclfile.Block, of *Scenario) []Invariant {
 	return invariants
 }
 
-// readOn finds the workload that on = "workload.NAME" names. Where there is only one, on may be left out.
+// readOn finds the workload that on = "workload.NAME" names. Where there is only one, on may be
+// left out.
 func readOn(b *hclfile.Block, workloads []Workload) (Workload, bool) {
 	var paths []string
 	for _, w := range workloads {
@@ -117,8 +118,9 @@ func checkExclusive(b *hclfile.Block, of *Scenario) {
 	}
 }
 
-// checkOrdered says what keeps the order of a workload's tasks from being seen: whatever lets two tasks of a queue be on
-// their way at once. A workload of which something is not known is let through.
+// checkOrdered says what keeps the order of a workload's tasks from being seen: whatever lets two
+// tasks of a queue be on their way at once. A workload of which something is not known is let
+// through.
 func checkOrdered(b *hclfile.Block, w Workload, of *Scenario) {
 	var why []string
 	if w.Tenants > 0 && w.Workers > 0 && w.Workers != w.Tenants {

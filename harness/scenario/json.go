@@ -7,12 +7,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// The JSON form of a scenario stands in a run's manifest and in what `prony explain --json` prints: the names of the file,
-// every default filled in, durations and byte rates as the file has them. A type whose fields encoding/json would write
-// otherwise has a method stored, which returns the fields under the same names with types that write themselves as text.
+// The JSON form of a scenario stands in a run's manifest and in what `prony explain --json` prints:
+// the names of the file, every default filled in, durations and byte rates as the file has them. A
+// type whose fields encoding/json would write otherwise has a method stored, which returns the
+// fields under the same names with types that write themselves as text.
 
-// MarshalJSON writes the scenario with every default filled in. A single workload stands under "workload", several under
-// "workloads". The points are left out: the sweeps say them.
+// MarshalJSON writes the scenario with every default filled in. A single workload stands under
+// "workload", several under "workloads". The points are left out: the sweeps say them.
 func (s Scenario) MarshalJSON() ([]byte, error) {
 	s.ProfiledRounds = s.Profiles()
 	if s.Tags == nil {
@@ -34,8 +35,8 @@ func (s Scenario) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored)
 }
 
-// UnmarshalJSON reads what MarshalJSON of this and of older versions writes. Attributes that an older version did not
-// have are zero, and names that this version does not have are passed over.
+// UnmarshalJSON reads what MarshalJSON of this and of older versions writes. Attributes that an
+// older version did not have are zero, and names that this version does not have are passed over.
 func (s *Scenario) UnmarshalJSON(data []byte) error {
 	stored := s.stored()
 	if err := json.Unmarshal(data, stored); err != nil {

@@ -4,10 +4,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// RepeatsKeys reports whether producers enqueue a share of the tasks a second time under the same idempotency key.
+// RepeatsKeys reports whether producers enqueue a share of the tasks a second time under the same
+// idempotency key.
 func (w Workload) RepeatsKeys() bool { return w.Key > 0 }
 
-// readKey reads the share of the tasks that have an idempotency key and are enqueued again under it.
+// readKey reads the share of the tasks that have an idempotency key and are enqueued again under
+// it.
 func readKey(b *hclfile.Block, w *Workload) {
 	share, ok := shareAttribute(b, "key", "the tasks are enqueued again under their key")
 	if !ok || share == 0 {

@@ -17,8 +17,8 @@ const Single = "single"
 // Raft is the kind of a topology of several nodes that hold the same shards.
 const Raft = "raft"
 
-// Embedded is the kind of a topology whose server is a part of the generator's process, and NoTopology that of one without
-// any server, for the driver that needs none.
+// Embedded is the kind of a topology whose server is a part of the generator's process, and
+// NoTopology that of one without any server, for the driver that needs none.
 const (
 	Embedded   = "embedded"
 	NoTopology = "none"
@@ -29,7 +29,8 @@ const NodesMax = 7
 
 const nodesDefault = 3
 
-// kindAttribute is what a sweep calls the kind of the topology, which in its block is the label and no attribute.
+// kindAttribute is what a sweep calls the kind of the topology, which in its block is the label and
+// no attribute.
 const kindAttribute = "kind"
 
 var topologyKinds = []string{Single, "sharded", Raft, Remote, Embedded, NoTopology}
@@ -65,8 +66,8 @@ var kindCalls = &hcl.EvalContext{
 	},
 }
 
-// readKind reads which kind of topology it is: the label, or what a sweep of topology.kind puts in its place. After a
-// problem the kind is not known.
+// readKind reads which kind of topology it is: the label, or what a sweep of topology.kind puts in
+// its place. After a problem the kind is not known.
 func readKind(b *hclfile.Block) Topology {
 	kind := b.Kind(topologyKinds, nil)
 	if !b.Has(kindAttribute) {

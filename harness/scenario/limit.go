@@ -8,29 +8,33 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Limit is a bound on a metric that each run of the scenario is judged by, as by a floor or a ceiling of a baseline. This package does not
-// know the metrics: LoadChecked has a caller check them. Limits are no settings: they do not change what is measured.
+// Limit is a bound on a metric that each run of the scenario is judged by, as by a floor or a
+// ceiling of a baseline. This package does not know the metrics: LoadChecked has a caller check
+// them. Limits are no settings: they do not change what is measured.
 type Limit struct {
 	Metric string `json:"metric"`
-	// Min is a floor, Max a ceiling, and OfBaseline a ratio to the figure of the baseline build, which is measured beside this one: a floor
-	// of a metric that is better when higher, else a ceiling. Exactly one of the three is set, finite and not negative.
+	// Min is a floor, Max a ceiling, and OfBaseline a ratio to the figure of the baseline build,
+	// which is measured beside this one: a floor of a metric that is better when higher, else a
+	// ceiling. Exactly one of the three is set, finite and not negative.
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
 	OfBaseline *float64 `json:"of_baseline,omitempty"`
 	Point      string   `json:"point,omitempty"` // a name of Scenario.Points; "" is each that has no limit of its own
-	// RelativeToPoint is the point whose figure the bound is a multiple of; "" if the bound is the limit itself.
+	// RelativeToPoint is the point whose figure the bound is a multiple of; "" if the bound is the
+	// limit itself.
 	RelativeToPoint string `json:"relative_to_point,omitempty"`
 	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
 	Because         string `json:"because"`            // never empty
-	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
+	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when
+	// not stated.
 	Observed   float64 `json:"observed,omitempty"`
 	On         string  `json:"on,omitempty"`
 	Unobserved string  `json:"unobserved,omitempty"` // why there is no such figure; "" beside On
 	Where      string  `json:"where"`                // path:line:column of its block
 }
 
-// Name names what is limited: the metric, after the point and the workload. A ratio to the baseline build has a name of its own. No two limits of a
-// scenario have the same.
+// Name names what is limited: the metric, after the point and the workload. A ratio to the baseline
+// build has a name of its own. No two limits of a scenario have the same.
 func (l Limit) Name() string {
 	name := l.Metric
 	for _, part := range []string{l.Workload, l.Point} {
@@ -63,8 +67,8 @@ func (l Limit) Bound() string {
 	return words
 }
 
-// LimitCheck notes at a limit block what is wrong with it that only somebody who knows the metrics sees. What it notes at the same place
-// in the same words as this package is said once.
+// LimitCheck notes at a limit block what is wrong with it that only somebody who knows the metrics
+// sees. What it notes at the same place in the same words as this package is said once.
 type LimitCheck func(b *hclfile.Block)
 
 var limitBlock = hclfile.Inner{
@@ -74,7 +78,8 @@ var limitBlock = hclfile.Inner{
 	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
 }
 
-// readLimits reads each limit "METRIC" { ... } of a scenario that is read with all its points. check may be nil.
+// readLimits reads each limit "METRIC" { ... } of a scenario that is read with all its points.
+// check may be nil.
 func readLimits(b *hclfile.Block, s *Scenario, check LimitCheck) []Limit {
 	var limits []Limit
 	seen := map[string]string{}

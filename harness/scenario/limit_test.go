@@ -60,7 +60,8 @@ func TestLimitsAreNoSettings(t *testing.T) {
 	assert.Empty(t, Differences(without[0], with[0]))
 }
 
-// Whoever knows the metrics says what is wrong in the same pass, once for each limit, whatever is swept.
+// Whoever knows the metrics says what is wrong in the same pass, once for each limit, whatever is
+// swept.
 func TestCheckOfLimits(t *testing.T) {
 	var checked []string
 	l := loader{names: map[string]string{}, checks: Checks{Limit: func(b *hclfile.Block) {

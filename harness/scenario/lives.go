@@ -11,11 +11,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// driversOfLives is the remedy where a driver can't lead tasks through other lives than enqueue, claim and completion.
+// driversOfLives is the remedy where a driver can't lead tasks through other lives than enqueue,
+// claim and completion.
 const driversOfLives = `remove it, or write driver = "stream", "unary", "rest" or "embedded"`
 
-// refuseLife refuses an attribute of tasks' lives for a workload that can't have it: script says what a script of k6 decides itself, null what
-// the driver "null" does instead, and none what a load without arrivals lacks. It reports whether it refused the attribute.
+// refuseLife refuses an attribute of tasks' lives for a workload that can't have it: script says
+// what a script of k6 decides itself, null what the driver "null" does instead, and none what a
+// load without arrivals lacks. It reports whether it refused the attribute.
 func refuseLife(b *hclfile.Block, attribute string, w *Workload, script, null, none string) (refused bool) {
 	switch {
 	case w.Driver == DriverK6:
@@ -30,7 +32,8 @@ func refuseLife(b *hclfile.Block, attribute string, w *Workload, script, null, n
 	return true
 }
 
-// shareAttribute reads an attribute that is a share from 0 to 1. of names the share with a verb, as in "the leases are extended".
+// shareAttribute reads an attribute that is a share from 0 to 1. of names the share with a verb, as
+// in "the leases are extended".
 func shareAttribute(b *hclfile.Block, name, of string) (share float64, ok bool) {
 	share, ok = b.Number(name, hclfile.NumberSpec{AllowZero: true, Example: "0.1"})
 	if ok && share > 1 {
@@ -40,7 +43,8 @@ func shareAttribute(b *hclfile.Block, name, of string) (share float64, ok bool) 
 	return share, ok
 }
 
-// refusing returns a function that refuses what a workload with an attribute can't be had together with.
+// refusing returns a function that refuses what a workload with an attribute can't be had together
+// with.
 func refusing(b *hclfile.Block, attribute string) func(has bool, what, remedy string) {
 	return func(has bool, what, remedy string) {
 		if has {
@@ -49,8 +53,9 @@ func refusing(b *hclfile.Block, attribute string) func(has bool, what, remedy st
 	}
 }
 
-// shareCalls returns the function share(VALUE, part) of an attribute that is a T. name is the name of the first parameter, what is how messages
-// name the T, value reads the first argument, and withPart adds the part. With a part of 0 the T is its zero value, which a sweep may have.
+// shareCalls returns the function share(VALUE, part) of an attribute that is a T. name is the name
+// of the first parameter, what is how messages name the T, value reads the first argument, and
+// withPart adds the part. With a part of 0 the T is its zero value, which a sweep may have.
 func shareCalls[T any](name, what, example string, value func(cty.Value) (T, error), withPart func(T, float64) T) *hcl.EvalContext {
 	of := cty.Capsule(what, reflect.TypeFor[T]())
 	return &hcl.EvalContext{Functions: map[string]function.Function{

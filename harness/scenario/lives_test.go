@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The shares of leases that are extended and of keys that are repeated: read, stored, shown and swept alike.
+// The shares of leases that are extended and of keys that are repeated: read, stored, shown and
+// swept alike.
 func TestSharesOfLives(t *testing.T) {
 	for attribute, of := range map[string]struct {
 		share func(Workload) float64

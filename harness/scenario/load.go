@@ -8,18 +8,18 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Diagnostics is the error of Load: every problem of every file, each with its place, the line and a remedy.
-// Its Error method renders all of them as plain text.
+// Diagnostics is the error of Load: every problem of every file, each with its place, the line and
+// a remedy. Its Error method renders all of them as plain text.
 type Diagnostics = hclfile.Diagnostics
 
-// Load reads scenario files and returns their scenarios in the order given, every default filled in. It reads
-// all files to their ends before it answers. When anything is wrong with any of them it returns no scenario
-// and a *Diagnostics that holds everything that is. A file may hold several scenarios; their names differ
-// across all files. Load reads files and does nothing else.
+// Load reads scenario files and returns their scenarios in the order given, every default filled
+// in. It reads all files to their ends before it answers. When anything is wrong with any of them
+// it returns no scenario and a *Diagnostics that holds everything that is. A file may hold several
+// scenarios; their names differ across all files. Load reads files and does nothing else.
 func Load(paths ...string) ([]*Scenario, error) { return LoadWith(nil, paths...) }
 
-// LoadWith is Load with values for variables of the files, by their names: of each file that has a variable of that
-// name. A name that no file has is a problem.
+// LoadWith is Load with values for variables of the files, by their names: of each file that has a
+// variable of that name. A name that no file has is a problem.
 func LoadWith(vars map[string]string, paths ...string) ([]*Scenario, error) {
 	return LoadChecked(vars, Checks{}, paths...)
 }
@@ -32,8 +32,9 @@ type Checks struct {
 	Setting ServerSettingCheck
 }
 
-// LoadChecked is LoadWith, and has checks say what is wrong, in the same pass. If
-// values for variables give a scenario fewer rounds than their defaults do, its FileRounds is the number by the defaults.
+// LoadChecked is LoadWith, and has checks say what is wrong, in the same pass. If values for
+// variables give a scenario fewer rounds than their defaults do, its FileRounds is the number by
+// the defaults.
 func LoadChecked(vars map[string]string, checks Checks, paths ...string) ([]*Scenario, error) {
 	all, err := loadChecked(vars, checks, paths...)
 	if err != nil || len(vars) == 0 {
@@ -70,7 +71,8 @@ func loadChecked(vars map[string]string, checks Checks, paths ...string) ([]*Sce
 	return l.finish()
 }
 
-// parse is Load for one text in memory. What it includes are others, by their paths, or files where that is nil.
+// parse is Load for one text in memory. What it includes are others, by their paths, or files where
+// that is nil.
 func parse(name string, src []byte, others map[string]string) ([]*Scenario, error) {
 	l := loader{names: map[string]string{}}
 	if others != nil {
@@ -111,7 +113,8 @@ func (l *loader) file(path string, root *hclfile.Block) {
 	blocks := root.Blocks("scenario", hclfile.Inner{
 		Names: scenarioNames, Label: "name", Example: `scenario "NAME" { ... }`, Required: true,
 	})
-	// What a file defines holds for all of its scenarios, also what is defined in a file that one of them includes.
+	// What a file defines holds for all of its scenarios, also what is defined in a file that one
+	// of them includes.
 	for _, b := range blocks {
 		b.Include(partNames)
 	}
@@ -166,8 +169,8 @@ func readScenario(b *hclfile.Block, checks Checks) *Scenario {
 	return s
 }
 
-// problemsEnough is how many problems end the reading of further points: what is wrong with all of them would be
-// counted over and over.
+// problemsEnough is how many problems end the reading of further points: what is wrong with all of
+// them would be counted over and over.
 const problemsEnough = 100
 
 // readOnce reads a scenario with the values of one point.

@@ -45,7 +45,8 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// All problems of all files come from one call, in the order of the files, with the good file between ignored.
+// All problems of all files come from one call, in the order of the files, with the good file
+// between ignored.
 func TestLoadReportsAllFilesInOnePass(t *testing.T) {
 	_, err := Load("testdata/bad/values.hcl", "testdata/defaults.hcl", "testdata/missing.hcl", "testdata/bad/syntax.hcl")
 	require.Error(t, err)
@@ -177,8 +178,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Every scenario of the repository is read and has the ledger judged. A file is named after its first one, is in the list of
-// files, and its further ones are named like it.
+// Every scenario of the repository is read and has the ledger judged. A file is named after its
+// first one, is in the list of files, and its further ones are named like it.
 func TestRepositoryScenarios(t *testing.T) {
 	var files []string
 	for _, folder := range []string{"../../scenarios/", "../../scenarios/faults/"} {

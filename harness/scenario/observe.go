@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Observe is what observes the servers in the windows of the timed rounds, so that a sweep can tell what observing costs. Without it the
-// harness reads the servers at both ends of a window only.
+// Observe is what observes the servers in the windows of the timed rounds, so that a sweep can tell
+// what observing costs. Without it the harness reads the servers at both ends of a window only.
 type Observe struct {
 	// Scrape is how often the metrics of each server are read; 0: they are not.
 	Scrape time.Duration `json:"-"`
@@ -31,7 +31,8 @@ func (o *Observe) stored() any {
 	}{(*plain)(o), (*duration)(&o.Scrape)}
 }
 
-// Captures are the profiles that the servers record with Profiles, at the default rates of a capture.
+// Captures are the profiles that the servers record with Profiles, at the default rates of a
+// capture.
 func (o *Observe) Captures() []Capture {
 	if o == nil || !o.Profiles {
 		return nil
@@ -51,7 +52,8 @@ const (
 	scrapeMost  = time.Hour
 )
 
-// readObserve reads observe { scrape profiles }, or returns nil without such a block. A window of 0 is unknown.
+// readObserve reads observe { scrape profiles }, or returns nil without such a block. A window of 0
+// is unknown.
 func readObserve(s *hclfile.Block, kind string, window time.Duration) *Observe {
 	blocks := s.Blocks("observe", observeBlock)
 	if len(blocks) == 0 {

@@ -18,13 +18,15 @@ type Payload struct {
 	Kind string `json:"kind"`      // "fixed", "uniform" or "lognormal"
 	Min  int    `json:"bytes_min"` // no payload is smaller; of a lognormal one what the ledger needs
 	Max  int    `json:"bytes_max"` // none is larger; equals Min when fixed
-	// In a lognormal distribution half of the payloads are smaller than Median, and one in a hundred is larger than P99.
+	// In a lognormal distribution half of the payloads are smaller than Median, and one in a
+	// hundred is larger than P99.
 	Median int `json:"bytes_median,omitzero"`
 	P99    int `json:"bytes_p99,omitzero"`
 }
 
 const (
-	// payloadBytesMin is what the header that the ledger recognises a task by takes of each payload.
+	// payloadBytesMin is what the header that the ledger recognises a task by takes of each
+	// payload.
 	payloadBytesMin = 32
 	payloadBytesMax = 1 << 20
 )
@@ -42,8 +44,8 @@ var payloadCalls = &hcl.EvalContext{
 	},
 }
 
-// Lognormal is the kind of payloads whose sizes' logarithms are normally distributed: most are small, and a few are
-// far larger.
+// Lognormal is the kind of payloads whose sizes' logarithms are normally distributed: most are
+// small, and a few are far larger.
 const Lognormal = "lognormal"
 
 // distribution makes the function fixed(bytes), uniform(min, max) or lognormal(median, p99).
@@ -85,8 +87,9 @@ func distribution(kind string, params ...string) function.Function {
 	return function.New(spec)
 }
 
-// lognormal returns the distribution with a median and a 99th percentile. Its sizes end where its logarithm is twice as far
-// from the median's as the percentile's is, which it would exceed once in some 600,000 times.
+// lognormal returns the distribution with a median and a 99th percentile. Its sizes end where its
+// logarithm is twice as far from the median's as the percentile's is, which it would exceed once in
+// some 600,000 times.
 func lognormal(median, p99 int) Payload {
 	end := int64(p99) * int64(p99) / int64(median)
 	return Payload{Kind: Lognormal, Min: payloadBytesMin, Max: int(min(end, payloadBytesMax)), Median: median, P99: p99}
@@ -115,8 +118,8 @@ func readPayload(b *hclfile.Block) Payload {
 // sizeBytes reads a payload's size.
 func sizeBytes(v cty.Value) (int, error) { return sizeWithin(v, "payload", payloadBytesMax, "1MiB") }
 
-// sizeWithin reads the size of what has a header: a whole number of bytes up to most, or a string with its unit. what names it, and largest
-// writes most as a string.
+// sizeWithin reads the size of what has a header: a whole number of bytes up to most, or a string
+// with its unit. what names it, and largest writes most as a string.
 func sizeWithin(v cty.Value, what string, most int, largest string) (int, error) {
 	const units = `a size is a number of bytes, or a string with B, KiB or MiB, as in 64, "64B", "4KiB" or "1MiB"`
 	var bytes int
@@ -145,8 +148,8 @@ func sizeWithin(v cty.Value, what string, most int, largest string) (int, error)
 	return bytes, nil
 }
 
-// ParseSize reads the size of a payload in bytes: digits alone, or with a unit as a scenario's string has it, such as "4KiB". The error says
-// what is wrong with the text.
+// ParseSize reads the size of a payload in bytes: digits alone, or with a unit as a scenario's
+// string has it, such as "4KiB". The error says what is wrong with the text.
 func ParseSize(text string) (bytes int, err error) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		text += "B"

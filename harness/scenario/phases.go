@@ -11,11 +11,12 @@ import (
 // Phases are the parts of a round, in order.
 type Phases struct {
 	Warmup time.Duration `json:"warmup"` // at least
-	// WarmupMax is how long the warm-up takes at most: it goes on until the rate is steady. Up to Warmup, or 0, it takes Warmup.
+	// WarmupMax is how long the warm-up takes at most: it goes on until the rate is steady. Up to
+	// Warmup, or 0, it takes Warmup.
 	WarmupMax time.Duration `json:"warmup_max"`
 	Window    time.Duration `json:"window"` // at most, with Tasks
-	// Tasks is how many tasks the window has: it ends when as many were completed, or enqueued where no worker claims them. 0: Window is how
-	// long it takes.
+	// Tasks is how many tasks the window has: it ends when as many were completed, or enqueued
+	// where no worker claims them. 0: Window is how long it takes.
 	Tasks int           `json:"tasks,omitzero"`
 	Drain time.Duration `json:"drain"` // at most
 }
@@ -70,7 +71,8 @@ func readPhases(s *hclfile.Block) Phases {
 // LongestWarmup is how long the warm-up takes at most.
 func (p Phases) LongestWarmup() time.Duration { return max(p.Warmup, p.WarmupMax) }
 
-// checkWarmup refuses to wait for a steady rate of a load that never has one, or without the time to wait.
+// checkWarmup refuses to wait for a steady rate of a load that never has one, or without the time
+// to wait.
 func checkWarmup(b *hclfile.Block, s *Scenario) {
 	if s.Phases.WarmupMax == 0 {
 		return

@@ -17,8 +17,8 @@ type Rounds struct {
 // Total is how many there are.
 func (r Rounds) Total() int { return r.Timed + r.Profiled + r.Calibrating }
 
-// PlannedRounds returns how many rounds a run has: the timed ones of each point, one more that is profiled where there are
-// captures, and one where a rate is a part of the peak.
+// PlannedRounds returns how many rounds a run has: the timed ones of each point, one more that is
+// profiled where there are captures, and one where a rate is a part of the peak.
 func (s *Scenario) PlannedRounds() Rounds {
 	var r Rounds
 	for _, p := range s.Plan() {
@@ -31,8 +31,8 @@ func (s *Scenario) PlannedRounds() Rounds {
 	return r
 }
 
-// RepeatsMax is how many repetitions of invalid rounds a run has at most: a quarter of the timed ones. A host that was unfit in more of them
-// was unfit for the run. A soak repeats none.
+// RepeatsMax is how many repetitions of invalid rounds a run has at most: a quarter of the timed
+// ones. A host that was unfit in more of them was unfit for the run. A soak repeats none.
 func (s *Scenario) RepeatsMax() int {
 	if s.Soak != nil {
 		return 0
@@ -40,9 +40,10 @@ func (s *Scenario) RepeatsMax() int {
 	return (s.PlannedRounds().Timed + 3) / 4
 }
 
-// Duration is how long all rounds of all points take at most, those that are profiled or calibrate included: each
-// its warm-up, its window and its whole drain, and the timed ones their backlog. Starting and stopping the topology
-// comes on top, and so do repetitions of invalid rounds. A soak has one warm-up, and its windows.
+// Duration is how long all rounds of all points take at most, those that are profiled or calibrate
+// included: each its warm-up, its window and its whole drain, and the timed ones their backlog.
+// Starting and stopping the topology comes on top, and so do repetitions of invalid rounds. A soak
+// has one warm-up, and its windows.
 func (s *Scenario) Duration() time.Duration {
 	if s.Soak != nil {
 		return s.soakLasts(s.Phases.LongestWarmup(), s.Phases.Drain)
@@ -72,7 +73,8 @@ func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
 	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(backlogs)*backlog + references
 }
 
-// What a round of a server that is well takes besides its warm-up and its window, as seen on two cores.
+// What a round of a server that is well takes besides its warm-up and its window, as seen on two
+// cores.
 const (
 	referenceStartExpected = 15 * time.Millisecond  // to connect to an echo or to open a store, and to stop it
 	bareStartExpected      = 200 * time.Millisecond // to start two processes and to stop them
@@ -102,7 +104,8 @@ func (s *Scenario) StartExpected() time.Duration {
 	return expected
 }
 
-// Expected is how long a run takes if all goes well, Duration at most and the start of the topology included: an estimate.
+// Expected is how long a run takes if all goes well, Duration at most and the start of the topology
+// included: an estimate.
 func (s *Scenario) Expected() time.Duration {
 	if s.Soak != nil {
 		return s.StartExpected() + s.soakLasts(s.Phases.Warmup, min(s.Phases.Drain, DrainExpected))
@@ -120,8 +123,9 @@ func (s *Scenario) Expected() time.Duration {
 	return s.lasts(s.Phases.Warmup, rest, backlog)
 }
 
-// Offered is how many tasks all workloads of a point send in a window whatever the server does, and whether that is known:
-// not of closed loads, which send as the server answers, nor of parts of a peak.
+// Offered is how many tasks all workloads of a point send in a window whatever the server does, and
+// whether that is known: not of closed loads, which send as the server answers, nor of parts of a
+// peak.
 func (p Point) Offered(window time.Duration) (tasks float64, known bool) {
 	for _, w := range p.Workloads {
 		if !w.Arrivals.Timed() || w.Arrivals.OfPeak() {
@@ -150,9 +154,10 @@ func (a Arrivals) due(window time.Duration) float64 {
 	return base * window.Seconds()
 }
 
-// IntervalCycles returns how many independent cycles it takes for the 95 % interval of a percentile, 0 to 100, to have an
-// end: the least n of which not all lie below the percentile with a probability of 97.5 %, so p^n at most 0.025 (the order
-// statistics' interval, of which stat.Summarise takes that of the median).
+// IntervalCycles returns how many independent cycles it takes for the 95 % interval of a
+// percentile, 0 to 100, to have an end: the least n of which not all lie below the percentile with
+// a probability of 97.5 %, so p^n at most 0.025 (the order statistics' interval, of which
+// stat.Summarise takes that of the median).
 func IntervalCycles(percentile float64) int {
 	p := percentile / 100
 	if !(p > 0 && p < 1) {

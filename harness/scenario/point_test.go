@@ -52,7 +52,8 @@ func TestPointsOfAStoredScenario(t *testing.T) {
 			for _, p := range s.Points {
 				found, known := stored.At(p.Values)
 				require.True(t, known, p.Name)
-				// Coalescing is on by default, so that it makes no difference whether a point says so.
+				// Coalescing is on by default, so that it makes no difference whether a point says
+				// so.
 				if found.Topology.Coalesce == nil {
 					found.Topology.Coalesce = p.Topology.Coalesce
 				}

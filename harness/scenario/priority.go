@@ -11,10 +11,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// PriorityMax is the highest priority of a task. The lowest is 0, which is that of a task that says none.
+// PriorityMax is the highest priority of a task. The lowest is 0, which is that of a task that says
+// none.
 const PriorityMax = 9
 
-// Priority says with which priorities tasks are enqueued. The zero value gives all tasks the priority 0.
+// Priority says with which priorities tasks are enqueued. The zero value gives all tasks the
+// priority 0.
 type Priority struct {
 	Kind string  `json:"kind"`          // PriorityUniform or PriorityShare
 	Min  int     `json:"min,omitzero"`  // of PriorityUniform: the lowest priority
@@ -86,7 +88,8 @@ func priorityShare(first, second cty.Value) (p Priority, err error) {
 	return p, err
 }
 
-// partAboveZero reads the part of the tasks that a call is for, above 0 and at most 1. example is such a call, with a part of 0.1.
+// partAboveZero reads the part of the tasks that a call is for, above 0 and at most 1. example is
+// such a call, with a part of 0.1.
 func partAboveZero(v cty.Value, example string) (part float64, err error) {
 	remedy := "the part is above 0 and at most 1, as in " + example + ": a tenth of the tasks"
 	if v.Type() != cty.Number {

@@ -17,7 +17,8 @@ func (w Workload) QueuesOfTenant() int {
 	return w.Queues
 }
 
-// readQueuePerWorker reads whether each worker slot has a queue of its own. The slots of a tenant then have as many sessions.
+// readQueuePerWorker reads whether each worker slot has a queue of its own. The slots of a tenant
+// then have as many sessions.
 func readQueuePerWorker(b *hclfile.Block, w *Workload) {
 	if w.QueuePerWorker = b.Bool("queue_per_worker"); !w.QueuePerWorker {
 		return

@@ -147,7 +147,8 @@ var (
 	includePath = regexp.MustCompile(`(?m)^\s*include "([^"]+)"`)
 )
 
-// Each row of "I want to …" names blocks, attributes and calls that exist, and a scenario that has all of them.
+// Each row of "I want to …" names blocks, attributes and calls that exist, and a scenario that has
+// all of them.
 func TestWishesOfTheDocumentation(t *testing.T) {
 	const folder = "../../scenarios/"
 	src, err := os.ReadFile(folder + "README.md")
@@ -204,7 +205,8 @@ func calls() (names []string) {
 	return names
 }
 
-// withIncluded returns the text of a scenario's file without comments, and of those that it includes.
+// withIncluded returns the text of a scenario's file without comments, and of those that it
+// includes.
 func withIncluded(t *testing.T, path string) string {
 	t.Helper()
 	src, err := os.ReadFile(path)

@@ -9,8 +9,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ReadTenantsMax is how many tenants the workloads of a scenario that read tasks may have together: the reads of each tenant go over
-// connections of their own, which show an access token of that tenant.
+// ReadTenantsMax is how many tenants the workloads of a scenario that read tasks may have together:
+// the reads of each tenant go over connections of their own, which show an access token of that
+// tenant.
 const ReadTenantsMax = 100
 
 // The kinds of reads.
@@ -24,8 +25,8 @@ const (
 // ReadKinds returns the kinds of reads, in the order in which they are shown.
 func ReadKinds() []string { return []string{ReadGet, ReadList, ReadStats, ReadAwait} }
 
-// Reads are the shares of each kind of reads among the tasks that are enqueued and all reads together. The shares are below 1 together. The
-// zero value has no reads.
+// Reads are the shares of each kind of reads among the tasks that are enqueued and all reads
+// together. The shares are below 1 together. The zero value has no reads.
 type Reads struct {
 	Get   float64 `json:"get,omitzero"`
 	List  float64 `json:"list,omitzero"`
@@ -88,7 +89,8 @@ func (r Reads) String() string {
 	return "[" + strings.Join(calls, ", ") + "]"
 }
 
-// MarshalJSON writes a number if all reads are gets, as results had it before there were other kinds, and else the share of each kind.
+// MarshalJSON writes a number if all reads are gets, as results had it before there were other
+// kinds, and else the share of each kind.
 func (r Reads) MarshalJSON() ([]byte, error) {
 	if r.onlyGets() {
 		return json.Marshal(r.Get)

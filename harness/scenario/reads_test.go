@@ -30,7 +30,8 @@ func TestReadsAreAShare(t *testing.T) {
 	}
 }
 
-// A scenario without reads is what it was before there were any, and no reads are the same as none given.
+// A scenario without reads is what it was before there were any, and no reads are the same as none
+// given.
 func TestNoReadsAreTheDefault(t *testing.T) {
 	none := parsed(t, readingScenario(""))
 	assert.NotContains(t, none.Work(nil), "reads")
@@ -71,7 +72,8 @@ func TestReadsByKind(t *testing.T) {
 	assert.Equal(t, parsed(t, readingScenario("reads = get(0.2)")).Configuration(), parsed(t, readingScenario("reads = 0.2")).Configuration())
 }
 
-// Each kind, and a kind beside others, can be the value of a sweep; a stored scenario has no point of such a value.
+// Each kind, and a kind beside others, can be the value of a sweep; a stored scenario has no point
+// of such a value.
 func TestKindsOfReadsAreSwept(t *testing.T) {
 	s := parsed(t, strings.TrimSuffix(readingScenario(""), "}")+`  sweep "workload.main.reads" { values = [0, list(0.1), [get(0.2), await(0.1)], 0.2] }
 }`)

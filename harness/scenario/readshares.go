@@ -48,7 +48,8 @@ func readCall(kind string) function.Function {
 	})
 }
 
-// readShares reads reads = SHARE, reads = KIND(SHARE) or reads = [KIND(SHARE), ...]. ok is false if reads is not set or a problem was noted.
+// readShares reads reads = SHARE, reads = KIND(SHARE) or reads = [KIND(SHARE), ...]. ok is false if
+// reads is not set or a problem was noted.
 func readShares(b *hclfile.Block) (reads Reads, ok bool) {
 	v, ok := b.Value("reads", readCalls)
 	if !ok {

@@ -18,7 +18,8 @@ const (
 	ReferenceCPU          = "cpu"           // a fixed piece of computing on one core
 )
 
-// ReferenceNames returns the names of all references, in the order of the page. The slice is the caller's.
+// ReferenceNames returns the names of all references, in the order of the page. The slice is the
+// caller's.
 func ReferenceNames() []string {
 	return []string{ReferenceBare, ReferenceEcho, ReferencePebbleCommit, ReferenceFsync, ReferenceCPU}
 }
@@ -28,8 +29,8 @@ const (
 	referenceSampleMax = 400 * time.Millisecond
 )
 
-// ReferenceSample is how long one sample of a reference takes: a hundredth of the window, so that references cost little beside the
-// rounds, but at least 100 ms and at most 400 ms.
+// ReferenceSample is how long one sample of a reference takes: a hundredth of the window, so that
+// references cost little beside the rounds, but at least 100 ms and at most 400 ms.
 func (s *Scenario) ReferenceSample() time.Duration {
 	return min(max(s.Phases.Window/100, referenceSampleMin), referenceSampleMax)
 }
@@ -39,8 +40,8 @@ const (
 	bareSampleMax = time.Second
 )
 
-// BareSample is how long cycles of the bare data path are counted for one sample: a tenth of the window, at least 200 ms and at most a
-// second. Half of that passes before, as warm-up.
+// BareSample is how long cycles of the bare data path are counted for one sample: a tenth of the
+// window, at least 200 ms and at most a second. Half of that passes before, as warm-up.
 func (s *Scenario) BareSample() time.Duration {
 	return min(max(s.Phases.Window/10, bareSampleMin), bareSampleMax)
 }
@@ -60,7 +61,8 @@ func (s *Scenario) referencesExpected() (all time.Duration) {
 // echoDrivers are the drivers whose transport an echo can use.
 var echoDrivers = []string{"stream", "unary", "rest"}
 
-// readReferences reads references = ["bare", "echo", "pebble_commit", "fsync", "cpu"], after the workloads.
+// readReferences reads references = ["bare", "echo", "pebble_commit", "fsync", "cpu"], after the
+// workloads.
 func readReferences(b *hclfile.Block, s *Scenario) []string {
 	const example = `["echo", "cpu"]`
 	names := b.Texts("references", hclfile.NamesSpec{Max: len(ReferenceNames()), Example: example})

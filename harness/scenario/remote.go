@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Remote is the kind of a topology of servers on other hosts: they run already, or are started there by SSH.
+// Remote is the kind of a topology of servers on other hosts: they run already, or are started
+// there by SSH.
 const Remote = "remote"
 
 // RemoteServers say where the servers of topology "remote" are.
@@ -20,7 +21,8 @@ type RemoteServers struct {
 	Nodes []RemoteNode `json:"nodes"` // 1 to NodesMax; all of them are started by SSH, or none
 	// TokenFile holds the access token of attached servers; "" if they want none.
 	TokenFile string `json:"token_file,omitempty"`
-	// CAFile holds the only authority that attached servers may have their certificates from; "" if they have no TLS.
+	// CAFile holds the only authority that attached servers may have their certificates from; "" if
+	// they have no TLS.
 	CAFile string `json:"ca,omitempty"`
 	// TLSName is the name that the certificates must have; "" stands for the host of each address.
 	TLSName string `json:"tls_name,omitempty"`
@@ -34,7 +36,8 @@ type RemoteNode struct {
 	Admin   string `json:"admin"`
 	// Peer is where the node listens for the other nodes, of a cluster that is started.
 	Peer string `json:"peer,omitempty"`
-	// SSH is the host that the server is started on, as ssh wants it; "" of a server that runs already.
+	// SSH is the host that the server is started on, as ssh wants it; "" of a server that runs
+	// already.
 	SSH string `json:"ssh,omitempty"`
 	// Dir is the folder on that host in which the program and the data are kept.
 	Dir string `json:"dir,omitempty"`
@@ -80,7 +83,8 @@ func refuseRemote(b *hclfile.Block) {
 	}
 }
 
-// readRemote reads topology "remote" { node "NAME" { address http admin peer ssh dir } token_file ca tls_name ... }.
+// readRemote reads topology "remote" { node "NAME" { address http admin peer ssh dir } token_file
+// ca tls_name ... }.
 func readRemote(b *hclfile.Block, t Topology) Topology {
 	refuseAttributes(b, "each node has a block of its own", "nodes")
 	refuseAttributes(b, "the nodes have addresses", "listen")
@@ -170,7 +174,8 @@ func isNotPlain(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/", r)
 }
 
-// isAddress reports whether text is "host:port" of a host that others can reach, as far as the text tells.
+// isAddress reports whether text is "host:port" of a host that others can reach, as far as the text
+// tells.
 func isAddress(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil || host == "" || strings.ContainsFunc(host, func(r rune) bool { return isNotPlain(r) && r != ':' && r != '%' }) {
@@ -282,7 +287,8 @@ func readSyncInterval(b *hclfile.Block, durability string) time.Duration {
 	return 0
 }
 
-// readDurability reads durability. It is printed beside every number and decides what the number means: it has no default.
+// readDurability reads durability. It is printed beside every number and decides what the number
+// means: it has no default.
 func readDurability(b *hclfile.Block) string {
 	return b.Choice("durability", hclfile.ChoiceSpec{OneOf: []string{"sync", "interval", "none"}, Required: true})
 }

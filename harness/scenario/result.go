@@ -15,7 +15,8 @@ type Results struct {
 	Part float64 `json:"part"` // of the tasks, above 0 and at most 1; the others have no result
 }
 
-// ResultRetention is for how long the server is asked to keep a result: far longer than until it is read back.
+// ResultRetention is for how long the server is asked to keep a result: far longer than until it is
+// read back.
 const ResultRetention = 10 * time.Minute
 
 // resultBytesMax is the largest result that a server takes unless its settings say otherwise.

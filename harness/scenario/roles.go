@@ -6,18 +6,20 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// EnqueuesAlone reports whether the workload has producers and no workers: its tasks stay on the server.
+// EnqueuesAlone reports whether the workload has producers and no workers: its tasks stay on the
+// server.
 func (w Workload) EnqueuesAlone() bool {
 	return w.Producers > 0 && w.Workers == 0 && w.Arrivals.Kind == Closed
 }
 
-// ClaimsAlone reports whether the workload has workers and no producers: the workers claim and complete a backlog that is filled before the
-// warm-up.
+// ClaimsAlone reports whether the workload has workers and no producers: the workers claim and
+// complete a backlog that is filled before the warm-up.
 func (w Workload) ClaimsAlone() bool {
 	return w.Producers == 0 && w.Workers > 0 && w.Arrivals.Kind == Closed
 }
 
-// readSides reads producers and workers. Where nothing arrives there is no producer, and workers only wait.
+// readSides reads producers and workers. Where nothing arrives there is no producer, and workers
+// only wait.
 func readSides(b *hclfile.Block, w *Workload) {
 	if w.Arrivals.Kind == None {
 		w.Producers = b.Int("producers", hclfile.IntSpec{Max: 0, Why: "with arrivals = none() no task is sent"})
@@ -37,7 +39,8 @@ func readSides(b *hclfile.Block, w *Workload) {
 	}
 }
 
-// checkSides says what a workload of one role lacks, or has without a meaning. Its in_flight and reads are read.
+// checkSides says what a workload of one role lacks, or has without a meaning. Its in_flight and
+// reads are read.
 func checkSides(b *hclfile.Block, w Workload) {
 	if w.Arrivals.Kind == None || w.Arrivals.Kind == "" {
 		return

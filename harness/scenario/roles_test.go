@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The scenarios of roles are named after their files, account for every task, and are in the list of files.
+// The scenarios of roles are named after their files, account for every task, and are in the list
+// of files.
 func TestRepositoryRoles(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/roles/*.hcl")
 	require.NoError(t, err)

@@ -6,8 +6,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Score says by what `prony ratchet` scores a change: the geometric mean of the ratios of change to base, over all metrics and over the
-// points of the scenario's sweep.
+// Score says by what `prony ratchet` scores a change: the geometric mean of the ratios of change to
+// base, over all metrics and over the points of the scenario's sweep.
 type Score struct {
 	Metrics []ScoreMetric `json:"metrics"` // at least one, no two of one name
 }
@@ -18,8 +18,8 @@ type ScoreMetric struct {
 	Weight float64 `json:"weight"` // above 0; only the ratios of the weights matter
 }
 
-// ScoreMetrics are the metrics that a score may have: those that a duet takes at each point of a sweep. The latencies are those of the
-// open-loop phase.
+// ScoreMetrics are the metrics that a score may have: those that a duet takes at each point of a
+// sweep. The latencies are those of the open-loop phase.
 func ScoreMetrics() []string {
 	return []string{
 		"cycles_per_s", "server_cpu_us_per_cycle", "client_cpu_us_per_cycle", "server_allocs_per_cycle", "server_alloc_bytes_per_cycle",
@@ -29,7 +29,8 @@ func ScoreMetrics() []string {
 	}
 }
 
-// DefaultScore is that of a scenario without a score block: the 95th percentiles of enqueue and of cycle, with equal weights.
+// DefaultScore is that of a scenario without a score block: the 95th percentiles of enqueue and of
+// cycle, with equal weights.
 func DefaultScore() Score {
 	return Score{Metrics: []ScoreMetric{{"enqueue_latency_ms_p95", 1}, {"cycle_latency_ms_p95", 1}}}
 }

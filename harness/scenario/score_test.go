@@ -43,7 +43,8 @@ func TestScoreMistakes(t *testing.T) {
 	assert.ErrorContains(t, err, "score has no metric block")
 }
 
-// The scenario of ratchets has the score and the sweep that a scenario without a score block has by default.
+// The scenario of ratchets has the score and the sweep that a scenario without a score block has by
+// default.
 func TestScenarioOfRatchets(t *testing.T) {
 	all, err := Load("../../scenarios/ratchet.hcl")
 	require.NoError(t, err)

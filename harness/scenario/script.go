@@ -9,7 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Script is what k6 runs. Its path is relative to the working directory, unless the scenario's file has an absolute one.
+// Script is what k6 runs. Its path is relative to the working directory, unless the scenario's file
+// has an absolute one.
 type Script struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"` // of the file's content when the scenario was read, in hexadecimal; what it imports is not in it
@@ -18,7 +19,8 @@ type Script struct {
 // ScriptBytesMax is how large a script of k6 may be.
 const ScriptBytesMax = 1 << 20
 
-// k6SeriesLeast is the shortest time between the samples of a series: each needs a report of the script's in it.
+// k6SeriesLeast is the shortest time between the samples of a series: each needs a report of the
+// script's in it.
 const k6SeriesLeast = 500 * time.Millisecond
 
 // readScript reads script = "PATH", which the driver "k6" needs and no other has.
@@ -37,7 +39,8 @@ func readScript(b *hclfile.Block, driver string) Script {
 	return Script{Path: path, SHA256: hex.EncodeToString(sum[:])}
 }
 
-// checkK6 refuses what a workload of the driver "k6" does not have: the script makes the calls, by the plan that it receives.
+// checkK6 refuses what a workload of the driver "k6" does not have: the script makes the calls, by
+// the plan that it receives.
 func checkK6(b *hclfile.Block, w Workload, workloads int) {
 	if w.Driver != DriverK6 {
 		return

@@ -13,7 +13,8 @@ var seriesBlock = hclfile.Inner{
 }
 
 const (
-	// seriesParts is in how many parts a window's rate is looked at: it is steady if the last is like the second.
+	// seriesParts is in how many parts a window's rate is looked at: it is steady if the last is
+	// like the second.
 	seriesParts = 10
 	// seriesSamplesMax bounds what a round keeps of its series.
 	seriesSamplesMax = 10_000

@@ -9,21 +9,23 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ServerSettingCheck says what is wrong with a setting of the server, by its name and value, and how to mend it; the message is "" if nothing
-// is. This package does not know the server.
+// ServerSettingCheck says what is wrong with a setting of the server, by its name and value, and
+// how to mend it; the message is "" if nothing is. This package does not know the server.
 type ServerSettingCheck func(name, value string) (message, remedy string)
 
 var settingsBlock = hclfile.Inner{
 	Names: hclfile.Names{Any: true}, Example: `settings { storage { memtable_size = "8MiB" } }`, Once: true,
 }
 
-// settingsPrefix begins the attribute of a topology that a sweep of a server's setting replaces: "settings.storage.memtable_size".
+// settingsPrefix begins the attribute of a topology that a sweep of a server's setting replaces:
+// "settings.storage.memtable_size".
 const settingsPrefix = "settings."
 
 // settingTextMax is how many bytes the value of a setting may have.
 const settingTextMax = 200
 
-// ownedSettings are the settings of the server that a scenario says in another way, with that way, or that Prony chooses.
+// ownedSettings are the settings of the server that a scenario says in another way, with that way,
+// or that Prony chooses.
 var ownedSettings = map[string]string{
 	"durability":       "write durability in the topology",
 	"sync_interval":    "write sync_interval in the topology",
@@ -47,8 +49,9 @@ func ownedProblem(name string) string { return name + " cannot be written in set
 // OwnedSettings returns the names of the settings that no settings block may have, sorted.
 func OwnedSettings() []string { return slices.Sorted(maps.Keys(ownedSettings)) }
 
-// readServerSettings reads settings { NAME = VALUE  BLOCK { NAME = VALUE } }, which is written as the server's own file is, and the values of
-// sweeps. It returns the settings by their names, or nil without any. check may be nil.
+// readServerSettings reads settings { NAME = VALUE BLOCK { NAME = VALUE } }, which is written as
+// the server's own file is, and the values of sweeps. It returns the settings by their names, or
+// nil without any. check may be nil.
 func readServerSettings(b *hclfile.Block, t Topology, check ServerSettingCheck) map[string]string {
 	r := serverSettings{topology: t, check: check, found: map[string]string{}}
 	for _, s := range b.Blocks("settings", settingsBlock) {
@@ -116,7 +119,8 @@ func (r *serverSettings) read(b *hclfile.Block, attribute, name string) {
 	r.found[name] = value
 }
 
-// refuseServerSettings notes a problem for settings of a server in a topology whose server takes none.
+// refuseServerSettings notes a problem for settings of a server in a topology whose server takes
+// none.
 func refuseServerSettings(b *hclfile.Block, why string) {
 	message := "settings has no meaning here: " + why
 	if b.HasBlock("settings") {
@@ -129,7 +133,8 @@ func refuseServerSettings(b *hclfile.Block, why string) {
 	}
 }
 
-// ServerSettings returns the settings of the server that t says, sorted by name, each as "NAME = VALUE".
+// ServerSettings returns the settings of the server that t says, sorted by name, each as "NAME =
+// VALUE".
 func (t Topology) ServerSettings() (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.Settings)) {
 		all = append(all, name+" = "+t.Settings[name])

@@ -6,12 +6,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// streamsMax is how many streams a server takes on one connection: streamsMax of the engine's package rpc. A client that opens more waits for one of
-// them to end.
+// streamsMax is how many streams a server takes on one connection: streamsMax of the engine's
+// package rpc. A client that opens more waits for one of them to end.
 const streamsMax = 1024
 
-// checkSessions makes sure that a server takes all sessions of a workload that go over one connection. Each is a stream: producers share one for each
-// tenant, and so do workers, who have one for each queue too if each claims from its own.
+// checkSessions makes sure that a server takes all sessions of a workload that go over one
+// connection. Each is a stream: producers share one for each tenant, and so do workers, who have
+// one for each queue too if each claims from its own.
 func checkSessions(b *hclfile.Block, w Workload) {
 	if w.Driver != "stream" {
 		return

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// NotRecorded is the value of a setting of a stored scenario whose writer did not know the setting.
+	// NotRecorded is the value of a setting of a stored scenario whose writer did not know the
+	// setting.
 	NotRecorded = "not recorded"
 	// Unset is the default of an attribute or a block that a scenario does not have by default.
 	Unset = "unset"
@@ -21,12 +22,13 @@ const (
 type Setting struct {
 	Path  string `json:"path"` // "topology.busy_poll", "workload.main.batch", "validity.steal_percent_max"
 	Value string `json:"value"`
-	// Default is "" if a scenario must say the attribute, and Unset if the attribute is absent by default.
+	// Default is "" if a scenario must say the attribute, and Unset if the attribute is absent by
+	// default.
 	Default string `json:"default,omitempty"`
 }
 
-// OfPlan reports whether s says how many rounds there are or what is measured beside the timed rounds, so that the figures of a timed round
-// do not depend on s.
+// OfPlan reports whether s says how many rounds there are or what is measured beside the timed
+// rounds, so that the figures of a timed round do not depend on s.
 func (s Setting) OfPlan() bool { return ofPlan(s.Path) }
 
 // Difference is a setting that two scenarios have different values for.
@@ -45,17 +47,17 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s is %s and %s", d.Path, side(d.Base), side(d.Change))
 }
 
-// settingsIgnored are the top-level names of a stored scenario that are no settings: what it is called, where it is from, and what
-// its runs are judged by.
-// The values of variables are in the settings that use them.
+// settingsIgnored are the top-level names of a stored scenario that are no settings: what it is
+// called, where it is from, and what its runs are judged by. The values of variables are in the
+// settings that use them.
 var settingsIgnored = []string{"name", "title", "tags", "file", "variables", "limits", "score"}
 
-// settingsOfPlan are top-level names of settings that change how many rounds there are and what is measured beside them, and not what
-// a timed round measures.
+// settingsOfPlan are top-level names of settings that change how many rounds there are and what is
+// measured beside them, and not what a timed round measures.
 var settingsOfPlan = []string{"rounds", "file_rounds", "profiled_rounds", "captures", "references"}
 
-// faultsEveryPath is the one setting of a soak that changes what its servers get; the others say how long it is, what is kept of it and
-// how it is judged.
+// faultsEveryPath is the one setting of a soak that changes what its servers get; the others say
+// how long it is, what is kept of it and how it is judged.
 const faultsEveryPath = "soak.faults_every"
 
 func ofPlan(path string) bool {
@@ -63,9 +65,10 @@ func ofPlan(path string) bool {
 	return slices.Contains(settingsOfPlan, top) || top == "soak" && path != faultsEveryPath
 }
 
-// Settings returns every setting of s that differs from its default, or that has no default, sorted by path. The settings are all
-// fields of the stored form of a scenario, and the defaults are those of the parser, so that a new attribute is in both. A setting
-// with a default that s, as read from an older file, does not have has the value NotRecorded.
+// Settings returns every setting of s that differs from its default, or that has no default, sorted
+// by path. The settings are all fields of the stored form of a scenario, and the defaults are those
+// of the parser, so that a new attribute is in both. A setting with a default that s, as read from
+// an older file, does not have has the value NotRecorded.
 func (s *Scenario) Settings() []Setting {
 	if s.Topology.Kind == "" && len(s.Workloads) == 0 {
 		return nil // of a run that did not record its scenario
@@ -99,8 +102,9 @@ func (s *Scenario) Settings() []Setting {
 	return settings
 }
 
-// Differences returns the settings that base and change have different values for, sorted by path. The number of rounds and the
-// captures are left out: the rounds that are timed are alike. So is what either side did not record.
+// Differences returns the settings that base and change have different values for, sorted by path.
+// The number of rounds and the captures are left out: the rounds that are timed are alike. So is
+// what either side did not record.
 func Differences(base, change *Scenario) []Difference {
 	a, b := base.flat(), change.flat()
 	var all []Difference
@@ -125,9 +129,9 @@ func Differences(base, change *Scenario) []Difference {
 	return all
 }
 
-// Work returns what a scenario, or its point with these values, has its servers and generators do, as text: equal texts are the same
-// work with the same settings, whatever the scenario is called and how often it is measured. A setting that was not recorded counts as its
-// default.
+// Work returns what a scenario, or its point with these values, has its servers and generators do,
+// as text: equal texts are the same work with the same settings, whatever the scenario is called
+// and how often it is measured. A setting that was not recorded counts as its default.
 func (s *Scenario) Work(values []Value) string {
 	all := s.defaults()
 	if all == nil {
@@ -149,7 +153,8 @@ func (s *Scenario) Work(values []Value) string {
 	return strings.Join(lines, "\n")
 }
 
-// setSwept gives a setting the value of a point: of another kind of topology, what that kind has by default.
+// setSwept gives a setting the value of a point: of another kind of topology, what that kind has by
+// default.
 func setSwept(all map[string]string, v Value) {
 	if v.Path != kindPath {
 		all[v.Path] = strings.Trim(v.Text, `"`)
@@ -242,8 +247,8 @@ func flatten(all map[string]string, path string, value any) {
 	}
 }
 
-// elementName names an object of a list by its name, path or kind, or by its number from 1 if another object has the same. The key is
-// that of the name, or "".
+// elementName names an object of a list by its name, path or kind, or by its number from 1 if
+// another object has the same. The key is that of the name, or "".
 func elementName(list []any, i int) (name, key string) {
 	for _, key := range []string{"name", "path", "kind"} {
 		var names []any
@@ -264,8 +269,8 @@ func elementName(list []any, i int) (name, key string) {
 	return strconv.Itoa(i + 1), ""
 }
 
-// defaults returns the settings of a scenario that says only what it must: of the same kinds of topology, drivers and arrivals as s.
-// Settings that have no default are left out.
+// defaults returns the settings of a scenario that says only what it must: of the same kinds of
+// topology, drivers and arrivals as s. Settings that have no default are left out.
 func (s *Scenario) defaults() map[string]string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "scenario %q {\n %s {\n", s.Name, s.Topology.header())

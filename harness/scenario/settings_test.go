@@ -241,7 +241,8 @@ func TestDifferences(t *testing.T) {
 	assert.Equal(t, `topology.busy_poll is absent and "true"`, Differences(base, change)[0].String())
 }
 
-// Defaults must be found for every scenario of the repository: without them a page lists settings that do not differ.
+// Defaults must be found for every scenario of the repository: without them a page lists settings
+// that do not differ.
 func TestDefaultsOfTheRepositorysScenarios(t *testing.T) {
 	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/faults/*.hcl"} {
 		files, err := filepath.Glob(pattern)
@@ -291,7 +292,8 @@ func TestWork(t *testing.T) {
 	assert.Equal(t, base.Work(nil), old.Work(nil), "a seed that was not recorded is the default")
 }
 
-// A run that has fewer rounds by a value for a variable is known from one that has those of its file.
+// A run that has fewer rounds by a value for a variable is known from one that has those of its
+// file.
 func TestFewerRoundsByAVariable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "some.hcl")
 	text := "variable \"rounds\" { default = 7 }\n" + strings.Replace(leastScenario, "{\n", "{\n  rounds = var.rounds\n", 1)

@@ -9,19 +9,23 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Soak is a long measurement of servers that stay up: one window after the other until For is measured. `prony soak` measures it.
+// Soak is a long measurement of servers that stay up: one window after the other until For is
+// measured. `prony soak` measures it.
 type Soak struct {
 	For time.Duration `json:"for"` // of measured time: the windows, without the drains between them
-	// FaultsEvery puts the scenario's faults into each so-many-th window: 10 is the 10th, the 20th and so on. 0 without faults.
+	// FaultsEvery puts the scenario's faults into each so-many-th window: 10 is the 10th, the 20th
+	// and so on. 0 without faults.
 	FaultsEvery int      `json:"faults_every,omitzero"`
 	Keep        SoakKeep `json:"keep"`
-	// DriftPercentMax bounds how much worse a figure may become over the soak, in percent of its value at the start.
+	// DriftPercentMax bounds how much worse a figure may become over the soak, in percent of its
+	// value at the start.
 	DriftPercentMax float64     `json:"drift_percent_max"`
 	Drifts          []SoakDrift `json:"drift,omitempty"` // of figures that have a bound of their own
 }
 
-// SoakKeep says how much of old windows is kept besides their rows: a window's own result is deleted when it is older than Age, and the
-// oldest ones are deleted when all of them together are larger than Bytes.
+// SoakKeep says how much of old windows is kept besides their rows: a window's own result is
+// deleted when it is older than Age, and the oldest ones are deleted when all of them together are
+// larger than Bytes.
 type SoakKeep struct {
 	Age   time.Duration `json:"age"`
 	Bytes int64         `json:"size"`
@@ -58,7 +62,8 @@ const (
 	soakDriftPercentDefault = 2
 )
 
-// Drift returns how much worse a figure may become over the soak, in percent of its value at the start.
+// Drift returns how much worse a figure may become over the soak, in percent of its value at the
+// start.
 func (s Soak) Drift(figure string) float64 {
 	for _, d := range s.Drifts {
 		if d.Figure == figure {
@@ -126,8 +131,8 @@ var (
 	}
 )
 
-// readSoak reads soak { for faults_every drift_percent_max keep { } drift "FIGURE" { } }, or returns nil without such a block. The rest of
-// the scenario is read before.
+// readSoak reads soak { for faults_every drift_percent_max keep { } drift "FIGURE" { } }, or
+// returns nil without such a block. The rest of the scenario is read before.
 func readSoak(b *hclfile.Block, s *Scenario) *Soak {
 	blocks := b.Blocks("soak", soakBlock)
 	if len(blocks) == 0 {

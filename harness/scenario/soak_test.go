@@ -62,7 +62,8 @@ func TestDiskSizes(t *testing.T) {
 	}
 }
 
-// Each soak of the repository is named after its file, has the ledger judged, and is in the list of files.
+// Each soak of the repository is named after its file, has the ledger judged, and is in the list of
+// files.
 func TestRepositorySoaks(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/soak/*.hcl")
 	require.NoError(t, err)

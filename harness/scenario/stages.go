@@ -12,13 +12,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Stage is a part of arrivals in which the rate goes evenly to another one. Over is 0 where the rate changes at once.
+// Stage is a part of arrivals in which the rate goes evenly to another one. Over is 0 where the
+// rate changes at once.
 type Stage struct {
 	To   Rate          `json:"-"`
 	Over time.Duration `json:"over"`
 }
 
-// MarshalJSON writes the duration as text, and the fields of the rate under the names that the second rate of arrivals has.
+// MarshalJSON writes the duration as text, and the fields of the rate under the names that the
+// second rate of arrivals has.
 func (s Stage) MarshalJSON() ([]byte, error) { return json.Marshal(s.stored()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.

@@ -29,7 +29,8 @@ type Value struct {
 	Path, Text string
 }
 
-// Plan returns the points to measure: Points, or without a sweep a single one that is the scenario as it stands.
+// Plan returns the points to measure: Points, or without a sweep a single one that is the scenario
+// as it stands.
 func (s *Scenario) Plan() []Point {
 	if len(s.Points) > 0 {
 		return s.Points
@@ -64,7 +65,8 @@ type axis struct {
 
 func (a axis) len() int { return len(a.sweeps[0].values) }
 
-// readAxes reads each sweep and each zip, in the order of the file, leaving out those with a problem.
+// readAxes reads each sweep and each zip, in the order of the file, leaving out those with a
+// problem.
 func readAxes(s *hclfile.Block) []axis {
 	r := axesReader{scenario: s, first: map[string]string{}}
 	var axes []axis
@@ -129,8 +131,8 @@ func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 	return sweeps, true
 }
 
-// sweep reads sweep "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME", "topology.build.ATTRIBUTE" or
-// "workload.NAME.ATTRIBUTE". One of a zip may repeat a value.
+// sweep reads sweep "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME",
+// "topology.build.ATTRIBUTE" or "workload.NAME.ATTRIBUTE". One of a zip may repeat a value.
 func (r *axesReader) sweep(b *hclfile.Block, zipped bool) (sweep, bool) {
 	values := b.Values("values", hclfile.ValuesSpec{Min: 1, Max: PointsMax, Repeats: zipped, Example: "[1, 2, 4]"})
 	found, ok := readSweepPath(r.scenario, b)
@@ -230,7 +232,8 @@ func (s setting) values() []Value {
 	return values
 }
 
-// crossed returns all combinations of the values of axes, the last axis' changing fastest: of none, a single empty one.
+// crossed returns all combinations of the values of axes, the last axis' changing fastest: of none,
+// a single empty one.
 func crossed(axes []axis) [][]setting {
 	all := [][]setting{nil}
 	for _, a := range axes {
@@ -289,8 +292,9 @@ func scriptsOf(points []Point) (all []Script) {
 	return all
 }
 
-// Swept returns the values that the setting at a path takes in a sweep, in their order, or nothing if it is not swept. The
-// path is that of the setting as a sweep names it, for example "topology.shards".
+// Swept returns the values that the setting at a path takes in a sweep, in their order, or nothing
+// if it is not swept. The path is that of the setting as a sweep names it, for example
+// "topology.shards".
 func (s *Scenario) Swept(path string) []string {
 	for _, sweep := range s.Sweeps {
 		if sweep.Path == path {
@@ -300,7 +304,8 @@ func (s *Scenario) Swept(path string) []string {
 	return nil
 }
 
-// SweptTogether is Swept also of a setting that is swept together with others, and returns each value once.
+// SweptTogether is Swept also of a setting that is swept together with others, and returns each
+// value once.
 func (s *Scenario) SweptTogether(path string) (values []string) {
 	for _, sweep := range s.Sweeps {
 		paths := strings.Split(sweep.Path, between)
@@ -333,8 +338,8 @@ func joined(values []Value) Value {
 	return Value{Path: strings.Join(paths, between), Text: strings.Join(texts, between)}
 }
 
-// ShortPath is the last part of a swept path, or the whole path where another sweep's ends alike; of sweeps that advance
-// together, those of each.
+// ShortPath is the last part of a swept path, or the whole path where another sweep's ends alike;
+// of sweeps that advance together, those of each.
 func ShortPath(path string, sweeps []Sweep) string {
 	last := func(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 	var all []string

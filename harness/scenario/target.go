@@ -71,7 +71,8 @@ var targetCalls = &hcl.EvalContext{
 	},
 }
 
-// readTarget reads target = leader(), follower(), node("n1"), each() or all(); ok is false after a problem.
+// readTarget reads target = leader(), follower(), node("n1"), each() or all(); ok is false after a
+// problem.
 func readTarget(b *hclfile.Block, t Topology) (Target, bool) {
 	const example = "leader()"
 	if !b.Has("target") {

@@ -7,15 +7,17 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ByProgram is the kind of a topology whose servers a driver program launches: what a target block says in place of a topology block. When
-// the servers acknowledge is the topology's Durability then, one of Guarantees.
+// ByProgram is the kind of a topology whose servers a driver program launches: what a target block
+// says in place of a topology block. When the servers acknowledge is the topology's Durability
+// then, one of Guarantees.
 const ByProgram = "target"
 
 // DriverProgram reaches the servers of a topology ByProgram, through the program.
 const DriverProgram = "program"
 
-// Guarantees say when the servers of a target acknowledge: in the process's memory, written to the operating system, after an fsync that
-// covers it, in the memory or files of most nodes, after an fsync on most nodes.
+// Guarantees say when the servers of a target acknowledge: in the process's memory, written to the
+// operating system, after an fsync that covers it, in the memory or files of most nodes, after an
+// fsync on most nodes.
 var Guarantees = []string{"memory", "os", "fsync", "majority", "majority_fsync"}
 
 // TargetServers say which servers a driver program launches.
@@ -36,7 +38,8 @@ var targetBlock = hclfile.Inner{
 	Label: "name", Example: `target "redis" { guarantee = "fsync" }`, Once: true,
 }
 
-// targetName is what a sweep calls the name of a target, which in its block is the label and no attribute.
+// targetName is what a sweep calls the name of a target, which in its block is the label and no
+// attribute.
 const targetName = "name"
 
 // targetSweeps are what of a target a sweep may vary.
@@ -79,7 +82,8 @@ func readTargetServers(s *hclfile.Block) Topology {
 	return t
 }
 
-// readTargetSettings reads settings { NAME = VALUE }, whose names are the server's. The program refuses those that it does not know.
+// readTargetSettings reads settings { NAME = VALUE }, whose names are the server's. The program
+// refuses those that it does not know.
 func readTargetSettings(b *hclfile.Block) map[string]string {
 	settings := map[string]string{}
 	for _, s := range b.Blocks("settings", hclfile.Inner{Names: hclfile.Names{Any: true}, Example: `settings { maxmemory = "1gb" }`, Once: true}) {

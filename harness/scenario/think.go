@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Think is a distribution of the time that a worker takes for the tasks of a claim before it completes them. The zero value is none.
+// Think is a distribution of the time that a worker takes for the tasks of a claim before it
+// completes them. The zero value is none.
 type Think struct {
 	Kind string        `json:"kind"` // ThinkFixed, ThinkUniform or ThinkExponential; "" of none
 	Min  time.Duration `json:"min"`  // the time of ThinkFixed; 0 of ThinkExponential
@@ -28,7 +29,8 @@ const (
 	ThinkExponential = "exponential"
 )
 
-// thinkCutAt is how many times its mean an exponential time is at most, which it would exceed once in some 22,000 times.
+// thinkCutAt is how many times its mean an exponential time is at most, which it would exceed once
+// in some 22,000 times.
 const thinkCutAt = 10
 
 // MarshalJSON writes durations as text.
@@ -47,7 +49,8 @@ func (t *Think) stored() any {
 	}{(*plain)(t), (*duration)(&t.Min), (*duration)(&t.Max), (*duration)(&t.Mean)}
 }
 
-// Average returns the mean of the times. It leaves out that an exponential time is cut, which one in some 22,000 is.
+// Average returns the mean of the times. It leaves out that an exponential time is cut, which one
+// in some 22,000 is.
 func (t Think) Average() time.Duration {
 	if t.Kind == ThinkUniform {
 		return (t.Min + t.Max) / 2
@@ -113,7 +116,8 @@ func thinkTime(kind string, params ...string) function.Function {
 	return function.New(spec)
 }
 
-// readThink reads think = fixed(time), uniform(min, max) or exponential(mean). A claim's lease must outlast the longest time.
+// readThink reads think = fixed(time), uniform(min, max) or exponential(mean). A claim's lease must
+// outlast the longest time.
 func readThink(b *hclfile.Block, w *Workload) {
 	v, ok := b.Call("think", thinkCalls, `fixed("1ms") or exponential("1ms")`)
 	if !ok {

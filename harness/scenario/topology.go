@@ -21,15 +21,15 @@ type Topology struct {
 	TLS          bool          `json:"tls,omitzero"`       // the servers' listeners for clients serve TLS, with a certificate made for each start of the topology
 	Coalesce     *bool         `json:"coalesce,omitempty"` // of "raft": commands share entries of the Raft log; nil of the others
 	Hosts        *Hosts        `json:"hosts,omitempty"`    // of "raft": what lies between the nodes; nil: all of them are on this one
-	// DefaultSettings says that the server is given no setting but where it listens and keeps its data. Durability is then what its default
-	// must be.
+	// DefaultSettings says that the server is given no setting but where it listens and keeps its
+	// data. Durability is then what its default must be.
 	DefaultSettings bool `json:"default_settings,omitzero"`
 	// Remote says where the servers of Remote are; nil of the others.
 	Remote *RemoteServers `json:"remote,omitempty"`
 	// Target says which servers a driver program launches, of ByProgram; nil of the others.
 	Target *TargetServers `json:"target,omitempty"`
-	// Settings are further settings of the servers, by the names that the server has for them: "storage.memtable_size". They are text, as the
-	// server's flags take it.
+	// Settings are further settings of the servers, by the names that the server has for them:
+	// "storage.memtable_size". They are text, as the server's flags take it.
 	Settings map[string]string `json:"settings,omitempty"`
 	// Build says how the server is built; nil: it is the one that is found.
 	Build *ServerBuild `json:"build,omitempty"`
@@ -57,8 +57,8 @@ var topologyBlock = hclfile.Inner{
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll tls coalesce default_settings hosts settings
-// build }.
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll
+// tls coalesce default_settings hosts settings build }.
 func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	if s.HasBlock("target") {
 		return readTargetServers(s)
@@ -160,8 +160,8 @@ func readRaft(b *hclfile.Block, t *Topology) {
 	}
 }
 
-// readDefaultSettings reads default_settings, beside which nothing that would be a setting of the server may be written but durability, which
-// is checked and not set.
+// readDefaultSettings reads default_settings, beside which nothing that would be a setting of the
+// server may be written but durability, which is checked and not set.
 func readDefaultSettings(b *hclfile.Block, kind string) bool {
 	if !b.Bool("default_settings") {
 		return false
@@ -174,8 +174,8 @@ func readDefaultSettings(b *hclfile.Block, kind string) bool {
 	return true
 }
 
-// readTLS reads tls, which an embedded server cannot have and a Unix socket is not encrypted with. The server polls no connection
-// with TLS.
+// readTLS reads tls, which an embedded server cannot have and a Unix socket is not encrypted with.
+// The server polls no connection with TLS.
 func readTLS(b *hclfile.Block, t Topology) bool {
 	if !b.Bool("tls") || t.Kind == Embedded {
 		return false
@@ -189,7 +189,8 @@ func readTLS(b *hclfile.Block, t Topology) bool {
 	return true
 }
 
-// readBusyPoll reads busy_poll, which does nothing in a process that runs on more than one processor.
+// readBusyPoll reads busy_poll, which does nothing in a process that runs on more than one
+// processor.
 func readBusyPoll(b *hclfile.Block, procs int) bool {
 	poll := b.Bool("busy_poll")
 	if poll && procs != 1 {

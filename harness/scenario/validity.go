@@ -7,8 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Validity says beyond which limits a round is invalid, because the host or the load generator was not fit. A limit of nil
-// is none; the zero value has none at all. The load command fills in the defaults of the table below.
+// Validity says beyond which limits a round is invalid, because the host or the load generator was
+// not fit. A limit of nil is none; the zero value has none at all. The load command fills in the
+// defaults of the table below.
 type Validity struct {
 	// Warn has what is beyond a limit be a warning only.
 	Warn bool
@@ -23,11 +24,12 @@ type Validity struct {
 	TrendPercentMax          *float64 // by which the rate rose or fell over the window
 	SlipMsP99Max             *float64 // by which the generator of an open load was late, by its own fault
 	GeneratorCPUPercentMax   *float64 // of the CPUs that the generator may use, while the servers had some to spare
-	// BacklogGrowthPercentMax is by how much the outstanding tasks of a closed workload rose over the window, in percent of the tasks
-	// that its producers and workers hold at once.
+	// BacklogGrowthPercentMax is by how much the outstanding tasks of a closed workload rose over
+	// the window, in percent of the tasks that its producers and workers hold at once.
 	BacklogGrowthPercentMax *float64
 
-	// unrecorded are the names of the limits that the file that v was read from does not have: its writer did not know them.
+	// unrecorded are the names of the limits that the file that v was read from does not have: its
+	// writer did not know them.
 	unrecorded []string
 }
 
@@ -42,11 +44,13 @@ type ValidityLimit struct {
 // In returns the limit that v has, or nil for no limit.
 func (l ValidityLimit) In(v Validity) *float64 { return *l.of(&v) }
 
-// TrendPercentDefault is the trend of the rate beyond which a load does not count as steady, whatever limit a scenario has.
+// TrendPercentDefault is the trend of the rate beyond which a load does not count as steady,
+// whatever limit a scenario has.
 const TrendPercentDefault = 10.0
 
-// The limits. Pressure on the CPUs has none unless one is asked for: a closed load on as many CPUs as it has threads is
-// pressure in itself. A step of wall time has a small one, since nothing that is healthy steps the clock.
+// The limits. Pressure on the CPUs has none unless one is asked for: a closed load on as many CPUs
+// as it has threads is pressure in itself. A step of wall time has a small one, since nothing that
+// is healthy steps the clock.
 var validityLimits = []ValidityLimit{
 	{"steal_percent_max", new(5.0), 100, func(v *Validity) **float64 { return &v.StealPercentMax }},
 	{"foreign_cpu_percent_max", new(10.0), 100, func(v *Validity) **float64 { return &v.ForeignCPUPercentMax }},
@@ -61,7 +65,8 @@ var validityLimits = []ValidityLimit{
 	{"backlog_growth_percent_max", new(100.0), 1e9, func(v *Validity) **float64 { return &v.BacklogGrowthPercentMax }},
 }
 
-// ValidityLimits returns all limits in the order in which they are written. The slice is the caller's.
+// ValidityLimits returns all limits in the order in which they are written. The slice is the
+// caller's.
 func ValidityLimits() []ValidityLimit { return append([]ValidityLimit{}, validityLimits...) }
 
 // DefaultValidity returns the limits of a scenario that says nothing of them.
@@ -93,7 +98,8 @@ func validityAttributes() []string {
 	return names
 }
 
-// readValidity reads validity { on_breach steal_percent_max ... }, or returns the defaults without such a block.
+// readValidity reads validity { on_breach steal_percent_max ... }, or returns the defaults without
+// such a block.
 func readValidity(s *hclfile.Block) Validity {
 	v := DefaultValidity()
 	blocks := s.Blocks("validity", validityBlock)
@@ -108,7 +114,8 @@ func readValidity(s *hclfile.Block) Validity {
 	return v
 }
 
-// MarshalJSON writes each limit by its name, a number or "any". It leaves out a limit that v was read without.
+// MarshalJSON writes each limit by its name, a number or "any". It leaves out a limit that v was
+// read without.
 func (v Validity) MarshalJSON() ([]byte, error) {
 	stored := map[string]any{onBreach: breachInvalid}
 	if v.Warn {

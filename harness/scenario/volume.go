@@ -6,7 +6,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// checkVolume says what of a scenario can't be had together with a window that ends after a number of tasks.
+// checkVolume says what of a scenario can't be had together with a window that ends after a number
+// of tasks.
 func checkVolume(b *hclfile.Block, s *Scenario) {
 	tasks := s.Phases.Tasks
 	if tasks == 0 {

@@ -34,34 +34,38 @@ type Workload struct {
 	Batch       int     `json:"batch"`                  // tasks per call, see EnqueueBatch and ClaimBatch
 	Payload     Payload `json:"payload"`
 	Keys        Keys    `json:"keys,omitzero"`
-	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same. 0 of
-	// DriverK6, which draws nothing.
+	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one
+	// they are the same. 0 of DriverK6, which draws nothing.
 	Seed     int      `json:"seed,omitzero"`
 	Arrivals Arrivals `json:"arrivals"`
-	// InFlight is how many tasks may be sent and not completed. An open load drops what is due beyond that; the producers
-	// of a closed one wait until there is room, and 0 lets them go on.
+	// InFlight is how many tasks may be sent and not completed. An open load drops what is due
+	// beyond that; the producers of a closed one wait until there is room, and 0 lets them go on.
 	InFlight int           `json:"in_flight,omitzero"`
 	Lease    time.Duration `json:"lease"`
-	// Idempotent has the client give each task a key of its own, under which it enqueues again what it does not know the
-	// outcome of.
+	// Idempotent has the client give each task a key of its own, under which it enqueues again what
+	// it does not know the outcome of.
 	Idempotent bool `json:"idempotent,omitzero"`
-	// Combined has a worker complete the tasks of a claim in the call of its next claim: of "unary" and "rest".
+	// Combined has a worker complete the tasks of a claim in the call of its next claim: of "unary"
+	// and "rest".
 	Combined bool `json:"combined,omitzero"`
 	// Reads says which reads go beside the tasks.
 	Reads Reads `json:"reads,omitzero"`
 	// Priority says with which priorities tasks are enqueued.
 	Priority Priority `json:"priority,omitzero"`
-	// Fail is the share of the deliveries that workers fail, below 1. MaxAttempts and Backoff are those of all tasks then: after so many
-	// failed attempts a task is dead, and before that it is delivered again after Backoff, less the part that the server takes off at random.
+	// Fail is the share of the deliveries that workers fail, below 1. MaxAttempts and Backoff are
+	// those of all tasks then: after so many failed attempts a task is dead, and before that it is
+	// delivered again after Backoff, less the part that the server takes off at random.
 	Fail        float64       `json:"fail,omitzero"`
 	MaxAttempts int           `json:"max_attempts,omitzero"`
 	Backoff     time.Duration `json:"backoff,omitzero"`
 
 	// Delay says which tasks are enqueued with a delay.
 	Delay Delay `json:"delay,omitzero"`
-	// Result says which tasks are completed with a result, which the server keeps for ResultRetention.
+	// Result says which tasks are completed with a result, which the server keeps for
+	// ResultRetention.
 	Result Results `json:"result,omitzero"`
-	// Extend is the share of the leases that workers extend once before they settle the task, by Lease.
+	// Extend is the share of the leases that workers extend once before they settle the task, by
+	// Lease.
 	Extend float64 `json:"extend,omitzero"`
 	// Key is the share of the tasks that have an idempotency key and are enqueued again under it.
 	Key float64 `json:"key,omitzero"`
@@ -69,12 +73,14 @@ type Workload struct {
 	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
 	WorkerBatch   int `json:"worker_batch,omitzero"`
-	// QueuePerWorker gives each worker slot a queue of its own, which only that slot claims from; see QueuesOfTenant.
+	// QueuePerWorker gives each worker slot a queue of its own, which only that slot claims from;
+	// see QueuesOfTenant.
 	QueuePerWorker bool  `json:"queue_per_worker,omitzero"`
 	Think          Think `json:"think,omitzero"` // of a worker, between a claim and the completion
 }
 
-// HeldMax returns how many tasks the producers and workers hold at once: those of a call that is not answered, and those that are claimed.
+// HeldMax returns how many tasks the producers and workers hold at once: those of a call that is
+// not answered, and those that are claimed.
 func (w Workload) HeldMax() int { return w.Producers*w.EnqueueBatch() + w.Workers*w.ClaimBatch() }
 
 // MarshalJSON writes times as text, and the script's fields beside the workload's.
@@ -107,8 +113,8 @@ var workloadBlock = hclfile.Inner{
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
 
-// readWorkloads reads each workload "NAME" { ... }. Their tenants are numbered on, so that no two share one. A window of 0
-// is one that is not known.
+// readWorkloads reads each workload "NAME" { ... }. Their tenants are numbered on, so that no two
+// share one. A window of 0 is one that is not known.
 func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workload {
 	var workloads []Workload
 	seen := map[string]string{}
@@ -155,7 +161,8 @@ const (
 // DriverK6 has a k6 process run a script that puts the load on the servers.
 const DriverK6 = "k6"
 
-// checkDriver makes sure that the driver reaches what the topology has. A kind or a driver of "" is not known.
+// checkDriver makes sure that the driver reaches what the topology has. A kind or a driver of "" is
+// not known.
 func checkDriver(b *hclfile.Block, driver, kind string) {
 	if driver == "" || kind == "" {
 		return
@@ -195,8 +202,8 @@ func checkProcs(blocks []*hclfile.Block, workloads []Workload) {
 	}
 }
 
-// The client sends callBytesMax in one call, of payloads and the names of their queues; taskNameBytesMax is more than
-// the name of any queue of a workload has.
+// The client sends callBytesMax in one call, of payloads and the names of their queues;
+// taskNameBytesMax is more than the name of any queue of a workload has.
 const (
 	callBytesMax     = 4 << 20
 	taskNameBytesMax = 8
@@ -253,8 +260,8 @@ func readWorkload(b *hclfile.Block) Workload {
 	return w
 }
 
-// readCombined reads whether completions travel with the next claim. Their outcomes wait for that claim: if they took up all the room in
-// flight, no task could come.
+// readCombined reads whether completions travel with the next claim. Their outcomes wait for that
+// claim: if they took up all the room in flight, no task could come.
 func readCombined(b *hclfile.Block, w *Workload) {
 	if w.Combined = b.Bool("combined"); !w.Combined {
 		return
@@ -270,8 +277,8 @@ func readCombined(b *hclfile.Block, w *Workload) {
 	}
 }
 
-// readInFlight reads how many tasks may be sent and not completed. An open load drops what is due beyond that; the
-// producers of a closed one wait, and without a bound they don't.
+// readInFlight reads how many tasks may be sent and not completed. An open load drops what is due
+// beyond that; the producers of a closed one wait, and without a bound they don't.
 func readInFlight(b *hclfile.Block, w *Workload) {
 	switch w.Arrivals.Kind {
 	case Open, Ramp, Burst, Stages:
@@ -289,7 +296,8 @@ func readInFlight(b *hclfile.Block, w *Workload) {
 }
 
 const (
-	// seedDefault is the same for all, so that what is sent differs between two runs only where somebody asked for it.
+	// seedDefault is the same for all, so that what is sent differs between two runs only where
+	// somebody asked for it.
 	seedDefault = 1
 
 	// inFlightMax bounds what the ledger remembers of tasks under way: about a byte for each.

@@ -1,4 +1,5 @@
-// Package source finds declarations in files of source code, so that documents name a declaration and not a line, which moves.
+// Package source finds declarations in files of source code, so that documents name a declaration
+// and not a line, which moves.
 package source
 
 import (
@@ -9,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns the number, from 1, of the first line of text that begins with a declaration, and 0 if there is no such line. The line may be
-// indented. "func run" is not the begin of "func runAll".
+// Line returns the number, from 1, of the first line of text that begins with a declaration, and 0
+// if there is no such line. The line may be indented. "func run" is not the begin of "func runAll".
 func Line(text []byte, declaration string) int {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, len(text)+1)

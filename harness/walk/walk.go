@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Dir is filepath.WalkDir for a root that may be a symbolic link, such as runs/latest: it follows that link, and
-// none below it. The visited paths begin with root as given.
+// Dir is filepath.WalkDir for a root that may be a symbolic link, such as runs/latest: it follows
+// that link, and none below it. The visited paths begin with root as given.
 func Dir(root string, visit fs.WalkDirFunc) error {
 	target, err := filepath.EvalSymlinks(root)
 	if err != nil {

@@ -1,7 +1,9 @@
-// Command openapi31 writes each OpenAPI 2.0 description in a folder, NAME.swagger.json, again as OpenAPI 3.1, NAME.openapi.json.
+// Command openapi31 writes each OpenAPI 2.0 description in a folder, NAME.swagger.json, again as
+// OpenAPI 3.1, NAME.openapi.json.
 //
-// protoc-gen-openapiv2 makes the 2.0 descriptions. A conversion keeps the two versions equal: paths, fields, texts and errors have
-// one source, which is the .proto files and engine/proto/openapi.yaml.
+// protoc-gen-openapiv2 makes the 2.0 descriptions. A conversion keeps the two versions equal:
+// paths, fields, texts and errors have one source, which is the .proto files and
+// engine/proto/openapi.yaml.
 package main
 
 import (
@@ -88,7 +90,8 @@ func convert(text []byte) ([]byte, error) {
 	return write(text, three)
 }
 
-// bytesAsBase64 says of the fields of a schema that are bytes how JSON has them: OpenAPI 3.1 does not define the format byte.
+// bytesAsBase64 says of the fields of a schema that are bytes how JSON has them: OpenAPI 3.1 does
+// not define the format byte.
 func bytesAsBase64(s *openapi3.SchemaRef) {
 	if s == nil || s.Ref != "" {
 		return
@@ -106,8 +109,8 @@ func bytesAsBase64(s *openapi3.SchemaRef) {
 // object is a JSON object.
 type object = map[string]any
 
-// write returns the JSON of a description, with the descriptions of fields that are messages. The library leaves them out because
-// OpenAPI before 3.1 ignores what stands beside $ref.
+// write returns the JSON of a description, with the descriptions of fields that are messages. The
+// library leaves them out because OpenAPI before 3.1 ignores what stands beside $ref.
 func write(source []byte, three *openapi3.T) ([]byte, error) {
 	var two struct {
 		Definitions map[string]struct {

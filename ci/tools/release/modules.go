@@ -13,8 +13,9 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// prepare makes the go.mod and go.sum files of a checkout those of a release, and stages them: no module has a replacement, and each
-// requires its siblings at the version. A sum of a sibling is that of its files as they are staged then, so the order matters.
+// prepare makes the go.mod and go.sum files of a checkout those of a release, and stages them: no
+// module has a replacement, and each requires its siblings at the version. A sum of a sibling is
+// that of its files as they are staged then, so the order matters.
 func prepare(tree, version string) error {
 	var sums []string // lines of go.sum, of the siblings that are prepared
 	for _, s := range siblings {

@@ -32,8 +32,9 @@ func git(tree string, args ...string) ([]byte, error) {
 // prefix is the folder that git puts the files of an archive in.
 const prefix = "files/"
 
-// moduleFiles returns the files of a module in a revision, as the go command takes them from a repository: those in the module's
-// folder, and the repository's license if the module has none of its own.
+// moduleFiles returns the files of a module in a revision, as the go command takes them from a
+// repository: those in the module's folder, and the repository's license if the module has none of
+// its own.
 func moduleFiles(repo, revision string, s sibling) ([]modzip.File, error) {
 	archive, err := git(repo, "-c", "core.autocrlf=input", "-c", "core.eol=lf", "archive", "--format=zip", "--prefix="+prefix, revision, "--", s.folder, license)
 	if err != nil {

@@ -8,8 +8,8 @@ type rule struct {
 	instead string
 }
 
-// rules apply to comments, messages and documents. Each of them also matches a few good sentences, so
-// that a small rate of hits is allowed.
+// rules apply to comments, messages and documents. Each of them also matches a few good sentences,
+// so that a small rate of hits is allowed.
 var rules = []rule{
 	{regexp.MustCompile(`\b(?:is|are|was|were) (?:none|nothing|nobody)\b`), "say what is absent: there is no leader"},
 	{regexp.MustCompile(`\b(?:nobody|somebody|whoever)\b`), "name who: the caller, no client"},

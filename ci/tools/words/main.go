@@ -1,12 +1,13 @@
 // Words checks the text of added lines for phrases that readers must take apart. It reads the
-// comments and long strings of Go, proto and HCL files, shell scripts and the Makefile, and the prose of
-// Markdown files.
+// comments and long strings of Go, proto and HCL files, shell scripts and the Makefile, and the
+// prose of Markdown files.
 //
 //	words [BASE]
 //
-// Added are the lines that the working tree has and the commit BASE does not. Without BASE it is the
-// merge base with the branch that the current branch tracks, or else the parent of HEAD. Words prints
-// each phrase with its place and a better form, and exits with 1 if there are more than allowed.
+// Added are the lines that the working tree has and the commit BASE does not. Without BASE it is
+// the merge base with the branch that the current branch tracks, or else the parent of HEAD. Words
+// prints each phrase with its place and a better form, and exits with 1 if there are more than
+// allowed.
 package main
 
 import (
@@ -61,8 +62,8 @@ func check(base string) error {
 	return nil
 }
 
-// defaultBase returns the base of the working tree's changes. A shallow clone may have neither a tracked
-// branch nor a parent: then only uncommitted lines count.
+// defaultBase returns the base of the working tree's changes. A shallow clone may have neither a
+// tracked branch nor a parent: then only uncommitted lines count.
 func defaultBase() string {
 	for _, args := range [][]string{{"merge-base", "HEAD", "@{upstream}"}, {"rev-parse", "--verify", "--quiet", "HEAD~1"}} {
 		base, err := git(args...)

@@ -16,7 +16,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// The duets of a guard are short: they must detect a loss of 10 %, and ten scenarios share five minutes.
+// The duets of a guard are short: they must detect a loss of 10 %, and ten scenarios share five
+// minutes.
 const (
 	guardPerLook   = 2
 	guardLooks     = 6

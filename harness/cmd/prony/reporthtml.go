@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// reportHTML writes the pages of a folder, by default the published ones, as one HTML file, and prints the file's path.
+// reportHTML writes the pages of a folder, by default the published ones, as one HTML file, and
+// prints the file's path.
 func reportHTML(c *cobra.Command, limits *gate.Baselines, file string, folders []string, asJSON bool) error {
 	if len(folders) > 1 {
 		return misused(c, "", "--html writes the pages of one folder, but got %d", len(folders))
@@ -42,8 +43,8 @@ func reportHTML(c *cobra.Command, limits *gate.Baselines, file string, folders [
 	return finish(c, asJSON, document, err)
 }
 
-// htmlDocument returns the pages of a folder as one HTML file. It renders the pages of published data first, which the repository does
-// not store.
+// htmlDocument returns the pages of a folder as one HTML file. It renders the pages of published
+// data first, which the repository does not store.
 func htmlDocument(limits *gate.Baselines, folder string) ([]byte, error) {
 	if info, err := os.Stat(filepath.Join(folder, "data")); err == nil && info.IsDir() {
 		if err := report.RenderData(limits, folder, report.PagesFolder(folder)); err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/report/lint"
 )
 
-// generatedPages finds what keeps the sources of pages from making pages, and the pages that are not what their sources and the data make.
+// generatedPages finds what keeps the sources of pages from making pages, and the pages that are
+// not what their sources and the data make.
 func generatedPages(limits *gate.Baselines, reports string) (all []lint.Finding, err error) {
 	if !pages.Exist(reports) {
 		return nil, nil

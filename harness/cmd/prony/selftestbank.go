@@ -209,8 +209,8 @@ func writeCalibrations(dir string, all []gate.SelfTestCalibration) error {
 	return writeJSONFile(filepath.Join(dir, calibrationFile), calibrationDocument{Version: bankVersion, Calibrations: all})
 }
 
-// storePiece adds a piece to a bank: piece.json, and the file of that name with the measured value in the compressed form. It adds the
-// piece completely or not at all.
+// storePiece adds a piece to a bank: piece.json, and the file of that name with the measured value
+// in the compressed form. It adds the piece completely or not at all.
 func storePiece(dir string, at time.Time, d pieceDocument, file string, measured any) (name string, err error) {
 	aside, err := os.MkdirTemp(dir, ".piece-")
 	if err != nil {

@@ -140,7 +140,8 @@ func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) e
 	return err
 }
 
-// sides measures one piece and sets the planted amount in d. It returns the measured value and the name of its file.
+// sides measures one piece and sets the planted amount in d. It returns the measured value and the
+// name of its file.
 func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind, d *pieceDocument) (file string, measured any, err error) {
 	switch kind.Name {
 	case gate.CheckKind:

@@ -60,7 +60,8 @@ func fetched(t *testing.T, url string) string {
 	return string(text)
 }
 
-// The pages of published data are rendered when they are viewed: the repository does not store them.
+// The pages of published data are rendered when they are viewed: the repository does not store
+// them.
 func TestViewRendersPublishedData(t *testing.T) {
 	inFolder(t)
 	write(t, "reports/a.md", "# Page A\n\n[tiny](data/tiny)\n")

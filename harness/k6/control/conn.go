@@ -44,8 +44,8 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 	return &Conn{socket: socket}, nil
 }
 
-// Ready says that the script's VUs are ready, and waits up to a minute for when the load begins, which it returns with a
-// monotonic reading. It is called once, before any message is sent.
+// Ready says that the script's VUs are ready, and waits up to a minute for when the load begins,
+// which it returns with a monotonic reading. It is called once, before any message is sent.
 func (c *Conn) Ready(ctx context.Context) (begin time.Time, err error) {
 	if err := c.send(k6run.Message{Ready: &k6run.Ready{Version: k6run.Version}}); err != nil {
 		return begin, err
@@ -70,7 +70,8 @@ func (c *Conn) Ready(ctx context.Context) (begin time.Time, err error) {
 	return onMonotonic(time.Now(), message.UnixNS)
 }
 
-// onMonotonic returns the instant that the host's clock shows as ns since 1970, with a monotonic reading.
+// onMonotonic returns the instant that the host's clock shows as ns since 1970, with a monotonic
+// reading.
 func onMonotonic(now time.Time, ns int64) (time.Time, error) {
 	away := time.Unix(0, ns).Sub(now.Round(0)) // by the same clock
 	if away.Abs() > beginAway {

@@ -1,5 +1,6 @@
-// Package control is the extension's side of the socket over which it talks to the harness, when that has started the k6
-// process. The messages, and the environment that the process gets, are those of harness/k6run.
+// Package control is the extension's side of the socket over which it talks to the harness, when
+// that has started the k6 process. The messages, and the environment that the process gets, are
+// those of harness/k6run.
 package control
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// ReadPlan returns the plan in the environment, which lookup reads; nil without a plan, if a person runs the
-// script with k6.
+// ReadPlan returns the plan in the environment, which lookup reads; nil without a plan, if a person
+// runs the script with k6.
 func ReadPlan(lookup func(name string) (value string, set bool)) (*k6run.Plan, error) {
 	text, set := lookup(k6run.PlanEnv)
 	if !set || text == "" {
@@ -58,7 +59,8 @@ func checkVersion(version int) error {
 	return fmt.Errorf("it has version %d and this k6 knows %d: build prony and k6 from the same commit", version, k6run.Version)
 }
 
-// checkPlan refuses what no script can do. How arrivals and phases go together is for load.NewMeter to say.
+// checkPlan refuses what no script can do. How arrivals and phases go together is for load.NewMeter
+// to say.
 func checkPlan(p *k6run.Plan) error {
 	w := p.Workload
 	var errs []error

@@ -60,7 +60,8 @@ func TestADrainThatWaitsForNothingEnds(t *testing.T) {
 	assert.Equal(t, 5.0, o.metrics["prony_lost"].figures["count"])
 }
 
-// Two runs against the same server do not meet: the second finds nothing of what the first has left.
+// Two runs against the same server do not meet: the second finds nothing of what the first has
+// left.
 func TestRunsDoNotMeet(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -71,8 +72,8 @@ func TestRunsDoNotMeet(t *testing.T) {
 	second.balanced(t)
 }
 
-// A test that is cut short ends soon, with the exit code that says so and an account in which nothing is wrong but that
-// tasks are left.
+// A test that is cut short ends soon, with the exit code that says so and an account in which
+// nothing is wrong but that tasks are left.
 func TestATestThatIsCutShort(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -10,7 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	// What the binaries under test are made of, so that the go command runs these tests again when it has changed.
+	// What the binaries under test are made of, so that the go command runs these tests again when
+	// it has changed.
 	_ "github.com/pronybench/prony/engine/node"
 	_ "github.com/pronybench/prony/harness/gate"
 	_ "github.com/pronybench/prony/harness/k6"
@@ -18,9 +19,9 @@ import (
 	_ "github.com/pronybench/prony/harness/run"
 )
 
-// noteInputs has the go command run these tests again when a script has changed. It keeps a result for as long as the files that
-// a test looked at are the same, but only those below the test's module, and what a child process reads it does not see: a
-// link leads to the scripts.
+// noteInputs has the go command run these tests again when a script has changed. It keeps a result
+// for as long as the files that a test looked at are the same, but only those below the test's
+// module, and what a child process reads it does not see: a link leads to the scripts.
 func noteInputs(t *testing.T) {
 	t.Helper()
 	require.NoError(t, lookAtInputs())

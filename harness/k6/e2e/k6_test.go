@@ -61,7 +61,8 @@ func (m *metric) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// start runs `k6 run` with arguments and more of an environment than this process has. Call the result to wait for it.
+// start runs `k6 run` with arguments and more of an environment than this process has. Call the
+// result to wait for it.
 func start(t *testing.T, env []string, args ...string) func() outcome {
 	t.Helper()
 	noteInputs(t)
@@ -116,8 +117,8 @@ func script(t *testing.T, name, text string) string {
 	return path
 }
 
-// balanced asserts that a run of a script of scenarios/k6 ended well: exit code 0, with the thresholds of the account
-// judged and kept.
+// balanced asserts that a run of a script of scenarios/k6 ended well: exit code 0, with the
+// thresholds of the account judged and kept.
 func (o outcome) balanced(t *testing.T) {
 	t.Helper()
 	require.Zero(t, o.code)

@@ -100,7 +100,8 @@ func TestAMistakeInTheInitContext(t *testing.T) {
 	assert.Contains(t, o.printed, `prony: connect: timeouts: there is no such option; did you mean timeout?`)
 }
 
-// A server that is not there: the calls fail, the log says so, a threshold is crossed, and the test ends soon.
+// A server that is not there: the calls fail, the log says so, a threshold is crossed, and the test
+// ends soon.
 func TestADeadServer(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -86,7 +86,8 @@ func fold(t *testing.T, path, arrivals string) folded {
 	return f
 }
 
-// `prony run` has plan.js do what the scenario says, and folds what came of it into an ordinary result.
+// `prony run` has plan.js do what the scenario says, and folds what came of it into an ordinary
+// result.
 func TestPronyRunFoldsAPlanIn(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(root, "scenarios", "k6", "plan.js")

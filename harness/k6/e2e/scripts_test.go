@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shortened has each script of scenarios/k6 take a second or two, and ask little of the host's speed: that most of the tasks
-// of the window are sent in it.
+// shortened has each script of scenarios/k6 take a second or two, and ask little of the host's
+// speed: that most of the tasks of the window are sent in it.
 var shortened = map[string][]string{
 	"smoke.js":             {"DURATION=2s"},
 	"sustained.js":         {"DURATION=2s", "WARMUP=200ms", "RATE=200", "UNSENT_MAX=300"},

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two load hosts, each with half of the VUs, side by side: each has a ledger of its own, and both balance.
+// Two load hosts, each with half of the VUs, side by side: each has a ledger of its own, and both
+// balance.
 func TestTwoSegmentsBalance(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string][]string{
@@ -36,7 +37,8 @@ func TestTwoSegmentsBalance(t *testing.T) {
 	}
 }
 
-// A script travels to load hosts as an archive, which says nothing of the environment that it was made in.
+// A script travels to load hosts as an archive, which says nothing of the environment that it was
+// made in.
 func TestAnArchiveRunsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -61,7 +61,8 @@ func serve(t *testing.T) *server {
 	return s
 }
 
-// ready waits until the server answers, and returns where it listens for gRPC and for its administration.
+// ready waits until the server answers, and returns where it listens for gRPC and for its
+// administration.
 func (s *server) ready(t *testing.T, addresses string) (grpc, admin string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startLimit)

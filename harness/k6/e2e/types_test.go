@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shapes are what index.d.ts declares: of each interface the names of its members, those of the interfaces that it extends
-// among them, and under "module" what the module exports.
+// shapes are what index.d.ts declares: of each interface the names of its members, those of the
+// interfaces that it extends among them, and under "module" what the module exports.
 func shapes(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "harness", "k6", "index.d.ts"))
@@ -94,7 +94,8 @@ func TestTypesAreThoseOfTheModule(t *testing.T) {
 	}
 }
 
-// An option that index.d.ts declares is known to the module, which says of any other that there is none.
+// An option that index.d.ts declares is known to the module, which says of any other that there is
+// none.
 func TestOptionsAreThoseOfTheModule(t *testing.T) {
 	t.Parallel()
 	declared := shapes(t)
@@ -112,7 +113,8 @@ func TestOptionsAreThoseOfTheModule(t *testing.T) {
 	for _, of := range slices.Sorted(maps.Keys(calls)) {
 		require.NotEmpty(t, declared[of], of)
 		for _, option := range append(slices.Clone(declared[of]), "nosuch"+of) {
-			// A symbol is a value that no option can have: that is said of it, and not that there is no such option.
+			// A symbol is a value that no option can have: that is said of it, and not that there
+			// is no such option.
 			text.WriteString("  try { " + strings.ReplaceAll(calls[of], "OPTIONS", "{ "+option+": () => {} }") +
 				"; } catch (e) { console.log(`OPTION " + of + " " + option + ": ${e.message.includes('there is no such option') ? 'unknown' : 'known'}`); }\n")
 		}

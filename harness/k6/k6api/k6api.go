@@ -1,5 +1,5 @@
-// Package k6api is what the extension uses of k6. No other package imports k6's modules by their path, so that the next
-// major version of k6 is one edit.
+// Package k6api is what the extension uses of k6. No other package imports k6's modules by their
+// path, so that the next major version of k6 is one edit.
 package k6api
 
 import (
@@ -21,8 +21,9 @@ type (
 	State = lib.State
 )
 
-// TestEnd is what k6 tells of a test's end: after teardown, while samples are still taken. The package that names it is
-// k6's own, so it is written as what it is there; the end-to-end tests fail where it is no longer that.
+// TestEnd is what k6 tells of a test's end: after teardown, while samples are still taken. The
+// package that names it is k6's own, so it is written as what it is there; the end-to-end tests
+// fail where it is no longer that.
 const TestEnd = 3
 
 type (

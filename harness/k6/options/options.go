@@ -1,5 +1,6 @@
-// Package options reads what scripts pass to calls: objects whose fields are all known and all of their kind. Whatever is
-// wrong is one error that names the call, the field, its value and the remedy.
+// Package options reads what scripts pass to calls: objects whose fields are all known and all of
+// their kind. Whatever is wrong is one error that names the call, the field, its value and the
+// remedy.
 package options
 
 import (
@@ -39,8 +40,8 @@ func (e *Error) Error() string {
 // Table says which fields an object has, and how each is entered in a T.
 type Table[T any] map[string]func(*T, Value) error
 
-// Read enters an object's fields in into. An object that is missing, and a field that is undefined or null, leave it as it
-// is.
+// Read enters an object's fields in into. An object that is missing, and a field that is undefined
+// or null, leave it as it is.
 func (t Table[T]) Read(rt *sobek.Runtime, call string, from sobek.Value, into *T) error {
 	return t.readAt(rt, call, "", from, into)
 }

@@ -38,8 +38,9 @@ func target(p *page, to string) linkTarget {
 	return linkTarget{file: path.Join(path.Dir(p.path), u.Path), fragment: u.Fragment}
 }
 
-// inside returns the address within the file of a link's target, and "" if its page is not in the file. A link to a heading that the
-// page does not have leads to the page, a link to a folder to the folder's index, and a link to data to their page.
+// inside returns the address within the file of a link's target, and "" if its page is not in the
+// file. A link to a heading that the page does not have leads to the page, a link to a folder to
+// the folder's index, and a link to data to their page.
 func (b *book) inside(to linkTarget) string {
 	if to.file == "" {
 		return ""

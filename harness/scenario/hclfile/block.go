@@ -35,14 +35,15 @@ type Block struct {
 	replaced []replacement
 }
 
-// inner is a block inside another, under the type it stands for: a misspelt one is read as the one meant, so
-// that what is inside it is checked in the same pass.
+// inner is a block inside another, under the type it stands for: a misspelt one is read as the one
+// meant, so that what is inside it is checked in the same pass.
 type inner struct {
 	kind string
 	node *hclsyntax.Block
 }
 
-// newBlock sorts what body holds by the names that are known and notes a problem for each that is not.
+// newBlock sorts what body holds by the names that are known and notes a problem for each that is
+// not.
 func newBlock(r *Reader, file string, node *hclsyntax.Block, body *hclsyntax.Body, names Names, s *scope) *Block {
 	b := &Block{r: r, file: file, node: node, names: names, scope: s, attrs: map[string]hclsyntax.Expression{}}
 	if node != nil {
@@ -69,8 +70,8 @@ func newBlock(r *Reader, file string, node *hclsyntax.Block, body *hclsyntax.Bod
 	return b
 }
 
-// unknown notes that a name is not known, and returns the known one that was probably meant, or "". others are the names of
-// the other sort: of blocks for an attribute.
+// unknown notes that a name is not known, and returns the known one that was probably meant, or "".
+// others are the names of the other sort: of blocks for an attribute.
 func (b *Block) unknown(what, name string, at hcl.Range, known, others []string) (meant string) {
 	meant = Nearest(name, known)
 	remedy := Suggest(name, known)
@@ -115,8 +116,8 @@ func (b *Block) Label() string {
 // Has reports whether an attribute is set, rightly spelt or not.
 func (b *Block) Has(attribute string) bool { return b.attrs[attribute] != nil }
 
-// Order tells which of two inner blocks of a block comes first: that with the lower one. What is included stands
-// in the place of its include block.
+// Order tells which of two inner blocks of a block comes first: that with the lower one. What is
+// included stands in the place of its include block.
 func (b *Block) Order() int { return b.order }
 
 // Where names the block's place for use in a message: path:line:column.
@@ -143,8 +144,8 @@ func (b *Block) LabelProblem(message, remedy string) {
 	b.r.problem(b.node.LabelRanges[0], message, remedy)
 }
 
-// AttrProblem notes a problem of the value of an attribute, with the values of the names in it, or where it is not set, of
-// the block.
+// AttrProblem notes a problem of the value of an attribute, with the values of the names in it, or
+// where it is not set, of the block.
 func (b *Block) AttrProblem(attribute, message, remedy string) {
 	expr, has := b.attrs[attribute]
 	if !has {
@@ -155,7 +156,8 @@ func (b *Block) AttrProblem(attribute, message, remedy string) {
 	b.r.add(&hcl.Diagnostic{Summary: message, Detail: remedy, Subject: &at, Expression: expr, EvalContext: b.scope.context(expr, nil)})
 }
 
-// missing notes that something required is absent, unless the file has syntax errors, behind which it may hide.
+// missing notes that something required is absent, unless the file has syntax errors, behind which
+// it may hide.
 func (b *Block) missing(what, remedy string) {
 	if !b.r.named[b.file].broken {
 		b.Problem(fmt.Sprintf("%s has no %s", b, what), remedy)
@@ -173,8 +175,9 @@ type Inner struct {
 	Once     bool // at most one
 }
 
-// Blocks returns the inner blocks of a kind in the order of the file, those with a wrong number of labels left
-// out. All are checked for unknown names, also those beyond the first where one is allowed.
+// Blocks returns the inner blocks of a kind in the order of the file, those with a wrong number of
+// labels left out. All are checked for unknown names, also those beyond the first where one is
+// allowed.
 func (b *Block) Blocks(kind string, want Inner) []*Block {
 	var found []*Block
 	var first *Block

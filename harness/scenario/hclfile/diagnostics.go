@@ -13,10 +13,12 @@ import (
 // problemsMax bounds how many problems are kept; those beyond it are counted.
 const problemsMax = 100
 
-// Diagnostics is the error of a read: every problem of every file, in the order of the files and of the places in them.
+// Diagnostics is the error of a read: every problem of every file, in the order of the files and of
+// the places in them.
 type Diagnostics struct {
-	// Problems have the message in Summary, the remedy in Detail, and the place in Subject. A problem of a whole file, or of
-	// a variable given from outside, has a Subject with a Filename and without a line.
+	// Problems have the message in Summary, the remedy in Detail, and the place in Subject. A
+	// problem of a whole file, or of a variable given from outside, has a Subject with a Filename
+	// and without a line.
 	Problems hcl.Diagnostics
 	// Omitted is the number of problems found beyond the first 100, which are not kept.
 	Omitted int
@@ -98,7 +100,8 @@ func (r *Reader) Problem(path, message, remedy string) {
 	r.problem(hcl.Range{Filename: path}, message, remedy)
 }
 
-// Err returns a *Diagnostics with all problems found so far. It returns nil if the reader has found no problem.
+// Err returns a *Diagnostics with all problems found so far. It returns nil if the reader has found
+// no problem.
 func (r *Reader) Err() error {
 	if len(r.problems) == 0 {
 		return nil

@@ -15,9 +15,10 @@ import (
 // Setting is what Edit makes of an attribute. A Value of "" removes the attribute.
 type Setting struct{ Name, Value string }
 
-// Edit returns src with other values of attributes in the block that find returns. An attribute that is new stands before the attribute
-// called before, which the block must have. All else stays as it is written, comments and several attributes on one line included; only a
-// file that was aligned as `terraform fmt` aligns files is aligned again. name stands for the file in errors.
+// Edit returns src with other values of attributes in the block that find returns. An attribute
+// that is new stands before the attribute called before, which the block must have. All else stays
+// as it is written, comments and several attributes on one line included; only a file that was
+// aligned as `terraform fmt` aligns files is aligned again. name stands for the file in errors.
 func Edit(src []byte, name string, find func(*hclsyntax.Body) *hclsyntax.Block, before string, settings []Setting) ([]byte, error) {
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
 	file, diags := hclsyntax.ParseConfig(separate(src, tokens), name, hcl.InitialPos) // with the offsets of src
@@ -90,7 +91,8 @@ var (
 	removedPart = regexp.MustCompile(`\x00[ \t]*`)
 )
 
-// apply returns the edited text. Insertions at one place stand in the order in which they were made.
+// apply returns the edited text. Insertions at one place stand in the order in which they were
+// made.
 func (e *editing) apply() []byte {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return a.from - b.from })
 	var out []byte

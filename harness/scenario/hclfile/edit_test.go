@@ -13,7 +13,8 @@ import (
 
 func firstBlock(body *hclsyntax.Body) *hclsyntax.Block { return body.Blocks[0] }
 
-// However a block is written, an edited attribute has its new value, the others keep theirs, and no comment is lost.
+// However a block is written, an edited attribute has its new value, the others keep theirs, and no
+// comment is lost.
 func TestEditKeepsTheRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.Permutation([]string{"min", "observed", "on", "unobserved", "because"}).Draw(t, "order")

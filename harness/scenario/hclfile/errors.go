@@ -18,7 +18,8 @@ type ValueError struct {
 
 func (e *ValueError) Error() string { return e.Message }
 
-// unwrapped returns a diagnostic of a function's ValueError in the words of that error, and any other as it is.
+// unwrapped returns a diagnostic of a function's ValueError in the words of that error, and any
+// other as it is.
 func unwrapped(d *hcl.Diagnostic) *hcl.Diagnostic {
 	var refused *ValueError
 	call, is := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Call returns the value of an attribute that is a call of one of the functions in calls, with ok false when it is not
-// set or a problem was noted. example is what to write.
+// Call returns the value of an attribute that is a call of one of the functions in calls, with ok
+// false when it is not set or a problem was noted. example is what to write.
 func (b *Block) Call(name string, calls *hcl.EvalContext, example string) (v cty.Value, ok bool) {
 	if v, ok = b.Value(name, calls); !ok {
 		return cty.NilVal, false
@@ -23,8 +23,8 @@ func (b *Block) Call(name string, calls *hcl.EvalContext, example string) (v cty
 	return v, true
 }
 
-// Value returns the value of an attribute, of any type, in which the functions in calls may be called. ok is false when the attribute is not set
-// or a problem was noted.
+// Value returns the value of an attribute, of any type, in which the functions in calls may be
+// called. ok is false when the attribute is not set or a problem was noted.
 func (b *Block) Value(name string, calls *hcl.EvalContext) (v cty.Value, ok bool) {
 	if !b.Has(name) {
 		return cty.NilVal, false
@@ -36,8 +36,8 @@ func (b *Block) Value(name string, calls *hcl.EvalContext) (v cty.Value, ok bool
 	return v, true
 }
 
-// eval evaluates an expression and notes what is wrong with it. calls has the functions and further names that may stand in
-// it; it may be nil.
+// eval evaluates an expression and notes what is wrong with it. calls has the functions and further
+// names that may stand in it; it may be nil.
 func (b *Block) eval(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := b.evaluate(expr, calls)
 	for _, d := range diags {
@@ -46,8 +46,9 @@ func (b *Block) eval(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Val
 	return v, v != cty.NilVal
 }
 
-// evaluate evaluates an expression and returns the problems of the expression. It returns NilVal without a diagnostic if the
-// expression uses a name that has no valid value: the problem was already noted where the name is defined.
+// evaluate evaluates an expression and returns the problems of the expression. It returns NilVal
+// without a diagnostic if the expression uses a name that has no valid value: the problem was
+// already noted where the name is defined.
 func (b *Block) evaluate(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if diags := b.scope.check(expr, calls); len(diags) > 0 {
 		return cty.NilVal, diags
@@ -71,8 +72,8 @@ func (b *Block) evaluate(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty
 	return v, nil
 }
 
-// check returns a diagnostic for each part of an expression that HCL allows and scenario files do not: unknown names, and loops,
-// because a short loop can cause any amount of work.
+// check returns a diagnostic for each part of an expression that HCL allows and scenario files do
+// not: unknown names, and loops, because a short loop can cause any amount of work.
 func (s *scope) check(expr hclsyntax.Expression, calls *hcl.EvalContext) (diags hcl.Diagnostics) {
 	refuse := func(at hcl.Range, message, remedy string) {
 		diags = append(diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: message, Detail: remedy, Subject: &at})
@@ -109,7 +110,8 @@ func (s *scope) check(expr hclsyntax.Expression, calls *hcl.EvalContext) (diags 
 	return diags
 }
 
-// context returns the values of the names in an expression, in addition to the names and functions in calls.
+// context returns the values of the names in an expression, in addition to the names and functions
+// in calls.
 func (s *scope) context(expr hclsyntax.Expression, calls *hcl.EvalContext) *hcl.EvalContext {
 	values := map[string]map[string]cty.Value{kindVariable: {}, kindLocal: {}}
 	for _, name := range expr.Variables() {

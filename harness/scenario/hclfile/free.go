@@ -21,8 +21,8 @@ func (b *Block) Kinds() (kinds []string) {
 	return kinds
 }
 
-// PlainText returns the value of an attribute that is a string, a number, or true or false, as text. ok is false after a problem was noted. The
-// problem calls the attribute by shown.
+// PlainText returns the value of an attribute that is a string, a number, or true or false, as
+// text. ok is false after a problem was noted. The problem calls the attribute by shown.
 func (b *Block) PlainText(name, shown string) (text string, ok bool) {
 	v, ok := b.eval(b.attrs[name], nil)
 	if !ok {

@@ -18,10 +18,12 @@ const (
 	includeSuffix = ".hcl"
 )
 
-// Include replaces each include "PATH" {} in the block by the blocks of that file, whose path is relative to the file it is written in. Such a file
-// lies in the folder of the block's own file or below it, also behind symbolic links, and its name ends in .hcl: no other file is read, since
-// problems show lines of the files that they are in. kinds are the blocks that such a file may hold besides variable, locals and include: those two
-// are of the whole file that the block is in. It is called before Declare, and once.
+// Include replaces each include "PATH" {} in the block by the blocks of that file, whose path is
+// relative to the file it is written in. Such a file lies in the folder of the block's own file or
+// below it, also behind symbolic links, and its name ends in .hcl: no other file is read, since
+// problems show lines of the files that they are in. kinds are the blocks that such a file may hold
+// besides variable, locals and include: those two are of the whole file that the block is in. It is
+// called before Declare, and once.
 func (b *Block) Include(kinds []string) {
 	inc := inclusion{
 		into: b, folder: filepath.Dir(b.file), seen: map[*source]string{b.r.named[b.file]: ""},
@@ -109,7 +111,8 @@ func (inc *inclusion) source(at hcl.Range, label string) (s *source, message, re
 	return s, "", ""
 }
 
-// leadsOut says how a path leads out of the folder, or returns "". A path that can't be followed is for the reader to report.
+// leadsOut says how a path leads out of the folder, or returns "". A path that can't be followed is
+// for the reader to report.
 func (inc *inclusion) leadsOut(path string) string {
 	if !below(inc.folder, path) {
 		return "leads out of"

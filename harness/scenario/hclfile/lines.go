@@ -9,7 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Bounds of the text that is parsed and evaluated. They limit the recursion and the memory of the parser and the evaluation.
+// Bounds of the text that is parsed and evaluated. They limit the recursion and the memory of the
+// parser and the evaluation.
 const (
 	bracketsMax = 50   // how deep brackets nest
 	exponentMax = 1024 // the largest binary exponent of a number: to write one out takes memory in proportion to it
@@ -31,7 +32,8 @@ var (
 	}
 )
 
-// excessive returns the range of the first token that exceeds a bound, and a message for it. It returns nil if no token does.
+// excessive returns the range of the first token that exceeds a bound, and a message for it. It
+// returns nil if no token does.
 func excessive(tokens hclsyntax.Tokens) (at *hcl.Range, message string) {
 	depth := 0
 	for i, token := range tokens {
@@ -59,8 +61,9 @@ type level struct {
 	several bool // a second attribute stands on that line
 }
 
-// separate returns src with a newline in the place of the space before each attribute but the first of a line, and inside
-// the braces of a block that share the line, since HCL allows one attribute per line. Offsets stay what they are.
+// separate returns src with a newline in the place of the space before each attribute but the first
+// of a line, and inside the braces of a block that share the line, since HCL allows one attribute
+// per line. Offsets stay what they are.
 func separate(src []byte, tokens hclsyntax.Tokens) []byte {
 	out := bytes.Clone(src)
 	breakBefore := func(i int) {

@@ -64,7 +64,8 @@ type Value struct {
 	text string
 }
 
-// Text is the value on one line: a string without its quotes, and a call with the values of its arguments.
+// Text is the value on one line: a string without its quotes, and a call with the values of its
+// arguments.
 func (v Value) Text() string { return v.text }
 
 // valueTextMax is how many characters a value's text may have: it is shown as a name.
@@ -77,8 +78,8 @@ type ValuesSpec struct {
 	Example  string
 }
 
-// Values returns the entries of a required list, whatever their types, no two of them alike unless spec allows it. It is nil after a
-// problem was noted.
+// Values returns the entries of a required list, whatever their types, no two of them alike unless
+// spec allows it. It is nil after a problem was noted.
 func (b *Block) Values(name string, spec ValuesSpec) []Value {
 	entries, ok := b.entries(name)
 	switch n := len(entries); {
@@ -127,8 +128,8 @@ func (b *Block) entries(name string) (entries []hclsyntax.Expression, ok bool) {
 	return entries, true
 }
 
-// entryText is what an entry of a list is shown as: its value, or a call with the values of its arguments. What has no value
-// here, such as a part of the peak, is shown as it is written.
+// entryText is what an entry of a list is shown as: its value, or a call with the values of its
+// arguments. What has no value here, such as a part of the peak, is shown as it is written.
 func (b *Block) entryText(e hclsyntax.Expression) string {
 	if call, is := e.(*hclsyntax.FunctionCallExpr); is {
 		var args []string
@@ -153,8 +154,9 @@ type replacement struct {
 	value                  Value
 }
 
-// Replace makes v the value of an attribute of the blocks of a kind inside this one, at any depth, those with that label, or of any if it
-// is "", until Restore. What is wrong with v there is noted where v is written.
+// Replace makes v the value of an attribute of the blocks of a kind inside this one, at any depth,
+// those with that label, or of any if it is "", until Restore. What is wrong with v there is noted
+// where v is written.
 func (b *Block) Replace(kind, label, attribute string, v Value) {
 	b.replaced = append(b.replaced, replacement{kind, label, attribute, v})
 }

@@ -74,7 +74,8 @@ type LimitSpec struct {
 	Default *float64 // nil: without the attribute there is no limit
 }
 
-// Limit returns a number from 0 to the spec's Max, or nil where there is no limit: the attribute is "any".
+// Limit returns a number from 0 to the spec's Max, or nil where there is no limit: the attribute is
+// "any".
 func (b *Block) Limit(name string, spec LimitSpec) *float64 {
 	remedy := fmt.Sprintf("write %s = 5, or %s = %q for no limit", name, name, NoLimit)
 	v, ok := b.typed(name, want{of: cty.Number, or: cty.String, what: "a number", remedy: remedy})

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Reader reads files and collects what is wrong with them. The zero value is ready. It is not safe for
-// concurrent use.
+// Reader reads files and collects what is wrong with them. The zero value is ready. It is not safe
+// for concurrent use.
 type Reader struct {
 	// Vars are values for variables, by their names, in place of the files' own.
 	Vars map[string]string
@@ -32,9 +32,9 @@ type Reader struct {
 	omitted   int
 }
 
-// File reads the file at path and returns its outermost level as a Block that knows the given names. It
-// returns nil, after noting why, when there is nothing to ask: the file cannot be read, is no regular file or
-// is larger than BytesMax.
+// File reads the file at path and returns its outermost level as a Block that knows the given
+// names. It returns nil, after noting why, when there is nothing to ask: the file cannot be read,
+// is no regular file or is larger than BytesMax.
 func (r *Reader) File(path string, names Names) *Block {
 	s := r.open(path)
 	switch {
@@ -88,7 +88,8 @@ func (r *Reader) keep(s *source) *source {
 	return s
 }
 
-// givenPrefix begins the name that stands for a variable given from outside where a file's name would stand.
+// givenPrefix begins the name that stands for a variable given from outside where a file's name
+// would stand.
 const givenPrefix = "--var "
 
 // given notes what is wrong with a value of Vars.

@@ -18,7 +18,8 @@ const (
 	namesMax = 500
 	// localsDeepMax is how deep locals are made of one another.
 	localsDeepMax = 100
-	// valueBytesMax bounds the value of a name, and with it what names that are made of one another grow to.
+	// valueBytesMax bounds the value of a name, and with it what names that are made of one another
+	// grow to.
 	valueBytesMax = 16 << 10
 )
 
@@ -29,7 +30,8 @@ type Variable struct {
 	Given bool   `json:"given,omitempty"` // from outside; else it is the file's
 }
 
-// scope holds the variables and locals of a file and of the files that it includes: one space of names.
+// scope holds the variables and locals of a file and of the files that it includes: one space of
+// names.
 type scope struct {
 	names     map[string]*definition // "var.workers", "local.half"
 	all       []*definition          // in the order of the files
@@ -54,14 +56,15 @@ type definition struct {
 
 func (d *definition) String() string { return d.kind + "." + d.name }
 
-// variableBlock and localsBlock are the blocks of names, which a file may have on its outermost level.
+// variableBlock and localsBlock are the blocks of names, which a file may have on its outermost
+// level.
 const (
 	variableBlock = "variable"
 	localsBlock   = "locals"
 )
 
-// Declare reads the variable and locals blocks of the file and, if Include was called before, of the files that it
-// includes. From then on values may hold their names.
+// Declare reads the variable and locals blocks of the file and, if Include was called before, of
+// the files that it includes. From then on values may hold their names.
 func (b *Block) Declare() {
 	b.declare()
 	for _, d := range b.scope.all {
@@ -98,8 +101,8 @@ func (b *Block) declare() {
 	}
 }
 
-// declareVariable adds a variable. Its default must be a literal, and a value that is given for the variable must have the type
-// of the default.
+// declareVariable adds a variable. Its default must be a literal, and a value that is given for the
+// variable must have the type of the default.
 func (b *Block) declareVariable(v *Block) {
 	d := &definition{kind: kindVariable, name: v.Label(), at: v.node.LabelRanges[0]}
 	b.r.variables = append(b.r.variables, d.name)
@@ -197,8 +200,8 @@ func (b *Block) settle(d *definition) {
 	}
 }
 
-// valueSize is about how many bytes a value takes, and whether its numbers are bounded: to write one of a large exponent out
-// takes memory in proportion to that.
+// valueSize is about how many bytes a value takes, and whether its numbers are bounded: to write
+// one of a large exponent out takes memory in proportion to that.
 func valueSize(v cty.Value) (size int, bounded bool) {
 	const each = 8
 	switch {
@@ -221,7 +224,8 @@ func valueSize(v cty.Value) (size int, bounded bool) {
 	return each, true
 }
 
-// unknown returns a message and a remedy for a name that begins with var or local and is not defined, or "" if it is defined.
+// unknown returns a message and a remedy for a name that begins with var or local and is not
+// defined, or "" if it is defined.
 func (s *scope) unknown(kind string, t hcl.Traversal) (message, remedy string) {
 	if s.names[key(t)] != nil {
 		return "", ""

@@ -16,9 +16,11 @@ import (
 )
 
 const (
-	// fileBytesMax bounds, unless the reader says otherwise, the size of a file, and thereby the work and the depth of the parser.
+	// fileBytesMax bounds, unless the reader says otherwise, the size of a file, and thereby the
+	// work and the depth of the parser.
 	fileBytesMax = 64 << 10
-	// lineBytesMax bounds a line, unless the reader says otherwise, which is shown whole with each problem in it.
+	// lineBytesMax bounds a line, unless the reader says otherwise, which is shown whole with each
+	// problem in it.
 	lineBytesMax = 1000
 	// repairsMax bounds how many lines with syntax errors are passed over to find those after them.
 	repairsMax = 20
@@ -35,7 +37,8 @@ type source struct {
 	broken bool  // it has syntax errors, so that what is absent is perhaps only unread
 }
 
-// place returns a range with the line and the columns of its first line in the source: the parser's text has more lines.
+// place returns a range with the line and the columns of its first line in the source: the parser's
+// text has more lines.
 func (s *source) place(r hcl.Range) *hcl.Range {
 	pos := func(offset int) hcl.Pos {
 		before := s.src[:offset]
@@ -53,8 +56,9 @@ func (s *source) place(r hcl.Range) *hcl.Range {
 	return &hcl.Range{Filename: r.Filename, Start: pos(start), End: pos(end)}
 }
 
-// parse reads the body of a source, or notes why it can't. The parser gives up on reporting after the first syntax error,
-// so a line with one is noted, blanked and passed over, until no line is left, or one that opens or closes a bracket.
+// parse reads the body of a source, or notes why it can't. The parser gives up on reporting after
+// the first syntax error, so a line with one is noted, blanked and passed over, until no line is
+// left, or one that opens or closes a bracket.
 func (r *Reader) parse(s *source) {
 	if len(s.src) > r.bytesMax() {
 		r.Problem(s.name, fmt.Sprintf("is larger than %d KiB", r.bytesMax()>>10), "split it into several files")
@@ -88,11 +92,12 @@ func (r *Reader) parse(s *source) {
 	}
 }
 
-// redefined is what the parser says of an attribute that is set twice, which is not an error of syntax.
+// redefined is what the parser says of an attribute that is set twice, which is not an error of
+// syntax.
 const redefined = "Attribute redefined"
 
-// parseOnce parses src, a text of the source's length, and returns the syntax errors and, apart from them, the attributes
-// that are set twice in a block.
+// parseOnce parses src, a text of the source's length, and returns the syntax errors and, apart
+// from them, the attributes that are set twice in a block.
 func (s *source) parseOnce(src []byte) (errs, twice hcl.Diagnostics) {
 	// What is wrong with the tokens is reported by the parser too, which sees them again.
 	tokens, _ := hclsyntax.LexConfig(src, s.name, hcl.InitialPos)
@@ -113,8 +118,8 @@ func (s *source) parseOnce(src []byte) (errs, twice hcl.Diagnostics) {
 
 func (r *Reader) syntax(d *hcl.Diagnostic) { r.problem(*d.Subject, "syntax: "+d.Summary, d.Detail) }
 
-// blank overwrites the line around offset with spaces and reports whether it did: not when the line holds a
-// bracket, whose partner would then stand alone, or is blank already.
+// blank overwrites the line around offset with spaces and reports whether it did: not when the line
+// holds a bracket, whose partner would then stand alone, or is blank already.
 func blank(src []byte, offset int) bool {
 	offset = min(offset, len(src))
 	line := src[bytes.LastIndexByte(src[:offset], '\n')+1:]
@@ -128,7 +133,8 @@ func blank(src []byte, offset int) bool {
 	return true
 }
 
-// ReadFile returns the content of a regular file, at most bytesMax+1 bytes of it. Its errors do not name the path.
+// ReadFile returns the content of a regular file, at most bytesMax+1 bytes of it. Its errors do not
+// name the path.
 func ReadFile(path string, bytesMax int) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

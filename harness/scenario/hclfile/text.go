@@ -35,8 +35,8 @@ func (b *Block) Choice(name string, spec ChoiceSpec) string {
 	return v.AsString()
 }
 
-// Kind returns the block's label where it is one of several names, and "" after noting that it is not. renamed are former
-// names, with what they are called now.
+// Kind returns the block's label where it is one of several names, and "" after noting that it is
+// not. renamed are former names, with what they are called now.
 func (b *Block) Kind(kinds []string, renamed map[string]string) string {
 	kind := b.Label()
 	if message, remedy := refuse(b.kind, kind, kinds, renamed); message != "" {
@@ -107,9 +107,10 @@ type FileSpec struct {
 // pathBytesMax bounds a path, as written.
 const pathBytesMax = 500
 
-// OtherFile returns the path and the content of the regular file that an attribute names. The attribute is a path relative to the
-// scenario file. The returned path is relative to the working directory, or absolute if the scenario file's path is absolute. The
-// path is "" if a problem was noted or the attribute is absent.
+// OtherFile returns the path and the content of the regular file that an attribute names. The
+// attribute is a path relative to the scenario file. The returned path is relative to the working
+// directory, or absolute if the scenario file's path is absolute. The path is "" if a problem was
+// noted or the attribute is absent.
 func (b *Block) OtherFile(name string, spec FileSpec) (path string, content []byte) {
 	text := b.Text(name, TextSpec{MaxBytes: pathBytesMax, Required: spec.Required, Example: spec.Example})
 	if text == "" {
@@ -133,8 +134,8 @@ func (b *Block) OtherFile(name string, spec FileSpec) (path string, content []by
 	return "", nil
 }
 
-// Path returns the path of a file that an attribute names, "" without one. A path that is not absolute is relative to the file that it is
-// written in. The file need not exist.
+// Path returns the path of a file that an attribute names, "" without one. A path that is not
+// absolute is relative to the file that it is written in. The file need not exist.
 func (b *Block) Path(name string, spec TextSpec) string {
 	text := b.Text(name, spec)
 	if text == "" || filepath.IsAbs(text) {

@@ -61,8 +61,9 @@ func TypeName(v cty.Value) string {
 	return "an object"
 }
 
-// Whole returns a number as an integer, or ok false if it has a fraction or goes beyond what an integer holds. A number
-// that differs from an integer only in the last bits counts as that integer, since decimal fractions are inexact in binary.
+// Whole returns a number as an integer, or ok false if it has a fraction or goes beyond what an
+// integer holds. A number that differs from an integer only in the last bits counts as that
+// integer, since decimal fractions are inexact in binary.
 func Whole(v cty.Value) (n int, ok bool) {
 	f, _ := v.AsBigFloat().Float64()
 	n = int(f)

@@ -9,8 +9,9 @@ import (
 	"github.com/pronybench/prony/harness/k6/k6api"
 )
 
-// k6 as its makers build it tells them of each run, and fetches another binary for a script whose imports it does not
-// know. This one talks to nobody whom its user does not name, unless the user says so.
+// k6 as its makers build it tells them of each run, and fetches another binary for a script whose
+// imports it does not know. This one talks to nobody whom its user does not name, unless the user
+// says so.
 var quiet = map[string]string{
 	"K6_NO_USAGE_REPORT":           "true",
 	"K6_AUTO_EXTENSION_RESOLUTION": "false",

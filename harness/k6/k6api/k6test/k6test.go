@@ -33,8 +33,8 @@ func NewVU(t testing.TB, module modules.Module, env map[string]string) *VU {
 // Run leaves the init context: from now on the VU may send.
 func (vu *VU) Run() { vu.RunAs(1, nil) }
 
-// RunAs is Run of the VU with a number, 0 for setup and teardown. The segment is that of its load host; nil: there is one
-// host.
+// RunAs is Run of the VU with a number, 0 for setup and teardown. The segment is that of its load
+// host; nil: there is one host.
 func (vu *VU) RunAs(number uint64, segment *lib.ExecutionSegment) {
 	registry := metrics.NewRegistry()
 	vu.MoveToVUContext(&lib.State{
