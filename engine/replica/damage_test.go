@@ -138,7 +138,7 @@ func TestDamagedCopyIsRefused(t *testing.T) {
 	for bit := range 32 {
 		flipped := bytes.Clone(sent)
 		flipped[footer-4+bit/8] ^= 1 << (bit % 8)
-		require.ErrorContains(t, receive(flipped), "tables are written in format", "bit %d", bit)
+		require.ErrorContains(t, receive(flipped), "its footer has format ", "bit %d", bit)
 	}
 	const tarBlock, checksumEnd = 512, 155 // a header's checksum ends with a space or NUL
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -55,5 +55,5 @@ func TestAnAttackThatFailsIsInvalid(t *testing.T) {
 	t.Parallel()
 	e := execute(t, attacked("unheard-of"), real(t))
 	assert.Equal(t, result.Invalid, e.result.Verdict)
-	assert.Contains(t, e.result.Reasons[0], `there is no kind "unheard-of"`)
+	assert.Contains(t, e.result.Reasons[0], `unknown kind "unheard-of"`)
 }

@@ -54,7 +54,7 @@ func TestTheNewestRunMayBeIncomplete(t *testing.T) {
 	got = prony(t, "report", "--format", "csv")
 	assert.Equal(t, 0, got.code, got.stderr)
 	assert.Contains(t, got.stdout, ",tiny,")
-	assert.Contains(t, got.stderr, "did not finish")
+	assert.Contains(t, got.stderr, "is incomplete")
 
 	got = prony(t, "report", "--publish", "reports")
 	assert.Equal(t, 2, got.code)

@@ -18,7 +18,7 @@ func TestReportLint(t *testing.T) {
 	ran := prony(t, "report", "lint")
 	assert.Equal(t, result.Regressed.ExitCode(), ran.code, ran.stderr)
 	assert.Equal(t, `README.md:1: praise: "robust" has no figure in its sentence "It is robust.": add the figure, or omit the word
-reports/made-up.md:1: provenance: the page has nothing that it was made from: there is no reports/pages/made-up.md or reports/made-up.hcl or reports/made-up: bring it back, or remove the page
+reports/made-up.md:1: provenance: the page has no source: there is no reports/pages/made-up.md or reports/made-up.hcl or reports/made-up: restore it, or remove the page
 lint: 4 files, 2 findings, 0 warnings
 `, ran.stdout)
 
