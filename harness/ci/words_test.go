@@ -60,7 +60,7 @@ func TestWordsOfAddedLines(t *testing.T) {
 	output2, err = run(tool)
 	assert.Error(t, err, "uncommitted lines count too")
 	assert.Contains(t, output2, `code.go:3: "Whoever": name who: the caller, no client`)
-	assert.Contains(t, output2, "4 phrases in 7 words added since ")
+	assert.Contains(t, output2, "4 phrases in 10 words added since ")
 
 	write("code.go", "package a\n\n// "+dialect+"// "+strings.Repeat("word ", 3000)+"\n")
 	output2, err = run(tool)

@@ -12,7 +12,7 @@ type rule struct {
 // so that a small rate of hits is allowed.
 var rules = []rule{
 	{regexp.MustCompile(`\b(?:is|are|was|were) (?:none|nothing|nobody)\b`), "say what is absent: there is no leader"},
-	{regexp.MustCompile(`\b(?:nobody|somebody|whoever)\b`), "name who: the caller, no client"},
+	{regexp.MustCompile(`(?i)\b(?:nobody|somebody|whoever)\b`), "name who: the caller, no client"},
 	{regexp.MustCompile(`\bof (?:its|their|his|our) own\b`), "name the owner, or leave it out"},
 	{regexp.MustCompile(`(?:^|[.;:] )(?:Of|By|With) (?:a|an|the|its|their|each)\b[^,.]{3,60}, `), "put the subject first"},
 	{regexp.MustCompile(`(?:^|[.;:,] |\b(?:and|that|than) )[Ww]hat (?:is|are|was|were|has|have|had|it|they|a|the|each|this|no|must|can|may)\b`), "use a noun: the files, the rest, the cause"},

@@ -61,7 +61,7 @@ func (c *cluster) said(id, what string) {
 	require.Eventually(c, func() bool { return strings.Contains(c.nodes[id].log.String(), what) }, patience, 20*time.Millisecond, "%s does not log %q", id, what)
 }
 
-const cantBeReadmitted = "it can't be removed from the cluster to join again"
+const cantBeReadmitted = "the cluster could not remove the node so that it can join again"
 
 // TestAWipedNodeHelpsNobodyToLead wipes a node that has acknowledged tasks together with the
 // leader, while the third node lacks these tasks. The wiped node must not help the third one to
@@ -182,7 +182,7 @@ func TestAWipedNodeThatBeganAloneStops(t *testing.T) {
 	case <-time.After(patience):
 		require.Fail(t, "it still runs")
 	}
-	require.Contains(t, process.log.String(), "knows this node with another data folder: start this node again")
+	require.Contains(t, process.log.String(), "knows this node with another data folder: restart this node")
 	c.gone(wiped)
 	c.start(wiped)
 	c.said(wiped, cantBeReadmitted)

@@ -26,7 +26,7 @@ func TestABadConfigurationIsNamed(t *testing.T) {
 		{func(c *Config) { c.Peers = map[string]string{"n2": "h:1", "n3": "h:1"} }, "nodes n2 and n3 have the same address"},
 		{func(c *Config) { c.Listen = taken.Addr() }, taken.Addr()},
 		{func(c *Config) { c.Listen = ":0" }, "set advertise to the address"},
-		{func(c *Config) { c.Listen, c.Advertise = ":0", "0.0.0.0:7073" }, "names no host"},
+		{func(c *Config) { c.Listen, c.Advertise = ":0", "0.0.0.0:7073" }, "has no host"},
 		{func(c *Config) { c.Advertise = "host" }, `advertise: address "host"`},
 	} {
 		config := Config{Node: "n2", Listen: "127.0.0.1:0", Credentials: credentials(t, "n2")}
