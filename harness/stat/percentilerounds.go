@@ -118,7 +118,9 @@ func (r *rounds) draw(random *rand.Rand) {
 // spread sets the bounds of percentiles to the lowest and the highest round.
 func (r *rounds) spread(all []Summary, percents []float64) {
 	for i, p := range percents {
-		all[i].Low, all[i].High = math.Inf(1), math.Inf(-1)
+		// The rank of a percentile is rounded in each round and in all together, so the percentile of all
+		// may be outside the range of the rounds.
+		all[i].Low, all[i].High = all[i].Center, all[i].Center
 		for round := range r.n {
 			clear(r.weights)
 			r.weights[round] = 1

@@ -72,7 +72,7 @@ func articlesOf(text string) (ids []string) {
 // A link to a folder of data leads to the rendered page of the data.
 func TestLinksToDataLeadToTheirPage(t *testing.T) {
 	text := document(t, map[string]string{
-		"a.md": "# A\n\n[b](data/b#rounds), [c](data/c)\n", "scenarios/b.md": "# B\n\n## Rounds\n", "data/b/result.json": "", "data/c/result.json": "",
+		"a.md": "# A\n\n[b](data/b#rounds), [c](data/c)\n", "scenarios/b.md": "# B\n\n## Rounds\n",
 	})
 	has(t, text, `<a href="#page/scenarios/b:rounds">b</a>`)
 	hasNot(t, text, `#page/scenarios/c`)
