@@ -171,9 +171,6 @@ func (r *fileReader) attribute(block string, a *hclsyntax.Attribute) {
 	path := join(block, a.Name)
 	i := slices.IndexFunc(r.table, func(s *Setting) bool { return s.Path == path })
 	switch {
-	case removed[path] != "":
-		noteRemoved(r.problems, a.NameRange.Start.Byte+1, place(a.NameRange), path)
-		return
 	case i < 0:
 		r.unknown(block, "attribute", a.Name, a.NameRange)
 		return

@@ -41,8 +41,6 @@ type Loader struct {
 	table  []*Setting
 	flags  map[*Setting][]string // values of flags, in order
 	file   string
-
-	removed []string // paths of removed settings given as flags
 }
 
 // NewLoader returns a loader with the default configuration.
@@ -69,7 +67,6 @@ func (l *Loader) AddFlags(flags *pflag.FlagSet) {
 			f.NoOptDefVal = "true"
 		}
 	}
-	l.addRemovedFlags(flags)
 }
 
 type flagValue struct {
@@ -190,7 +187,6 @@ func (l *Loader) together() error {
 // load implements Load without checking settings against each other.
 func (l *Loader) load(environment, others []string) (*Loaded, error) {
 	var problems Problems
-	l.noteRemoved(environment, &problems)
 	env, warnings := l.environment(environment, others)
 	if l.file == "" {
 		l.file = env[FileEnv]

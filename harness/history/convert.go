@@ -24,16 +24,13 @@ type DroppedError struct{ Reason string }
 func (e *DroppedError) Error() string { return "no record: " + e.Reason }
 
 // FromResult returns the records of a result: one record, or for a sweep the records of its first
-// and last point. left describes headline figures that were left out, with the reason. The package
-// comment has the rules. The error is a *DroppedError if the result has no record by those rules.
-func FromResult(r *result.Result, of Commit) (records []Record, left string, err error) {
+// and last point. A record lacks CPU time and counts per cycle that do not cover the whole window. The
+// package comment has the rules. The error is a *DroppedError if the result has no record by those rules.
+func FromResult(r *result.Result, of Commit) (records []Record, err error) {
 	if err := recordable(r); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	perCycle := coversWindow(r)
-	if !perCycle {
-		left = "CPU time and counts per cycle, which do not cover the whole window"
-	}
 	for _, point := range headlinePoints(r) {
 		record := Record{
 			Version: Version, Scenario: r.Scenario, Point: point.Name, Run: r.Run, Measured: r.Started.UTC().Truncate(time.Second),
@@ -54,14 +51,14 @@ func FromResult(r *result.Result, of Commit) (records []Record, left string, err
 			continue
 		}
 		if err := record.check(); err != nil {
-			return nil, "", &DroppedError{err.Error()}
+			return nil, &DroppedError{err.Error()}
 		}
 		records = append(records, record)
 	}
 	if len(records) == 0 {
-		return nil, "", &DroppedError{"it has no headline figure"}
+		return nil, &DroppedError{"it has no headline figure"}
 	}
-	return records, left, nil
+	return records, nil
 }
 
 // recordable returns an error if a result has no record by the rules of the package comment.

@@ -16,12 +16,10 @@
 // For a sweep, the first and the last point have records: the point that others are compared with,
 // and the far end of the range. Records of all points would be many lines that move together.
 //
-// # Results of older versions
+// # Rules of records
 //
-// FromResult makes records from results of all versions of package result. In all of them, a rate
-// counts cycles whose completion was acknowledged inside the window, a percentile is that of the
-// merged histograms of the timed rounds, and durabilities have the same names. FromResult omits
-// figures with another meaning by these rules:
+// A rate counts cycles whose completion was acknowledged inside the window. A percentile is that of the
+// merged histograms of the timed rounds. FromResult applies these rules:
 //
 //   - Results without Covered (before 23 November 2026): the CPU clocks and the counters of servers
 //     were read up to 95 ms after the start of the window, so CPU time and counts per cycle are too

@@ -137,7 +137,7 @@ func decode(line []byte) (Record, error) {
 	case head.Version == nil:
 		return Record{}, errors.New("version is missing: restore the line from git")
 	case *head.Version != Version:
-		return Record{}, fmt.Errorf("version is %d, but this program reads %d: use the prony that wrote it, or make the records again with prony history import", *head.Version, Version)
+		return Record{}, fmt.Errorf("version is %d, but this program reads %d: use the prony that wrote it", *head.Version, Version)
 	}
 	var r Record
 	decoder := json.NewDecoder(bytes.NewReader(line))

@@ -60,7 +60,7 @@ func WriteComparison(dir string, c *Comparison) error {
 // ReadComparison reads the comparison stored in dir.
 func ReadComparison(dir string) (*Comparison, error) {
 	var c Comparison
-	if err := readJSON(filepath.Join(dir, ComparisonFile), &c); err != nil {
+	if err := readJSON(filepath.Join(dir, ComparisonFile), only(Version), &c); err != nil {
 		return nil, err
 	}
 	if !c.Verdict.Known() {

@@ -24,8 +24,8 @@
 // PackedSuffix.
 //
 // Command cmd/schema writes the JSON schemas under schema/ from these types and their comments.
-// Every document names the Version of its schema. Read accepts the versions from 2 to the current
-// one, and ParseResult those from 1. Both refuse newer ones.
+// Every document names the version of its schema. A program reads the version that it writes, and
+// of soaks also version 1.
 //
 // # From rounds to metrics
 //

@@ -58,7 +58,7 @@ func readIncomplete(dir string) (*Result, []RoundHistograms, error) {
 	}
 	path = filepath.Join(dir, RoundsFile)
 	var doc RoundsDocument
-	if err := readJSON(path, &doc); err != nil {
+	if err := readJSON(path, only(Version), &doc); err != nil {
 		return nil, nil, err
 	}
 	info, err := os.Stat(path)

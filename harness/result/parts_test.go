@@ -234,25 +234,6 @@ func TestHistogramsOfAnOpenLoad(t *testing.T) {
 	require.ErrorContains(t, err, "the rounds have different histograms")
 }
 
-// The histograms of version 1 are refused by version, but the result can be read for its headline
-// figures.
-func TestVersion1HasNoHistogramsToRead(t *testing.T) {
-	r, hists := sampleResult(t)
-	f := store(t, r, hists)
-	for _, name := range []string{result.HistogramsFile, result.ResultFile} {
-		data, err := os.ReadFile(f.File(name))
-		require.NoError(t, err)
-		data = bytes.Replace(data, []byte(`"version": 4`), []byte(`"version": 1`), 1)
-		require.NoError(t, os.WriteFile(f.File(name), data, 0o600))
-	}
-	_, _, err := result.Read(f.Path())
-	require.ErrorContains(t, err, "histograms.json: it has version 1, whose histogram format is no longer supported: measure the scenario again")
-	old, err := result.ReadResult(f.File(result.ResultFile))
-	require.NoError(t, err)
-	assert.Equal(t, 1, old.Version)
-	assert.Equal(t, r.Metrics, old.Metrics)
-}
-
 func TestHistogramsThatAreNone(t *testing.T) {
 	r, hists := sampleResult(t)
 	f := store(t, r, hists)

@@ -10,9 +10,8 @@ import (
 
 // Read loads the result and the histograms of the run stored in dir. It needs only result.json and
 // histograms.json, so it also reads the data published with pages. The error names the file that is
-// missing, corrupt, or of a newer version than this program supports. Read refuses the histograms
-// of version 1, which have another format. Percentiles of earlier builds get the intervals that
-// Resample computes.
+// missing, corrupt, or of a version that this program does not read. Percentiles of earlier builds
+// get the intervals that Resample computes.
 func Read(dir string) (*Result, []RoundHistograms, error) {
 	r, err := ReadResult(filepath.Join(dir, ResultFile))
 	if err != nil {
@@ -31,11 +30,8 @@ func Read(dir string) (*Result, []RoundHistograms, error) {
 
 func readHistograms(path string) ([]RoundHistograms, error) {
 	var doc histogramsDocument
-	if err := readJSON(path, &doc); err != nil {
+	if err := readJSON(path, only(Version), &doc); err != nil {
 		return nil, err
-	}
-	if doc.Version == 1 { // version 1 has a field for each of three histograms
-		return nil, fmt.Errorf("read %s: it has version 1, whose histogram format is no longer supported: measure the scenario again", path)
 	}
 	hists, err := doc.decode()
 	if err != nil {
@@ -61,7 +57,7 @@ func ParseResult(name string, data []byte) (*Result, error) {
 		return nil, err
 	}
 	var r Result
-	if err := parse(name, data, &r); err != nil {
+	if err := parse(name, data, only(Version), &r); err != nil {
 		return nil, err
 	}
 	if !r.Verdict.Known() {
@@ -70,12 +66,17 @@ func ParseResult(name string, data []byte) (*Result, error) {
 	return &r, nil
 }
 
-func readJSON(path string, into any) error {
+// versions are the versions of a document that this program reads.
+type versions struct{ oldest, newest int }
+
+func only(version int) versions { return versions{version, version} }
+
+func readJSON(path string, of versions, into any) error {
 	data, err := readFile(path)
 	if err != nil {
 		return err
 	}
-	return parse(path, data, into)
+	return parse(path, data, of, into)
 }
 
 func readFile(path string) ([]byte, error) {
@@ -90,7 +91,7 @@ func readFile(path string) ([]byte, error) {
 }
 
 // parse decodes a document after checking the version that every file of a run has.
-func parse(name string, data []byte, into any) error {
+func parse(name string, data []byte, of versions, into any) error {
 	data = withoutNulls(data)
 	var head struct {
 		Version *int `json:"version"`
@@ -101,8 +102,10 @@ func parse(name string, data []byte, into any) error {
 	switch {
 	case head.Version == nil || *head.Version < 1:
 		return fmt.Errorf("read %s: corrupt: it has no version", name)
-	case *head.Version > Version:
-		return fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", name, *head.Version, Version)
+	case *head.Version < of.oldest:
+		return fmt.Errorf("read %s: it has version %d and this program reads version %d: measure again", name, *head.Version, of.oldest)
+	case *head.Version > of.newest:
+		return fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", name, *head.Version, of.newest)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("read %s: corrupt: %w", name, err)

@@ -7,11 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Version is the version of the schema of result.json. Results of all versions up to it can be
-// read, except the histograms of version 1. Version 2 added the points of a sweep, calibration
-// rounds, arrivals, backlogs and series, and histograms by name. Version 3 added the nodes of a
-// cluster, in rounds and profiles, and faults. Version 4 added workloads, stages, signals, the
-// judgement of the warm-up, processes, locks and causes.
+// Version is the version of the schema of result.json, rounds.json and histograms.json. No other
+// version can be read.
 const Version = 4
 
 // Result is one run of one scenario. It is stored as result.json.

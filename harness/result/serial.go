@@ -154,11 +154,8 @@ func IsSerial(dir string) (bool, error) { return Exists(dir, SerialFile) }
 func ReadSerial(dir string) (*Serial, error) {
 	path := filepath.Join(dir, SerialFile)
 	var s Serial
-	if err := readJSON(path, &s); err != nil {
+	if err := readJSON(path, only(SerialVersion), &s); err != nil {
 		return nil, err
-	}
-	if s.Version > SerialVersion {
-		return nil, fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", path, s.Version, SerialVersion)
 	}
 	for i, p := range s.Points {
 		if p.Skipped == "" && (p.Budget == nil || p.Unloaded == nil || p.AtBudget == nil) {

@@ -167,11 +167,8 @@ func IsSoak(dir string) (bool, error) { return Exists(dir, SoakFile) }
 func ReadSoak(dir string) (*Soak, error) {
 	path := filepath.Join(dir, SoakFile)
 	var s Soak
-	if err := readJSON(path, &s); err != nil {
+	if err := readJSON(path, versions{1, SoakVersion}, &s); err != nil {
 		return nil, err
-	}
-	if s.Version > SoakVersion {
-		return nil, fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", path, s.Version, SoakVersion)
 	}
 	if !s.Verdict.Known() {
 		return nil, fmt.Errorf("read %s: corrupt: %q is not a verdict", path, s.Verdict)

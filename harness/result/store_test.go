@@ -222,6 +222,8 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		"no result":        {remove("result.json"), []string{"result.json", "no such file", "did not finish"}},
 		"no histograms":    {remove("histograms.json"), []string{"histograms.json", "no such file"}},
 		"newer":            {replace("result.json", `"version": 4`, `"version": 5`), []string{"result.json", "version 5", "newer prony"}},
+		"older":            {replace("result.json", `"version": 4`, `"version": 3`), []string{"result.json", "version 3", "measure again"}},
+		"older histograms": {replace("histograms.json", `"version": 4`, `"version": 1`), []string{"histograms.json", "version 1", "measure again"}},
 		"newer histograms": {replace("histograms.json", `"version": 4`, `"version": 9`), []string{"histograms.json", "version 9"}},
 		"no version":       {replace("result.json", `"version": 4`, `"vision": 1`), []string{"result.json", "corrupt", "no version"}},
 		"cut off":          {replace("result.json", `"metrics"`, `"metr`), []string{"result.json", "corrupt"}},

@@ -79,7 +79,6 @@ var mistakes = [][]string{
 	{"cluster", "transfer", "--shard", "all"},
 	{"serve", "--cluster-node", "N1", "--cluster-peers", "n1=127.0.0.1:7073"},
 	{"serve", "--cluster-peers", "n1"},
-	{"serve", "--cluster-node", "n1", "--cluster-secret", "secret"},
 	{"cluster", "init", "--nodes", "n1=127.0.0.1:7073"},
 	{"cluster", "init", "--nodes", "n1", "--out", "certs"},
 	{"cluster", "init", "--nodes", "n1=127.0.0.1:7073,n1=127.0.0.1:8073", "--out", "certs"},

@@ -52,7 +52,6 @@ var exits = map[string]outcomes{
 	"prony report lint":      {"fine.md", "nowhere", never},
 	"prony history":          {alone, "--history nowhere", never},
 	"prony history page":     {"--out pages", "--history nowhere", never},
-	"prony history import":   {alone, "nowhere", never},
 	"prony report set":       {"--reports pages", "--reports nowhere", never},
 	"prony view":             {never, "none", never},
 	"prony convert":          {"figures.txt --to csv", alone, never},

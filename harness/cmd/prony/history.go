@@ -38,7 +38,7 @@ drift since the last tag (without a tag, since the first record), and the change
 Records with another host class, CPU model, durability or other settings form a separate series. A change point needs at least 5
 records on each side, so a series of fewer than 12 has none. Records are stored for every verdict, and each series marks the
 records that do not pass, by the limits at the time of publication. Each published result adds its records (prony publish, prony
-report --publish); prony history import adds those of past commits. Nothing is judged: the exit code is always 0.
+report --publish). Nothing is judged: the exit code is always 0.
 
 Above the series it shows the build that speed limits are relative to, and each move of it (prony baseline move) with the measured
 ratios. The product of a figure's ratios over all moves is the total change, shown with the best value it ever had.`,
@@ -69,7 +69,7 @@ ratios. The product of a figure's ratios over all moves is the total change, sho
 				}
 			}
 			if len(all) == 0 {
-				say(c.ErrOrStderr(), "there is no record in %s: prony history import adds those of past commits", folder)
+				say(c.ErrOrStderr(), "there is no record in %s: prony publish and prony report --publish add records", folder)
 				return nil
 			}
 			if _, err := fmt.Fprint(c.OutOrStdout(), report.HistoryText(all)); err != nil {
@@ -81,7 +81,7 @@ ratios. The product of a figure's ratios over all moves is the total change, sho
 	historyFlag(c, &folder)
 	buildsFlag(c, &baselines)
 	jsonFlag(c, &asJSON)
-	c.AddCommand(historyPageCommand(), historyImportCommand())
+	c.AddCommand(historyPageCommand())
 	return c
 }
 
@@ -133,8 +133,7 @@ func loadHistory(folder string, names []string) ([]history.Tracked, error) {
 
 func noHistory(folder string) error {
 	return &absentError{fmt.Sprintf(`there is no folder %q, which the records of published results are read from (--history)
-  name the folder with --history, or work in the root of Prony's repository, which has one
-  `+"`prony history import` makes the records of past commits", folder)}
+  name the folder with --history, or work in the root of Prony's repository, which has one`, folder)}
 }
 
 // completeRecorded completes the names of scenarios with records.

@@ -36,10 +36,9 @@ func recordedRun(t *testing.T, n int, change func(*result.Result)) string {
 	})
 }
 
-// publishedRuns makes a repository whose commits published results: two of the current version, one
-// without full coverage of its figures, one that is incorrect and was published again with one more
-// byte, and a file that is not a result. The first one was published again unchanged.
-func publishedRuns(t *testing.T) {
+// recordRuns makes a repository, and adds records of runs of its commits to the history: one from before
+// a tag, one without full coverage of its figures, one that is incorrect, and a later one.
+func recordRuns(t *testing.T) {
 	t.Helper()
 	inRepository(t, "harness/code.go", "package harness\n")
 	cpu := result.Metric{Median: 4, Low: 3, High: 5, N: 2, Unit: "us"}
@@ -54,40 +53,22 @@ func publishedRuns(t *testing.T) {
 			r.Metrics[result.CyclesPerS] = result.Metric{Median: 1100, Low: 1000, High: 1200, N: 2}
 		},
 	} {
-		run := recordedRun(t, n+1, change)
-		text, err := os.ReadFile(filepath.Join(run, result.ResultFile))
+		r, err := result.ReadResult(filepath.Join(recordedRun(t, n+1, change), result.ResultFile))
 		require.NoError(t, err)
-		if n == 3 {
-			require.NoError(t, result.WritePacked("reports/data/tiny/result.json", text))
-		} else {
-			write(t, "reports/data/tiny/result.json", string(text))
-		}
+		require.NoError(t, addRecords(t.Context(), r, "reports/history"))
+		require.ErrorIs(t, addRecords(t.Context(), r, "reports/history"), history.ErrRecorded)
+		write(t, "harness/code.go", fmt.Sprintf("package harness // %d\n", n))
 		commitAll(t)
 		if n == 0 {
 			inGit(t, "tag", "v0.1")
 		}
 	}
-	for run, more := range map[string]string{"1-tiny": "", "3-tiny": "\n"} {
-		again, err := os.ReadFile(filepath.Join(defaultOut, run, result.ResultFile))
-		require.NoError(t, err)
-		write(t, "reports/data/tiny/result.json", string(again)+more)
-		commitAll(t)
-	}
-	write(t, "reports/data/other/result.json", "{}")
-	write(t, "reports/data/tiny/earlier/result.json", "{}")
-	commitAll(t)
 }
 
-func TestHistoryOfPastCommits(t *testing.T) {
+func TestHistoryOfRecordedRuns(t *testing.T) {
 	here, err := os.Getwd()
 	require.NoError(t, err)
-	publishedRuns(t)
-	got := prony(t, "history", "import")
-	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, `dropped: reports/data/other/result.json: read reports/data/other/result.json: corrupt: it has no version
-recorded without some figures: run 2-tiny: CPU time and counts per cycle, which do not cover the whole window
-6 results read: 4 records added, 1 run dropped, 1 known already
-`, got.stdout)
+	recordRuns(t)
 	records, err := history.ReadAll("reports/history")
 	require.NoError(t, err)
 	require.Len(t, records, 4)
@@ -101,18 +82,7 @@ recorded without some figures: run 2-tiny: CPU time and counts per cycle, which 
 		assert.Equal(t, i > 0, r.Tag == "v0.1", "the first one was measured before the tag")
 	}
 
-	before, err := os.ReadFile("reports/history/tiny.jsonl")
-	require.NoError(t, err)
-	got = prony(t, "history", "import", "--json", "HEAD~1")
-	require.Equal(t, 0, got.code, got.stderr)
-	var again imported
-	require.NoError(t, json.Unmarshal([]byte(got.stdout), &again), got.stdout)
-	assert.Equal(t, imported{Results: 5, Known: 5, LeftOut: []importNotes{}, Dropped: []importNotes{}}, again)
-	after, err := os.ReadFile("reports/history/tiny.jsonl")
-	require.NoError(t, err)
-	assert.Equal(t, string(before), string(after))
-
-	got = prony(t, "history", "tiny")
+	got := prony(t, "history", "tiny")
 	require.Equal(t, 0, got.code, got.stderr)
 	text := got.stdout
 	for i, r := range records {
@@ -146,7 +116,7 @@ recorded without some figures: run 2-tiny: CPU time and counts per cycle, which 
 	assert.Equal(t, "pages/history.md", pages[0].Page)
 	require.Len(t, pages[0].Files, 1)
 	assert.FileExists(t, pages[0].Files[0])
-	assert.Equal(t, []string{"import", "page", "tiny"}, completed(t, "history", ""))
+	assert.Equal(t, []string{"page", "tiny"}, completed(t, "history", ""))
 	assert.Empty(t, completed(t, "history", "tiny", "t"), "no scenario twice")
 }
 
@@ -156,16 +126,12 @@ func TestHistoryThatIsNotThere(t *testing.T) {
 		got := prony(t, args...)
 		assert.Equal(t, 2, got.code)
 		assert.Contains(t, got.stderr, `there is no folder "reports/history"`)
-		assert.Contains(t, got.stderr, "`prony history import` makes the records of past commits")
 	}
-	got := prony(t, "history", "import")
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, `"HEAD" is not a commit of this repository`)
 	require.NoError(t, os.MkdirAll("reports/history", 0o755))
-	got = prony(t, "history")
+	got := prony(t, "history")
 	assert.Equal(t, 0, got.code)
 	assert.Empty(t, got.stdout)
-	assert.Equal(t, "there is no record in reports/history: prony history import adds those of past commits\n", got.stderr)
+	assert.Equal(t, "there is no record in reports/history: prony publish and prony report --publish add records\n", got.stderr)
 	got = prony(t, "history", "tyni")
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, `there is no record of a scenario "tyni" in reports/history`)

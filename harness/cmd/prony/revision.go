@@ -337,12 +337,6 @@ func lastLines(text string) string {
 
 // git runs a git command in dir and returns its output.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	output, err := gitOutput(ctx, dir, args...)
-	return strings.TrimSpace(string(output)), err
-}
-
-// gitOutput runs a git command in a folder and returns its output as it is.
-func gitOutput(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, "git", args...)
@@ -351,7 +345,7 @@ func gitOutput(ctx context.Context, dir string, args ...string) ([]byte, error) 
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Run(); err != nil {
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
 	}
-	return stdout.Bytes(), nil
+	return strings.TrimSpace(stdout.String()), nil
 }
