@@ -16,17 +16,18 @@ import (
 // Folder is the name of the folder of backups in a data folder.
 const Folder = "backups"
 
-// partialSuffix ends the name of a backup's folder until the backup is complete. It is not valid in
-// the name of a backup.
+// partialSuffix is the suffix of the folder's name until the backup is complete. The name of a
+// backup cannot contain it.
 const partialSuffix = ".partial"
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Make creates a backup of a data folder in backups/NAME and returns its path. An empty name means
-// the time m.CreatedAtMs. checkpoint must write the checkpoint of a shard to a folder that does not
-// exist. The backup gets its name only when it is complete, and only if the folder still has all
-// files that checkpoint wrote. After an error Make removes the folder. After a crash
-// RemoveUnfinished or the next backup with the same name removes it.
+// Make creates a backup of a data folder in backups/NAME and returns its path. If name is empty,
+// the name is derived from the time m.CreatedAtMs. checkpoint must write the checkpoint of a shard
+// to the folder dir, which does not exist yet. Make renames the backup's folder to its final name
+// only when the backup is complete and the folder still contains all files that checkpoint wrote.
+// After an error, Make removes the folder. After a crash, RemoveUnfinished or the next backup with
+// the same name removes it.
 //
 // Only one call at a time may create a backup with the same name.
 func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(shard int, dir string) error) (path string, _ Manifest, err error) {

@@ -22,12 +22,12 @@ const lockName = "LOCK"
 
 type unfinished struct {
 	path   string
-	lock   io.Closer // held to keep RemoveUnfinished away
-	handle *os.File  // compared with the folder at the path, which may have been replaced
+	lock   io.Closer // prevents RemoveUnfinished from removing the folder
+	handle *os.File  // the opened folder, to detect that the folder at path was replaced
 	files  []string  // files written by the checkpoints, relative to the path, with slashes
 }
 
-// begin creates the folder of a backup. It first removes the remains of an interrupted backup with
+// begin creates the folder of a backup. It first removes the files of an interrupted backup with
 // the same name.
 func begin(data, path string) (_ *unfinished, err error) {
 	if err := makeFolder(data); err != nil {
@@ -91,7 +91,6 @@ func (u *unfinished) checkPresent() error {
 	return nil
 }
 
-// cause returns the loss of the folder if it was lost, or else err.
 func (u *unfinished) cause(err error) error { return cmp.Or(u.checkPresent(), err) }
 
 func (u *unfinished) add(shard int) error {
@@ -102,7 +101,6 @@ func (u *unfinished) add(shard int) error {
 	return err
 }
 
-// checkComplete returns an error if a file of a checkpoint is missing.
 func (u *unfinished) checkComplete() error {
 	if err := u.checkPresent(); err != nil {
 		return err
@@ -144,8 +142,8 @@ func (u *unfinished) close() (err error) {
 
 func (u *unfinished) remove() error { return errors.Join(os.RemoveAll(u.path), u.close()) }
 
-// removeUnfinished removes the folder of an interrupted backup. It refuses the folder of a backup
-// in progress, of this process or another one, because several data folders may share a folder of
+// removeUnfinished removes the folder of an interrupted backup. It returns an error if this process
+// or another process is still making the backup, because several data folders may share a folder of
 // backups.
 func removeUnfinished(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -162,8 +160,8 @@ func removeUnfinished(path string) error {
 }
 
 // RemoveUnfinished removes the folders of interrupted backups in a data folder and returns their
-// paths. It leaves those of backups in progress. The error names the folders that it could not
-// remove.
+// paths. It does not remove the folders of backups that are being made. The error names the folders
+// that it could not remove.
 func RemoveUnfinished(data string) (removed []string, err error) {
 	folder := filepath.Join(data, Folder)
 	entries, err := os.ReadDir(folder)

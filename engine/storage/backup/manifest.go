@@ -6,18 +6,19 @@
 //	shards/0000/…      a checkpoint of each shard's store, as storage.Store.Checkpoint writes it
 //	shards/0001/…
 //
-// The manifest is JSON. It has the path, size and SHA-256 of every other file, and the SHA-256 of
-// the manifest with that field empty.
+// The manifest is JSON. It contains the path, size and SHA-256 of every other file. It also
+// contains its own SHA-256, which is computed while that field is empty.
 //
 // Make creates a backup of a running server's stores in the folder "backups" of the data folder.
 // Verify reads every file of a backup and compares it with the manifest. Restore copies a backup to
-// a new data folder and verifies the copy. It also makes sure that the restored stores issue other
-// numbers than the server issued since the backup. CheckDataFolder rejects a folder that Restore
-// did not finish. A backup or restored data folder is either complete or absent: the last step is a
-// rename or a removal in both cases.
+// a new data folder and verifies the copy. It also ensures that the restored stores do not issue
+// ids and tokens that the server has issued since the backup. CheckDataFolder rejects a folder that
+// Restore did not finish. A backup appears under its name only when it is complete, and a server
+// accepts a restored data folder only when it is complete: the last step of Make is a rename, and
+// the last step of Restore is a removal.
 //
-// The functions are safe for concurrent use on different folders. ErrExists and *NameError report a
-// problem with a name; other errors name the file.
+// The functions may be called concurrently for different folders. ErrExists and *NameError mean
+// that the name of a backup cannot be used; other errors name the file.
 package backup
 
 import (
@@ -50,7 +51,7 @@ const manifestFormat = 1
 type Manifest struct {
 	Format      int    `json:"format"`
 	CreatedAtMs int64  `json:"created_at_ms"`
-	Version     string `json:"version"` // of the server that made it
+	Version     string `json:"version"` // version of the server that made the backup
 	Shards      int    `json:"shards"`
 	Files       []File `json:"files"` // all files except the manifest, by path
 	// SHA256 is the sum of the manifest with an empty SHA256.
@@ -115,8 +116,8 @@ func writeManifest(ctx context.Context, dir string, m Manifest) (Manifest, error
 	return m, json.Unmarshal(text, &m)
 }
 
-// manifestBytesMax bounds the size of a manifest in bytes. A manifest has about a hundred bytes for
-// each file.
+// manifestBytesMax is the maximum size of a manifest in bytes. A manifest contains about a hundred
+// bytes for each file.
 const manifestBytesMax = 64 << 20
 
 // readManifest reads and checks the manifest of the backup in dir. It reads no other file.
@@ -149,7 +150,6 @@ func readManifest(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// check rejects a manifest that no server writes.
 func (m *Manifest) check() error {
 	if m.Format < 1 || m.Shards < 1 || m.Shards > storage.ShardsMax {
 		return fmt.Errorf("format %d with %d shards is no backup", m.Format, m.Shards)
@@ -168,7 +168,7 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// problemsMax bounds the number of problems of a backup that an error names.
+// problemsMax limits the number of problems that an error names.
 const problemsMax = 20
 
 // Verify checks the manifest of the backup in dir, and every file against the manifest. The error
@@ -181,7 +181,6 @@ func Verify(ctx context.Context, dir string) (Manifest, error) {
 	return m, m.verifyFiles(ctx, dir, func(string) io.Writer { return io.Discard })
 }
 
-// verifyFiles checks every file and copies it to the writer that to returns for its path.
 func (m *Manifest) verifyFiles(ctx context.Context, dir string, to func(path string) io.Writer) error {
 	paths, err := filePaths(dir)
 	if err != nil {
@@ -252,7 +251,6 @@ func filePaths(dir string) (paths []string, err error) {
 	return paths, nil
 }
 
-// copyFile copies the content of a file. It stops when ctx ends.
 func copyFile(ctx context.Context, path string, to io.Writer) (n int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -262,7 +260,6 @@ func copyFile(ctx context.Context, path string, to io.Writer) (n int64, err erro
 	return io.Copy(to, &contextReader{ctx, f})
 }
 
-// contextReader returns an error once its context has ended.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

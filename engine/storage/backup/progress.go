@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Progress tracks a Restore. The zero value is a Restore that has not begun. A nil Progress records
-// nothing. Its methods are safe for concurrent use.
+// Progress tracks the progress of a Restore. The zero value is ready for use. A nil Progress
+// records nothing. Its methods are safe for concurrent use.
 type Progress struct {
 	copied, bytes   atomic.Int64
 	checked, shards atomic.Int64
@@ -25,7 +25,7 @@ func (p *Progress) copiedMore(n int) {
 	}
 }
 
-// checking records that the check of a shard begins. Shards count from 1.
+// checking records that the check of a shard begins. The first shard has the number 1.
 func (p *Progress) checking(shard int) {
 	if p != nil {
 		p.checked.Store(int64(shard))

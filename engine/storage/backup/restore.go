@@ -15,15 +15,16 @@ import (
 	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
-// restoringFolder is the folder, inside a new data folder, that receives the copy of a restore.
-// While it exists, the data folder is incomplete.
+// restoringFolder is the name of the folder, inside a new data folder, that Restore copies the
+// files to. While it exists, the data folder is incomplete.
 const restoringFolder = "restoring"
 
 // lostAndFound is a folder that some file systems have in their root.
 const lostAndFound = "lost+found"
 
-// CheckDataFolder rejects a folder that a server must not serve from: an unfinished restore, or a
-// backup, which serving would change. It accepts a folder that does not exist.
+// CheckDataFolder returns an error for a folder that a server must not use as its data folder: an
+// unfinished restore, or a backup, which the server would change. It accepts a folder that does not
+// exist.
 func CheckDataFolder(dir string) error {
 	for name, problem := range map[string]string{
 		restoringFolder: "holds a restore that did not finish: remove its content, and run 'queued restore' again",
@@ -43,14 +44,14 @@ func CheckDataFolder(dir string) error {
 // Restored is the result of Restore.
 type Restored struct {
 	Manifest Manifest
-	Holding  fsck.Holding // of all shards
+	Holding  fsck.Holding // total of all shards
 }
 
-// Restore creates a data folder from a backup and never writes to the backup. It copies all files
-// and checks their sums, verifies each store of the copy, and reserves the numbers that the server
-// may have issued since the backup. The data folder must not exist, or must be empty. A server
-// accepts it only after the last step. On an error, or when ctx ends, Restore removes the copy. at
-// may be nil.
+// Restore creates a data folder from a backup. It never writes to the backup. It copies all files
+// and checks their checksums, and verifies each store of the copy. It then reserves the ids and
+// tokens that the server may have issued since the backup. The data folder must be empty or not
+// exist. A server accepts it only after the last step. On an error, or when ctx ends, Restore
+// removes the copy. at, which may be nil, receives the progress.
 func Restore(ctx context.Context, backup, data string, at *Progress) (r Restored, err error) {
 	if r.Manifest, err = readManifest(backup); err != nil {
 		return r, err
@@ -107,8 +108,8 @@ func Restore(ctx context.Context, backup, data string, at *Progress) (r Restored
 	return r, release(collected, data)
 }
 
-// reserveNumbers reserves ids, tokens and queue numbers in the store in dir: those that may have
-// been issued in the time ago since its backup.
+// reserveNumbers reserves, in the store in dir, the ids, tokens and queue numbers that may have
+// been issued since its backup. ago is the time since the backup.
 func reserveNumbers(dir string, ago time.Duration) (err error) {
 	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync})
 	if err != nil {
@@ -129,7 +130,7 @@ func reserveNumbers(dir string, ago time.Duration) (err error) {
 		err = c.Wait()
 	}
 	if err == nil {
-		err = s.Flush() // a replicated store has no log
+		err = s.Flush() // a replicated store has no write-ahead log
 	}
 	if err != nil {
 		return fmt.Errorf("the store in %s: reserve numbers: %w", dir, err)
@@ -137,7 +138,6 @@ func reserveNumbers(dir string, ago time.Duration) (err error) {
 	return nil
 }
 
-// checkApart rejects a data folder inside the backup.
 func checkApart(backup, data string) error {
 	b, err := resolve(backup)
 	if err != nil {
@@ -167,8 +167,8 @@ func resolve(path string) (string, error) {
 	return resolved, err
 }
 
-// makeEmpty creates the folder, or checks that it is empty. It removes the remains of an
-// interrupted restore.
+// makeEmpty creates the data folder, or checks that an existing folder is empty. It removes the
+// files of an interrupted restore. made reports whether it created the folder.
 func makeEmpty(data string) (made bool, err error) {
 	err = os.Mkdir(data, 0o700)
 	if err == nil {
@@ -206,13 +206,14 @@ func (m *Manifest) copyTo(ctx context.Context, from, to string, at *Progress) er
 	err := m.verifyFiles(ctx, from, func(path string) io.Writer {
 		return copies.next(filepath.Join(to, filepath.FromSlash(path)))
 	})
-	if finished := copies.finish(); err == nil { // otherwise err has it already
+	if finished := copies.finish(); err == nil { // otherwise err already includes it
 		err = finished
 	}
 	return err
 }
 
-// fileCopies writes one file after another. It remembers the first error.
+// fileCopies writes one file after another. After the first error it writes nothing more, and
+// returns that error.
 type fileCopies struct {
 	at  *Progress
 	f   *os.File
