@@ -10,9 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// BallastFile is a file in the data folder that only reserves space. The server removes it when the
-// disk is full, so that it can complete the writes under way and start again. An operator may
-// remove it too.
+// BallastFile is the name of a file in the data folder whose only purpose is to reserve space. When
+// the disk is full, the server removes the file, so that it can complete the writes under way or
+// start again. An operator may remove it too.
 const BallastFile = "BALLAST"
 
 // ballastDefault is the size of the ballast in bytes if SpaceOptions does not set one.
@@ -21,18 +21,19 @@ const ballastDefault = 64 << 20
 // tryBlock is the size of a single write of ballast.try.
 const tryBlock = 64 << 10
 
-// ballast is the ballast file. Its methods are safe for concurrent use.
+// ballast manages the ballast file. Its methods are safe for concurrent use.
 type ballast struct {
 	fs   vfs.FS
 	path string
-	most uint64 // upper bound of its size in bytes; the critical mark may lower it
+	most uint64 // maximum size of the file in bytes
 
-	mu    sync.Mutex // held for creating or removing the file
+	mu    sync.Mutex // held while the file is created or removed
 	there bool
 }
 
-// begin creates the ballast if there is room for it; an existing ballast may have another size and
-// is replaced. If the server needs the room to start, begin removes the ballast.
+// begin runs when the server starts. If too little space is free for the start, it removes the
+// ballast. Otherwise it creates the ballast if there is room for it. It also replaces an existing
+// ballast then, whose size may be different.
 func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
 	_, err := b.fs.Stat(b.path)
 	b.mu.Lock()
@@ -47,7 +48,8 @@ func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
 	b.restore(log, u)
 }
 
-// restore creates a removed ballast again if that leaves the state of the free space unchanged.
+// restore creates a removed ballast again, if the disk then still has enough free space for
+// SpaceOK.
 func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
 	if !b.fits(u) {
 		return
@@ -63,11 +65,11 @@ func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
 	b.there = true // also after a failure, so that it is not retried before the next start
 }
 
-// size returns the size of the ballast for a reading. It returns 0 without a critical mark: the
-// server then creates no ballast.
+// size returns the size of the ballast, in bytes, for a reading of the free space. It returns 0 if
+// the critical mark is off: the server then creates no ballast.
 func (b *ballast) size(u SpaceUsage) uint64 { return min(u.Critical, b.most) }
 
-// fits reports whether the state of the free space stays the same with the ballast.
+// fits reports whether enough space for SpaceOK would remain free after the ballast is created.
 func (b *ballast) fits(u SpaceUsage) bool {
 	size := b.size(u)
 	return size > 0 && u.Available >= u.Low+u.Low/hysteresis+size
@@ -92,7 +94,6 @@ func (b *ballast) release() bool {
 	return err == nil || !errors.Is(err, os.ErrNotExist)
 }
 
-// try writes a file of the given size next to the ballast and removes it.
 func (b *ballast) try(size int) error {
 	path := b.path + ".try"
 	f, err := b.fs.Create(path, vfs.WriteCategoryUnspecified)

@@ -6,9 +6,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// BeforeManifest sets a function that runs before each write to the manifest. Such a write records
-// that a memtable is in tables. The tables refer to a log that is not one of Pebble's, and before
-// must make that log durable. Call BeforeManifest before the Pebble database is opened.
+// BeforeManifest sets a function that runs before each write to the manifest. Such a write may
+// record that a memtable is in tables. If these tables depend on a log that Pebble does not manage,
+// before must make that log durable. BeforeManifest must be called before the Pebble database is
+// opened.
 func (f *Files) BeforeManifest(before func() error) {
 	f.FS = manifestFS{f.FS, f.failStop.dir, before}
 }

@@ -25,9 +25,10 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("the file %s is damaged: %s", e.File, e.Problem)
 }
 
-// CheckCopy checks all files of a sealed copy of a store. Each file must match the seal, and each
-// block of each table must match its checksum. CheckCopy reads every byte and returns the first
-// damage as a *DamagedError. open returns the content of a file and a function that closes it.
+// CheckCopy checks all files of a sealed copy of a store. names lists the files in the copy's
+// folder. Each file must match the seal, and each block of each table must match its checksum.
+// CheckCopy reads every byte and returns the first damage as a *DamagedError. open returns the
+// content of a file, and a function that closes the file.
 func CheckCopy(names []string, open func(name string) (*io.SectionReader, func() error, error)) error {
 	if !slices.Contains(names, sealName) {
 		return &DamagedError{sealName, "it is missing"}
@@ -145,7 +146,6 @@ func checkTable(content *io.SectionReader) (err error) {
 	return r.ValidateBlockChecksums()
 }
 
-// table gives sstable access to the content of a table.
 type table struct{ content *io.SectionReader }
 
 var _ objstorage.Readable = table{}

@@ -12,41 +12,45 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// logsWaitingMax bounds the closed logs that wait for their fsync. A commit that closes one more
-// waits for the disk.
+// logsWaitingMax is the maximum number of closed logs that wait for their fsync. A commit that
+// closes another log waits for the disk.
 const logsWaitingMax = 8
 
-// deferredSync fsyncs the logs of a store in order, in its own goroutine. No commit waits for it
-// until logsWaitingMax closed logs wait for their fsync. It fsyncs the newest log at an interval
-// and in syncAll. It fsyncs a closed log, its folder entry and that of the next log as soon as the
-// disk allows. After a failed fsync every later commit fails, because the content of the disk is
-// unknown.
+// deferredSync fsyncs the logs of a store in order, in a separate goroutine. Commits do not wait
+// for it, unless more than logsWaitingMax closed logs wait for their fsync. It fsyncs the newest
+// log at an interval and in syncAll. When a log is closed, it fsyncs the log, its folder entry and
+// the folder entry of the next log as soon as possible. After a failed fsync every later commit
+// fails, because the content of the disk is unknown.
 //
-// If an earlier log may be incomplete on the disk when a log begins, the new log has a pending name
-// until the earlier one is complete; pending.go gives the reason. deferredSync is safe for
+// When Pebble starts a log, the earlier log may be incomplete on the disk. The new log then has a
+// pending name until the earlier log is complete; pending.go explains why. deferredSync is safe for
 // concurrent use.
 type deferredSync struct {
 	fs   *failStopFS
-	wake chan struct{} // capacity 1; signals work other than that of the interval
+	wake chan struct{} // capacity 1; signals work that must not wait for the interval
 	stop chan struct{}
 	done chan struct{}
 
-	// settling is held while logs are renamed, fsynced and closed, in order. Commits do not take
+	// settling is held while logs are renamed, fsynced and closed, in order. Commits do not lock
 	// it.
 	settling sync.Mutex
 
-	mu      sync.Mutex
-	changed sync.Cond  // on mu: a log left the queue, its creation ended, or an fsync failed
+	mu sync.Mutex
+	// changed, on mu, signals that a log left the queue, that the creation of a log ended, or that
+	// an fsync failed.
+	changed sync.Cond
 	logs    []*walFile // oldest first; all but the newest are closed
-	opening bool       // a log is being created, and its name refers to the last of logs
-	waiting int        // number of closed logs
-	err     error      // the first error
-	marks   SyncMarks  // nil unless Files.Track was called
-	marked  uint64     // the last mark
+	// opening means that a log is being created whose pending name contains the number of the last
+	// of logs.
+	opening bool
+	waiting int       // number of closed logs
+	err     error     // the first error
+	marks   SyncMarks // nil unless Files.Track was called
+	marked  uint64    // the last mark
 }
 
-// newDeferredSync starts the fsyncs of the logs in a store's folder. With an interval of 0 only
-// syncAll fsyncs the newest log.
+// newDeferredSync starts the fsyncs of the logs in a store's folder. If interval is 0, only syncAll
+// and close fsync the newest log.
 func newDeferredSync(fs *failStopFS, interval time.Duration) *deferredSync {
 	d := &deferredSync{fs: fs, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 	d.changed.L = &d.mu
@@ -67,14 +71,13 @@ func (d *deferredSync) run(interval time.Duration) {
 		case <-d.stop:
 			return
 		case <-d.wake:
-			_ = d.settle(false) // failed returns the error to the next commit
+			_ = d.settle(false) // the next commit gets the error from the method failed
 		case <-tick:
 			_ = d.settle(true)
 		}
 	}
 }
 
-// poke makes the goroutine look at the logs.
 func (d *deferredSync) poke() {
 	select {
 	case d.wake <- struct{}{}:
@@ -82,11 +85,10 @@ func (d *deferredSync) poke() {
 	}
 }
 
-// syncAll fsyncs all data that was written to the logs before the call.
 func (d *deferredSync) syncAll() error { return d.settle(true) }
 
 // settle completes the pending work on each log, oldest first. It fsyncs the newest log only if
-// newest is set.
+// newest is true.
 func (d *deferredSync) settle(newest bool) error {
 	d.settling.Lock()
 	defer d.settling.Unlock()
@@ -104,7 +106,8 @@ func (d *deferredSync) settle(newest bool) error {
 		}
 		if err = d.settleLog(f, newest); err != nil {
 			err = fmt.Errorf("fsync of the log: %w", err)
-			// Report the error before a commit sees it: Pebble panics if it then begins a log.
+			// Report the error before a commit sees it: Pebble would panic if it then created a
+			// log.
 			d.fs.failed(fmt.Sprintf("%s: %v", f.name, err))
 			d.mu.Lock()
 			d.err = err
@@ -144,7 +147,7 @@ func (d *deferredSync) settleLog(f *walFile, newest bool) error {
 	return errors.Join(f.File.Close(), d.finish(f))
 }
 
-// enter gives a log its final name and makes its folder entry durable.
+// enter renames a log to its final name and makes its folder entry durable.
 func (d *deferredSync) enter(f *walFile) error {
 	if f.entered {
 		return nil
@@ -179,8 +182,8 @@ func (d *deferredSync) rename(f *walFile) error {
 	return nil
 }
 
-// finish takes the oldest log, which is complete on the disk, off the queue. It first gives the
-// next log its final name, because Pebble may remove the file of the oldest log after that.
+// finish removes the oldest log, which is complete on the disk, from the queue. It first renames
+// the next log to its final name, because the file of the oldest log may be removed afterwards.
 func (d *deferredSync) finish(oldest *walFile) error {
 	for {
 		next, removed := d.take(oldest)
@@ -197,8 +200,8 @@ func (d *deferredSync) finish(oldest *walFile) error {
 	}
 }
 
-// take takes the oldest log off the queue, or returns the next log if that must be renamed first.
-// removed reports whether Pebble removed the oldest log.
+// take removes the oldest log from the queue. If the next log must be renamed first, take returns
+// the next log and changes nothing. removed reports whether Pebble has removed the oldest log.
 func (d *deferredSync) take(oldest *walFile) (next *walFile, removed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -214,9 +217,9 @@ func (d *deferredSync) take(oldest *walFile) (next *walFile, removed bool) {
 	return nil, oldest.removed
 }
 
-// begin creates the log with the given name and adds it to the queue. create receives the path of
-// the log. If replaces is not empty, that file is removed once the log's folder entry is durable.
-// Pebble creates one log at a time.
+// begin creates the log with the given name and adds it to the queue. create gets the path under
+// which it must create the file. If replaces is not empty, the file replaces is removed once the
+// log's folder entry is durable. Pebble creates only one log at a time.
 func (d *deferredSync) begin(name, replaces string, create func(path string) (vfs.File, error)) (vfs.File, error) {
 	d.mu.Lock()
 	path := name
@@ -241,12 +244,12 @@ func (d *deferredSync) begin(name, replaces string, create func(path string) (vf
 	return f, nil
 }
 
-// end hands a log over to the goroutine when Pebble closes it. It blocks while more than
-// logsWaitingMax logs wait.
+// end passes a log to the goroutine when Pebble closes it. It blocks while more than logsWaitingMax
+// logs wait.
 func (d *deferredSync) end(f *walFile) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	f.closed, f.mark = true, d.markLocked() // later acknowledgements may be in the next log
+	f.closed, f.mark = true, d.markLocked() // later commits may be in the next log
 	d.waiting++
 	d.poke()
 	for d.waiting > logsWaitingMax && d.err == nil {
@@ -255,8 +258,8 @@ func (d *deferredSync) end(f *walFile) error {
 	return d.err
 }
 
-// remove makes the goroutine remove a log that it still needs, and reports whether it needs the
-// log.
+// remove reports whether the goroutine still needs a log. If so, the goroutine removes the log when
+// it no longer needs it; otherwise the caller must remove it.
 func (d *deferredSync) remove(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -280,7 +283,8 @@ func (d *deferredSync) path(name string) string {
 	return name
 }
 
-// settled reports whether a log is complete on the disk or unknown.
+// settled reports whether a log is complete on the disk. It also returns true for a file that is
+// not in the queue.
 func (d *deferredSync) settled(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -293,22 +297,21 @@ func (d *deferredSync) failed() error {
 	return d.err
 }
 
-// close stops the goroutine and completes its remaining work.
 func (d *deferredSync) close() error {
 	close(d.stop)
 	<-d.done
 	return d.settle(true)
 }
 
-// walFile is a log from its creation until it is complete on the disk.
+// walFile is a log that was created and may not be complete on the disk.
 type walFile struct {
 	vfs.File
 	deferred *deferredSync
 	name     string // the log's final path
-	replaces string // a file to remove once the folder entry of this log is durable; may be empty
+	replaces string // a file to remove once the folder entry of this log is durable; or ""
 
-	dirty   atomic.Bool  // the file has data that no fsync covers yet
-	writeTo atomic.Int64 // where requested write-back should end; 0 without a request
+	dirty   atomic.Bool  // the file contains data that is not fsynced yet
+	writeTo atomic.Int64 // length up to which write-back is requested; 0 means no request
 
 	// entered is set when the log has its final name and a durable folder entry. deferred.settling
 	// guards it.
@@ -316,16 +319,17 @@ type walFile struct {
 
 	// Guarded by deferred.mu.
 	path    string // the file's current path
-	closed  bool   // by Pebble
-	mark    uint64 // the mark at the close
-	removed bool   // by Pebble
+	closed  bool   // Pebble has closed the log
+	mark    uint64 // the mark of the time when Pebble closed the log
+	removed bool   // Pebble has removed the log
 }
 
 func (f *walFile) Sync() error     { return f.later() }
 func (f *walFile) SyncData() error { return f.later() }
 
-// SyncTo makes the goroutine ask the operating system to begin write-back, because the system call
-// waits for writes under way. Without it, the fsync of a log would write the whole log.
+// SyncTo makes the goroutine request write-back of the log from the operating system. The caller
+// does not make the system call, because the call waits for writes under way. Without earlier
+// write-back, the fsync of a log would have to write the whole log.
 func (f *walFile) SyncTo(length int64) (fullSync bool, err error) {
 	f.writeTo.Store(length)
 	f.deferred.poke()
@@ -337,7 +341,7 @@ func (f *walFile) later() error {
 	return errors.Join(f.deferred.failed(), f.deferred.fs.checkPresent())
 }
 
-// Close hands the log over for its fsync, under Interval and None.
+// Close passes the log to the goroutine, which fsyncs and closes the file.
 func (f *walFile) Close() error { return f.deferred.end(f) }
 
 func (f *walFile) pathNow() string {

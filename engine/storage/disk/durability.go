@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Durability determines when a commit counts as done.
+// Durability determines when a commit is acknowledged.
 type Durability string
 
 // The durability modes.
 const (
-	// Sync acknowledges after the fsync. The commit survives a power loss.
+	// Sync acknowledges a commit after its fsync. The commit survives a power loss.
 	Sync Durability = "sync"
-	// Interval acknowledges after the write reached the operating system; the log is fsynced every
-	// SyncInterval. A kill of the process loses nothing. A power loss loses at most about one
-	// interval plus the duration of the fsync under way.
+	// Interval acknowledges a commit after its write reached the operating system; the log is
+	// fsynced every SyncInterval. If the process is killed, no commit is lost. A power loss loses
+	// the commits of at most about one interval plus the duration of the fsync under way.
 	Interval Durability = "interval"
-	// None acknowledges after the write reached the operating system. A kill of the process loses
-	// nothing.
+	// None acknowledges a commit after its write reached the operating system. If the process is
+	// killed, no commit is lost. A power loss may lose any number of recent commits.
 	None Durability = "none"
 )
 

@@ -12,22 +12,24 @@ import (
 // LongSync is the shortest duration of an fsync that OnLongSync reports.
 const LongSync = time.Millisecond
 
-// failStopFS ends the process at the first failed write or fsync in the store's folder, for the
-// reason in the package comment. Pebble alone would retry some failed operations, and panic at
-// others while it holds its locks.
+// failStopFS ends the process at the first failed write or fsync in the store's folder; the package
+// comment explains why. Pebble itself would retry some failed operations. After others it would
+// panic while it holds locks.
 type failStopFS struct {
 	vfs.FS
 	dir    string
 	failed func(problem string)
-	gone   func(problem string) // like failed, if the folder or a file in it is missing
+	gone   func(problem string) // like failed, but called if the folder or a file in it is missing
 	synced *syncedNote
 	here   *presence
-	loss   atomic.Pointer[loss] // the store's own until a Space watches the store, then the Space's
+	// loss is the loss of this store alone, until Space.Join replaces it with the loss of the
+	// Space.
+	loss atomic.Pointer[loss]
 
-	logSyncs atomic.Uint64            // fsyncs of the write-ahead log's files
-	syncs    atomic.Uint64            // fsyncs of all files
+	logSyncs atomic.Uint64            // number of fsyncs of write-ahead logs
+	syncs    atomic.Uint64            // number of fsyncs of all files
 	syncNs   atomic.Int64             // total duration of these fsyncs
-	longSync func(took time.Duration) // called after each long fsync; nil without a listener
+	longSync func(took time.Duration) // called after each fsync of at least LongSync; may be nil
 }
 
 func newFailStopFS(fs vfs.FS, dir string, log Log) *failStopFS {
@@ -37,12 +39,13 @@ func newFailStopFS(fs vfs.FS, dir string, log Log) *failStopFS {
 	return f
 }
 
-// contains reports whether a path is the store's folder or a file in it. A checkpoint is written to
-// another folder through the same file system, and its files have the same names as the store's.
+// contains reports whether a path is the store's folder or a file in it. The files of a checkpoint
+// are written through the same failStopFS and have the same names, but are in another folder.
 func (fs *failStopFS) contains(path string) bool { return path == fs.dir || fs.PathDir(path) == fs.dir }
 
-// check returns err. It ends the process if err concerns a file of the store. A checkpoint may fail
-// without that.
+// check returns err. If err is the error of an operation on the store's folder or a file in it,
+// check ends the process. An error in another folder, such as that of a checkpoint, does not end
+// the process.
 func (fs *failStopFS) check(what, name string, err error) error {
 	if err != nil && fs.contains(name) {
 		if gone := asGone(what, name, err); gone != nil {
@@ -76,18 +79,19 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 	return file, nil
 }
 
-// markerPrefix begins the names of Pebble's markers, empty files that name the newest manifest.
+// markerPrefix is the prefix of the names of Pebble's markers. A marker is an empty file whose name
+// contains the name of the newest manifest.
 const markerPrefix = "marker."
 
-// lose ends the process because the store's folder or a file in it is missing. After the call no
+// lose ends the process because the store's folder or a file in it is missing. From now on no
 // commit of any store in the data folder succeeds.
 func (fs *failStopFS) lose(reason *GoneError) {
 	fs.loss.Load().record(reason)
 	fs.gone(reason.Error())
 }
 
-// checkPresent ends the process if this store or another one in the data folder was lost. A commit
-// calls it before it succeeds.
+// checkPresent ends the process if this store or another store in the data folder was lost. Each
+// commit calls it before it reports success.
 func (fs *failStopFS) checkPresent() error {
 	err := fs.loss.Load().err()
 	if err != nil {
@@ -96,9 +100,10 @@ func (fs *failStopFS) checkPresent() error {
 	return err
 }
 
-// Create syncs the folder before it creates a marker, so that the file named by the marker is on
-// the disk first. Pebble syncs the folder only after both. On a file system that does not preserve
-// the order, a crash would then leave a store that cannot be opened.
+// Create creates a file. Before it creates a marker, it fsyncs the folder, so that the file that
+// the marker names is on the disk before the marker. Pebble fsyncs the folder only after it has
+// created both. If the file system then wrote the marker first, a crash could leave a store that
+// cannot be opened.
 func (fs *failStopFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(fs.PathBase(name), markerPrefix) {
 		if err := fs.check("fsync", name, SyncDir(fs.FS, fs.PathDir(name))); err != nil {
@@ -152,7 +157,7 @@ func (fs *failStopFS) RemoveAll(name string) error {
 
 func (fs *failStopFS) OpenDir(name string) (vfs.File, error) {
 	f, err := fs.FS.OpenDir(name)
-	if err != nil { // the folder may not exist yet: Pebble makes it
+	if err != nil { // not checked: the folder may not exist yet, and Pebble then creates it
 		return nil, err
 	}
 	return &failStopFile{File: f, fs: fs, name: name}, nil
@@ -168,10 +173,10 @@ type failStopFile struct {
 	kind    syncedKind
 	number  uint64
 	noted   bool         // the file is a log or a manifest of the store
-	linked  bool         // the file system reports the link count of this file; not all do
-	written atomic.Int64 // length in bytes of a file that is only appended to
+	linked  bool         // true if the file system reports the link count of this file
+	written atomic.Int64 // number of bytes appended so far
 
-	identity fileIdentity // set for a log in presence.logs
+	identity fileIdentity // valid if the file is in presence.logs
 }
 
 func (f *failStopFile) Write(b []byte) (int, error) {
@@ -185,8 +190,8 @@ func (f *failStopFile) WriteAt(b []byte, at int64) (int, error) {
 	return n, f.fs.check("write", f.name, err)
 }
 
-// Stat ends the process if it fails for a log. Pebble would panic at the error, because it is about
-// to write the log.
+// Stat ends the process if it fails for a log. Pebble calls it before it writes to the log, and
+// would panic at the error.
 func (f *failStopFile) Stat() (vfs.FileInfo, error) {
 	info, err := f.File.Stat()
 	if f.noted && f.kind == syncedLog {
@@ -216,8 +221,8 @@ func (f *failStopFile) sync(how func() error) error {
 	return f.fs.check("write", f.fs.synced.path, f.fs.synced.note(f.kind, f.number, written))
 }
 
-// checkPresent ends the process if the file was removed although its fsync succeeded, or if the
-// store was lost.
+// checkPresent ends the process if the file was removed, or if the store was lost. It is called
+// after a successful fsync, which does not reveal this.
 func (f *failStopFile) checkPresent() error {
 	if f.linked && unlinked(f.Fd()) {
 		gone := &GoneError{f.name, "was removed while the server ran, or its folder was", folderRemedy}
@@ -238,7 +243,7 @@ func (f *failStopFile) SyncTo(length int64) (fullSync bool, err error) {
 	took := time.Since(began)
 	if fullSync {
 		f.fs.synchronized(took)
-	} else { // the call may wait for the system's write-back
+	} else { // no fsync, but the call may wait for write-back by the operating system
 		f.fs.reportLong(took)
 	}
 	return fullSync, f.fs.check("fsync", f.name, err)

@@ -9,9 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Files is the file system that a Pebble database works on. A failed write or fsync in the store's
-// folder ends the process. A commit with pebble.Sync waits as long as the durability mode requires.
-// Files is safe for concurrent use.
+// Files is the file system of a Pebble database. A failed write or fsync in the store's folder ends
+// the process. A commit with pebble.Sync waits as long as the durability mode requires. Files is
+// safe for concurrent use.
 type Files struct {
 	vfs.FS
 	failStop *failStopFS
@@ -21,8 +21,8 @@ type Files struct {
 	logs     *KeptLogs // nil unless KeepLogs was called
 }
 
-// Guard returns the files of the store in a folder. interval applies to the mode Interval; 0 means
-// DefaultSyncInterval. Close the files after the Pebble database.
+// Guard returns the Files of the store in a folder. interval applies only to the mode Interval; 0
+// means DefaultSyncInterval. The caller must close the Files after the Pebble database.
 func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log) (*Files, error) {
 	dir = fs.PathJoin(dir) // cleaned, like Pebble's paths
 	failStop := newFailStopFS(fs, dir, log)
@@ -43,7 +43,7 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 	return &Files{FS: wal, failStop: failStop, wal: wal, deferred: deferred}, nil
 }
 
-// View returns the files of a store for reading only.
+// View returns the Files of a store that is only read.
 func View(fs vfs.FS, dir string, log Log) (*Files, error) {
 	dir = fs.PathJoin(dir)
 	view, err := viewPending(fs, dir)
@@ -54,8 +54,8 @@ func View(fs vfs.FS, dir string, log Log) (*Files, error) {
 	return &Files{FS: failStop, failStop: failStop, readOnly: true}, nil
 }
 
-// Lock locks the store and gives its final name to each log that a stopped process left under a
-// pending name. From then on Missing detects the loss of a file.
+// Lock locks the store. It then renames each pending log of an earlier process to its final name,
+// or removes it. From then on Missing detects the loss of a file.
 func (f *Files) Lock(name string) (io.Closer, error) {
 	lock, err := f.FS.Lock(name)
 	if err != nil || f.readOnly || !f.failStop.contains(name) {
@@ -77,8 +77,8 @@ func (f *Files) Lock(name string) (io.Closer, error) {
 // Unwrap returns the wrapped file system.
 func (f *Files) Unwrap() vfs.FS { return f.FS }
 
-// KeepLogs retains logs that Pebble no longer needs; see KeptLogs. Call it before the Pebble
-// database is opened.
+// KeepLogs makes Files retain logs that Pebble no longer needs; see KeptLogs. It must be called
+// before the Pebble database is opened.
 func (f *Files) KeepLogs() {
 	whole := func(string) bool { return true } // Pebble fsyncs a log when it closes it
 	if f.wal != nil {
@@ -88,34 +88,36 @@ func (f *Files) KeepLogs() {
 	f.FS = f.logs
 }
 
-// Logs returns the retained logs, or nil unless KeepLogs was called.
+// Logs returns the retained logs, or nil if KeepLogs was not called.
 func (f *Files) Logs() *KeptLogs { return f.logs }
 
 // OnLongSync sets a function that is called after each fsync of at least LongSync. Call it before
 // the Pebble database is opened.
 func (f *Files) OnLongSync(report func(took time.Duration)) { f.failStop.longSync = report }
 
-// SyncLog returns when every commit with pebble.Sync from before the call survives a power loss, in
-// every mode. An error is that of a failed write or fsync; the content of the disk is then unknown.
+// SyncLog makes every earlier commit with pebble.Sync durable, so that it survives a power loss, in
+// every mode. If SyncLog returns an error, a write or fsync has failed, and the content of the disk
+// is unknown.
 func (f *Files) SyncLog() error {
 	if f.deferred == nil {
-		return nil // the commits waited for their fsync
+		return nil // under Sync, each commit waited for its fsync
 	}
 	return f.deferred.syncAll()
 }
 
-// Track makes marks follow which commits the fsyncs of the log cover. It does nothing under Sync,
-// where each commit waits for its fsync. Call it before the Pebble database is opened.
+// Track makes Files report to marks which commits a log fsync has made durable. It does nothing
+// under Sync, where each commit waits for its fsync. It must be called before the Pebble database
+// is opened.
 func (f *Files) Track(marks SyncMarks) {
 	if f.deferred != nil {
 		f.deferred.track(marks)
 	}
 }
 
-// SyncedLog returns the length of the newest log that was fsynced.
+// SyncedLog returns the fsynced length of the newest log.
 func (f *Files) SyncedLog() SyncedFile { return f.failStop.synced.current(syncedLog) }
 
-// LogSyncs returns the number of fsyncs of the store's log.
+// LogSyncs returns the number of fsyncs of the store's logs.
 func (f *Files) LogSyncs() uint64 { return f.failStop.logSyncs.Load() }
 
 // Fsyncs returns the number of fsyncs of all files and their total duration.
@@ -123,7 +125,8 @@ func (f *Files) Fsyncs() (n uint64, took time.Duration) {
 	return f.failStop.syncs.Load(), time.Duration(f.failStop.syncNs.Load())
 }
 
-// Close stops the background fsyncs and returns the error of the first one that failed.
+// Close fsyncs the remaining data and stops the background fsyncs. It returns an error if any fsync
+// failed.
 func (f *Files) Close() error {
 	var err error
 	if f.deferred != nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Flushes tracks how many committed bytes of a Pebble store are in memory only. Several goroutines
-// may call Commit; Pebble calls Begin and End.
+// Flushes tracks how many committed bytes of a Pebble store are not in tables yet. Commit is safe
+// for concurrent use. Pebble calls Begin and End.
 type Flushes struct {
 	committed, flushed atomic.Uint64
-	began              uint64 // bytes committed when the flush under way began
+	began              uint64 // value of committed when the current flush began
 }
 
-// Commit counts the bytes of a batch that is about to be committed.
+// Commit adds the bytes of a batch that is about to be committed.
 func (f *Flushes) Commit(bytes int) { f.committed.Add(uint64(bytes)) }
 
-// Committed returns the bytes of all batches so far.
+// Committed returns the total number of bytes of all batches so far.
 func (f *Flushes) Committed() uint64 { return f.committed.Load() }
 
 // Begin handles Pebble's event FlushBegin.
@@ -29,11 +29,11 @@ func (f *Flushes) End(i pebble.FlushInfo) {
 	}
 }
 
-// Unflushed returns approximately how many committed bytes are in no table yet. While memtables
-// wait for their flush, it returns the bytes allocated for all memtables. It may miss bytes that
-// were committed while a memtable was replaced.
+// Unflushed returns approximately how many committed bytes are not in tables yet. While full
+// memtables wait for their flush, it returns the number of bytes allocated for all memtables. The
+// result may exclude bytes that were committed while a memtable was replaced.
 func (f *Flushes) Unflushed(db *pebble.DB) uint64 {
-	flushed := f.flushed.Load() // read first, so that it does not exceed committed
+	flushed := f.flushed.Load() // read before committed, so that the difference is not negative
 	tables := db.Metrics().MemTable
 	if tables.Count > 1 {
 		return tables.Size

@@ -8,9 +8,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// MakeFolder creates a folder that only its owner may use, and its missing parents. When it
-// returns, the directory entries of all of them survive a power loss. It also fsyncs the entry of
-// an existing folder, because the process that created it may have died before it did so.
+// MakeFolder creates a folder, and its missing parents, with permissions for the owner only. When
+// it returns, the directory entries of all of these folders survive a power loss. It also fsyncs
+// the entry of a folder that exists, because the process that created the folder may have died
+// before it fsynced the entry.
 func MakeFolder(fs vfs.FS, path string) error {
 	type entry struct {
 		parent string

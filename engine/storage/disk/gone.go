@@ -40,14 +40,14 @@ func asGone(operation, path string, err error) *GoneError {
 
 var transientErrors = []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN}
 
-// isTransient reports whether a check failed because the process lacked a resource. Such an error
-// does not show whether the file exists.
+// isTransient reports whether a check failed for a temporary reason, such as a lack of memory or
+// file descriptors. Such an error does not show whether the file exists.
 func isTransient(err error) bool {
 	return slices.ContainsFunc(transientErrors, func(t error) bool { return errors.Is(err, t) })
 }
 
-// loss records why a data folder or a store in it is lost. All stores of a Space share its loss, so
-// that none of them acknowledges anything after one is lost.
+// loss records the reason why a data folder or a store in it is lost. All stores of a Space share
+// one loss, so that none of them acknowledges a commit after one of them is lost.
 type loss struct{ reason atomic.Pointer[error] }
 
 func (l *loss) record(reason error) { l.reason.CompareAndSwap(nil, &reason) }

@@ -10,16 +10,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fileIdentity identifies a file or folder independently of its path.
 type fileIdentity struct{ device, inode uint64 }
 
-// heldFolder is an open folder. Comparing it with the folder at its path shows whether that folder
-// was replaced, because the system does not reuse the inode of an open folder.
+// heldFolder is a folder that is kept open, so that the system does not reuse its inode. Comparing
+// its identity with that of the folder at the path therefore shows whether the folder was replaced.
 type heldFolder struct {
 	fs       vfs.FS
 	path     string
 	identity fileIdentity
-	known    bool // false on a file system without identities, such as one in memory
+	known    bool // false if the file system has no identities, as in memory
 	close    func() error
 }
 
@@ -37,8 +36,8 @@ func holdFolder(fs vfs.FS, path string) (*heldFolder, error) {
 	return f, nil
 }
 
-// look returns a *GoneError if the folder is no longer at its path or became read-only. Otherwise
-// it returns the folder's file info, or nil after a transient error.
+// look returns a *GoneError if the folder is no longer at its path or has become read-only.
+// Otherwise it returns the FileInfo of the folder, or nil if a transient error prevented the check.
 func (f *heldFolder) look() (vfs.FileInfo, error) {
 	gone := func(problem, remedy string) (vfs.FileInfo, error) { return nil, &GoneError{f.path, problem, remedy} }
 	info, err := f.fs.Stat(f.path)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identityOf returns the identity of a file, or false if the file is not a file of the operating
-// system.
+// identityOf returns the identity of a file, or false if the file is not in a file system of the
+// operating system.
 func identityOf(info os.FileInfo) (fileIdentity, bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -20,10 +20,8 @@ func identityOf(info os.FileInfo) (fileIdentity, bool) {
 	return fileIdentity{uint64(s.Dev), uint64(s.Ino)}, true //nolint:unconvert // types differ
 }
 
-// readOnly reports whether a path is on a read-only file system of the operating system.
 func readOnly(path string) bool { return errors.Is(unix.Access(path, unix.W_OK), unix.EROFS) }
 
-// unlinked reports whether an open file no longer has a link in any folder.
 func unlinked(fd uintptr) bool {
 	var stat syscall.Stat_t
 	return syscall.Fstat(int(fd), &stat) == nil && stat.Nlink == 0

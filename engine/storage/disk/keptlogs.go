@@ -9,11 +9,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// KeptLogs retains logs of a store that Pebble no longer needs but the store does. The commits of
-// the store have ascending numbers. A log that Pebble has closed is retained until two conditions
-// hold: everything up to the number of its last commit is stored elsewhere, and the log that
-// records this fact is complete on the disk. So in every durability mode a power loss leaves either
-// the log or its replacement.
+// KeptLogs retains logs that Pebble no longer needs, but the store still needs. The commits of the
+// store have ascending numbers. A log that Pebble has closed is retained until two conditions are
+// true. First, the young records of all commits up to the last commit in the log have ended or are
+// stored elsewhere. Second, the log that records this fact is complete on the disk. So in every
+// durability mode, after a power loss either the log or what replaces it is on the disk.
 //
 // KeptLogs is safe for concurrent use, except that only one goroutine at a time may call Committing
 // and Stored.
@@ -23,22 +23,23 @@ type KeptLogs struct {
 	whole func(path string) bool // reports whether a closed log is on the disk up to its end
 	reuse bool                   // logs may be overwritten
 
-	number atomic.Uint64 // number of the last commit that began
+	number atomic.Uint64 // the argument of the last call of Committing
 	stored atomic.Uint64 // the argument of the last call of Stored
-	cut    atomic.Uint64 // upper bound of the commit numbers in closed logs
+	cut    atomic.Uint64 // no closed log contains a commit with a higher number
 	kept   atomic.Int64  // number of closed logs that Pebble no longer needs
-	begun  atomic.Uint64 // number of logs begun
+	begun  atomic.Uint64 // number of logs that Pebble has started
 
 	mu      sync.Mutex // held while files are removed, reused and created
-	logs    []keptLog  // oldest first; Pebble writes the last one
-	durable uint64     // everything up to this number is stored on the disk
-	spare   string     // a log that is no longer needed and may be overwritten; or ""
+	logs    []keptLog  // oldest first; Pebble writes to the last log
+	durable uint64     // the highest number of a Stored call that is recorded in a log on the disk
+	// spare is the path of a log that may be overwritten, because it is no longer needed; or "".
+	spare string
 }
 
 type keptLog struct {
 	path     string
-	last     uint64 // of a closed log: the number of its last commit
-	stated   uint64 // of a closed log: everything up to it is stored once the log is durable
+	last     uint64 // valid if closed: the number of the last commit that the log may contain
+	stated   uint64 // valid if closed: the log records that Stored was called with this number
 	closed   bool
 	unneeded bool // Pebble no longer needs it
 }
@@ -50,14 +51,14 @@ func keepLogs(fs vfs.FS, dir string, whole func(path string) bool, reuse bool) *
 // Committing announces a commit that is about to begin.
 func (k *KeptLogs) Committing(number uint64) { k.number.Store(number) }
 
-// Stored records that everything up to number is stored elsewhere. The commit that states so must
-// have returned.
+// Stored records that the store no longer needs the commits up to number in the logs. The commit
+// that states this must already be in Pebble's log.
 func (k *KeptLogs) Stored(number uint64) { k.stored.Store(number) }
 
 // Cut returns the commit number that Stored must reach before the closed logs can be removed.
 func (k *KeptLogs) Cut() uint64 { return k.cut.Load() }
 
-// Begun returns how many logs Pebble has begun.
+// Begun returns the number of logs that Pebble has started.
 func (k *KeptLogs) Begun() uint64 { return k.begun.Load() }
 
 // Kept returns the number of closed logs that Pebble no longer needs.
@@ -101,7 +102,8 @@ func (k *KeptLogs) ReuseForWrite(old, path string, c vfs.DiskWriteCategory) (vfs
 	return k.FS.Create(path, c)
 }
 
-// Remove implements vfs.FS. It defers the removal of a retained log.
+// Remove implements vfs.FS. If the log is retained, Remove only marks it, and KeptLogs removes it
+// later.
 func (k *KeptLogs) Remove(path string) error {
 	if k.isLog(path) {
 		k.mu.Lock()
@@ -113,7 +115,8 @@ func (k *KeptLogs) Remove(path string) error {
 	return k.FS.Remove(path)
 }
 
-// keepsLocked reports whether a log is retained, and marks it as no longer needed by Pebble.
+// keepsLocked reports whether a log is retained. If so, it marks the log as no longer needed by
+// Pebble.
 func (k *KeptLogs) keepsLocked(path string) bool {
 	for i := range k.logs {
 		if k.logs[i].path == path {
@@ -127,12 +130,12 @@ func (k *KeptLogs) keepsLocked(path string) bool {
 	return false
 }
 
-// beginLocked records that Pebble has closed its log and begins another one. It removes the logs
+// beginLocked records that Pebble has closed its log and starts another log. It removes the logs
 // that are no longer needed.
 func (k *KeptLogs) beginLocked(path string) {
 	if n := len(k.logs); n > 0 {
 		last := &k.logs[n-1]
-		// Read Stored first: a later commit that states a higher number may be in the next log.
+		// Read stored first: a commit that states a higher number may be in the next log.
 		last.closed, last.stated, last.last = true, k.stored.Load(), k.number.Load()
 		k.cut.Store(last.last)
 	}
@@ -141,8 +144,8 @@ func (k *KeptLogs) beginLocked(path string) {
 	k.begun.Add(1)
 }
 
-// releaseLocked drops the closed logs whose commits are stored on the disk, oldest first. If the
-// removal of a log fails, the next call retries it.
+// releaseLocked releases the closed logs that are no longer needed, oldest first. If it cannot
+// remove a log, the next call tries again.
 func (k *KeptLogs) releaseLocked() {
 	for _, l := range k.logs {
 		if !l.closed || !k.whole(l.path) {
@@ -164,8 +167,8 @@ func (k *KeptLogs) releaseLocked() {
 	}
 }
 
-// Finish removes the retained logs. Call it after Pebble was closed, when everything is stored on
-// the disk.
+// Finish removes the retained logs. It must be called after Pebble was closed, when everything in
+// the retained logs that is still needed is stored elsewhere on the disk.
 func (k *KeptLogs) Finish() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

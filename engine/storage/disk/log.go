@@ -11,7 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Log forwards Pebble's log. Pebble calls Fatalf when it can no longer guarantee durability.
+// Log forwards the log messages of Pebble to a slog.Logger. Pebble calls Fatalf when it can no
+// longer guarantee durability.
 type Log struct {
 	log   *slog.Logger
 	fatal func(string)
@@ -19,8 +20,9 @@ type Log struct {
 
 var _ pebble.LoggerAndTracer = Log{}
 
-// NewLog returns a Log that writes to a logger; nil discards the log. fatal is called with the
-// problem when the store fails. In a server it must not return; nil means exit with status 1.
+// NewLog returns a Log that writes to a logger; nil discards the messages. fatal is called with the
+// problem when the store fails. In a server it must not return. If fatal is nil, the process exits,
+// with status 1 (Stop) or 2 (Gone).
 func NewLog(to *slog.Logger, fatal func(problem string)) Log {
 	if to == nil {
 		to = slog.New(slog.DiscardHandler)
@@ -35,7 +37,7 @@ func (l Log) Infof(format string, args ...any) {
 	}
 }
 
-// Errorf logs failures that Pebble retries.
+// Errorf logs failures of operations that Pebble retries.
 func (l Log) Errorf(format string, args ...any) {
 	l.log.Error("pebble: " + fmt.Sprintf(format, args...))
 }
@@ -43,18 +45,19 @@ func (l Log) Errorf(format string, args ...any) {
 // Fatalf ends the process.
 func (l Log) Fatalf(format string, args ...any) { l.Stop(fmt.Sprintf(format, args...)) }
 
-// The exit status of a process whose store failed. After exitGone a service manager must not start
-// the process again: it would serve an empty folder. cmd/queued documents the statuses.
+// The exit statuses of a process whose store failed. After exitGone a service manager must not
+// restart the process, because it would serve an empty folder. cmd/queued documents the statuses.
 const (
 	exitFailed = 1
 	exitGone   = 2
 )
 
-// lastLogMost bounds the wait for the last log line, because the reader of the log may be blocked.
+// lastLogMost is the maximum wait for the last log line, since the reader of the log may be
+// blocked.
 const lastLogMost = time.Second
 
-// ending is set when the process begins to end. Only the first failure is logged: goroutines that
-// find another one block until the process ends.
+// ending is true once the process is about to exit. Only the first failure is logged: a goroutine
+// that finds another failure blocks until the process exits.
 var ending atomic.Bool
 
 // Stop logs the problem and ends the process.
@@ -85,9 +88,9 @@ func (l Log) end(problem string, status int) {
 	os.Exit(status)
 }
 
-// Damaged returns the handler for a block that does not match its checksum. It stops a server,
-// because later answers might be wrong. With readOnly the handler only logs: the failed read
-// returns an error.
+// Damaged returns the function that Pebble calls when a block does not match its checksum. The
+// function ends the process, because later answers might be wrong. If readOnly is true, it only
+// logs, and the read returns an error.
 func (l Log) Damaged(readOnly bool) func(pebble.DataCorruptionInfo) {
 	return func(info pebble.DataCorruptionInfo) {
 		if readOnly {

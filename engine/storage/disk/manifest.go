@@ -11,9 +11,10 @@ import (
 )
 
 // checkManifest checks the manifest of a store that was not closed cleanly. It returns an error if
-// the manifest is damaged before its end. Pebble syncs each record before it writes the next, so a
-// crash can cut off the last record only. But Pebble ignores everything from the first unreadable
-// record on, and removes the tables that the lost records name.
+// the manifest is damaged before its end. Pebble fsyncs each record before it writes the next
+// record, so a crash can truncate only the last record. Without this check, Pebble would ignore
+// everything from the first unreadable record on, and remove the tables that the ignored records
+// name.
 func checkManifest(fs vfs.FS, dir string) error {
 	name, err := atomicfs.ReadMarker(fs, dir, "manifest")
 	if errors.Is(err, os.ErrNotExist) || err == nil && name == "" {
@@ -43,22 +44,23 @@ func checkManifest(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// manifestPrefix begins the names of manifests.
+// manifestPrefix is the prefix of the names of manifests.
 const manifestPrefix = "MANIFEST-"
 
-// The manifest is a log in the format of LevelDB: blocks of 32 KiB that hold chunks.
+// The manifest is a log in the format of LevelDB. It consists of blocks of 32 KiB, which contain
+// chunks:
 //
 //	checksum:4 length:2 position:1 payload
 const (
 	logBlock       = 32 << 10
 	logHeader      = 7
-	logFull        = 1 // a whole record; logFirst is the first of several chunks
+	logFull        = 1 // the chunk is a whole record; logFirst means the first of several chunks
 	logFirst       = 2
 	logPositionMax = 4
 )
 
-// chunk returns the position and the end of the chunk at an offset. ok reports whether there is a
-// whole chunk.
+// chunk returns the position and the end of the chunk at an offset. ok is false if there is no
+// intact chunk.
 func chunk(b []byte, at int) (position byte, end int, ok bool) {
 	if at+logHeader > len(b) {
 		return 0, 0, false
@@ -71,7 +73,7 @@ func chunk(b []byte, at int) (position byte, end int, ok bool) {
 	return position, end, checksumIs(h, b[at+6:end])
 }
 
-// wholeRecords returns the offset of the first unreadable record.
+// wholeRecords returns the offset of the first unreadable record, or the end of b if there is none.
 func wholeRecords(b []byte) (at int) {
 	for at < len(b) {
 		if logBlock-at%logBlock < logHeader { // the rest of the block is unused
@@ -87,7 +89,8 @@ func wholeRecords(b []byte) (at int) {
 	return at
 }
 
-// damagedRecord returns the offset of an unreadable record that another record follows.
+// damagedRecord returns the offset of the first unreadable record, if an intact record starts after
+// it.
 func damagedRecord(b []byte) (at int, damaged bool) {
 	at = wholeRecords(b)
 	for next := at + 1; next < len(b); next++ {

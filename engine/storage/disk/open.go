@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Open opens a Pebble database. Pebble panics at a failed fsync of a folder; Open returns an error
-// instead. If another process holds the store's lock, the error includes the remedy.
+// Open opens a Pebble database. If the fsync of a folder fails, Pebble panics; Open converts the
+// panic to an error. If another process holds the store's lock, the error includes the remedy.
 func Open(dir string, o *pebble.Options) (db *pebble.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -20,8 +20,8 @@ func Open(dir string, o *pebble.Options) (db *pebble.DB, err error) {
 	return db, remedyOfLock(err)
 }
 
-// Lock locks a store before it is opened; pass the lock in Pebble's options. The caller closes the
-// lock after the Pebble database. If another process holds the lock, the error includes the remedy.
+// Lock locks a store before it is opened. The caller must set the lock in pebble.Options, and close
+// it after the Pebble database. If another process holds the lock, the error includes the remedy.
 func Lock(dir string, files *Files) (*pebble.Lock, error) {
 	lock, err := pebble.LockDirectory(dir, files)
 	return lock, remedyOfLock(err)

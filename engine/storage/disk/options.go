@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// optionsPrefix begins the names of Pebble's options files.
+// optionsPrefix is the prefix of the names of Pebble's options files.
 const optionsPrefix = "OPTIONS-"
 
 // checkOptions returns an error that names the newest options file if Pebble would reject it.

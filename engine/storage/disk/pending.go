@@ -14,26 +14,29 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// Under Interval and None a log may begin before the previous log is complete on the disk. A power
-// loss could then preserve the later log but lose the end of the earlier one. No order of fsyncs
-// prevents that unless a commit waits for them. Pebble would refuse the store, or replay the later
-// log after a gap. Therefore such a log has a pending name, which names the log before it:
+// Under Interval and None Pebble may start a log before the previous log is complete on the disk. A
+// power loss could then preserve the later log, but lose the end of the earlier log. Pebble would
+// refuse to open such a store, or replay the later log after a gap. Only a commit that waits for
+// fsyncs could prevent this. Therefore such a log has a pending name, which contains the number of
+// the log before it:
 //
 //	000012.log.after-000009
 //
-// It gets its final name, 000012.log, once the log before it and that log's folder entry are on the
-// disk. After a kill of the process all logs are complete, and the next start renames the pending
-// ones. After a power loss, the next start removes those that follow a log without its end: their
-// commits were acknowledged without a promise to survive that.
+// It is renamed to its final name, 000012.log, once the log before it and the folder entry of that
+// log are on the disk. If the process is killed, all logs are complete, and the next start renames
+// the pending logs. After a power loss, the next start removes the pending logs that follow a log
+// whose end is missing. This is allowed, because the durability mode does not promise that their
+// commits survive a power loss.
 const pendingInfix = ".after-"
 
-// pendingName returns the path of a log that waits for log number after.
+// pendingName returns the pending path of the log with the final path path. after is the number of
+// the log before it.
 func pendingName(path string, after uint64) string {
 	return fmt.Sprintf("%s%s%06d", path, pendingInfix, after)
 }
 
 type pendingLog struct {
-	file, name    string // its current name, and its final name
+	file, name    string // the current name and the final name
 	number, after uint64
 }
 
@@ -50,15 +53,15 @@ func parsePending(file string) (p pendingLog, ok bool) {
 	return pendingLog{file, name, uint64(number), n}, err == nil
 }
 
-// pendingLogs returns the pending logs of a folder in order: kept continue the newest log without a
-// gap, dropped do not.
+// pendingLogs returns the pending logs of a folder, ascending. The logs in kept continue the log
+// before them without a gap; the logs in dropped do not.
 func pendingLogs(fs vfs.FS, dir string) (kept, dropped []pendingLog, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the pending logs: %w", err)
 	}
 	var found []pendingLog
-	path := map[uint64]string{} // of each log, by number
+	path := map[uint64]string{} // path of each log, by number
 	for _, name := range names {
 		if p, ok := parsePending(name); ok {
 			found = append(found, p)
@@ -69,7 +72,7 @@ func pendingLogs(fs vfs.FS, dir string) (kept, dropped []pendingLog, err error) 
 	slices.SortFunc(found, func(a, b pendingLog) int { return cmp.Compare(a.number, b.number) })
 	for _, p := range found {
 		before := path[p.after]
-		whole := before != "" && path[p.number] == "" // a loss of power may leave both names
+		whole := before != "" && path[p.number] == "" // a power loss may leave both names
 		if whole {
 			if whole, err = hasEnd(fs, before, p.after); err != nil {
 				return nil, nil, err
@@ -85,7 +88,8 @@ func pendingLogs(fs vfs.FS, dir string) (kept, dropped []pendingLog, err error) 
 	return kept, dropped, nil
 }
 
-// hasEnd reports whether a log is intact up to the mark that Pebble writes when it closes a log.
+// hasEnd reports whether a log ends with the trailer that Pebble writes when it closes a log, and
+// is intact up to the trailer.
 func hasEnd(fs vfs.FS, path string, number uint64) (whole bool, err error) {
 	f, err := fs.Open(path)
 	if err != nil {
@@ -108,8 +112,8 @@ func hasEnd(fs vfs.FS, path string, number uint64) (whole bool, err error) {
 	}
 }
 
-// HasEnd reports whether a log has the mark that Pebble writes when it closes a log. The newest log
-// of a store that was not closed cleanly lacks it.
+// HasEnd reports whether a log is intact and ends with the trailer that Pebble writes when it
+// closes a log. If the store was not closed cleanly, its newest log has no trailer.
 func (f *Files) HasEnd(log string, number uint64) (bool, error) { return hasEnd(f, log, number) }
 
 // SyncLogs fsyncs closed logs and their folder.
@@ -125,8 +129,8 @@ func SyncLogs(fs vfs.FS, dir string, logs []string) error {
 	return nil
 }
 
-// settlePending gives pending logs their final names and removes those that follow a gap. The
-// caller holds the store's lock.
+// settlePending renames pending logs to their final names, and removes those that follow a gap. The
+// caller must hold the store's lock.
 func settlePending(fs vfs.FS, dir string) error {
 	kept, dropped, err := pendingLogs(fs, dir)
 	if err != nil {
@@ -164,12 +168,14 @@ func syncFile(fs vfs.FS, path string) (err error) {
 	return f.Sync()
 }
 
-// pendingView presents a store with pending logs as settlePending would leave it, without changing
-// it.
+// pendingView is a view of a store's folder that looks as if settlePending had been called, but it
+// changes no file.
 type pendingView struct {
 	vfs.FS
-	dir   string
-	files map[string]string // file names of the logs that continue the newest, by final name
+	dir string
+	// files maps the final names of the pending logs that settlePending would rename to their
+	// current names.
+	files map[string]string
 }
 
 func viewPending(fs vfs.FS, dir string) (*pendingView, error) {

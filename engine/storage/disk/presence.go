@@ -12,39 +12,43 @@ import (
 )
 
 const (
-	// timeResolution is longer than the resolution of file systems' modification times. A second
-	// change of a folder within it may leave the modification time unchanged.
+	// timeResolution is longer than the resolution of modification times in file systems. If a
+	// folder changes twice within this time, the second change may leave its modification time
+	// unchanged.
 	timeResolution = 3 * time.Second
-	// listEvery is the interval between listings of the folder within timeResolution after a
-	// change. A listing allocates a string for each file, so not every look lists the folder. A
-	// loss is still detected within a second.
+	// listEvery is the interval between listings of the folder during timeResolution after a
+	// change. Not every look lists the folder, because a listing allocates a string for each file.
+	// A loss is still detected within a second.
 	listEvery = 600 * time.Millisecond
 )
 
-// presence tracks the files of a store and detects that another process removed or replaced one.
-// The store drops a name before it removes or renames the file, and adds a name after it created
-// the file. So if a tracked file is missing, another process removed it. presence is safe for
-// concurrent use, except that only one goroutine at a time may call look.
+// presence tracks the files of a store, to detect that another process removed or replaced a file.
+// The store calls drop before it removes or renames a file, and add after it created a file. So if
+// a tracked file is missing, another process removed it. presence is safe for concurrent use,
+// except that only one goroutine at a time may call look.
 type presence struct {
 	fs *failStopFS
 
-	mu    sync.Mutex
-	names map[string]uint64          // tells apart successive files of one name; nil before begin
-	added uint64                     // number of files added so far
+	mu sync.Mutex
+	// names contains the tracked files. The value of a name is the number of its file (see added),
+	// which differs between successive files of the same name. names is nil before begin.
+	names map[string]uint64
+	added uint64                     // number of files added so far, including dropped files
 	logs  map[*failStopFile]struct{} // open logs whose identity is known
 
 	folder *heldFolder // set by begin
 
-	// Only look uses the following.
-	modTime time.Time // of the folder at the last look
-	settled time.Time // a change of the folder after this time changes modTime
-	// listed is the time of the last listing since modTime changed, or zero without one.
+	// Only look uses the following fields.
+	modTime time.Time // modification time of the folder at the last look
+	settled time.Time // a change of the folder after this time would have changed modTime
+	// listed is the time of the last listing since modTime changed, or zero if there was no
+	// listing.
 	listed time.Time
 	looked []*failStopFile // reused by each look
 }
 
-// lasting reports whether a file stays until the store removes it through failStopFS. SYNCED, SEAL
-// and temporary files are written without failStopFS.
+// lasting reports whether a file is created, removed and renamed only through failStopFS. This is
+// not the case for SYNCED, SEAL and temporary files.
 func lasting(name string) bool {
 	return name != syncedName && !strings.HasPrefix(name, sealName) && !strings.HasSuffix(name, newSuffix)
 }
@@ -87,7 +91,6 @@ func (p *presence) addLocked(name string) {
 	}
 }
 
-// add tracks a new file if it is in the store's folder.
 func (p *presence) add(path string) {
 	if p.fs.PathDir(path) == p.fs.dir {
 		p.mu.Lock()
@@ -105,8 +108,8 @@ func (p *presence) drop(path string) {
 	}
 }
 
-// opened tracks an open log. It reads the identity of the log immediately: look may run while the
-// log is being closed, and must not call a closed file.
+// opened tracks an open log. It reads the identity of the log now, because look may run while the
+// log is being closed, and must not call methods of a closed file.
 func (p *presence) opened(f *failStopFile) {
 	info, err := f.File.Stat()
 	if err != nil {
@@ -128,7 +131,6 @@ func (p *presence) closed(f *failStopFile) {
 	delete(p.logs, f)
 }
 
-// look returns a *GoneError if another process removed or replaced the folder or a file in it.
 func (p *presence) look() error {
 	p.mu.Lock()
 	folder := p.folder
@@ -157,7 +159,6 @@ func (p *presence) look() error {
 	return p.checkNames(now)
 }
 
-// checkIdentity returns an error if the path of an open log now names another file.
 func (p *presence) checkIdentity(f *failStopFile) error {
 	at, err := p.fs.Stat(f.name)
 	if err != nil {
@@ -171,12 +172,11 @@ func (p *presence) checkIdentity(f *failStopFile) error {
 	_, open := p.logs[f]
 	p.mu.Unlock()
 	if !open {
-		return nil // the store may have given the path to another file
+		return nil // the store may have put another file at this path
 	}
 	return &GoneError{f.name, "was replaced by another file while the server ran", fileRemedy}
 }
 
-// checkNames lists the folder and returns an error if a tracked file is missing.
 func (p *presence) checkNames(now time.Time) error {
 	list, err := p.fs.List(p.fs.dir)
 	if isTransient(err) {

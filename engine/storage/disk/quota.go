@@ -9,11 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// quotaFS converts the error of an exhausted disk quota (EDQUOT) to that of a full disk (ENOSPC),
-// the only error that vfs.OnDiskFull handles.
+// quotaFS converts the error of an exhausted disk quota (EDQUOT) to the error of a full disk
+// (ENOSPC), because vfs.OnDiskFull handles only ENOSPC.
 type quotaFS struct{ vfs.FS }
 
-// quotaError has the text of EDQUOT and unwraps to ENOSPC.
 type quotaError struct{ error }
 
 // Unwrap returns ENOSPC.

@@ -12,9 +12,9 @@ import (
 )
 
 // A store that was closed cleanly is sealed: the file SEAL lists the sizes and checksums of the
-// store's files. BreakSeal checks and removes the seal before the store is opened. Without it
-// Pebble could not distinguish a damaged end of its log or manifest from an end that was never
-// written, and it ignores both. Tables contain checksums, so the seal lists only their sizes:
+// store's files. BreakSeal checks and removes the seal before the store is opened. Pebble alone
+// could not distinguish a damaged end of its log or manifest from an end that was never written,
+// and it ignores both. Tables contain checksums, so the seal lists only their sizes:
 //
 //	queued store seal 1
 //	SIZE CRC32C NAME        one line per file; "-" instead of the checksum for a table
@@ -27,8 +27,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sealed reports whether the seal covers a file. It does not cover SYNCED, which a sealed store
-// does not need.
+// sealed reports whether the seal lists a file. It does not list SYNCED, which a sealed store does
+// not need.
 func sealed(name string) bool {
 	return name != "LOCK" && name != syncedName && !strings.HasPrefix(name, sealName)
 }
@@ -58,7 +58,7 @@ func Seal(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// tableSuffix ends the names of Pebble's tables.
+// tableSuffix is the suffix of the names of Pebble's tables.
 const tableSuffix = ".sst"
 
 func describe(name string, size int64, content io.Reader) (line string, err error) {
@@ -84,7 +84,7 @@ func describeIn(fs vfs.FS, dir, name string) (line string, err error) {
 	return describe(name, info.Size(), f)
 }
 
-// newSuffix ends the name of a file whose content is not complete yet.
+// newSuffix is the suffix of the name of a file until its content is complete.
 const newSuffix = ".new"
 
 func writeFile(fs vfs.FS, dir, name, text string) error {
@@ -123,9 +123,10 @@ func SyncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// BreakSeal checks the seal of a store before it is opened, and removes the seal unless readOnly is
-// set. A store without a seal is new or was not closed cleanly: BreakSeal then checks its files as
-// far as SYNCED allows.
+// BreakSeal checks the seal of a store before the store is opened, and removes the seal unless
+// readOnly is true. A store without a seal is new or was not closed cleanly. In this case,
+// BreakSeal checks its log and manifest up to the lengths in SYNCED, and the formats of its tables
+// and options.
 func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	path := fs.PathJoin(dir, sealName)
 	text, err := readFile(fs, path)
@@ -153,7 +154,7 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	if readOnly {
 		return nil
 	}
-	// The seal must be gone before any file of the store changes.
+	// The seal must be removed before any file of the store changes.
 	if err := fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("break the store's seal: %w", err)
 	}
@@ -163,7 +164,6 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	return nil
 }
 
-// sealLines returns the lines of a seal that describe files.
 func sealLines(text string) ([]string, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 3 || lines[0] != sealTitle {

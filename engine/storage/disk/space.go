@@ -15,20 +15,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// SpaceState is the restriction that the free space of a disk imposes. A greater state allows less.
+// SpaceState states which commands are refused because of the free space of a disk. A higher state
+// refuses more commands.
 type SpaceState uint32
 
-// The states of a disk's space.
+// The states.
 const (
-	// SpaceOK allows everything.
+	// SpaceOK refuses no commands.
 	SpaceOK SpaceState = iota
-	// SpaceLow refuses commands that would grow the store: new tasks and large results.
+	// SpaceLow refuses commands that would grow the store: those that add tasks or large results.
 	SpaceLow
 	// SpaceCritical refuses all changes. It allows reads, and the writes that a cluster needs to
 	// elect and confirm a leader.
 	SpaceCritical
-	// SpaceExhausted begins at half of the critical mark. A follower of a cluster stores no further
-	// changes in its log.
+	// SpaceExhausted applies below half of the critical mark. It refuses what SpaceCritical
+	// refuses, and a follower in a cluster stores no further changes in its log.
 	SpaceExhausted
 )
 
@@ -51,25 +52,28 @@ const (
 	// SpaceRetry is the retry delay after a refusal for lack of space.
 	SpaceRetry = time.Second
 
-	// spacePollNear and spacePollFar are the intervals between readings of the free space, near the
-	// marks and more than spaceFar above the low mark. A server writes much less than spaceFar in
-	// spacePollFar, and much less than the gap between the default marks in spacePollNear.
+	// spacePollFar is the interval between readings of the free space while it is more than
+	// spaceFar bytes above the low mark; otherwise the interval is spacePollNear. During
+	// spacePollFar a server writes much less than spaceFar bytes. During spacePollNear it writes
+	// much less than the difference between the default marks.
 	spacePollNear = 100 * time.Millisecond
 	spacePollFar  = time.Second
 	spaceFar      = 4 << 30
-	// reclaimEvery is the interval between attempts of the stores to reclaim space while it is low.
+	// reclaimEvery is the interval between attempts of the stores to reclaim space while the free
+	// space is low.
 	reclaimEvery = 3 * time.Second
 )
 
-// SpaceUser is a store that needs space for its data in memory and can reclaim the space of deleted
-// records. Its methods must be safe for concurrent use, except that only one goroutine at a time
-// calls Reclaim.
+// SpaceUser is a store that will need disk space for data that is still in memory, and that can
+// reclaim the space of deleted records. Its methods must be safe for concurrent use, except that
+// only one goroutine at a time calls Reclaim.
 type SpaceUser interface {
-	// Unflushed returns how many bytes the store will write to tables without further commits.
+	// Unflushed returns how many bytes the store will write to tables even if there are no further
+	// commits.
 	Unflushed() uint64
-	// Reclaim frees the space of deleted records as far as that temporarily needs at most room
-	// bytes, in addition to those of Unflushed. With a room of 0 it writes nothing. It returns when
-	// ctx ends.
+	// Reclaim frees the space of deleted records. It must not temporarily need more than room
+	// bytes, in addition to the bytes of Unflushed. If room is 0, it writes nothing. It returns
+	// early when ctx ends.
 	Reclaim(ctx context.Context, room uint64) error
 	// Files returns the files of the store.
 	Files() *Files
@@ -77,52 +81,57 @@ type SpaceUser interface {
 
 // SpaceOptions configure WatchSpace.
 type SpaceOptions struct {
-	// FS is the file system; nil means the operating system's. Free space is not watched on a file
-	// system that does not report it.
+	// FS is the file system; nil means the operating system's file system. If it does not report
+	// its free space, the free space is not watched.
 	FS vfs.FS
 	// Dir is the data folder, which must exist. WatchSpace watches its file system.
 	Dir string
-	// Low and Critical are the marks. A critical mark above the low one counts as equal to it.
+	// Low and Critical are the marks below which SpaceLow and SpaceCritical apply. A critical mark
+	// that is higher than the low mark is reduced to the low mark.
 	Low, Critical Mark
-	// Ballast is the number of bytes that the stores need to open on a full disk: each writes the
-	// content of its log to tables before Pebble removes the log. The ballast file has this size,
-	// or the size of the critical mark if that is smaller. 0 means 64 MiB.
+	// Ballast is the number of bytes that the stores need in order to open on a full disk: each
+	// store writes the content of its log to tables before Pebble removes the log. The size of the
+	// ballast file is the lesser of Ballast and the critical mark. 0 means 64 MiB.
 	Ballast uint64
-	// Log receives changes of the state; nil discards them.
+	// Log is the logger for changes of the state; nil discards the messages.
 	Log *slog.Logger
-	// Changed, if not nil, is called after each change of the state, by one goroutine at a time. It
-	// must not block.
+	// Changed, if not nil, is called after each change of the state. Calls do not overlap. It must
+	// not block.
 	Changed func(SpaceState)
 	// Fatal is called with the problem when the data folder or a file of a store is missing. In a
-	// server it must not return; nil means log the problem and exit with status 2.
+	// server it must not return. Nil means that the problem is logged and the process exits with
+	// status 2.
 	Fatal func(problem string)
 }
 
-// Space watches the free space of a data folder's file system and decides which commands it allows.
-// It ends the process if another process removes or replaces the data folder or a file of a store,
-// or if the file system becomes read-only. Its methods are safe for concurrent use. Growth, Changes
-// and CheckPresent only read memory. A nil Space allows everything.
+// Space watches the free space of a data folder's file system and decides which commands are
+// allowed. It ends the process if another process removes or replaces the data folder or a file of
+// a store, or if the file system becomes read-only. Its methods are safe for concurrent use.
+// Growth, Changes and CheckPresent are fast, because they read only memory. A nil Space allows all
+// commands.
 type Space struct {
 	o       SpaceOptions
 	ballast ballast
 	folder  *heldFolder // nil if it cannot be watched
-	loss    loss        // of the data folder, or of a store in it
+	loss    loss        // the loss of the data folder or of a store in it
 
 	state   atomic.Uint32
 	usage   atomic.Pointer[SpaceUsage]
-	growth  atomic.Pointer[FullError] // the error of refused growth; nil if growth is allowed
-	changes atomic.Pointer[FullError] // the error of refused changes; nil if changes are allowed
+	growth  atomic.Pointer[FullError] // the result of Growth
+	changes atomic.Pointer[FullError] // the result of Changes
 	refused [SpaceExhausted + 1]atomic.Uint64
-	waitMax atomic.Int64 // nanoseconds; see BoundWaits
+	waitMax atomic.Int64 // the argument of BoundWaits, in ns
 
 	publishing sync.Mutex // guards the fields below, up to unread
-	own        SpaceState // the state from the free space of this disk alone
+	own        SpaceState // the state according to the free space of this disk alone
 	full       int        // number of writes that found the disk full and wait for room
 	floor      SpaceState // see Floor
 	floorWhy   string
-	unread     string // the error of the last reading of the free space; "" without one
+	unread     string // the error of the last reading of the free space; "" if it succeeded
 
-	using sync.RWMutex // read-locked while users are called; locked while a user joins or leaves
+	// using is read-locked while a method of a user is called, and locked while a user joins or
+	// leaves.
+	using sync.RWMutex
 	users map[SpaceUser]struct{}
 
 	ctx    context.Context
@@ -130,17 +139,17 @@ type Space struct {
 	work   sync.WaitGroup
 }
 
-// SpaceUsage is the last reading of the free space. The zero value means unknown.
+// SpaceUsage is a reading of the free space. The zero value means that the free space is unknown.
 type SpaceUsage struct {
-	Total uint64 // bytes of the file system
-	Free  uint64 // bytes that this process may still use
-	// Available is Free minus the space that the stores need for their data in memory. It is
-	// compared with the marks.
+	Total uint64 // size of the file system in bytes
+	Free  uint64 // free bytes that this process may use
+	// Available is compared with the marks. It is Free minus the bytes that the stores will need
+	// for their data in memory. While Free is at least Low plus spaceFar, nothing is subtracted.
 	Available     uint64
 	Low, Critical uint64 // the marks in bytes; 0 means off
 }
 
-// WatchSpace starts watching. It reads the free space for the first time before it returns.
+// WatchSpace starts to watch a data folder. It returns after the first reading of the free space.
 func WatchSpace(o SpaceOptions) *Space {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -169,8 +178,8 @@ func WatchSpace(o SpaceOptions) *Space {
 	return s
 }
 
-// Close stops watching. A write that waits for room fails. The ballast stays, because the server
-// needs it at the next start.
+// Close stops the watching. Writes that wait for room fail. The ballast is not removed, because the
+// server needs it at the next start.
 func (s *Space) Close() {
 	if s == nil {
 		return
@@ -185,7 +194,7 @@ func (s *Space) Close() {
 	}
 }
 
-// State returns the current restriction.
+// State returns the current state.
 func (s *Space) State() SpaceState {
 	if s == nil {
 		return SpaceOK
@@ -193,7 +202,8 @@ func (s *Space) State() SpaceState {
 	return SpaceState(s.state.Load())
 }
 
-// Own returns the restriction from the free space of this node's disk, without that of Floor.
+// Own returns the state that follows from the free space of this node's disk, without the state set
+// with Floor.
 func (s *Space) Own() SpaceState {
 	if s == nil {
 		return SpaceOK
@@ -210,7 +220,7 @@ func (s *Space) ownStateLocked() SpaceState {
 	return s.own
 }
 
-// Usage returns the last reading.
+// Usage returns the last reading of the free space.
 func (s *Space) Usage() SpaceUsage {
 	if s == nil {
 		return SpaceUsage{}
@@ -240,7 +250,7 @@ func (s *Space) Changes() error {
 	return nil
 }
 
-// Why returns the text of the current refusals, or "" if everything is allowed.
+// Why returns the text of the error of refused commands, or "" if no commands are refused.
 func (s *Space) Why() string {
 	if err := cmp.Or(s.Changes(), s.Growth()); err != nil {
 		return err.Error()
@@ -248,8 +258,8 @@ func (s *Space) Why() string {
 	return ""
 }
 
-// CountRefusals counts n commands that were refused with err, if err is an error of Growth or
-// Changes.
+// CountRefusals adds n to the number of refused commands, if err is an error that Growth or Changes
+// returned.
 func (s *Space) CountRefusals(err error, n int) {
 	var full *FullError
 	if errors.As(err, &full) {
@@ -263,8 +273,8 @@ func (s *Space) Refusals() (low, critical uint64) {
 	return s.refused[SpaceLow].Load(), s.refused[SpaceCritical].Load() + s.refused[SpaceExhausted].Load()
 }
 
-// Floor sets the least restriction, with its reason. The leader of a cluster uses it when followers
-// lack space. SpaceOK removes it.
+// Floor sets the minimum state and its reason, even if this node has enough free space. The leader
+// of a cluster calls it when followers lack space. SpaceOK removes the minimum.
 func (s *Space) Floor(state SpaceState, why string) {
 	if s == nil {
 		return
@@ -277,8 +287,8 @@ func (s *Space) Floor(state SpaceState, why string) {
 	}
 }
 
-// Join adds a store. The caller must call Leave before it closes the store, and must not hold a
-// lock that the store's methods wait for while it calls Leave.
+// Join adds a store. The caller must call Leave before it closes the store. While it calls Leave,
+// it must not hold a lock that the store's methods may wait for.
 func (s *Space) Join(u SpaceUser) {
 	if s == nil {
 		return
@@ -289,7 +299,7 @@ func (s *Space) Join(u SpaceUser) {
 	u.Files().failStop.loss.Store(&s.loss)
 }
 
-// Leave removes a store, and returns once no call of its methods is under way.
+// Leave removes a store. It returns when no call of the store's methods is under way.
 func (s *Space) Leave(u SpaceUser) {
 	if s == nil {
 		return
@@ -334,8 +344,8 @@ func (s *Space) watch() {
 }
 
 // measure reads the free space and updates the state. It returns false if the file system does not
-// report its free space. After another error it leaves the state unchanged: lookForData detects a
-// missing folder.
+// report its free space. After any other error it does not change the state: if the folder is
+// missing, lookForData detects this.
 func (s *Space) measure() bool {
 	usage, err := s.o.FS.GetDiskUsage(s.o.Dir)
 	if errors.Is(err, vfs.ErrUnsupported) {
@@ -358,7 +368,8 @@ func (s *Space) measure() bool {
 	return true
 }
 
-// logUnread logs each change between an unreadable and a readable free space once.
+// logUnread logs once when the free space can no longer be read, and once when it can be read
+// again.
 func (s *Space) logUnread(err error) {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
@@ -376,8 +387,8 @@ func (s *Space) logUnread(err error) {
 	s.unread = text
 }
 
-// Ballast returns the size of the ballast in bytes. It returns 0 if the server creates none,
-// because the free space is unknown or the critical mark is off.
+// Ballast returns the size of the ballast in bytes. It returns 0 if there is no ballast, because
+// the free space is unknown or the critical mark is off.
 func (s *Space) Ballast() uint64 {
 	if s == nil {
 		return 0
@@ -394,8 +405,8 @@ func (s *Space) unflushed() (bytes uint64) {
 	return bytes
 }
 
-// hysteresis is a divisor: a state ends only when the space exceeds its mark by 1/hysteresis of the
-// mark.
+// hysteresis is a divisor: a state ends only when the available space exceeds the state's mark by
+// 1/hysteresis of the mark.
 const hysteresis = 10
 
 // judge returns the state for a reading. was is the previous state, which ends only with
@@ -414,7 +425,7 @@ func judge(was SpaceState, u *SpaceUsage) SpaceState {
 	return SpaceOK
 }
 
-// publishLocked updates growth and changes from the state. The caller must hold publishing.
+// publishLocked updates state, growth and changes. It logs and reports a change of the state.
 func (s *Space) publishLocked() {
 	was := SpaceState(s.state.Load())
 	now := max(s.ownStateLocked(), s.floor)
@@ -450,7 +461,7 @@ func (s *Space) reclaim() {
 	users := slices.Collect(maps.Keys(s.users))
 	s.using.RUnlock()
 	for _, u := range users {
-		// Lock for each store separately, so that Leave waits for a single Reclaim only.
+		// Lock for each store separately, so that Leave waits for only one Reclaim.
 		s.using.RLock()
 		var err error
 		if _, here := s.users[u]; here {

@@ -2,12 +2,12 @@ package disk
 
 import "time"
 
-// lookEvery is the interval between a server's checks for its data folder and the files of its
-// stores.
+// lookEvery is the interval between checks whether the data folder and the files of the stores
+// exist.
 const lookEvery = 250 * time.Millisecond
 
 // lookForData ends the process if the data folder or a file of a store is missing, because the next
-// start would not find later writes.
+// start would not find the data that is written from now on.
 func (s *Space) lookForData() {
 	if s.loss.err() != nil {
 		return // the process is ending
@@ -32,8 +32,8 @@ func (s *Space) missing() error {
 	return nil
 }
 
-// CheckPresent ends the process if the data folder or a store was lost. Callers use it before they
-// acknowledge anything, because the loss may follow the commit.
+// CheckPresent ends the process if the data folder or a store was lost. Callers must call it before
+// they acknowledge a commit, because the folder may be lost after the commit.
 func (s *Space) CheckPresent() error {
 	if s == nil {
 		return nil

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Mark is a bound on free space: bytes, or a percentage of the file system's size. The zero value
-// is the default.
+// Mark is a threshold of the free space: a number of bytes, or a percentage of the file system's
+// size. The zero value means the default.
 type Mark struct {
 	Set     bool   // false means the default
-	Percent uint32 // of the file system's size, 1 to 100; 0 means that Bytes applies
+	Percent uint32 // percentage of the file system's size, 1 to 100; 0 means that Bytes applies
 	Bytes   uint64 // 0 means off
 }
 
-// The default low mark is defaultLowPercent of the file system, and at most defaultLowMax. The
-// default critical mark is half of the low mark, which leaves room for the memtables of all shards,
-// their logs and a few compactions.
+// The default low mark is defaultLowPercent of the file system's size, but at most defaultLowMax
+// bytes. The default critical mark is half of the low mark. This is enough room for the memtables
+// of all shards, their logs and a few compactions.
 const (
 	percentAll        = 100
 	defaultLowPercent = 5
@@ -49,7 +49,7 @@ func (m Mark) bytes(total, ifDefault uint64) uint64 {
 	return m.Bytes
 }
 
-// Marks returns the marks in bytes for a file system of total bytes; 0 means off.
+// Marks returns the marks in bytes for a file system with a size of total bytes; 0 means off.
 func Marks(low, critical Mark, total uint64) (lowBytes, criticalBytes uint64) {
 	lowBytes = low.bytes(total, defaultLow(total))
 	if low.Off() {
@@ -58,7 +58,7 @@ func Marks(low, critical Mark, total uint64) (lowBytes, criticalBytes uint64) {
 	return lowBytes, min(lowBytes, critical.bytes(total, lowBytes/2))
 }
 
-// FullError refuses a command for lack of disk space.
+// FullError is the error of a command that is refused because of too little disk space.
 type FullError struct {
 	State SpaceState
 	text  string
@@ -67,11 +67,9 @@ type FullError struct {
 // Error returns the mark, the free space and the remedy.
 func (e *FullError) Error() string { return e.text }
 
-// RetryAfter returns how long to wait before trying again.
+// RetryAfter returns how long a client should wait before it tries again.
 func (e *FullError) RetryAfter() time.Duration { return SpaceRetry }
 
-// refusalLocked returns the error for the commands that a state refuses. The caller must hold
-// publishing.
 func (s *Space) refusalLocked(state SpaceState) *FullError {
 	u := s.Usage()
 	what, mark, setting := "what would grow the store is refused", u.Low, "--disk-low"

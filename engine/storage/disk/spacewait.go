@@ -15,18 +15,18 @@ const (
 	roomMin = 4 << 20
 )
 
-// BoundWaits bounds how long a write that finds the disk full waits for room; 0 means no bound.
-// After that time the process stops. A node of a cluster needs a bound, because its Raft groups
-// cannot elect another leader while it waits.
+// BoundWaits sets the maximum time that a write that finds the disk full waits for room; 0 means no
+// maximum. After this time the write fails, which ends the process. A node of a cluster needs a
+// maximum, because its Raft groups cannot elect another leader while it waits.
 func (s *Space) BoundWaits(most time.Duration) {
 	if s != nil {
 		s.waitMax.Store(int64(most))
 	}
 }
 
-// Files returns a file system whose writes wait while the disk is full or its quota is exhausted. A
-// write that finds no space removes the ballast, waits for room and retries. Nothing is
-// acknowledged during the wait. A failed fsync is not retried.
+// Files returns a file system whose writes wait while the disk is full or a disk quota is
+// exhausted. A write that finds no space removes the ballast, waits for room and tries again. The
+// commit is not acknowledged before the write succeeds. A failed fsync is not retried.
 func (s *Space) Files(fs vfs.FS) vfs.FS {
 	if s == nil {
 		return fs
@@ -34,8 +34,8 @@ func (s *Space) Files(fs vfs.FS) vfs.FS {
 	return vfs.OnDiskFull(quotaFS{fs}, s.waitForRoom)
 }
 
-// waitForRoom blocks until the disk has room, the bound of BoundWaits passes, or the space is
-// closed. A write that found the disk full calls it, possibly while Pebble holds its locks, so it
+// waitForRoom blocks until the disk has room, the time set with BoundWaits has passed, or the Space
+// is closed. A write that found the disk full calls it, possibly while Pebble holds locks, so it
 // must not call Pebble.
 func (s *Space) waitForRoom() {
 	s.publishing.Lock()
@@ -58,7 +58,7 @@ func (s *Space) waitForRoom() {
 		if s.hasRoom() {
 			return
 		}
-		s.ballast.release() // restore may have created it again
+		s.ballast.release() // ballast.restore may have created it again
 		if most := time.Duration(s.waitMax.Load()); most > 0 && time.Since(began) > most {
 			return
 		}
@@ -70,8 +70,9 @@ func (s *Space) waitForRoom() {
 	}
 }
 
-// hasRoom reports whether a write finds room. It tries a write, because the number of free bytes
-// does not reflect a disk quota.
+// hasRoom reports whether a write would find room. It writes a file to find out, because the number
+// of free bytes does not take account of a disk quota. It returns true if the free space cannot be
+// read.
 func (s *Space) hasRoom() bool {
 	if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err != nil || u.AvailBytes < roomMin {
 		return err != nil

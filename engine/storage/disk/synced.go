@@ -17,26 +17,27 @@ import (
 )
 
 // Pebble treats damage in its newest log, or at the end of its manifest, as a write that a crash
-// cut off: it drops the damaged record and everything after it. Therefore a store records in a note
-// how far both files were fsynced, and damage before that point is an error. The note is written
-// after each fsync, before the commits that wait for the fsync return. The note itself is not
-// fsynced. After a kill of the process it is the newest one. After a power loss it may be an
-// earlier one, which is still correct.
+// interrupted: it drops the damaged record and everything after it. Therefore a store records in a
+// note how far each of the two files was fsynced, and damage before that point is an error. The
+// note is written after each fsync, before the commits that wait for the fsync return. The note
+// itself is not fsynced. If the process is killed, the newest note survives. After a power loss an
+// earlier note may be found, which is still correct.
 //
-// A power loss can tear the write of a note. So each file has two slots, which are written
-// alternately: if one is damaged, the other one still holds the previous note.
+// A power loss may interrupt the write of a note. So there are two slots for each of the two files,
+// which are written alternately: if one slot is damaged, the other slot still contains the previous
+// note.
 //
-// Pebble's FormatWALSyncChunks is not used. Its offsets omit whole blocks and do not cover the last
-// 32 KiB. They also claim an fsync that Interval or None delays, so that a log that lost its end
-// could no longer be opened.
+// Pebble's FormatWALSyncChunks is not used instead. The offsets that it records omit whole blocks
+// and exclude the last 32 KiB. It also records data as fsynced whose fsync Interval or None delays.
+// If a power loss then removed the end of a log, the log could no longer be opened.
 //
 //	slot 0 of the log │ slot 0 of the manifest │ slot 1 of the log │ slot 1 of the manifest
 //
 //	slot: format:1 file number:8 length:8 checksum:4
 //
 // with integers in little-endian order. An unused slot is zero or beyond the end of the file.
-// Earlier versions read and write slot 0 only. Earlier and later versions read each other's files,
-// but an earlier version rejects a file whose slot 0 is damaged.
+// Earlier versions read and write only slot 0. They can read this file unless slot 0 is damaged,
+// and this version can read theirs.
 const (
 	syncedName   = "SYNCED"
 	syncedFormat = 1
@@ -44,8 +45,8 @@ const (
 	syncedSlots  = 2
 )
 
-// syncedKind is the kind of file that a note describes. Its value is the order of the kinds within
-// a slot number.
+// syncedKind is the kind of file that a note describes. The slots with the same number are in the
+// order of the kinds.
 type syncedKind int
 
 const (
@@ -54,8 +55,8 @@ const (
 	syncedKinds
 )
 
-// syncedKindOf returns the kind and number of a file of a store. ok is false if notes do not
-// describe such files.
+// syncedKindOf returns the kind and number of a file of a store. ok is false if the file is neither
+// a log nor a manifest.
 func syncedKindOf(name string) (kind syncedKind, number uint64, ok bool) {
 	if log, _, ok := wal.ParseLogFilename(name); ok {
 		return syncedLog, uint64(log), true
@@ -79,7 +80,7 @@ type syncedNote struct {
 	mu   sync.Mutex // held while a note is written
 	file vfs.File   // nil until the first note
 	now  [syncedKinds]SyncedFile
-	next [syncedKinds]int // the slot to write next; never that of the newest note
+	next [syncedKinds]int // the slot to write next, which is not the slot of the newest note
 	buf  [syncedBytes]byte
 }
 
@@ -107,7 +108,6 @@ func (n *syncedNote) note(kind syncedKind, number uint64, length int64) error {
 	return nil
 }
 
-// open opens the file and chooses the slots to write next.
 func (n *syncedNote) open() error {
 	text, err := readFile(n.fs, n.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -158,7 +158,7 @@ func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error
 	return parseSynced(path, []byte(text), kind)
 }
 
-// parseSynced returns the newest note of a kind. The path is used in errors.
+// parseSynced returns the newest note of a kind. path is used in errors only.
 func parseSynced(path string, text []byte, kind syncedKind) (s SyncedFile, err error) {
 	slots := readSlots(text, kind)
 	if newest, ok := newestSlot(slots); ok {
@@ -171,7 +171,7 @@ func parseSynced(path string, text []byte, kind syncedKind) (s SyncedFile, err e
 	}
 	for _, slot := range slots {
 		if slot.state == slotUnused {
-			return s, nil // no note was written yet, or a power loss tore or removed the first one
+			return s, nil // no note was written, or a power loss damaged or removed the first note
 		}
 	}
 	return s, fmt.Errorf("the file %s is damaged: remove it to open the store without this check", path)
@@ -188,7 +188,7 @@ const (
 type syncedSlot struct {
 	state  slotState
 	format byte
-	note   SyncedFile // valid if the slot is whole
+	note   SyncedFile // valid if state is slotWhole
 }
 
 func readSlots(b []byte, kind syncedKind) (slots [syncedSlots]syncedSlot) {
@@ -224,8 +224,9 @@ func newestSlot(s [syncedSlots]syncedSlot) (newest int, ok bool) {
 	return newest, ok
 }
 
-// forgetMissing removes the notes if the log or the manifest that they describe does not exist.
-// After a power loss Pebble may create a shorter file with the same number.
+// forgetMissing removes the notes if a log or a manifest that they describe does not exist.
+// Otherwise, after a power loss, Pebble could create a shorter file with the same number, which the
+// note would describe wrongly.
 func forgetMissing(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -257,7 +258,6 @@ func (k syncedKind) fileName(number uint64) string {
 	return fmt.Sprintf("%s%06d", manifestPrefix, number)
 }
 
-// checkLog checks the fsynced part of the newest log of a store that was not closed cleanly.
 func checkLog(fs vfs.FS, dir string) error {
 	s, err := readSynced(fs, dir, syncedLog)
 	if err != nil {
@@ -270,21 +270,21 @@ func remedyOf(fs vfs.FS, dir string) string {
 	return fmt.Sprintf("restore a backup, or remove %s to open the store without the data after the damage", fs.PathJoin(dir, syncedName))
 }
 
-// SyncedFile is the fsynced length of a store's newest log or manifest. The zero value means
-// unknown.
+// SyncedFile is the number and the fsynced length, in bytes, of a store's newest log or manifest.
+// The zero value means unknown.
 type SyncedFile struct {
 	number uint64
 	length int64
 }
 
-// Check checks the fsynced part of the log in a copy that was made after s. It returns the first
-// damage as a *DamagedError.
+// Check checks the fsynced part of the log in a copy of the store. The copy must have been made
+// after s was read. Check returns the first damage as a *DamagedError.
 func (s SyncedFile) Check(fs vfs.FS, dir string) error {
 	return s.check(fs, dir, "it was damaged before it was copied")
 }
 
-// check checks the fsynced part of a store's log. It accepts a missing log, which Pebble no longer
-// needed.
+// check checks the fsynced part of a store's log. A missing log is no error, since Pebble removes
+// logs that it no longer needs.
 func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
 	if s.length == 0 {
 		return nil
@@ -313,7 +313,7 @@ func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
 	return nil
 }
 
-// checkChunks returns the length of the intact prefix of a log, at most the given length.
+// checkChunks returns the length of the intact prefix of a log, or length if that is shorter.
 func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err error) {
 	block := make([]byte, logBlock) // no chunk crosses the end of a block
 	for at := int64(0); at < length; at += logBlock {
@@ -331,18 +331,22 @@ func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err 
 	return length, nil
 }
 
-// A chunk of a log has the header of a manifest's chunk followed by the log's number:
+// The header of a chunk in a log is the header of a chunk in a manifest, followed by the number of
+// the log:
 //
 //	checksum:4 length:2 encoding:1 log number:4 payload
 const (
-	walHeader   = logHeader + 4
-	walFull     = 5 // a whole record; the encodings up to walLast are parts of a record
+	walHeader = logHeader + 4
+	// walFull means that the chunk is a whole record. The encodings after it up to walLast are
+	// parts of a record.
+	walFull     = 5
 	walLast     = 8
 	walChecksum = 0xa282ead8
 )
 
-// wholeChunks returns the offset of the first damaged chunk of a block, or logBlock if all are
-// whole. ended reports whether the last chunk is the mark that ends a log.
+// wholeChunks returns the offset of the first damaged chunk of a block, or logBlock if there is
+// none. If it finds the trailer that ends a log, it returns the end of the trailer, and ended is
+// true.
 func wholeChunks(b []byte, log uint32) (at int, ended bool) {
 	for logBlock-at >= walHeader { // the rest of the block is unused
 		if at+walHeader > len(b) {

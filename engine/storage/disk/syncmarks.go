@@ -1,10 +1,10 @@
 package disk
 
-// SyncMarks follow which writes the fsyncs of a store's log cover. Mark is called before an fsync
-// and when a log is closed, with a number greater than all earlier ones. Synced is called with that
-// number when everything written to the logs before the call of Mark survives a power loss. The
-// number of marks that are not synced exceeds the number of logs that wait for their fsync by at
-// most two. The calls must not block.
+// SyncMarks is notified which writes to a store's logs the fsyncs have made durable. Mark is called
+// before an fsync and when a log is closed, with a number higher than in all earlier calls. Synced
+// is called with the same number when everything that was written to the logs before that call of
+// Mark survives a power loss. The number of marks for which Synced was not called is at most the
+// number of logs that wait for their fsync, plus two. The methods must not block.
 type SyncMarks interface {
 	Begin() // called once, before the first commit
 	Mark(n uint64)
@@ -18,7 +18,7 @@ func (d *deferredSync) track(marks SyncMarks) {
 	d.marks = marks
 }
 
-// markLocked returns a new mark, which covers everything written so far.
+// markLocked returns a new mark, which represents everything written so far.
 func (d *deferredSync) markLocked() uint64 {
 	d.marked++
 	if d.marks != nil {
@@ -27,7 +27,7 @@ func (d *deferredSync) markLocked() uint64 {
 	return d.marked
 }
 
-// synced reports to the marks that everything before a mark is on the disk.
+// synced calls SyncMarks.Synced, when everything before a mark is on the disk.
 func (d *deferredSync) synced(mark uint64) {
 	d.mu.Lock()
 	marks := d.marks

@@ -20,17 +20,17 @@ const (
 	//
 	//	... │ format:4, little-endian │ magic:8
 	//
-	// No checksum of Pebble covers the format, and Pebble finds no records in a table with another
-	// format.
+	// No checksum of Pebble includes the format, and Pebble finds no records in a table with a
+	// wrong format.
 	tableFormat   = 5
 	tableMagic    = "\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3"
 	tableEndBytes = 4 + len(tableMagic)
 )
 
-// checkTables returns an error if the footer of a table has another format than tableFormat. It
-// ignores a table without the magic: the table was not written to its end, or Pebble finds the
-// damage. It also ignores a table that the manifest does not name, which Pebble removes: a power
-// loss during its write may leave any part of it.
+// checkTables returns an error if the format in the footer of a table is not tableFormat. It
+// ignores a table without the magic: either the write of the table was interrupted, or Pebble
+// detects the damage. It also ignores a table that the manifest does not name. Pebble removes such
+// a table, and a power loss during its write may leave any content.
 func checkTables(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -93,7 +93,7 @@ func namedTables(fs vfs.FS, dir string) (names []string, err error) {
 	return names, nil
 }
 
-// withoutLogs presents a store without its logs, and ignores its lock.
+// withoutLogs hides the logs of a store, and does not lock the store.
 type withoutLogs struct{ vfs.FS }
 
 // List omits the logs, which Pebble would read into memory.
@@ -105,8 +105,8 @@ func (w withoutLogs) List(dir string) ([]string, error) {
 	}), err
 }
 
-// Lock does nothing. Pebble would create a file, and the store is locked only after its files were
-// checked.
+// Lock does nothing. Pebble would create a lock file, but the store is locked only after its files
+// were checked.
 func (w withoutLogs) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // checkFormat checks the format in the last tableEndBytes of a table. Pebble may panic when it
@@ -121,7 +121,6 @@ func checkFormat(end []byte) error {
 	return nil
 }
 
-// endOf returns the last tableEndBytes of a file, or a shorter file whole.
 func endOf(fs vfs.FS, path string) (end []byte, err error) {
 	file, err := fs.Open(path)
 	if err != nil {
@@ -135,8 +134,6 @@ func endOf(fs vfs.FS, path string) (end []byte, err error) {
 	return lastBytes(file, info.Size())
 }
 
-// lastBytes returns the last tableEndBytes of content of the given size, or all of it if it is
-// shorter.
 func lastBytes(content io.ReaderAt, size int64) ([]byte, error) {
 	end := make([]byte, min(int64(tableEndBytes), size))
 	if _, err := content.ReadAt(end, size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {

@@ -11,33 +11,34 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// walFS defers the fsyncs of the write-ahead log under Interval and None. It also defers those of a
-// log that Pebble closes and of the folder entry of the next log, because Pebble does both while it
-// blocks all commits. Every commit makes Pebble sync the log, so that Pebble writes the log to the
-// operating system before the commit returns; deferredSync decides when the data reaches the disk.
-// Tables and the manifest are always fsynced immediately.
+// walFS defers the fsyncs of the write-ahead log under Interval and None. When Pebble closes a log,
+// walFS also defers the fsync of that log and of the folder entry of the next log, because Pebble
+// requests both while it blocks all commits. Every commit makes Pebble sync the log, so that Pebble
+// writes the log to the operating system before the commit returns; deferredSync decides when the
+// data is fsynced. Tables and the manifest are always fsynced immediately.
 type walFS struct {
 	vfs.FS
 	dir      string
 	deferred *deferredSync
 
-	// logsFirst makes a closed log durable before the manifest records that the log's memtable is
-	// in tables, because the log has records that are not in the memtable. Set it before the Pebble
-	// database is opened.
+	// logsFirst makes walFS fsync a closed log before the manifest records that the log's memtable
+	// is in tables. This is necessary if the log contains records that are not in the memtable. It
+	// must be set before the Pebble database is opened.
 	logsFirst bool
 
-	// Pebble opens the folder several times; the last one to do so before the first log is created
-	// is the log's manager. Only the manager's fsyncs of the folder are deferred.
-	newest  atomic.Pointer[walFolder] // the last folder that was opened, until a log is created
+	// Pebble opens the folder several times. The last time before it creates the first log,
+	// Pebble's log manager opens the folder. Only fsyncs through the folder of the log manager are
+	// deferred.
+	newest  atomic.Pointer[walFolder] // the last opened folder, until a log is created
 	manager atomic.Pointer[walFolder]
-	opened  atomic.Bool // the manager has fsynced the folder once
+	opened  atomic.Bool // the log manager has fsynced the folder once
 }
 
-// walSuffix ends the names of Pebble's logs.
+// walSuffix is the suffix of the names of Pebble's logs.
 const walSuffix = ".log"
 
-// isLog reports whether a path names a log of the store. The logs of a checkpoint are in another
-// folder.
+// isLog reports whether a path names a log of the store. It returns false for the logs of a
+// checkpoint, which are in another folder.
 func (fs *walFS) isLog(path string) bool {
 	_, _, ok := wal.ParseLogFilename(fs.PathBase(path))
 	return ok && fs.PathDir(path) == fs.dir
@@ -54,8 +55,9 @@ func (fs *walFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	return fs.begin(name, "", c)
 }
 
-// ReuseForWrite creates a new log and queues the old one for removal. Overwriting the old log would
-// be safe only once its new name is on the disk, and a commit would have to wait for that.
+// ReuseForWrite creates a new log, and later removes the old log instead of overwriting it.
+// Overwriting would be safe only after the new name of the old log is on the disk, and a commit
+// would have to wait for this.
 func (fs *walFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if !fs.isLog(newname) {
 		return fs.FS.ReuseForWrite(oldname, newname, c)
@@ -83,7 +85,7 @@ func (fs *walFS) Open(name string, o ...vfs.OpenOption) (vfs.File, error) {
 		path = fs.deferred.path(name)
 	}
 	f, err := fs.FS.Open(path, o...)
-	if path != name && errors.Is(err, os.ErrNotExist) { // the log got its final name meanwhile
+	if path != name && errors.Is(err, os.ErrNotExist) { // the log was renamed since path was read
 		return fs.FS.Open(name, o...)
 	}
 	return f, err
@@ -101,7 +103,7 @@ func (fs *walFS) OpenDir(name string) (vfs.File, error) {
 	return folder, nil
 }
 
-// Lock locks the store. Closing the lock first makes the closed logs complete on the disk.
+// Lock locks the store. Closing the lock first completes the closed logs on the disk.
 func (fs *walFS) Lock(name string) (io.Closer, error) {
 	lock, err := fs.FS.Lock(name)
 	if err != nil {
@@ -124,9 +126,9 @@ type walFolder struct {
 	fs *walFS
 }
 
-// Sync defers the fsync if the log's manager requests it: a new log's entry is fsynced before
-// anything depends on it. The entry of the first log is fsynced immediately, because no commit
-// waits yet.
+// Sync defers the fsync if the log manager requests it, since deferredSync fsyncs the folder entry
+// of a new log before anything depends on it. The entry of the first log is fsynced immediately,
+// because no commit waits yet.
 func (f *walFolder) Sync() error {
 	switch {
 	case f.fs.manager.Load() != f:

@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// WriteWhole writes a file atomically, even across a power loss. Only the owner may read the file.
+// WriteWhole writes a file atomically, even across a power loss. The file can be read only by its
+// owner.
 func WriteWhole(path string, text []byte) error {
 	tmp := path + ".tmp"
 	// An existing temporary file may have another mode.
