@@ -15,20 +15,22 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// CheckConsistency returns descriptions of records that contradict each other, at most as many as
-// most. A sound store has none. CheckConsistency reads all tasks in one snapshot and holds the
-// leases in memory. It checks that:
+// CheckConsistency returns descriptions of records that contradict each other, at most most of
+// them. A sound store has no such records. CheckConsistency reads all tasks in one snapshot and
+// keeps the leases in memory. It checks that:
 //
-//   - a task is in one state: never claimed (no progress, at or after its lane's cursor), returned
-//     (progress and a due record), leased (in one live lease) or dead (progress and a dead record)
+//   - a task is in exactly one state: never claimed (it has no progress, and its seq is not below
+//     its lane's cursor), returned (it has progress and a due record), leased (it is in one live
+//     lease) or dead (it has progress and a dead record)
 //   - a queue's counters match its tasks, including the tasks that were due when its record was
 //     written
-//   - a tenant is charged for no more than the stored records: for the history of a task, and for the
-//     keys and results of a bucket. The charge may be lower, because older servers did not charge for
+//   - the charge for the history of a task, and for the keys and results of a bucket, is not higher
+//     than the stored records justify. It may be lower, because older servers did not charge for
 //     these records
 //   - every progress, due, attempt, dead and expiry record belongs to a task and fits the task's state
 //   - a task with a time to live that is neither leased nor dead is in the expiry index
-//   - a lease has live tasks, and the numbers of queues, tasks and leases are below the next number
+//   - a lease has live tasks, and the numbers of queues, tasks and leases are below the number to
+//     be issued next
 func CheckConsistency(ctx context.Context, s *storage.Store, most int) (found []string, err error) {
 	snap := s.Snapshot()
 	defer func() { err = errors.Join(err, snap.Close()) }()
@@ -58,7 +60,8 @@ type checker struct {
 type checkedQueue struct {
 	queue.Record
 	counted queue.Counts
-	due     [queue.MaxPriority + 1]uint64 // due records before the position of the record's count
+	// due is the number of due records, by priority, that the counts in Record.Due should include.
+	due [queue.MaxPriority + 1]uint64
 }
 
 func (c *checker) say(format string, args ...any) {
@@ -67,7 +70,7 @@ func (c *checker) say(format string, args ...any) {
 	}
 }
 
-// goOn is called for every record. It returns an error if the context has ended.
+// goOn must be called for every record. It returns true, or an error if the context has ended.
 func (c *checker) goOn() (bool, error) {
 	if c.looked++; c.looked%contextEvery == 0 && c.ctx.Err() != nil {
 		return false, c.ctx.Err()
@@ -93,7 +96,6 @@ func (c *checker) readQueues() error {
 	return err
 }
 
-// readLeases collects the leased tasks, like a recovery.
 func (c *checker) readLeases() error {
 	return c.s.Leases(func(l queue.RecoveredLease) (bool, error) {
 		batch, refs := l.Batch, l.Refs
@@ -122,8 +124,8 @@ func nameOf(ref queue.Ref) string {
 	return fmt.Sprintf("task (queue %d, priority %d, seq %d)", ref.Queue, ref.Priority, ref.Seq)
 }
 
-// records iterates over the records of one kind in step with the tasks. Both are in the order of
-// the refs.
+// records iterates over the records of one kind in step with the scan of the tasks, since both are
+// in the order of the refs.
 type records struct {
 	it   *pebble.Iterator
 	what string
@@ -138,8 +140,8 @@ func (c *checker) newRecords(prefix byte, what string) (*records, error) {
 	return &records{it: it, what: what, ok: it.First()}, nil
 }
 
-// upTo advances to the records of a task, and reports the skipped records as records without a
-// task. A nil ref means the end of all tasks.
+// upTo advances to the first record of a task and reports whether there is one. Skipped records
+// belong to no task, and are reported as problems. A nil ref skips all remaining records.
 func (b *records) upTo(c *checker, ref *queue.Ref) (found bool, err error) {
 	for b.ok {
 		key := b.it.Key()
@@ -223,7 +225,7 @@ func (c *checker) tasks() (err error) {
 type checkedTask struct {
 	ref         queue.Ref
 	task        queue.Task // without its payload
-	bytes       int        // of the payload
+	bytes       int        // size of the payload in bytes
 	progress    queue.Progress
 	hasProgress bool
 	dead        bool
@@ -287,8 +289,8 @@ func (c *checker) task(t *checkedTask) error {
 	return c.timeToLive(t, leased)
 }
 
-// state determines the state of a task and counts it. It reports a task in no state or in several
-// states.
+// state determines the state of a task and counts the task in it. A task in no state or in several
+// states is reported as a problem.
 func (c *checker) state(q *checkedQueue, t *checkedTask, leased, hasDue bool) {
 	behind := q.Lanes&(1<<t.ref.Priority) == 0 || t.ref.Seq < q.Cursors[t.ref.Priority]
 	switch {
@@ -320,7 +322,8 @@ func (c *checker) timeToLive(t *checkedTask, leased bool) error {
 	return err
 }
 
-// indexes counts the records of the indexes by time. Each must belong to a task.
+// indexes checks that each record of the indexes by time belongs to a task, by comparing their
+// numbers.
 func (c *checker) indexes() error {
 	for ref := range c.leased {
 		c.say("%s is leased, but does not exist", nameOf(ref))
@@ -350,7 +353,6 @@ func (c *checker) indexes() error {
 	return nil
 }
 
-// countDue counts a due record if its queue's count of due tasks includes it.
 func (c *checker) countDue(k []byte) error {
 	ref, dueAtMs, err := record.ParseDueKey(k)
 	if q := c.queues[ref.Queue]; err == nil && q != nil && record.CountsDue(&q.Record, ref, dueAtMs) {
@@ -379,7 +381,6 @@ func (c *checker) counters() error {
 	return nil
 }
 
-// buckets compares the charges of tenants for keys and results with the stored records.
 func (c *checker) buckets() error {
 	type bucket struct {
 		kind queue.Kept

@@ -3,10 +3,11 @@
 // Verify opens the store in a folder that no server uses and checks everything: Pebble's checksums,
 // the bytes of each record, and the invariants of CheckConsistency. CheckConsistency compares the
 // records of an open store with each other in one snapshot; a server or a test may use the store at
-// the same time. Both read all tasks, hold only the leases in memory, write no records, and stop
+// the same time. Both read all tasks, keep only the leases in memory, write no records, and stop
 // when their context ends.
 //
-// Problems are texts that name the queue or task. Verify returns the first 20 as one error.
+// Problems are texts that name the queue or task. Verify returns the first 20 problems as one
+// error.
 package fsck
 
 import (
@@ -19,18 +20,19 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// problemsMax bounds the number of problems of a store that an error names.
+// problemsMax limits the number of problems that an error names.
 const problemsMax = 20
 
-// Holding counts the content of a store.
+// Holding is the number of queues and tasks in a store.
 type Holding struct {
 	Queues uint64
-	Tasks  uint64 // not done
+	Tasks  uint64 // all stored tasks, in any state
 }
 
-// Verify opens the store in a folder, which no server may hold, and reads all of it. Blocks must
-// match their checksums, records must decode, and records, counters and tasks must agree with each
-// other. The error names up to 20 problems. Verify writes only the store's lock file.
+// Verify opens the store in a folder, which must not be open in a server, and reads all of it. It
+// checks that blocks match their checksums, that records can be decoded, and that records, counters
+// and tasks agree with each other. The error names up to 20 problems. Verify writes only the
+// store's lock file.
 func Verify(ctx context.Context, dir string) (h Holding, err error) {
 	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync, ReadOnly: true})
 	if err != nil {
