@@ -9,13 +9,14 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Format is the first byte of every record written. Decoding rejects newer formats; format 1 was
-// never released. Fields that an older format lacks decode as zero:
+// Format is the first byte of every record, except those in FormatNewest. Decoding rejects newer
+// formats; format 1 was never released. Fields that do not exist in an older format are decoded as
+// zero. The formats added:
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
 //	4  of a queue: tasks and leases may be in the log only, where a program that reads only format 3 does not find them
 //
-// A store without such tasks and leases has no record in format 4.
+// A store without such tasks and leases contains no record in format 4.
 const (
 	Format       = 3
 	formatOldest = 2
@@ -38,8 +39,8 @@ type decoder struct{ *fields.Decoder }
 
 func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, FormatNewest)} }
 
-// MarkYoung changes the last encoded record, that of a queue, to the format which states that tasks
-// and leases may be in the log only.
+// MarkYoung changes the format of the last encoded record, which must be the record of a queue, to
+// 4: tasks and leases may be in the log only.
 func (e *Encoder) MarkYoung() { e.b[0] = formatYoung }
 
 func (e *Encoder) bool(v bool) {
@@ -58,7 +59,6 @@ func (d decoder) priority() uint8 {
 	return uint8(p)
 }
 
-// extras encodes a flag, followed by the fields unless x is nil.
 func (e *Encoder) extras(x *queue.Extras) {
 	e.bool(x != nil)
 	if x == nil {
@@ -188,7 +188,7 @@ func DecodeDead(b []byte) (queue.Dead, error) {
 	return x, d.End()
 }
 
-// EncodeAttempt encodes the end of an attempt:
+// EncodeAttempt encodes a failed attempt:
 //
 //	format | ended | outcome | error
 func EncodeAttempt(e *Encoder, a queue.Attempt) {
@@ -198,7 +198,7 @@ func EncodeAttempt(e *Encoder, a queue.Attempt) {
 	e.text(a.Error)
 }
 
-// DecodeAttempt decodes the end of an attempt.
+// DecodeAttempt decodes a failed attempt.
 func DecodeAttempt(b []byte) (queue.Attempt, error) {
 	d := decode(b)
 	a := queue.Attempt{EndedAtMs: d.Int(), Outcome: queue.Outcome(d.Uint8()), Error: d.Text()}
@@ -243,9 +243,9 @@ func DecodeResult(b []byte) (queue.Result, error) {
 	return r, d.Err
 }
 
-// EncodeLease encodes a lease batch without the refs' histories, which are in the progress of the
-// tasks. Queue, seq and expires are differences from the previous ref, because neighbours differ
-// little:
+// EncodeLease encodes a lease batch without the histories of the tasks, which are in their Progress
+// records. Queue, seq and expires are encoded as differences from the previous ref, because
+// neighbours differ little:
 //
 //	format | number of refs | (queue | priority | seq | attempt | attempts max | lease | payload bytes | expires | has progress | extras)…
 func EncodeLease(e *Encoder, refs []queue.LeaseRef) {
@@ -320,8 +320,9 @@ func DecodeExtension(b []byte) (untilMs int64, err error) {
 	return untilMs, d.End()
 }
 
-// EncodeQueue encodes the record of a queue. Only lanes in use have cursors and due counts. The
-// policy and the due counts are absent if their condition is false:
+// EncodeQueue encodes the record of a queue. The cursors and due counts are encoded only for the
+// lanes in Lanes. The policy and the due counts are encoded only under the condition in
+// parentheses:
 //
 //	format | tenant | name | next seq | counts | policy version | (policy, if version > 0) | paused | lanes | cursors
 //	| history bytes | (due counts, if any task is returned)
@@ -389,8 +390,9 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 	return r, d.End()
 }
 
-// dueCounts decodes the count of due tasks of each lane. A record in an older format has no counts:
-// they start at the beginning of the lane.
+// dueCounts decodes the count of due tasks of each lane. A record in an older format contains no
+// counts. The count is then 0 before the first Due record, so that the state machine counts all
+// records.
 func (d decoder) dueCounts(r *queue.Record) {
 	for p := range r.Due {
 		switch {
@@ -471,18 +473,18 @@ func DecodeSum(key, b []byte) (queue.Sum, error) {
 	return s, d.End()
 }
 
-// EncodeSystem encodes a record of the node. The value follows the format byte unchanged.
+// EncodeSystem encodes a system record: the format byte, followed by the unchanged value.
 func EncodeSystem(e *Encoder, value []byte) {
 	e.start()
 	e.b = append(e.b, value...)
 }
 
-// DecodeSystem returns the value of a record of the node, as a subslice of b.
+// DecodeSystem returns the value of a system record, as a subslice of b.
 func DecodeSystem(b []byte) ([]byte, error) {
 	d := decode(b)
 	return d.Rest, d.Err
 }
 
-// EncodeExpiry encodes a record of the index of tasks with a time to live. All fields are in the
-// key.
+// EncodeExpiry encodes a record of the index of tasks with a time to live. It has no fields besides
+// those in the key.
 func EncodeExpiry(e *Encoder) { e.start() }

@@ -7,8 +7,10 @@ import (
 
 // Floor states which records may be in the log only.
 type Floor struct {
-	Commit uint64 // all records of commits up to this one have ended or are stored under their keys
-	More   bool   // later commits may have records that are in the log only
+	// Commit is the number of a commit. All records of this and earlier commits are removed or
+	// stored under their keys.
+	Commit uint64
+	More   bool // records of later commits may be in the log only
 }
 
 // EncodeFloor encodes a floor:

@@ -1,14 +1,15 @@
 // Package record defines the bytes of a shard's store: its keys and records, and their encoding.
 //
-// A key is a prefix byte followed by big-endian integers, so that keys sort like their fields;
-// keys.go lists all kinds. A record is a format byte followed by its fields:
+// A key is a prefix byte followed by big-endian integers, so that keys sort in the order of their
+// fields. keys.go lists all kinds of keys. A record is a format byte followed by its fields:
 //
 //	format 1 byte │ field │ field │ …        unsigned integers: uvarint; signed: varint; texts: length, bytes
 //
-// An Encoder encodes successive records into one buffer; one goroutine owns it. The Decode
-// functions copy what they return, except where they return a subslice of their argument. They
-// reject a newer format, missing bytes, superfluous bytes and numbers that are out of range, with
-// an error that names the format or the field's problem. Named adds the task to an error.
+// An Encoder encodes successive records into one buffer; it is not safe for concurrent use. The
+// results of the Decode functions do not share memory with the argument, unless the function's
+// comment says that a result is a subslice. They return an error for a newer format, missing bytes,
+// superfluous bytes and numbers that are out of range. The error names the format, or the problem
+// of the field. Named adds the task to an error.
 package record
 
 import (
@@ -18,8 +19,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// The keyspace of one shard. The number after a field is its length in bytes. A queue id belongs to
-// one tenant forever, so a tenant's tasks are never under the prefix of another tenant.
+// These are the keys of one shard. The number after a field is its length in bytes. A queue id
+// always belongs to the same tenant, so tasks of different tenants never have keys with the same
+// queue id.
 //
 //	t queue:4 priority:1 seq:8             task, immutable: set once, single-deleted when done
 //	s queue:4 priority:1 seq:8             progress; only of tasks that are delayed or were settled once
@@ -68,7 +70,6 @@ const (
 	keyKeyMin       = 1 + 8 + 4
 )
 
-// putTimedKey encodes a prefix, a time and a ref into k. Times must be positive.
 func putTimedKey(k []byte, prefix byte, atMs int64, ref queue.Ref) {
 	k[0] = prefix
 	binary.BigEndian.PutUint64(k[1:], uint64(atMs))
@@ -117,8 +118,8 @@ func appendKeyBucket(k []byte, bucket int64) []byte {
 	return binary.BigEndian.AppendUint64(append(k, PrefixKey), uint64(bucket))
 }
 
-// AppendKeyName appends the name of an idempotency key: its queue and the key. The name ends its
-// key in each bucket.
+// AppendKeyName appends the name of an idempotency key, which consists of its queue and the key. In
+// every bucket, the name is the last part of the stored key.
 func AppendKeyName(b []byte, queueID uint32, key string) []byte {
 	return append(binary.BigEndian.AppendUint32(b, queueID), key...)
 }
@@ -147,7 +148,7 @@ func parseSumKey(k []byte) (queue.Sum, error) {
 	return queue.Sum{Kind: queue.Kept(k[1]), Bucket: int64(binary.BigEndian.Uint64(k[2:])), Tenant: string(k[fixed:])}, nil
 }
 
-// PutRefKey writes the key of a prefix and a ref to k, which has RefKeyLen bytes.
+// PutRefKey writes the key of a prefix and a ref to k, which must be RefKeyLen bytes long.
 func PutRefKey(k []byte, prefix byte, ref queue.Ref) {
 	k[0] = prefix
 	binary.BigEndian.PutUint32(k[1:], ref.Queue)
@@ -162,7 +163,7 @@ func RefKey(prefix byte, ref queue.Ref) []byte {
 	return k
 }
 
-// PutDueKey writes the key of a Due record to k, which has DueKeyLen bytes.
+// PutDueKey writes the key of a Due record to k, which must be DueKeyLen bytes long.
 func PutDueKey(k []byte, ref queue.Ref, dueAtMs int64) {
 	k[0] = PrefixDue
 	binary.BigEndian.PutUint32(k[1:], ref.Queue)
@@ -201,14 +202,14 @@ func ParseDueKey(k []byte) (ref queue.Ref, dueAtMs int64, err error) {
 	return ref, int64(binary.BigEndian.Uint64(k[6:]) ^ 1<<63), nil
 }
 
-// PutIDKey writes the key of a prefix and an id to k, which has IDKeyLen bytes.
+// PutIDKey writes the key of a prefix and an id to k, which must be IDKeyLen bytes long.
 func PutIDKey(k []byte, prefix byte, id uint64) {
 	k[0] = prefix
 	binary.BigEndian.PutUint64(k[1:], id)
 }
 
 // ExtensionKey returns the key of an extension. It sorts after the key of its lease batch and
-// before the key of the next.
+// before the key of the next lease batch.
 func ExtensionKey(batch uint64, place int) []byte {
 	k := make([]byte, IDKeyLen, ExtensionKeyLen)
 	PutIDKey(k, PrefixLease, batch)
@@ -226,7 +227,8 @@ func QueueID(k []byte) uint32 { return binary.BigEndian.Uint32(k[1:]) }
 // IDOf returns the id of a key from PutIDKey, or of a key that begins with one.
 func IDOf(k []byte) uint64 { return binary.BigEndian.Uint64(k[1:]) }
 
-// PrefixEnd returns the least key after all keys that begin with prefix, or nil if there is none.
+// PrefixEnd returns the smallest key after all keys that begin with prefix, or nil if there is no
+// such key.
 func PrefixEnd(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; i >= 0; i-- {
