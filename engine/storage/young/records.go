@@ -8,45 +8,47 @@ import (
 	"sort"
 )
 
-// Records holds the records of a store that are in its log only.
+// Records contains the young records of a store: those that are in its log only.
 type Records struct {
 	runs  map[Key]*run
 	last  *run // the last used run
-	of    Key  // the key of last in runs
+	of    Key  // the key of the run last in runs
 	parts []*part
 	head  int   // index in parts of the oldest part
 	ended int   // number of parts from head on that have no live record
-	bytes int64 // of all parts with a live record
+	bytes int64 // total size of the buffers of all parts with a live record
 
-	number uint64 // of the last commit
+	number uint64 // number of the last commit
 	live   int
-	checks uint64 // calls of Fits
+	checks uint64 // number of calls of Fits
 
-	// each decodes the records in the buffer of a commit.
+	// each finds the records in the buffer of a commit.
 	each Each
 	buf  []byte // buffer of the current commit; see Begin
-	part *part  // of the current commit; nil before its first record
+	part *part  // the current commit's part; nil until its first record is put
 }
 
 // Each calls visit for each record that a commit put, with the offset at and length n of its value
-// in the commit's buffer. It may also visit keys that are not held, and may visit a key twice.
+// in the commit's buffer. It may also visit keys that are not in Records, and may visit a key
+// twice.
 type Each func(buf []byte, visit func(k Key, at, n int)) error
 
 type part struct {
 	number uint64
-	buf    []byte // nil after the last record ended
+	buf    []byte // nil after the part's last record ended
 	live   int
 }
 
-// run holds the records of one run in ascending order.
+// run contains the records whose keys have the same Prefix, Queue and Priority, in the order of
+// Seq.
 type run struct {
 	slots []slot
-	head  int // slots before it have ended
+	head  int // all slots before head have ended
 	live  int
-	next  uint64 // lower bound of the seqs that may be added
+	next  uint64 // records with lower seqs must not be added
 
-	// check is the last call of Fits that examined the run. checked is the lower bound of the seqs
-	// that may follow those which that call has seen.
+	// check is the number of the last call of Fits that examined the run. In this call, checked is
+	// the lowest seq that may follow the keys examined so far.
 	check, checked uint64
 }
 
@@ -56,10 +58,10 @@ type slot struct {
 	at, n uint32
 }
 
-// New returns an empty Records. The number of the next commit exceeds beyond.
+// New returns an empty Records. The numbers of its commits start at beyond + 1.
 func New(beyond uint64) *Records { return NewIn(beyond, eachPut) }
 
-// NewIn is like New for records in buffers of the caller; see Begin.
+// NewIn is like New, but for records that are parts of the caller's buffers; see Begin.
 func NewIn(beyond uint64, each Each) *Records {
 	return &Records{runs: map[Key]*run{}, number: beyond, each: each}
 }
@@ -73,8 +75,8 @@ func (r *Records) Bytes() int64 { return r.bytes }
 // Number returns the number of the last commit.
 func (r *Records) Number() uint64 { return r.number }
 
-// Floor returns the number of the last commit such that its records and all earlier ones have
-// ended.
+// Floor returns the highest number of a commit such that all records of this commit and of earlier
+// commits have ended.
 func (r *Records) Floor() uint64 {
 	if r.head == len(r.parts) {
 		return r.number
@@ -82,8 +84,8 @@ func (r *Records) Floor() uint64 {
 	return r.parts[r.head].number - 1
 }
 
-// Fits reports whether the records of a commit may be added: the keys of each run must ascend over
-// all calls of Add.
+// Fits reports whether the records of a commit may be added with Add. In each run, their seqs must
+// ascend, and must be higher than the seqs added before.
 func (r *Records) Fits(p *Puts) bool {
 	r.checks++
 	for _, i := range p.items {
@@ -99,7 +101,7 @@ func (r *Records) Fits(p *Puts) bool {
 	return true
 }
 
-// Add adds the records of a commit and returns them encoded for the log. Fits must have returned
+// Add adds the records of a commit, and returns their encoding for the log. Fits must have returned
 // true for them. The result is valid until p changes.
 func (r *Records) Add(p *Puts) (encoded []byte) {
 	r.number++
@@ -114,12 +116,13 @@ func (r *Records) Add(p *Puts) (encoded []byte) {
 	return p.buf
 }
 
-// Begin begins a commit. Its number must exceed the numbers of all earlier commits. Put then adds
-// records that are parts of buf. The caller must not change buf afterwards.
+// Begin starts a commit. number must be higher than the numbers of all earlier commits. Put then
+// adds records that are parts of buf. The caller must not change buf afterwards.
 func (r *Records) Begin(number uint64, buf []byte) { r.number, r.buf, r.part = number, buf, nil }
 
-// Put adds a record of the current commit. It returns false if the record cannot be held: the keys
-// of each run must ascend over all calls of Put and Pass.
+// Put adds a record of the current commit, whose value is at offset at in the buffer and n bytes
+// long. It returns false, and does not add the record, if an earlier Put or Pass in the same run
+// had the same or a higher seq.
 func (r *Records) Put(k Key, at, n int) bool {
 	of := r.at(k)
 	if k.Seq < of.next {
@@ -136,13 +139,13 @@ func (r *Records) Put(k Key, at, n int) bool {
 	return true
 }
 
-// Pass marks a record that is not held. Neither its key nor lower keys of its run can be put later.
+// Pass records that the record with this key was not added. Later calls of Put reject this key and
+// lower keys of its run.
 func (r *Records) Pass(k Key) {
 	of := r.at(k)
 	of.next = max(of.next, k.Seq+1)
 }
 
-// at returns the run of a key and creates it if it does not exist.
 func (r *Records) at(k Key) *run {
 	if of := k.run(); r.last == nil || r.of != of {
 		r.last, r.of = r.runs[of], of
@@ -154,7 +157,6 @@ func (r *Records) at(k Key) *run {
 	return r.last
 }
 
-// find returns the run and slot of a record, or a nil slot if it does not exist.
 func (r *Records) find(k Key) (*run, *slot) {
 	if of := k.run(); r.last == nil || r.of != of {
 		found := r.runs[of]
@@ -172,8 +174,8 @@ func (r *Records) Has(k Key) bool {
 	return s != nil
 }
 
-// Get returns the value of a record. The caller must not change it. It stays valid after the record
-// has ended.
+// Get returns the value of a record. The caller must not change the value. It remains valid after
+// the record has ended.
 func (r *Records) Get(k Key) (value []byte, found bool) {
 	_, s := r.find(k)
 	if s == nil {
@@ -182,7 +184,7 @@ func (r *Records) Get(k Key) (value []byte, found bool) {
 	return s.value(), true
 }
 
-// First returns the key of the first record at or after from in from's run.
+// First returns the key of the first record in the run of from whose key is not below from.
 func (r *Records) First(from Key) (first Key, found bool) {
 	of := r.runs[from.run()]
 	if of == nil || of.live == 0 {
@@ -210,8 +212,8 @@ func (r *Records) Drop(k Key) bool {
 	return true
 }
 
-// shiftEnded removes the oldest parts while all their records have ended. It also removes such
-// parts between others if there are many.
+// shiftEnded removes the oldest parts as long as all of their records have ended. If there are many
+// such parts between parts with records, it removes these too.
 func (r *Records) shiftEnded() {
 	for r.head < len(r.parts) && r.parts[r.head].live == 0 {
 		r.shift()
@@ -249,14 +251,15 @@ func (r *Records) shift() {
 	}
 }
 
-// Retire ends the oldest records, a whole commit at a time, until all commits up to upTo have ended
-// or about bytesMax bytes are retired. It calls store for each record, in the order of Add or Put.
+// Retire ends the oldest records, one whole commit at a time, until all records of commits up to
+// upTo have ended or it has ended about bytesMax bytes of records. It calls store for each record,
+// in the order in which they were added.
 func (r *Records) Retire(upTo uint64, bytesMax int64, store func(k Key, value []byte)) {
 	for retired := int64(0); r.head < len(r.parts) && r.parts[r.head].number <= upTo && retired < bytesMax; {
 		p := r.parts[r.head]
 		if p.live > 0 {
 			buf := p.buf
-			_ = r.each(buf, func(k Key, at, n int) { // no error: buf was decoded before
+			_ = r.each(buf, func(k Key, at, n int) { // cannot fail, because buf was decoded before
 				if of, s := r.find(k); s != nil && s.part == p {
 					store(k, buf[at:at+n])
 					retired += int64(n)
@@ -269,8 +272,8 @@ func (r *Records) Retire(upTo uint64, bytesMax int64, store func(k Key, value []
 	r.shiftEnded()
 }
 
-// Trim removes the runs of a prefix that have no record, if there are many runs. Keys of the
-// removed runs may be added again.
+// Trim removes the runs of a prefix that contain no records, if there are many runs. Keys in the
+// removed runs may then be added again, in any order.
 func (r *Records) Trim(prefix byte) {
 	if len(r.runs) <= emptyRunsMax {
 		return
@@ -284,11 +287,12 @@ func (r *Records) Trim(prefix byte) {
 }
 
 const (
-	// endedPartsMax is the number of parts without a record that are tolerated between others.
+	// endedPartsMax is the number of parts without records up to which shiftEnded leaves them
+	// between other parts.
 	endedPartsMax = 1024
-	// emptyRunsMax is the number of runs above which Trim removes empty ones.
+	// emptyRunsMax is the number of runs above which Trim removes empty runs.
 	emptyRunsMax = 1024
-	// emptySlotsMax is the number of slots that a run without a record retains.
+	// emptySlotsMax is the maximum capacity of slots that a run without records retains.
 	emptySlotsMax = 4096
 )
 
@@ -333,7 +337,8 @@ func (s *slot) value() []byte {
 	return s.part.buf[s.at:end:end]
 }
 
-// push appends a slot. It first removes ended slots if that makes room and there are many.
+// push appends a slot. If slots is full and at least half of the slots have ended, push first
+// removes the ended slots.
 func (r *run) push(s slot) {
 	if len(r.slots) == cap(r.slots) && r.live <= len(r.slots)/2 {
 		kept := r.slots[:0]
@@ -350,8 +355,8 @@ func (r *run) push(s slot) {
 	r.live++
 }
 
-// find returns the slot of a seq, or nil. It first guesses the position, because the seqs of most
-// runs have no gaps.
+// find returns the slot of a seq, or nil. It first tries the position that the seq would have
+// without gaps, because most runs have no gaps.
 func (r *run) find(seq uint64) *slot {
 	if r.live == 0 {
 		return nil

@@ -9,15 +9,15 @@ import (
 	"slices"
 )
 
-// Saved has the records that a program left in the logs of a store. A later program saves them in a
-// file before it opens the store. The file is
+// Saved contains the young records that a process left in the logs of a store. The next process
+// saves them in a file before it opens the store. The content of the file is
 //
 //	format 1 byte │ newest log 8 │ number 8 │ prefix 1 │ queue 4 │ priority 1 │ seq 8 │ length 4 │ value │ number … │ checksum 4
 //
 // with integers in big-endian order and the records in the order of their keys.
 type Saved struct {
-	Newest  uint64 // the newest log from which the records were read
-	Number  uint64 // the greatest number of a commit that put a record
+	Newest  uint64 // the number of the newest log that was read
+	Number  uint64 // the highest number of a commit that put one of the records
 	records map[Key]savedRecord
 }
 
@@ -29,11 +29,11 @@ type savedRecord struct {
 const (
 	savedFormat = 1
 	savedHead   = 1 + 8
-	savedRecs   = 8 + 1 + 4 + 1 + 8 + 4 // a record without its value
+	savedRecs   = 8 + 1 + 4 + 1 + 8 + 4 // size of a record without its value
 	savedSum    = 4
 )
 
-// ErrDamaged reports that a file of saved records has changed since it was written.
+// ErrDamaged means that a file of saved records has changed since it was written.
 var ErrDamaged = errors.New("the saved records do not match their checksum")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -95,7 +95,7 @@ func (s *Saved) Encode() []byte {
 }
 
 // Decode reads the content of a file. The records share the memory of b. The error is ErrDamaged,
-// or reports that a newer program wrote the file.
+// or another error if a newer program wrote the file.
 func (s *Saved) Decode(b []byte) error {
 	if len(b) < savedHead+savedSum {
 		return ErrDamaged

@@ -1,11 +1,12 @@
-// Package young holds the records that are in a store's log but not in its tables. Most tasks and
-// leases live for milliseconds, and their records never need to be inserted into a table.
+// Package young keeps in memory the records that are in a store's log, but are not stored under
+// their keys. Most tasks and leases exist for milliseconds only, so their records never need to be
+// written to a table.
 //
 // # Usage
 //
-// A commit collects its records in Puts and adds them with Records.Add, which numbers the commit. A
-// record ends with Drop, or with Retire, which passes it to the caller to be stored. All records of
-// commits up to Floor are dropped or stored:
+// A commit collects its records in a Puts and adds them with Records.Add, which assigns a number to
+// the commit. Drop ends a record. Retire also ends records, and passes them to the caller, which
+// must store them. Floor returns the number of the commit up to which all records have ended:
 //
 //	var puts young.Puts
 //	puts.Add(young.Key{Prefix: 't', Queue: 1, Seq: 7}, value)
@@ -15,15 +16,15 @@
 //	records.Retire(upTo, most, store)  // oldest first
 //	err := young.Decode(logged, visitor)
 //
-// Records in a buffer of the caller, such as an entry of a Raft log, are added with Begin and Put;
-// see NewIn.
+// If records are parts of the caller's buffer, such as an entry of a Raft log, they are added with
+// Begin and Put; see NewIn.
 //
-// Saved has the records that a later program found in the log.
+// Saved contains the records that a new process found in the logs of a store.
 //
 // # Memory
 //
-// The records of one commit share one buffer, which is freed when the last of them ends. Bytes
-// returns the size of all buffers.
+// The records of one commit share one buffer, which is freed when the last of these records ends.
+// Bytes returns the total size of the buffers.
 //
 // # Concurrency
 //
@@ -36,8 +37,8 @@ import (
 	"fmt"
 )
 
-// Key is the key of a record. Records with the same Prefix, Queue and Priority form a run and are
-// added in the order of Seq.
+// Key is the key of a record. Records with the same Prefix, Queue and Priority form a run. The
+// records of a run are added in the order of Seq.
 type Key struct {
 	Prefix   byte
 	Queue    uint32
@@ -69,7 +70,7 @@ const (
 	headDrops = 2
 	sameRun   = 0
 	newRun    = 1
-	// headMax is the maximum size of an encoded key and the length that follows it.
+	// headMax is the maximum size of an encoded key plus the encoded length that follows it.
 	headMax = 3 + binary.MaxVarintLen32 + 2*binary.MaxVarintLen64
 )
 
@@ -122,11 +123,12 @@ type Puts struct {
 	buf   []byte
 	keys  keys
 	items []item
-	large int    // expected size of the next large commit in bytes
-	kept  []byte // buffer of small commits while a large one uses another; at most keptBytesMax
+	large int // expected size, in bytes, of the next commit that is larger than keptBytesMax
+	// kept is the buffer for small commits, at most keptBytesMax, while a large commit uses another
+	// buffer.
+	kept []byte
 }
 
-// item is the position of a record's value in the encoded records.
 type item struct {
 	key   Key
 	at, n uint32
@@ -145,9 +147,9 @@ func (p *Puts) Add(k Key, value []byte) {
 	p.buf = append(p.buf, value...)
 }
 
-// grow makes room for n more bytes. Large commits often follow each other. Each begins in the
-// buffer of small commits and then moves to a buffer of the size that recent large commits needed.
-// Repeated appends would allocate and copy several times that size.
+// grow makes room for n more bytes. Large commits often follow each other. Each starts in the
+// buffer for small commits, and then moves directly to a buffer as large as recent large commits
+// needed. Growing the buffer by repeated appends would allocate and copy several times that size.
 func (p *Puts) grow(n int) {
 	need := len(p.buf) + n
 	if need <= cap(p.buf) {
@@ -180,12 +182,13 @@ func (p *Puts) Bytes() int {
 func (p *Puts) Reset() {
 	p.items = p.items[:0]
 	if cap(p.buf) > keptBytesMax {
-		p.large = max(len(p.buf)+headMax, p.large-p.large/8) // decaying maximum, because sizes vary
+		// Use a decaying maximum, because the sizes of commits vary.
+		p.large = max(len(p.buf)+headMax, p.large-p.large/8)
 		p.buf, p.items = p.kept, nil
 	}
 }
 
-// keptBytesMax is the maximum size of a buffer that is retained for the next commit.
+// keptBytesMax is the maximum size, in bytes, of a buffer that is retained for later commits.
 const keptBytesMax = 1 << 20
 
 // Each calls visit for each record, in the order of Add. The value is valid until the next Add.
@@ -195,7 +198,8 @@ func (p *Puts) Each(visit func(k Key, value []byte)) {
 	}
 }
 
-// eachPut calls visit for each record in encoded records, with the offset and length of its value.
+// eachPut calls visit for each record in buf, which Add has encoded, with the offset and length of
+// the record's value.
 func eachPut(buf []byte, visit func(k Key, at, n int)) error {
 	e := keys{}
 	for rest := buf[headPuts:]; len(rest) > 0; {
@@ -228,8 +232,8 @@ func (d *Drops) Add(k Key) {
 	d.buf = d.keys.append(d.buf, k)
 }
 
-// Encoded returns the keys encoded for the log, or nil if there are none. The result is valid until
-// the next call of a method.
+// Encoded returns the encoding of the keys for the log, or nil if there are no keys. The result is
+// valid until the next call of Add or Reset.
 func (d *Drops) Encoded() []byte {
 	if len(d.buf) == 0 {
 		return nil
@@ -240,11 +244,11 @@ func (d *Drops) Encoded() []byte {
 // Reset removes the keys.
 func (d *Drops) Reset() { d.buf = d.buf[:0] }
 
-// Visitor receives the records of one entry of the log.
+// Visitor receives the content of one entry of the log.
 type Visitor struct {
 	// Put receives a record and the number of its commit. The value is a subslice of the entry.
 	Put func(number uint64, k Key, value []byte)
-	// Drop receives the key of a record that ended.
+	// Drop receives the key of a record that was dropped.
 	Drop func(k Key)
 }
 
