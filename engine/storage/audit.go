@@ -5,17 +5,17 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// AuditedQueue is a queue's record with the task counts that the audit found.
+// AuditedQueue is a queue's record with the number of tasks that the audit found.
 type AuditedQueue struct {
 	queue.Record
 	// Stored is the number of the queue's stored tasks.
 	Stored uint64
-	// Counted has the task counts from the queue's counters, Found those from the tasks' records.
-	// Both are as of the time of the audit.
+	// Counted is the number of tasks in each state according to the queue's counters. Found is the
+	// number according to the tasks' records. Both are as of the time of the audit.
 	Counted, Found States
 }
 
-// States has the number of tasks in each state.
+// States contains the number of tasks in each state.
 type States struct{ Ready, Delayed, Leased, Dead uint64 }
 
 // Plus returns the field-wise sum.
@@ -75,8 +75,8 @@ func (a *AuditedQueue) count(s Snapshot, nowMs int64) error {
 		if err != nil {
 			return false, err
 		}
-		// The counter counts up to a position in the order of the records; the audit counts up to a
-		// time.
+		// The counters include the Due records up to a position in their order. The audit needs
+		// those up to a time, so it corrects the sum.
 		isDue, counted := dueAtMs <= nowMs, record.CountsDue(&a.Record, ref, dueAtMs)
 		if isDue && !counted {
 			due++

@@ -21,17 +21,19 @@ type Batch struct {
 	b     *pebble.Batch
 	enc   record.Encoder
 	key   [record.DueKeyLen]byte
-	// keys has the idempotency keys put since the last Submit, by name. Reads do not see them yet.
+	// keys contains the idempotency keys that were put since the last Submit, by name. Reads do not
+	// see them yet.
 	keys map[string]keptKey
 	name []byte  // name of an idempotency key, for reuse
-	may  []int64 // buckets that may have the key, for reuse
+	may  []int64 // buckets that may contain the key, for reuse
 	err  error   // the first error; Submit returns it
 
 	step    Step                  // the cause of the current writes
-	written [stepCount]Operations // since the last Submit, which adds them to the store's
+	written [stepCount]Operations // since the last Submit, which adds them to the store's counters
 
-	dropsKeys   int64 // the commit drops the key buckets up to this one; 0 means none
-	changesKeys bool  // the commit puts or drops idempotency keys
+	// dropsKeys is the last key bucket that the commit drops; 0 means that it drops none.
+	dropsKeys   int64
+	changesKeys bool // the commit puts or drops idempotency keys
 
 	reserves bool // the commit reserves numbers, so it must survive a power loss
 
@@ -40,9 +42,9 @@ type Batch struct {
 	drops  []youngDrop // records that may be in the log only
 	stored []byte      // a key, for reuse
 
-	log     Log       // of a replicated store: receives the proposals of Submit
+	log     Log       // receives the proposals of Submit; nil if the store is not replicated
 	head    entryHead // head of the last proposed entry
-	flights []flight  // proposals that put keys and are not applied yet
+	flights []flight  // proposals that put keys and may not be applied yet
 }
 
 var _ queue.Journal = (*Batch)(nil)
@@ -52,16 +54,17 @@ func (b *Batch) Empty() bool {
 	return b.b.Empty() && b.puts.Len() == 0 && b.again.Len() == 0 && len(b.drops) == 0
 }
 
-// Commit is a submitted batch: Wait returns when it is durable.
+// Commit is a submitted batch. Its Wait returns when the batch is durable.
 type Commit struct {
 	b        *pebble.Batch
-	reserves *disk.Files // if set, Wait syncs the log of these files
-	proposal Proposal    // set in a replicated store
+	reserves *disk.Files // if not nil, Wait syncs the log of these files
+	proposal Proposal    // nil if the store is not replicated
 }
 
-// Submit applies the batch: reads see it afterwards, and later batches follow it. In a replicated
-// store Submit proposes the batch instead, and reads see it once Commit.Visible returns. The caller
-// must call Commit.Wait for each commit. The batch is empty afterwards.
+// Submit applies the batch, so that reads see it afterwards. In a replicated store Submit proposes
+// the batch instead, and reads see it once Commit.Visible returns. Batches take effect in the order
+// of their Submits. The caller must call Commit.Wait for each commit. The batch is empty
+// afterwards.
 func (b *Batch) Submit() (Commit, error) {
 	if b.err != nil {
 		return Commit{}, b.err
@@ -86,8 +89,8 @@ func (b *Batch) Submit() (Commit, error) {
 	return c, nil
 }
 
-// addUp adds the counts of the batch to the store's counters. All batches and reads of a store
-// share these, and one addition per commit costs less than one per key.
+// addUp adds the operations of the batch to the store's counters. All batches and reads of a store
+// share these counters, so one addition per commit costs less than one addition per key.
 func (b *Batch) addUp() {
 	for step := range b.written {
 		b.store.by(Step(step)).written(&b.written[step])
@@ -104,8 +107,8 @@ func (s *Store) commit(b *Batch) error {
 	return s.apply(b.b)
 }
 
-// apply applies a batch. After a failed write to the log Pebble panics at the next write; apply
-// returns an error instead. The store can then be neither used nor closed.
+// apply applies a batch. After a write to the log has failed, Pebble panics at the next write;
+// apply converts the panic to an error. The store can then be neither used nor closed.
 func (s *Store) apply(b *pebble.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -122,8 +125,8 @@ func (c Commit) Wait() error {
 	return err
 }
 
-// WaitParts waits like Wait and returns the parts of the wait in Pebble. A replicated commit
-// returns no parts; see Applied.
+// WaitParts waits like Wait, and returns how the time in Pebble is divided. It returns no parts for
+// a replicated commit; see Applied.
 func (c Commit) WaitParts() (parts stalls.Parts, err error) {
 	if c.proposal != nil {
 		return parts, c.proposal.Wait()
@@ -140,8 +143,8 @@ func (c Commit) WaitParts() (parts stalls.Parts, err error) {
 	return parts, c.b.Close()
 }
 
-// Applied returns the time from the proposal of a replicated commit until it was applied, and the
-// parts of that time. It returns zeros if the log does not report them. Call it after Wait.
+// Applied returns the time from the proposal of a replicated commit until it was applied, and how
+// this time is divided. It returns zeros if the log does not report them. Call it after Wait.
 func (c Commit) Applied() (took time.Duration, parts stalls.Parts) {
 	if p, timed := c.proposal.(interface {
 		Took() (time.Duration, stalls.Parts)
@@ -179,8 +182,8 @@ func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
-// PutFresh implements queue.Journal. The task is in the log only if the young records have room. In
-// a replicated store, Apply decides that.
+// PutFresh implements queue.Journal. If the young records have room, the commit writes the task to
+// the log only. In a replicated store, Apply decides this.
 func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 	record.EncodeTask(&b.enc, t)
 	if b.logsYoung() {
@@ -194,8 +197,8 @@ func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 
 func (b *Batch) logsYoung() bool { return !b.store.replicated }
 
-// DropTask implements queue.Journal. The key was set at most once, so a single delete suffices:
-// Pebble drops both when they meet in a flush or compaction.
+// DropTask implements queue.Journal. The key was set at most once, so a SingleDelete suffices:
+// Pebble drops both the set and the delete when they meet in a flush or compaction.
 func (b *Batch) DropTask(ref queue.Ref) {
 	if b.logsYoung() {
 		b.drops = append(b.drops, youngDrop{taskKey(ref), b.step})
@@ -276,7 +279,7 @@ func (b *Batch) PutDead(ref queue.Ref, x queue.Dead) {
 // PutQueue implements queue.Journal.
 func (b *Batch) PutQueue(r *queue.Record) {
 	record.EncodeQueue(&b.enc, r)
-	if b.logsYoung() { // each commit that puts young records includes a queue's record
+	if b.logsYoung() { // each commit that puts young records writes a queue's record
 		b.enc.MarkYoung()
 	}
 	b.set(record.QueueKey(r.ID))
@@ -310,8 +313,8 @@ func (b *Batch) PutAttempt(ref queue.Ref, attempt uint32, a queue.Attempt) {
 	b.set(record.AttemptKey(ref, attempt))
 }
 
-// attemptDeletesMax bounds the number of keys that are deleted one by one. A range tombstone costs
-// less to write but slows down every later read.
+// attemptDeletesMax limits the number of attempts that DropAttempts deletes one by one. It deletes
+// more attempts with a range tombstone, which costs less to write but slows down every later read.
 const attemptDeletesMax = 16
 
 // DropAttempts implements queue.Journal.
@@ -345,7 +348,7 @@ func (b *Batch) PutKey(queueID uint32, key string, bucket int64, k queue.KeyRef)
 	}
 	b.changesKeys = true
 	if bucket <= b.dropsKeys {
-		b.dropsKeys = 0 // the filter retains all keys until the next drop
+		b.dropsKeys = 0 // the filter then retains all keys until the next drop
 	}
 	b.nameKey(queueID, key)
 	b.store.filter.add(b.name, bucket)
@@ -361,7 +364,7 @@ type keptKey struct {
 	bucket int64
 }
 
-// recentKey returns the key with the name b.name if reads do not see it yet.
+// recentKey returns the key with the name b.name, if it was put and reads may not see it yet.
 func (b *Batch) recentKey() (k keptKey, found bool) {
 	if k, found := b.keys[string(b.name)]; found {
 		return k, true
@@ -377,11 +380,11 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 	}
 	b.store.by(b.step).gets.Add(1)
 	found, err := exists(b.store.live(), record.KeyKey(bucket, queueID, key))
-	b.note(err) // the commit fails, because the account would not be exact
+	b.note(err) // the commit then fails: without the answer, the tenant's charge could be wrong
 	return found
 }
 
-// FindKey implements queue.Journal. Several buckets may have a record of the key if the key was
+// FindKey implements queue.Journal. Several buckets may contain a record of the key if the key was
 // reused after Config.KeyWindowMs changed.
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
 	b.nameKey(queueID, key)
@@ -395,7 +398,7 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 		return k.KeyRef, true
 	}
 	one, found, err := b.store.key(b.step, queueID, key, b.may)
-	// The commit fails on an error: a task whose key cannot be read must not be enqueued twice.
+	// An error makes the commit fail: if a key cannot be read, its task could be enqueued twice.
 	b.note(err)
 	if found {
 		count.keysFound.Add(1)
@@ -433,7 +436,7 @@ func (b *Batch) PutSum(s queue.Sum) {
 	b.set(record.SumKey(s))
 }
 
-// PutSystem writes one of the node's records; a nil value removes it.
+// PutSystem writes a system record of the node; a nil value removes it.
 func (b *Batch) PutSystem(key string, value []byte) {
 	b.head.system = true
 	stored := append([]byte{record.PrefixSystem}, key...)

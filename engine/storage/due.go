@@ -11,7 +11,7 @@ import (
 )
 
 // CountDue answers a queue.Refill of queue.StreamDue or queue.StreamNotDue. It returns the
-// positions of up to r.Limit Due records, and the next and more that State.RefillDue expects. It
+// positions of up to r.Limit Due records, and the arguments next and more for State.RefillDue. It
 // reads keys only.
 func (s *Store) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKey, more bool, err error) {
 	lane := queue.Ref{Queue: r.Queue, Priority: r.Priority}

@@ -3,11 +3,11 @@ package storage
 import "errors"
 
 var (
-	// ErrPlace reports a Place that this list did not return.
+	// ErrPlace means that a Place does not belong to this list.
 	ErrPlace = errors.New("the place to continue from belongs to another list")
 
-	// ErrSkipped reports an entry that was not applied and never will be: its tenure had ended, or
-	// an earlier entry of its tenure is missing, so that the state it was decided on does not
-	// exist.
+	// ErrSkipped means that an entry was not applied and never will be. Either its tenure had
+	// ended, or an earlier entry of its tenure is missing. In both cases, the store is not in the
+	// state that the entry's decisions were based on.
 	ErrSkipped = errors.New("the entry was decided in a tenure that has ended")
 )

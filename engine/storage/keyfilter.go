@@ -16,54 +16,56 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// DefaultKeyFilterBytes is the bound on the filter of a store that has no shared KeyFilters. It
+// DefaultKeyFilterBytes is the maximum size of a store's filter if Options.KeyFilters is nil. It
 // suffices for about 35 million idempotency keys.
 const DefaultKeyFilterBytes = 64 << 20
 
 const (
-	// sectionKeysMin is the capacity of the smallest section of a filter, 28 KiB.
+	// sectionKeysMin is the capacity, in keys, of the smallest section of a filter. Such a section
+	// occupies 28 KiB.
 	sectionKeysMin = 1 << 14
-	// sectionKeysMax bounds a section to 7 MiB. A goroutine that adds a key waits while a new
-	// section is cleared.
+	// sectionKeysMax is the capacity, in keys, of the largest section, which occupies 7 MiB. Larger
+	// sections would take too long to allocate, while a goroutine that adds a key waits.
 	sectionKeysMax = 1 << 22
-	// sectionsMin is the minimum number of sections that fit the bound. Even when the bound is
-	// reached, memory is then freed in parts as keys expire.
+	// sectionsMin is the minimum number of sections that fit into the limit of KeyFilters. With
+	// several sections, memory is freed in parts as keys expire, even while the limit is reached.
 	sectionsMin = 4
 	// falseRate is the rate of false positives of a section that is filled to its capacity.
 	falseRate = 0.003
-	// askAgainKeys is the number of keys that a section without bits takes before the filter tries
-	// again to reserve memory for the next section.
+	// askAgainKeys is the number of keys that are added to a section without bits before the filter
+	// tries again to reserve memory for the next section.
 	askAgainKeys = 1 << 10
-	// keyKeyStack exceeds the length of the stored key of an idempotency key.
+	// keyKeyStack is larger than the length, in bytes, of the stored key of an idempotency key.
 	keyKeyStack = 160
-	// growth is the ratio of the next section's capacity to the number of keys in the filter. Each
-	// section costs a look-up one miss of the processor's caches.
+	// growth is the ratio of the next section's capacity to the number of keys in the filter. It
+	// keeps the number of sections small, because each section costs a look-up one miss of the
+	// processor's caches.
 	growth = 3
 )
 
-// KeyFilters bounds the memory of the idempotency-key filters of one or several stores.
+// KeyFilters limits the memory of the idempotency-key filters of one or several stores.
 type KeyFilters struct {
 	budget  *memory.Budget
-	keysMax uint64 // bound on the keys of one section
+	keysMax uint64 // maximum number of keys in one section
 }
 
-// NewKeyFilters returns a bound in bytes. If it has no room for a filter, stores have none and read
-// the store for each key.
+// NewKeyFilters limits the filters to the given number of bytes. If this is too little for one
+// filter, stores have no filter and read their tables for each key.
 func NewKeyFilters(bytes int64) *KeyFilters {
 	perSection := float64(bytes) / sectionsMin
 	keys := perSection / float64(sectionBytes(sectionKeysMax)) * sectionKeysMax
 	return &KeyFilters{memory.NewBudget(bytes), min(uint64(max(0, keys)), sectionKeysMax)}
 }
 
-// keyFilter identifies buckets that do not have an idempotency key, so that the store need not be
-// read for them. Most new keys are in no bucket. It may report a key that a bucket lacks, but it
-// never misses a key.
+// keyFilter finds out, without reading the store, which buckets do not contain an idempotency key.
+// Most new keys are in no bucket. It may report that a bucket may contain a key that is not in the
+// bucket, but it never misses a key.
 //
-// The keys that a store had when it was opened are in its opened tables. Later keys are in a list
-// of sections. A section is a blocked Bloom filter that takes keys until it is full. While the
-// bound has no room, a section without bits takes the keys; it then reports every key of its
-// buckets as present. A section is removed when the last of its buckets is dropped. A nil filter
-// reports every key as possibly present.
+// For the keys that were in the store when it was opened, the filter uses the Bloom filters of the
+// tables (openedTables). Later keys are added to a list of sections. A section is a blocked Bloom
+// filter with a limited capacity. While the memory limit is reached, keys are added to a section
+// without bits, which reports every key of its buckets as present. A section is removed when the
+// last of its buckets is dropped. A nil filter reports every key as possibly present.
 type keyFilter struct {
 	bound    *KeyFilters
 	seed     maphash.Seed
@@ -71,26 +73,28 @@ type keyFilter struct {
 	sections atomic.Pointer[[]*section]
 
 	mu   sync.Mutex
-	put  *section // takes the keys that are put or applied
-	keys uint64   // in all sections
+	put  *section // the section to which new keys are added
+	keys uint64   // number of keys in all sections with bits
 }
 
-// section covers the keys of a range of buckets.
+// section contains keys of a range of buckets.
 type section struct {
-	bits  *blobloom.SyncFilter // nil if the bound had no room
+	bits  *blobloom.SyncFilter // nil if the memory limit was reached
 	bytes int64
-	// first and last bound the buckets of its keys. They change under keyFilter.mu; readers hold no
-	// lock.
+	// first and last are the first and the last bucket of the section's keys. They are changed
+	// under keyFilter.mu; readers need no lock.
 	first, last atomic.Int64
 
 	// Guarded by keyFilter.mu.
-	keys uint64 // number of keys it did not already report; without bits, all that were added
-	full uint64 // at this number of keys the filter allocates the next section
+	keys uint64 // number of added keys; with bits, without those that the section already reported
+	full uint64 // the number of keys at which the filter allocates the next section
 }
 
-// add adds a key of a bucket and reports whether the key counts as new.
+// add adds a key of a bucket. It returns false if the section already reported the key.
 func (s *section) add(hash uint64, bucket int64) bool {
-	s.first.Store(min(s.first.Load(), bucket)) // before the key, so that no reader skips the bucket
+	// Change the range before the bits, so that a reader that sees the bits does not skip the
+	// bucket.
+	s.first.Store(min(s.first.Load(), bucket))
 	s.last.Store(max(s.last.Load(), bucket))
 	if s.bits != nil {
 		if s.bits.Has(hash) {
@@ -106,7 +110,7 @@ func (s *section) mayHave(hash uint64) bool { return s.bits == nil || s.bits.Has
 
 // openKeyFilter creates the filter of a store that was just opened, before any key is written. A
 // nil bound means DefaultKeyFilterBytes for this store alone. After an error the filter can be
-// used, but the store is read for each key that the unread tables may have.
+// used, but it then reports every key of the buckets that existed as possibly present.
 func (s *Store) openKeyFilter(bound *KeyFilters) error {
 	if bound == nil {
 		bound = NewKeyFilters(DefaultKeyFilterBytes)
@@ -127,7 +131,6 @@ func (s *Store) openKeyFilter(bound *KeyFilters) error {
 	return err
 }
 
-// newKeyFilter returns an empty filter, or nil if the bound has no room for one.
 func newKeyFilter(bound *KeyFilters) *keyFilter {
 	if bound.keysMax < sectionKeysMin {
 		return nil
@@ -146,13 +149,13 @@ func sectionBytes(keys uint64) int64 {
 	return int64(bits / 8)
 }
 
-// candidates appends to into those buckets that may have a key, in the given order. name is from
-// record.AppendKeyName.
+// candidates appends to into those of the given buckets that may contain a key, in their order.
+// name is from record.AppendKeyName.
 func (f *keyFilter) candidates(into []int64, name []byte, buckets []int64) []int64 {
 	if f == nil {
 		return append(into, buckets...)
 	}
-	var few [4]*section // usually no section has the key
+	var few [4]*section // usually no section reports the key
 	hash, having := maphash.Bytes(f.seed, name), few[:0]
 	for _, s := range *f.sections.Load() {
 		if s.mayHave(hash) {
@@ -186,9 +189,10 @@ func (f *keyFilter) add(name []byte, bucket int64) {
 	}
 }
 
-// growLocked creates the section that takes the next keys. The section has no bits if the bound has
-// no room; the filter then tries again from time to time, because dropped buckets free memory. The
-// size of a section grows with the number of keys in the filter, so that there are few sections.
+// growLocked creates the section for the next keys. If the memory limit is reached, the section has
+// no bits. The filter then tries again after each askAgainKeys keys, because dropped buckets free
+// memory. The size of a section grows with the number of keys in the filter, so that there are few
+// sections.
 func (f *keyFilter) growLocked() {
 	keys := max(min(growth*f.keys, f.bound.keysMax), sectionKeysMin)
 	for !f.bound.budget.Take(sectionBytes(keys)) {
@@ -206,7 +210,7 @@ func (f *keyFilter) growLocked() {
 	f.putLocked(&section{bits: blobloom.NewSync(sectionBits(keys)), bytes: sectionBytes(keys), full: keys})
 }
 
-// putLocked adds a section, which takes keys from then on.
+// putLocked adds a section, which then receives the new keys.
 func (f *keyFilter) putLocked(s *section) {
 	s.first.Store(math.MaxInt64)
 	s.last.Store(math.MinInt64)
@@ -215,7 +219,8 @@ func (f *keyFilter) putLocked(s *section) {
 	f.put = s
 }
 
-// drop forgets the keys of all buckets up to the given one, which reads of the store no longer see.
+// drop removes the keys of all buckets up to the given bucket from the filter. The caller must
+// already have dropped these buckets from the store.
 func (f *keyFilter) drop(bucket int64) {
 	if f == nil {
 		return
@@ -239,7 +244,6 @@ func (f *keyFilter) drop(bucket int64) {
 	f.opened.Store(f.opened.Load().without(bucket, f.bound.budget))
 }
 
-// size returns the memory of the filter and the number of keys in its sections.
 func (f *keyFilter) size() (bytes, keys uint64) {
 	if f == nil {
 		return 0, 0
@@ -257,9 +261,9 @@ func (f *keyFilter) size() (bytes, keys uint64) {
 
 func (f *keyFilter) close() { f.drop(math.MaxInt64) }
 
-// added adds the keys of a batch that is about to be applied. It returns the last bucket that this
-// batch or an earlier one drops, or 0 if none is dropped or a key was put into a dropped bucket
-// again.
+// added adds the keys of a batch that is about to be applied. dropped is the result for the
+// previous batch of the same Apply, or 0. added returns the last bucket that the batches drop. It
+// returns 0 if they drop none, or if a key was put into a dropped bucket again.
 func (f *keyFilter) added(batch []byte, dropped int64) (int64, error) {
 	for r := batchrepr.Read(batch); ; {
 		kind, key, end, ok, err := r.Next()
@@ -280,7 +284,8 @@ func (f *keyFilter) added(batch []byte, dropped int64) (int64, error) {
 				dropped = 0
 			}
 		case pebble.InternalKeyKindRangeDelete:
-			// The end follows the prefix of the last bucket, without its trailing zeros.
+			// The end of the range is the successor of the last bucket's prefix, without trailing
+			// zeros.
 			var at [1 + 8]byte
 			copy(at[:], end)
 			if at[0] == record.PrefixKey {

@@ -16,10 +16,12 @@ const LayoutFile = "node.json"
 // layoutFormat is the newest format that this code reads, and the format that it writes.
 const layoutFormat = 1
 
-// ShardsMax bounds the shards of a data folder: an id has two bytes for its shard.
+// ShardsMax is the maximum number of shards of a data folder, because an id stores its shard in two
+// bytes.
 const ShardsMax = 1 << 16
 
-// ShardsFolder is the folder of a data folder or a backup that has one folder for each shard.
+// ShardsFolder is the name of the folder, in a data folder or a backup, that contains a folder for
+// each shard.
 const ShardsFolder = "shards"
 
 // ShardFolder returns the path of a shard's store in a data folder or a backup.
@@ -33,7 +35,7 @@ type layout struct {
 	Node   string `json:"node,omitempty"`
 }
 
-// layoutBytesMax bounds the size of the file in bytes.
+// layoutBytesMax is the maximum size of the file in bytes.
 const layoutBytesMax = 4 << 10
 
 // ReadLayout returns the number of shards of a data folder. The error is fs.ErrNotExist if no
@@ -43,8 +45,8 @@ func ReadLayout(data string) (shards int, err error) {
 	return l.Shards, err
 }
 
-// ReadLayoutNode returns the id of the cluster's node that a data folder belongs to, or "" for a
-// single server. The error is fs.ErrNotExist if no server has used the folder yet.
+// ReadLayoutNode returns the id of the node that a data folder belongs to, or "" for a server
+// without a cluster. The error is fs.ErrNotExist if no server has used the folder yet.
 func ReadLayoutNode(data string) (node string, err error) {
 	l, err := readLayout(data)
 	return l.Node, err

@@ -10,9 +10,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// scanLeases calls visit for each lease batch from number from on, including its extensions, until
-// visit returns false. Refs that were settled after the batch was written still have their attempt;
-// see settledRefs.
+// scanLeases calls visit for each lease batch from number from on, until visit returns false. The
+// batches include their extensions. Attempt is not 0 in refs that were settled after the batch was
+// written; see settledRefs.
 func scanLeases(r reader, from uint64, visit func(queue.RecoveredLease) (bool, error)) error {
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, from)
@@ -60,7 +60,6 @@ func extendLease(l *queue.RecoveredLease, k, v []byte) error {
 	return nil
 }
 
-// voidSettled sets the attempt of each ref that was settled after its lease was written to 0.
 func (s *Store) voidSettled(leases []queue.RecoveredLease) (err error) {
 	if len(leases) == 0 {
 		return nil
@@ -78,16 +77,16 @@ func (s *Store) voidSettled(leases []queue.RecoveredLease) (err error) {
 	return nil
 }
 
-// settledRefs finds the refs of lease batches that were settled after their lease was written: the
-// task no longer exists, or its progress has the lease's token or a later one. A new leader looks
-// up all leased tasks before it answers any command. A Get for each record took 20 ms for 1,000
-// leases, hence the iterators.
+// settledRefs finds the refs of lease batches that were settled after their lease was written. Such
+// a task no longer exists, or the token in its Progress record is the lease's token or a later
+// token. A new leader looks up all leased tasks before it answers any command. Calling Get for each
+// record took 20 ms for 1,000 leases, so settledRefs uses iterators.
 //
 // settledRefs reads the store as of its creation. That is sufficient, because nothing is committed
 // while a store is recovered.
 type settledRefs struct {
 	from            reader
-	tasks, progress *points // over the stored records
+	tasks, progress *points // look up stored records, not young records
 }
 
 func newSettledRefs(from reader, gets *atomic.Uint64) (*settledRefs, error) {
@@ -104,7 +103,7 @@ func newSettledRefs(from reader, gets *atomic.Uint64) (*settledRefs, error) {
 
 func (s *settledRefs) Close() error { return errors.Join(s.tasks.Close(), s.progress.Close()) }
 
-// void sets the attempt of the settled refs of a batch to 0, and sets the history of the others.
+// void sets Attempt to 0 in the settled refs of a batch, and sets History in the other refs.
 func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
 	for i := range refs {
 		ref := &refs[i]
@@ -142,7 +141,7 @@ func (s *settledRefs) void(batch uint64, refs []queue.LeaseRef) error {
 	return nil
 }
 
-// LeasedTask is one task in a list of leased tasks.
+// LeasedTask is an element of a list of leased tasks.
 type LeasedTask struct {
 	queue.Stored
 	Lease queue.LeaseRef

@@ -8,18 +8,18 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// A list returns one queue's tasks in one state, in the order of their keys. Each page begins after
-// a Place and is read from one snapshot.
+// A list consists of one queue's tasks in one state, in the order of their keys. It is returned in
+// pages. Each page starts after a Place and is read from one snapshot.
 
-// Place is a position in a list: just after the last key that was read. The empty Place is the
-// beginning of the list.
+// Place is a position in a list: the position just after the last key that was read. The empty
+// Place is the start of the list.
 type Place []byte
 
 // Listed is one task of a list.
 type Listed struct {
 	queue.Stored
 	DeadRecord queue.Dead        // set for a dead task
-	Attempts   []NumberedAttempt // of a dead task, oldest first
+	Attempts   []NumberedAttempt // set for a dead task, oldest first
 }
 
 func (l *Listed) bytes() int {
@@ -30,24 +30,25 @@ func (l *Listed) bytes() int {
 	return n
 }
 
-// Page bounds one page of a list.
+// Page is the request for one page of a list.
 type Page struct {
 	After Place
-	Limit int // bound on the tasks in the page
-	// LookMax bounds the number of records read for the page, and lookBytesMax their bytes. So a
-	// page may be short or empty without being the last one.
+	Limit int // maximum number of tasks in the page
+	// LookMax limits the number of records read for the page, and lookBytesMax limits their bytes.
+	// So even before the last page, a page may contain fewer than Limit tasks, or none.
 	LookMax int
-	// BytesMax bounds the bytes of payloads and errors in the page. The page ends with the task
-	// that reaches it. 0 means no bound.
+	// BytesMax limits the bytes of payloads and errors in the page. The page ends with the task
+	// that reaches the limit. 0 means no limit.
 	BytesMax int
 }
 
-// lookBytesMax bounds the bytes of records read for a page, including records that are not
+// lookBytesMax limits the bytes of records read for a page, including records that are not
 // returned.
 const lookBytesMax = 64 << 20
 
-// ListFresh lists tasks of a queue that were never claimed. cursors has, for each priority, the seq
-// of the first such task. next is empty after the last page.
+// ListFresh lists the fresh tasks of a queue: those that were never claimed and not delayed.
+// cursors contains, for each priority, a lower bound of the seqs of these tasks. next is empty
+// after the last page.
 func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixTask, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
@@ -59,7 +60,7 @@ func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 	})
 }
 
-// ListReturned lists tasks of a queue that have a Due record from fromMs on and before beforeMs.
+// ListReturned lists the tasks of a queue whose Due record is for a time in [fromMs, beforeMs).
 // Such a task is ready again or delayed.
 func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDue, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// LookHead returns the records of one task, with the size of the payload instead of the payload.
+// LookHead returns the records of one task, with the payload's size but without the payload.
 func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
 	s.by(StepOther).gets.Add(1)
 	out, found, err = s.look(s.live(), ref, false)
@@ -40,7 +40,7 @@ func (s *Store) look(r reader, ref queue.Ref, withPayload bool) (out queue.Store
 	var v []byte
 	v, out.HasProgress, err = get(r, record.RefKey(record.PrefixProgress, ref))
 	if err != nil || !out.HasProgress {
-		return out, true, err // a dead or returned task always has progress
+		return out, true, err // a dead or returned task always has a Progress record
 	}
 	if out.Progress, err = record.DecodeProgress(v); err != nil {
 		return out, false, record.Named(err, "progress of task", ref)
@@ -66,11 +66,11 @@ func decodesOf(t *queue.Stored, found bool) uint64 {
 type Looked struct {
 	queue.Stored
 	Found     bool
-	LastError string // error of the last ended attempt
+	LastError string // error of the last failed attempt
 }
 
-// LookAll returns the records of several tasks from one snapshot. Without withPayload it returns
-// only the sizes of the payloads.
+// LookAll returns the records of several tasks from one snapshot. If withPayload is false, it
+// returns the sizes of the payloads, but not the payloads.
 func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err error) {
 	snap := s.frozenTasks(refs)
 	defer closeAfter(snap, &err)
@@ -101,9 +101,9 @@ func deadOf(r reader, ref queue.Ref) (queue.Dead, error) {
 }
 
 // Expired answers a queue.Refill of queue.StreamExpired. It returns up to limit tasks, without
-// their payloads, whose time to live ended at nowMs or before. nextMs is the end of the next task's
-// time to live, or math.MaxInt64 if there is no further task. Expired stops after bytesMax bytes of
-// payloads; 0 means no bound.
+// their payloads, whose time to live ended at nowMs or before. nextMs is the time when the next
+// task's time to live ends, or math.MaxInt64 if there is no further task. Expired stops after it
+// has read tasks with bytesMax bytes of payloads; 0 means no limit.
 func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Expired, nextMs int64, err error) {
 	nextMs = math.MaxInt64
 	bytes := int64(0)
@@ -125,7 +125,6 @@ func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Exp
 	return out, nextMs, err
 }
 
-// attempts returns the ended attempts of a task, oldest first.
 func attempts(r reader, ref queue.Ref) (out []NumberedAttempt, err error) {
 	prefix := record.RefKey(record.PrefixAttempt, ref)
 	err = scan(r, prefix, prefix, func(k, v []byte) (bool, error) {
@@ -145,8 +144,8 @@ type NumberedAttempt struct {
 	queue.Attempt
 }
 
-// LastError returns the error that an attempt of a task reported, or "" if the attempt left no
-// record. The read counts for step.
+// LastError returns the error of a task's failed attempt, or "" if the attempt has no record. The
+// operations are attributed to step.
 func (s *Store) LastError(step Step, ref queue.Ref, attempt uint32) (string, error) {
 	s.by(step).gets.Add(1)
 	return s.lastError(step, s.live(), ref, attempt)
@@ -162,7 +161,7 @@ func (s *Store) lastError(step Step, r reader, ref queue.Ref, attempt uint32) (s
 	return a.Error, record.Named(err, "attempt of task", ref)
 }
 
-// Result looks up a result in the buckets that may have it.
+// Result looks up a result in the buckets that may contain it.
 func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
 	p, err := s.points(StepOther, record.PrefixResult)
 	if err != nil {
@@ -183,8 +182,9 @@ func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bo
 	return r, false, nil
 }
 
-// key looks up an idempotency key in the buckets that may have it. If several have a record, it
-// returns the one that expires last. The read counts for step.
+// key looks up an idempotency key in the buckets that may contain it. If several buckets contain a
+// record of the key, it returns the record that expires last. The operations are attributed to
+// step.
 func (s *Store) key(step Step, queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool, err error) {
 	p, err := s.points(step, record.PrefixKey)
 	if err != nil {
@@ -208,8 +208,8 @@ func (s *Store) key(step Step, queueID uint32, key string, buckets []int64) (k q
 	return k, found, nil
 }
 
-// buckets returns the times under which a prefix has keys, in ascending order. It needs one seek
-// per time.
+// buckets returns the times of the buckets that contain keys with the prefix, in ascending order.
+// It needs one seek per bucket.
 func (s *Store) buckets(prefix byte) (out []int64, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
@@ -228,7 +228,7 @@ func (s *Store) buckets(prefix byte) (out []int64, err error) {
 	return out, it.Error()
 }
 
-// SystemRecord is one of the node's records.
+// SystemRecord is a record that belongs to the node and not to a shard's state machine.
 type SystemRecord struct {
 	Key   string
 	Value []byte
@@ -247,8 +247,8 @@ func (s *Store) System() (out []SystemRecord, err error) {
 	return out, err
 }
 
-// Holds reports whether the store has a task, a queue, an idempotency key, a result or a record of
-// the node.
+// Holds reports whether the store contains a task, a queue, an idempotency key, a result or a
+// system record.
 func (s *Store) Holds() (bool, error) {
 	found := false
 	for _, prefix := range []byte{

@@ -19,45 +19,46 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// listTries bounds how often the tables are listed again because a compaction removed one of them
-// before it was read.
+// listTries limits how often the tables are listed, since a compaction may remove a table before
+// its filter is read.
 const listTries = 10
 
-// filterBlock is the name of the block of a table's Bloom filter.
+// filterBlock is the name of the block of a table that contains its Bloom filter.
 var filterBlock = "fullfilter." + tableFilter.Name()
 
 // openedTables describes the tables of idempotency keys that a store had when it was opened, and
-// holds the Bloom filters of these tables in memory. When a store is opened, all its keys are in
+// keeps the Bloom filters of these tables in memory. When a store is opened, all of its keys are in
 // tables and its memtables are empty. Later compactions replace tables, but the filters in memory
-// still cover all these keys. A restarted server therefore recognizes new keys immediately,
-// regardless of the number of keys in the store.
+// still contain all of these keys. A restarted server can therefore recognize new keys immediately,
+// without first adding all stored keys to a filter.
 //
-// openedTables is immutable. A nil openedTables has no tables.
+// openedTables is immutable. Nil means that there are no such tables.
 type openedTables struct {
 	// levels mirrors Pebble's levels. Tables of level 0 may overlap; tables of other levels are
 	// sorted and do not overlap.
 	levels [][]openedTable
-	bytes  int64 // size of the filters, as taken from the budget
-	last   int64 // last bucket of which a table may have a key
+	bytes  int64 // total size of the filters, which was taken from the budget
+	last   int64 // last bucket from which a table may contain a key
 }
 
-// openedTable is one table. Its filter is nil if the budget had no room for it, or if the table has
-// none.
+// openedTable is one table. Its filter is nil if the budget had no room for the filter, or if the
+// table has no filter.
 type openedTable struct {
 	smallest, largest []byte
 	filter            []byte
-	last              int64 // last bucket of which the table may have a key
+	last              int64 // last bucket from which the table may contain a key
 }
 
-// anyKey returns tables that may have every key of the buckets up to last.
+// anyKey returns an openedTables that reports every key of the buckets up to last as possibly
+// present.
 func anyKey(last int64) *openedTables {
 	all := openedTable{smallest: []byte{record.PrefixKey}, largest: []byte{record.PrefixKey + 1}, last: last}
 	return &openedTables{levels: [][]openedTable{{all}}, last: last}
 }
 
-// readOpenedTables returns the tables that have keys of buckets up to last. The database must have
-// no keys in memtables. readOpenedTables loads as many filters as the budget has room for. If it
-// cannot read a filter, it returns tables that may have every key, and the error.
+// readOpenedTables returns the tables that contain keys of buckets up to last. The memtables of the
+// database must be empty. readOpenedTables loads as many filters as the budget has room for. If it
+// cannot read a filter, it returns the result of anyKey, and the error.
 func readOpenedTables(db *pebble.DB, fs vfs.FS, dir string, last int64, budget *memory.Budget) (*openedTables, error) {
 	t, err := &openedTables{last: last}, os.ErrNotExist
 	for try := 0; try < listTries && errors.Is(err, os.ErrNotExist); try++ {
@@ -72,7 +73,6 @@ func readOpenedTables(db *pebble.DB, fs vfs.FS, dir string, last int64, budget *
 	return t, nil
 }
 
-// read replaces the tables with those that the database has now.
 func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory.Budget) error {
 	levels, err := db.SSTables(pebble.WithKeyRangeFilter([]byte{record.PrefixKey}, []byte{record.PrefixKey + 1}))
 	if err != nil {
@@ -83,7 +83,8 @@ func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory
 		for _, info := range tables {
 			one := openedTable{smallest: info.Smallest.UserKey, largest: info.Largest.UserKey, last: t.last}
 			if one.largest[0] == record.PrefixKey {
-				// The end of a range deletion is shorter and does not parse.
+				// Parsing fails if largest is the end of a range deletion, which is shorter than a
+				// key.
 				if bucket, _, err := record.ParseKeyKey(one.largest); err == nil {
 					one.last = min(one.last, bucket)
 				}
@@ -100,8 +101,8 @@ func (t *openedTables) read(db *pebble.DB, fs vfs.FS, dir string, budget *memory
 	return nil
 }
 
-// readTableFilter returns the Bloom filter of a table. It returns nil if the table has none or the
-// budget has no room.
+// readTableFilter returns the Bloom filter of a table. It returns nil if the table has no filter or
+// the budget has no room for it.
 func readTableFilter(fs vfs.FS, path string, budget *memory.Budget) (filter []byte, err error) {
 	file, err := fs.Open(path)
 	if err != nil {
@@ -156,8 +157,8 @@ func (t *openedTables) mayHave(key []byte) bool {
 	return false
 }
 
-// without returns the tables that may have keys of buckets after bucket, and returns the memory of
-// the others to the budget.
+// without returns only the tables that may contain keys of buckets after bucket. It gives the
+// memory of the other tables' filters back to the budget.
 func (t *openedTables) without(bucket int64, budget *memory.Budget) *openedTables {
 	if t == nil {
 		return nil

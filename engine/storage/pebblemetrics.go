@@ -7,27 +7,28 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// PebbleMetrics has the metrics of a store's Pebble database. Totals count from the opening of the
-// store.
+// PebbleMetrics contains the metrics of a store's Pebble database. Totals start at 0 when the store
+// is opened.
 type PebbleMetrics struct {
 	Flushes           uint64
 	FlushedBytes      uint64 // written to tables by flushes
 	Compactions       uint64
 	CompactedBytes    uint64 // written to tables by compactions
 	CompactionSeconds float64
-	CompactionDebt    uint64 // estimated bytes to compact until no compaction is due
+	CompactionDebt    uint64 // estimated bytes to compact until no compaction is needed
 	LogBytes          uint64 // written to the write-ahead log; 0 for a replicated store
 	MemTableBytes     uint64
 	MemTables         uint64
 	Tables            uint64
 	TableBytes        uint64
-	Tombstones        uint64 // in tables and memtables, estimated
-	ReadAmplification int    // tables and levels that a look-up may read
-	// CacheHits and CacheMisses count reads of table blocks, filters included, by all stores that
-	// share the cache.
+	Tombstones        uint64 // estimated number of tombstones in tables and memtables
+	ReadAmplification int    // number of tables and levels that a look-up may read
+	// CacheHits and CacheMisses count the reads of table blocks, including blocks of filters, by
+	// all stores that share the cache.
 	CacheHits, CacheMisses uint64
-	// WriteStalls counts the write stalls: commits wait because flushes or compactions fall behind.
-	// StallSeconds is their total time, including a stall that has not ended.
+	// WriteStalls counts the write stalls. During a write stall, commits wait because flushes or
+	// compactions are too slow. StallSeconds is the total duration of the stalls, including a stall
+	// that has not ended.
 	WriteStalls  uint64
 	StallSeconds float64
 	Young        Young
@@ -56,15 +57,15 @@ func (s *Store) PebbleMetrics() PebbleMetrics {
 
 func nonNegative(n int64) uint64 { return uint64(max(0, n)) }
 
-// writeStalls counts the write stalls of a Pebble database. Pebble reports the begin and the end of
-// each; stalls do not overlap.
+// writeStalls counts the write stalls of a Pebble database. Pebble calls begin and end for each
+// stall. Stalls do not overlap.
 type writeStalls struct {
 	n       atomic.Uint64
-	stalled atomic.Int64 // nanoseconds of stalls that ended
-	since   atomic.Int64 // begin of the current stall, in ns after started; 0 without one
+	stalled atomic.Int64 // total duration of the stalls that have ended, in ns
+	since   atomic.Int64 // start of the current stall, in ns after started; 0 if there is no stall
 }
 
-// started is the origin of the times of stalls.
+// started is the time from which the starts of stalls are measured.
 var started = time.Now()
 
 func (s *writeStalls) begin(pebble.WriteStallBeginInfo) {

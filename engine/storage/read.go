@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Task returns a task for a claim. found is false if the task is done.
+// Task returns a task for a claim. found is false if the task is not stored, because it is done or
+// was removed.
 func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	s.by(StepClaim).gets.Add(1)
 	found, err = view(s.live(), record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
@@ -26,9 +27,9 @@ func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	return t, found, err
 }
 
-// Fresh answers a queue.Refill of fresh tasks. It returns up to r.Limit tasks from r.FromSeq on,
-// within the Refill's bounds on bytes and on tasks read. nextSeq is the first seq that was not
-// read; math.MaxUint64 means that there are no further tasks.
+// Fresh answers a queue.Refill of queue.StreamFresh. It returns up to r.Limit tasks from r.FromSeq
+// on, and obeys the limits r.BytesMax and r.LookMax. nextSeq is the first seq that was not read;
+// math.MaxUint64 means that there are no further tasks.
 func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, err error) {
 	nextSeq = math.MaxUint64
 	looked, read, kept := 0, int64(0), int64(0)
@@ -49,7 +50,7 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 		}
 		looked++
 		read += int64(len(v))
-		// A task with progress was delayed, is dead, or was redriven before its first claim.
+		// A task with a Progress record is not fresh: it was returned or delayed, or is dead.
 		touched, err := touched.has(ref.Seq)
 		if err != nil {
 			return false, err
@@ -77,15 +78,17 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 	return tasks, nextSeq, err
 }
 
-// points looks up single keys. Unlike Get it uses the filters of the last level of tables, which
-// has most keys. Use it for keys that are usually absent and for several keys: creating points
-// costs more than a Get of a key in memory, but each look-up costs a fraction of a Get.
+// points looks up single keys. Unlike Get, it uses the filters of the last level of tables, which
+// contains most keys. Use it to look up several keys, or keys that usually do not exist: creating a
+// points costs more than a Get of a key in memory, but then each look-up costs only a fraction of a
+// Get.
 type points struct {
 	gets *atomic.Uint64 // counts the look-ups
 	it   *pebble.Iterator
 }
 
-// points returns a look-up over the store's current keys with a prefix.
+// points returns a points for the store's current keys with the prefix. Its look-ups are attributed
+// to step.
 func (s *Store) points(step Step, prefix byte) (*points, error) {
 	return pointsOf(s.db, prefix, &s.by(step).gets)
 }
@@ -116,8 +119,7 @@ func (p *points) get(key []byte) (value []byte, found bool, err error) {
 
 func (p *points) Close() error { return p.it.Close() }
 
-// laneSeqs reports which seqs of one lane have a key. Its calls must have ascending seqs, as a scan
-// produces.
+// laneSeqs reports for which seqs of one lane a key exists.
 type laneSeqs struct {
 	it *pebble.Iterator
 	ok bool
@@ -133,7 +135,8 @@ func newLaneSeqs(r pebble.Reader, from []byte) (*laneSeqs, error) {
 
 func (s *laneSeqs) Close() error { return s.it.Close() }
 
-// has reports whether the lane has a key with this seq. Seqs must ascend from call to call.
+// has reports whether a key with this seq exists in the lane. seq must not be lower than in the
+// previous call.
 func (s *laneSeqs) has(seq uint64) (bool, error) {
 	for s.ok {
 		ref, err := record.ParseRefKey(s.it.Key())
@@ -148,15 +151,16 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 	return false, s.it.Error()
 }
 
-// reread scans a lane for its first task, starting the given number of seqs before ref. It
-// simulates a claim without a cursor; see planted.Claim.
+// reread scans a lane for its first task, starting before seqs before ref. It simulates a claim
+// without a cursor; see planted.Claim.
 func (s *Store) reread(ref queue.Ref, before uint64) error {
 	ref.Seq -= min(ref.Seq, before)
 	from := record.RefKey(record.PrefixTask, ref)
 	return s.scan(StepClaim, from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
 }
 
-// Returned answers a queue.Refill of returned tasks. more reports that it stopped at r.Limit tasks.
+// Returned answers a queue.Refill of queue.StreamReturned. more is true if it stopped at r.Limit
+// tasks.
 func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err error) {
 	from := record.DueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
 	err = s.scan(StepClaim, from, from[:1+4+1], func(k, v []byte) (bool, error) {
@@ -176,8 +180,8 @@ func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err err
 	return due, more, err
 }
 
-// scan calls visit for the keys with a prefix, starting at from, until visit returns false. The
-// slices are valid only during the call.
+// scan calls visit for the keys with a prefix, starting at from, until visit returns false. k and v
+// are valid only during the call of visit.
 func (s *Store) scan(step Step, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
 	stepped, err := scanSteps(s.live(), from, prefix, visit)
 	s.by(step).scanned.Add(stepped)
@@ -229,8 +233,9 @@ func scanSteps(r reader, from, prefix []byte, visit func(k, v []byte) (bool, err
 	return steps(it), nil
 }
 
-// Recover returns the initial state of a shard. Its time is proportional to the number of queues
-// and leases, and to the number of tenants times live buckets.
+// Recover returns what queue.New needs to start a shard. Its duration is proportional to the number
+// of queues, plus the number of leases, plus the number of tenants times the number of live
+// buckets.
 func (s *Store) Recover() (queue.Recovered, error) {
 	var out queue.Recovered
 	v, found, err := s.get([]byte{record.PrefixMeta})

@@ -12,22 +12,23 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// reader reads the store's records: those that Pebble has under their keys, and the young ones.
+// reader reads the store's records: the stored records, which are in Pebble under their keys, and
+// the young records.
 type reader interface {
-	// stored returns the reader of the records that Pebble has under their keys.
+	// stored returns a reader of the stored records.
 	stored() pebble.Reader
-	// young returns the value of a young record. If found is false, the record is in stored or does
-	// not exist.
+	// young returns the value of a young record. If found is false, the record is a stored record
+	// or does not exist.
 	young(key []byte) (value []byte, found bool)
-	// open returns an iterator over the stored records in [from, to), and the young records of that
-	// range in order. A nil from is the beginning, and a nil to is the end.
+	// open returns an iterator over the stored records with keys in [from, to), and the young
+	// records of this range in the order of their keys. A nil from means the first key, and a nil
+	// to means that there is no end.
 	open(from, to []byte) (*pebble.Iterator, []youngRecord, error)
 }
 
-// youngRecord is a young record with the key under which it may be stored later.
 type youngRecord struct{ key, value []byte }
 
-// live reads the current state of the store. Each call may see later commits.
+// live reads the current state of the store. A later call may see later commits.
 type live struct{ *Store }
 
 func (s *Store) live() reader { return live{s} }
@@ -51,7 +52,7 @@ func (l live) open(from, to []byte) (*pebble.Iterator, []youngRecord, error) {
 		it, err := iterate(l.db, from, to)
 		return it, nil, err
 	}
-	// The lock keeps a commit from storing a young record between the two reads.
+	// The lock prevents a commit from storing a young record between the two reads.
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	it, err := iterate(l.db, from, to)
@@ -68,8 +69,8 @@ type frozen struct {
 	recent []youngRecord
 }
 
-// span is the range of keys [from, before). A nil from is the beginning, and a nil before is the
-// end.
+// span is the range of keys [from, before). A nil from means the first key, and a nil before means
+// that there is no end.
 type span struct{ from, before []byte }
 
 func tasksOf(queueID uint32) span {
@@ -79,8 +80,8 @@ func tasksOf(queueID uint32) span {
 
 func allLeases() span { return span{[]byte{record.PrefixLease}, []byte{record.PrefixLease + 1}} }
 
-// frozen returns the current state of the store. It includes only the young records of the given
-// spans, which must be in the order of their keys.
+// frozen returns the current state of the store. Of the young records, it includes only those in
+// the given spans, which must be in the order of their keys.
 func (s *Store) frozen(spans ...span) frozen {
 	return s.frozenWith(func(y *youngRecords) (out []youngRecord) {
 		for _, span := range spans {
@@ -90,8 +91,8 @@ func (s *Store) frozen(spans ...span) frozen {
 	})
 }
 
-// frozenTasks returns the current state of the store. It includes only the young records of the
-// given tasks.
+// frozenTasks returns the current state of the store. Of the young records, it includes only those
+// of the given tasks.
 func (s *Store) frozenTasks(refs []queue.Ref) frozen {
 	return s.frozenWith(func(y *youngRecords) (out []youngRecord) {
 		for _, ref := range refs {
@@ -105,8 +106,8 @@ func (s *Store) frozenTasks(refs []queue.Ref) frozen {
 	})
 }
 
-// frozenWith takes the Pebble snapshot and the young records under one lock, so that no commit
-// comes between them.
+// frozenWith holds the lock while it takes the Pebble snapshot and the young records, so that both
+// are as of the same commit.
 func (s *Store) frozenWith(recent func(y *youngRecords) []youngRecord) frozen {
 	y := s.young
 	y.mu.Lock()
@@ -154,8 +155,8 @@ func mayBeYoung(from, to []byte) bool {
 	return false
 }
 
-// between returns the records of a span. The end of the span must not be longer than the keys of
-// young records.
+// between returns the young records in a span. The end of the span must not be longer than the keys
+// of young records.
 func (y *youngRecords) between(in span) []youngRecord {
 	before := young.Key{Prefix: 0xff}
 	if in.before != nil {
@@ -172,7 +173,7 @@ func (y *youngRecords) between(in span) []youngRecord {
 	return between(out, in.from, in.before)
 }
 
-// youngFrom returns the first key of a young record that may be at or after a stored key.
+// youngFrom returns the smallest possible key of a young record whose stored key is not before key.
 func youngFrom(key []byte) (k young.Key) {
 	if len(key) == 0 {
 		return k

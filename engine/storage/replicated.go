@@ -13,38 +13,39 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Log orders the entries of a replicated store and makes each node apply them with Store.Apply.
+// Log is the log of a replicated store, which all nodes share. It orders the entries and makes each
+// node apply them with Store.Apply.
 type Log interface {
 	// Propose proposes an entry. The caller must not use its bytes afterwards. Propose blocks while
 	// too many entries are under way.
 	Propose(entry []byte) Proposal
-	// Verify confirms that this node led at some moment after the call. An answer from its state is
-	// then current.
+	// Verify confirms that this node led the shard at some moment after the call. If so, an answer
+	// from the state of this node is current.
 	Verify() Proposal
 }
 
-// Proposal is an entry or a Verify that is under way.
+// Proposal is a proposed entry, or a call of Verify, whose outcome may not be known yet.
 type Proposal interface {
-	// Wait returns when the entry is applied to this node's store, or when Verify has an answer.
-	// Any number of goroutines may call it. After an error the entry may still be applied, unless
-	// the error rules that out.
+	// Wait returns when the entry is applied to this node's store, or when the leadership is
+	// confirmed. Any number of goroutines may call it. If it returns an error, the entry may still
+	// be applied, unless the error excludes this.
 	Wait() error
 	// Done reports whether Wait would return immediately.
 	Done() bool
 }
 
-// Tenure is one node's leadership of a shard, from its beginning to its end.
+// Tenure is one period during which a node leads a shard.
 type Tenure struct {
 	Term uint64
 	// ID is unique per tenure, even for two tenures of one node in one term.
 	ID uint64
 }
 
-// Position identifies the last log entry that a store has applied.
+// Position is a position in the shared log: that of the last entry that a store has applied.
 type Position struct {
-	Index, Term uint64 // of the last applied entry
+	Index, Term uint64 // index and term of the last applied entry
 	Tenure      uint64 // ID of the tenure whose entries are being applied
-	Seq         uint64 // of the last applied entry of that tenure
+	Seq         uint64 // number of the last applied entry in that tenure
 }
 
 // An entry is a head followed by the bytes of a Pebble batch. The first entry of a tenure has no
@@ -54,9 +55,11 @@ type Position struct {
 //
 // with integers in big-endian order.
 const (
-	entryFormat   = 1
-	entrySystem   = 1 // flag: the entry changes the node's records
-	entryNoKeys   = 2 // flag: no idempotency keys are put or dropped; older programs never set it
+	entryFormat = 1
+	entrySystem = 1 // flag: the entry changes the node's records
+	// entryNoKeys is the flag of an entry that puts and drops no idempotency keys. Older programs
+	// never set it.
+	entryNoKeys   = 2
 	entryHeadLen  = 1 + 1 + 3*8
 	positionBytes = 1 + 4*8
 )
@@ -82,7 +85,8 @@ func parseEntry(b []byte) (h entryHead, err error) {
 	return h, nil
 }
 
-// next advances the position to the next entry. applies reports whether the entry takes effect.
+// next advances the position to the next entry. applies is false if the entry must be skipped: see
+// ErrSkipped.
 func (p *Position) next(e LogEntry) (h entryHead, applies bool, err error) {
 	if h, err = parseEntry(e.Data); err != nil {
 		return h, false, err
@@ -101,8 +105,8 @@ func (p *Position) next(e LogEntry) (h entryHead, applies bool, err error) {
 	return h, true, nil
 }
 
-// ChangesStore reports whether an entry of the log changes the store. The first entry of a tenure
-// does not.
+// ChangesStore reports whether an entry of the log changes the store. It returns false for the
+// first entry of a tenure.
 func ChangesStore(entry []byte) bool { return len(entry) > entryHeadLen }
 
 func (h entryHead) append(batch []byte) []byte {
@@ -121,11 +125,12 @@ func (h entryHead) append(batch []byte) []byte {
 	return append(b, batch...)
 }
 
-// Begin returns the first entry of a tenure. Once this entry is applied, no entry of an earlier
-// tenure is: the store has the state at the beginning of the tenure.
+// Begin returns the first entry of a tenure. Once this entry is applied, no further entry of an
+// earlier tenure takes effect, so the store is in the state in which the tenure starts.
 func (t Tenure) Begin() []byte { return entryHead{term: t.Term, tenure: t.ID}.append(nil) }
 
-// NewReplicatedBatch returns an empty batch. Submit proposes it to log as a decision of the tenure.
+// NewReplicatedBatch returns an empty batch. Its Submit proposes the batch to log as an entry of
+// the tenure.
 func (s *Store) NewReplicatedBatch(log Log, tenure Tenure) *Batch {
 	b := s.NewBatch()
 	b.log, b.head = log, entryHead{term: tenure.Term, tenure: tenure.ID}
@@ -142,16 +147,17 @@ type LogEntry struct {
 type Applied struct {
 	// Skipped reports, for each entry, whether it was skipped: see ErrSkipped.
 	Skipped []bool
-	// System reports that the node's records changed.
+	// System is true if an entry changed system records.
 	System bool
-	// Parts has the parts of the commit's wait in Pebble.
+	// Parts is how the time of the commit in Pebble is divided.
 	Parts stalls.Parts
 }
 
 // Apply applies entries of the log in order. It ignores entries up to the store's position, which
 // were applied before. The effects survive a crash once Flush has returned, provided that the log
-// retains the entries after Kept. The store retains the entries' bytes. After an error the store
-// must not be used. Only one goroutine at a time may call Apply.
+// retains the entries after Kept. The store keeps references to the bytes of the entries, so the
+// caller must not change them. After an error the store must not be used. Only one goroutine at a
+// time may call Apply.
 func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	y := s.young
 	y.mu.Lock()
@@ -204,7 +210,6 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 // Position returns the last applied position of the log, or the zero value before the first entry.
 func (s *Store) Position() Position { return *s.position.Load() }
 
-// readPosition loads the position and returns its floor.
 func (s *Store) readPosition() (floor Position, err error) {
 	var p Position
 	v, found, err := get(s.live(), []byte{record.PrefixPosition})
@@ -219,8 +224,8 @@ func (s *Store) readPosition() (floor Position, err error) {
 //
 //	format 1 byte │ index 8 │ term 8 │ tenure 8 │ seq 8 │ the same of the floor
 //
-// with integers in big-endian order. A position that equals its floor has only the first five
-// fields, in the earlier format.
+// with integers in big-endian order. If the position equals its floor, only the first five fields
+// are written, in the earlier format.
 func (p Position) encode(floor Position) []byte {
 	b := append(make([]byte, 0, 2*positionBytes), record.Format)
 	b = p.appendFields(b)
@@ -259,16 +264,17 @@ func positionOf(v []byte) (p Position) {
 	return p
 }
 
-// SkipEndedLeases finds the first existing lease batch, where Recover then starts. Batches have
-// increasing numbers, and an ended batch never exists again. Without this call Recover steps over
-// all stored batches that ended since the last flush, and clients wait for Recover. Each call steps
-// over the batches that ended since the previous call. It is safe for concurrent use.
+// SkipEndedLeases finds the first lease batch that exists, so that Recover starts its scan there.
+// Batches have increasing numbers, and an ended batch never exists again. Without this call,
+// Recover would step over the deleted keys of all batches that ended since the last flush, while
+// clients wait for it. SkipEndedLeases steps only over the batches that ended since its previous
+// call. It is safe for concurrent use.
 func (s *Store) SkipEndedLeases() error {
 	was := s.firstLease.Load()
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, was)
 	y := s.young
-	y.mu.Lock() // no record may be stored between the two look-ups
+	y.mu.Lock() // so that no young record is stored between the two look-ups
 	it, err := iterate(s.db, first, []byte{record.PrefixLease + 1})
 	next, found := y.First(leaseKey(was))
 	y.mu.Unlock()
@@ -292,8 +298,8 @@ func (s *Store) SkipEndedLeases() error {
 	return nil
 }
 
-// Flush returns when everything that was applied before the call is on disk. In a replicated store
-// this relies on the log for the entries after Kept.
+// Flush returns when everything that was applied before the call is on disk. In a replicated store,
+// young records are not on disk, but in the log's entries after Kept.
 func (s *Store) Flush() error {
 	a := &s.young.applied
 	s.young.mu.Lock()
@@ -308,7 +314,7 @@ func (s *Store) Flush() error {
 	return nil
 }
 
-// flight is a proposal whose keys reads may not see yet.
+// flight is a proposal with the keys that it puts, which reads may not see yet.
 type flight struct {
 	proposal Proposal
 	keys     map[string]keptKey
@@ -332,7 +338,6 @@ func (b *Batch) propose() (Commit, error) {
 	return c, nil
 }
 
-// inFlight looks up the key named b.name in the proposals that reads may not see yet, latest first.
 func (b *Batch) inFlight() (k keptKey, found bool) {
 	for i := len(b.flights) - 1; i >= 0; i-- {
 		if k, found := b.flights[i].keys[string(b.name)]; found {

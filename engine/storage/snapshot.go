@@ -22,16 +22,17 @@ func (s Snapshot) Close() error { return s.r.Close() }
 // Get returns a copy of a key's value. found is false if the key does not exist.
 func (s Snapshot) Get(key []byte) (value []byte, found bool, err error) { return get(s.r, key) }
 
-// Exists reports whether the view has a key.
+// Exists reports whether a key exists in the view.
 func (s Snapshot) Exists(key []byte) (bool, error) { return exists(s.r, key) }
 
-// Scan calls visit for the keys with a prefix, in order, until visit returns false. The slices are
-// valid only during the call.
+// Scan calls visit for the keys with a prefix, in order, until visit returns false. k and v are
+// valid only during the call of visit.
 func (s Snapshot) Scan(prefix []byte, visit func(k, v []byte) (bool, error)) error {
 	return scan(s.r, prefix, prefix, visit)
 }
 
-// Iterate returns an iterator over the keys that begin with the byte prefix. The caller closes it.
+// Iterate returns an iterator over the stored keys, without young records, whose first byte is
+// prefix. The caller must close it.
 func (s Snapshot) Iterate(prefix byte) (*pebble.Iterator, error) {
 	it, err := s.r.stored().NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
@@ -43,7 +44,7 @@ func (s Snapshot) Iterate(prefix byte) (*pebble.Iterator, error) {
 // Queues returns the records of all queues.
 func (s Snapshot) Queues() ([]queue.Record, error) { return readQueues(s.r) }
 
-// Leases calls visit for each lease batch until visit returns false. Settled refs have attempt 0.
+// Leases calls visit for each lease batch until visit returns false. Settled refs have Attempt 0.
 func (s Snapshot) Leases(visit func(queue.RecoveredLease) (bool, error)) (err error) {
 	look, err := newSettledRefs(s.r, new(atomic.Uint64))
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Space watches the free space of a data folder and decides which commands it allows.
+// Space watches the free space of a data folder and decides which commands are allowed.
 type Space = disk.Space
 
-// SpaceMark is a bound on the free space.
+// SpaceMark is a threshold of the free space.
 type SpaceMark = disk.Mark
 
 // Unflushed implements disk.SpaceUser.
@@ -25,20 +25,21 @@ func (s *Store) Unflushed() uint64 {
 // Files implements disk.SpaceUser.
 func (s *Store) Files() *disk.Files { return s.files }
 
-// compactionsMax bounds the compactions of one call of Reclaim.
+// compactionsMax limits the number of compactions in one call of Reclaim.
 const compactionsMax = 100
 
 // Reclaim implements disk.SpaceUser. It flushes the memtables, so that Pebble removes their log,
-// and compacts the tables that contain deletions one after the other. It skips a compaction that
-// needs more than half of the room, because Pebble may compact at the same time. It does nothing if
-// nothing was committed since the last call. It also does nothing without room: a flush would find
-// the disk full and use up the ballast, which the next start needs.
+// and then compacts the tables that contain deletions, one after the other. It skips a compaction
+// that needs more than half of room (in bytes), because Pebble may run another compaction at the
+// same time. It does nothing if no commit followed the last complete Reclaim and there are no young
+// records. It also does nothing if room is 0: a flush would find the disk full and use up the
+// ballast, which the next start needs.
 func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	committed := s.flushes.Committed()
 	if s.readOnly || room == 0 || committed == s.reclaimed && s.Young().Records == 0 {
 		return nil
 	}
-	release, err := s.storeYoungIn(room) // otherwise their logs would be retained
+	release, err := s.storeYoungIn(room) // otherwise the logs of young records would be retained
 	if err != nil {
 		return fmt.Errorf("reclaim space in %s: %w", s.dir, err)
 	}
@@ -66,8 +67,8 @@ func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	return nil
 }
 
-// storeYoungIn stores the young records if the room suffices to write them twice: to the log and to
-// a table.
+// storeYoungIn stores the young records if room, in bytes, suffices to write them twice: to the log
+// and to a table.
 func (s *Store) storeYoungIn(room uint64) (release func(), err error) {
 	if 2*uint64(s.Young().Bytes) > room {
 		return func() {}, nil
@@ -75,8 +76,8 @@ func (s *Store) storeYoungIn(room uint64) (release func(), err error) {
 	return s.storeYoung()
 }
 
-// compactDeletions compacts a part of the uppermost table that contains deletions. It returns false
-// if no table contains any.
+// compactDeletions compacts a part of one table that contains deletions, in the uppermost level
+// that has such a table. It returns false if there is no such table, apart from skipped tables.
 func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[uint64]bool) (more bool, err error) {
 	levels, err := s.db.SSTables(pebble.WithProperties())
 	if err != nil {
@@ -103,9 +104,9 @@ func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[u
 	return false, nil
 }
 
-// endOfSlice returns the end of the part of a table that one compaction takes. It is at most the
-// end of the first overlapping table in the lowest level, which the compaction reaches. The rest of
-// the table is then in smaller tables of the next level.
+// endOfSlice returns the end of the part of a table that one compaction should process. The part
+// ends at the latest where the first overlapping table of the lowest overlapping level ends. The
+// rest of the table is then in smaller tables of the next level.
 func endOfSlice(below [][]pebble.SSTableInfo, from, to []byte) []byte {
 	for depth := len(below) - 1; depth >= 0; depth-- {
 		for i := range below[depth] {

@@ -7,8 +7,8 @@ type Step uint8
 
 // The steps of a task's cycle, and StepOther.
 const (
-	// StepOther covers everything else: look-ups, administration, recovery, and the expiry of
-	// leases and of times to live.
+	// StepOther is everything else: look-ups, administration, recovery, and the expiry of leases
+	// and of times to live.
 	StepOther Step = iota
 	// StepEnqueue is the enqueue of tasks, including the look-up of their idempotency keys.
 	StepEnqueue
@@ -16,9 +16,9 @@ const (
 	StepClaim
 	// StepSettle is the end of leases by their workers.
 	StepSettle
-	// StepCommit covers the work that the commands of a commit share: the records of the shard and
-	// of the queues, extensions of leases, and the storing of earlier tasks and leases whose log is
-	// due for removal.
+	// StepCommit is the work that the commands of a commit share. It writes the records of the
+	// shard and of the queues, and the extensions of leases. It also stores earlier tasks and
+	// leases whose log is due for removal.
 	StepCommit
 	stepCount
 )
@@ -31,17 +31,17 @@ func (s Step) String() string { return stepNames[s] }
 // Steps returns all steps, with StepOther last.
 func Steps() []Step { return []Step{StepEnqueue, StepClaim, StepSettle, StepCommit, StepOther} }
 
-// Operations counts operations on a store's keyspace and records. A record that is in the log only
-// counts as encoded but not as set.
+// Operations counts operations on a store's keys and records. A record that is written to the log
+// only is counted in Encodes, but not in Sets.
 type Operations struct {
 	Sets     uint64
 	SetBytes uint64 // bytes of the keys and values that were set
 	Deletes  uint64
 	Gets     uint64
-	// Scanned counts the keys that scans stepped over, including deleted keys and old versions of
-	// keys.
+	// Scanned counts the keys that scans visited, including deleted keys and old versions of keys.
 	Scanned uint64
-	// Encodes counts the encoded records, and EncodedBytes their bytes without keys.
+	// Encodes counts the encoded records. EncodedBytes counts the bytes of these records without
+	// their keys.
 	Encodes, EncodedBytes uint64
 	// Decodes counts the decoded records, except those decoded by lists, recovery and snapshots.
 	Decodes uint64
@@ -60,8 +60,8 @@ type stepCounters struct {
 	sets, setBytes, deletes, gets, scanned, encodes, encodedBytes, decodes atomic.Uint64
 }
 
-// written adds the operations of a batch. It skips the counters that do not change, because most
-// commits have no operations in some steps.
+// written adds the operations of a batch. Most batches have no operations of some steps, so it
+// skips counters that would not change.
 func (c *stepCounters) written(o *Operations) {
 	if o.Encodes > 0 {
 		c.encodes.Add(o.Encodes)
@@ -91,7 +91,6 @@ func (b *Batch) Begin(step Step) (before Step) {
 	return before
 }
 
-// encoded counts the last encoded record and returns the counts of the step.
 func (b *Batch) encoded() *Operations {
 	o := &b.written[b.step]
 	o.Encodes++

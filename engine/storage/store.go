@@ -20,7 +20,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// Durability determines when a commit counts as done.
+// Durability determines when Commit.Wait returns.
 type Durability = disk.Durability
 
 // The durability modes.
@@ -36,29 +36,31 @@ func ParseDurability(name string) (Durability, error) { return disk.ParseDurabil
 // Options configure Open.
 type Options struct {
 	Durability   Durability
-	SyncInterval time.Duration // for Interval; 0 means DefaultSyncInterval
-	FS           vfs.FS        // nil means the operating system's
+	SyncInterval time.Duration // interval of fsyncs under Interval; 0 means DefaultSyncInterval
+	FS           vfs.FS        // nil means the operating system's file system
 	Log          *slog.Logger
-	// Replicated opens a store without a write-ahead log. Apply writes the entries of the log that
-	// the nodes share, and that log determines the durability.
+	// Replicated opens a store without a write-ahead log. Such a store is changed by Apply, with
+	// entries of the log that the nodes share. That log determines the durability.
 	Replicated bool
-	// Entries calls visit for the log entries with indexes from through to, until visit fails. It
-	// returns an error if one is missing. Open calls it for a replicated store if some tasks and
-	// leases are in the log only. visit retains the entries' bytes.
+	// Entries calls visit for the entries of the shared log with indexes in [from, to], until visit
+	// returns an error. It returns an error if an entry is missing. Open calls it for a replicated
+	// store if some tasks and leases are in the log only. visit keeps references to the bytes of
+	// the entries.
 	Entries func(from, to uint64, visit func(LogEntry) error) error
-	// SyncLog, if not nil, returns when the log of a replicated store survives a power loss up to
-	// the applied position. It is called before Pebble records that effects of the log are on the
+	// SyncLog, if not nil, makes the shared log durable up to the applied position, so that it
+	// survives a power loss. It is called before Pebble records that effects of the log are on the
 	// disk.
 	SyncLog func() error
 	// ReadOnly opens an existing store for reading. Open reads its log into memory and writes
 	// nothing but the lock file. NewBatch must not be called.
 	ReadOnly bool
 	// Fatal is called with the problem when a write or fsync of the log fails. In a server it must
-	// not return; nil means log the problem and exit with status 1.
+	// not return. Nil means that the problem is logged and the process exits with status 1.
 	Fatal func(problem string)
-	// Cache holds blocks of tables; nil means a cache of DefaultCacheBytes for this store alone.
+	// Cache is the cache for blocks of tables; nil means a cache of DefaultCacheBytes for this
+	// store alone.
 	Cache *Cache
-	// KeyFilters bounds the memory of the filter of idempotency keys; nil means
+	// KeyFilters limits the memory of the filter of idempotency keys; nil means a limit of
 	// DefaultKeyFilterBytes for this store alone.
 	KeyFilters *KeyFilters
 	// Space, if not nil, asks the store how much space it needs and makes its writes wait while the
@@ -67,28 +69,28 @@ type Options struct {
 	// MemTableBytes is the size of a memtable; 0 means DefaultMemTableBytes. A store has up to four
 	// memtables.
 	MemTableBytes uint64
-	// YoungBytes bounds the memory of tasks and leases that are in the log only; 0 means
+	// YoungBytes limits the memory, in bytes, of tasks and leases that are in the log only; 0 means
 	// DefaultYoungBytes.
 	YoungBytes int64
-	// YoungLogBytes is the number of bytes of commits after which the store makes Pebble begin a
-	// new log; 0 means the size of a memtable.
+	// YoungLogBytes is the number of committed bytes after which the store makes Pebble start a new
+	// log; 0 means the size of a memtable.
 	YoungLogBytes int64
-	// OpenTablesMax bounds the number of open tables; 0 means 1,000. A store opens fewer than 20
-	// other files.
+	// OpenTablesMax is the maximum number of open tables; 0 means 1,000. A store opens fewer than
+	// 20 other files.
 	OpenTablesMax int
 	// Stalls, if not nil, records flushes, compactions and long fsyncs.
 	Stalls *stalls.Log
-	// Unsynced tracks which commits the fsyncs of the log cover, if commits do not wait for their
-	// fsync. A replicated store does not use it; its log does.
+	// If commits do not wait for fsync, Unsynced tracks which of them a log fsync has already made
+	// durable. A replicated store does not use it; its log does.
 	Unsynced unsynced.Windows
 }
 
-// Cache is a block cache that stores share. Close it once all of them are open; each store holds a
-// reference until it closes.
+// Cache is a block cache that several stores share. The caller may close it once all of the stores
+// are open, because each store keeps a reference to it until the store is closed.
 type Cache struct{ c *pebble.Cache }
 
-// NewCache returns a block cache for the given number of stores and size of their memtables; 0
-// means DefaultMemTableBytes. disk.NewCache defines what bytes bounds.
+// NewCache returns a block cache for the given number of stores. memTableBytes is the size of the
+// stores' memtables; 0 means DefaultMemTableBytes. See disk.NewCache for the meaning of bytes.
 func NewCache(bytes int64, memTableBytes uint64, stores int) *Cache {
 	return &Cache{disk.NewCache(bytes, cmp.Or(memTableBytes, DefaultMemTableBytes), stores)}
 }
@@ -100,21 +102,21 @@ func (c *Cache) Close() { c.c.Unref() }
 const DefaultSyncInterval = disk.DefaultSyncInterval
 
 const (
-	// DefaultMemTableBytes is large, so that a task's set and its single delete meet in memory.
-	// Most tasks that are completed quickly then never reach a table.
+	// DefaultMemTableBytes is large, so that the set and the SingleDelete of a task's key usually
+	// meet in the same memtable. Most tasks that are completed quickly then never reach a table.
 	DefaultMemTableBytes = 64 << 20
 	// DefaultCacheBytes is the size of the block cache of a store without a shared cache.
 	DefaultCacheBytes = 32 << 20
 
 	memTablesStop = 4
-	// walBytesPerSync bounds the bytes of the log that await write-back by the operating system.
+	// walBytesPerSync limits the bytes of the log that wait for write-back by the operating system.
 	walBytesPerSync = 1 << 20
 )
 
-// Store is the keyspace of one shard. It is safe for concurrent use; a Batch is not.
+// Store contains the keys and records of one shard. It is safe for concurrent use; a Batch is not.
 type Store struct {
 	db         *pebble.DB
-	fs         vfs.FS // without the deferral of fsyncs under Durability
+	fs         vfs.FS // does not defer fsyncs, unlike files
 	dir        string
 	lock       *pebble.Lock
 	readOnly   bool
@@ -124,7 +126,7 @@ type Store struct {
 	count      counters
 	stalls     writeStalls
 	position   atomic.Pointer[Position]
-	// firstLease is a number below which no lease batch exists, now or later. See SkipEndedLeases.
+	// No lease batch with a number below firstLease exists, now or later. See SkipEndedLeases.
 	firstLease atomic.Uint64
 	filter     *keyFilter // filter of idempotency keys; nil in a read-only store
 	space      *Space
@@ -139,26 +141,26 @@ type counters struct {
 	keysNew, keysFound, keysInVain atomic.Uint64
 }
 
-// Counters has the operations on the keyspace since it was opened.
+// Counters counts the operations of a store since it was opened.
 type Counters struct {
 	// Operations is the sum over all steps.
 	Operations
-	// Steps has the operations by Step.
+	// Steps contains the operations of each Step.
 	Steps [stepCount]Operations
-	// TaskBytes counts the bytes of the tasks that were read, and PayloadBytes the payload bytes
-	// that were copied from them.
+	// TaskBytes counts the bytes of the task records that were read. PayloadBytes counts the
+	// payload bytes that were copied from these records.
 	TaskBytes, PayloadBytes uint64
-	Fsyncs                  uint64 // of all files
-	LogFsyncs               uint64 // of the write-ahead log, among Fsyncs
+	Fsyncs                  uint64 // number of fsyncs of all files
+	LogFsyncs               uint64 // number of fsyncs of the write-ahead log, included in Fsyncs
 	// FsyncTime is the total duration of all fsyncs, including those in the background.
 	FsyncTime time.Duration
-	// KeysNew counts the look-ups of idempotency keys that the filter in memory answered: the key
-	// is new. KeysFound counts those that found the key. KeysInVain counts those that read the
-	// store without finding the key, because the filter had a false positive, was full or had no
-	// memory for the section.
+	// KeysNew counts the look-ups of idempotency keys for which the filter in memory reported that
+	// the key is new. KeysFound counts the look-ups that found the key. KeysInVain counts the
+	// look-ups that read the store without finding the key, because the filter reported a false
+	// positive or had no memory for the key.
 	KeysNew, KeysFound, KeysInVain uint64
-	// KeyFilterBytes is the memory of the filter. KeyFilterKeys is the number of keys added since
-	// the store was opened that it still holds.
+	// KeyFilterBytes is the size of the filter in memory. KeyFilterKeys is the number of keys in
+	// the filter that were added since the store was opened.
 	KeyFilterBytes, KeyFilterKeys uint64
 }
 
@@ -176,8 +178,8 @@ func (s *Store) Counters() Counters {
 	return c
 }
 
-// Open opens the store in a folder and creates the folder if it does not exist. Only one process at
-// a time may hold a store.
+// Open opens the store in a folder, and creates the folder if it does not exist. It fails if
+// another process has opened the store.
 func Open(dir string, o Options) (*Store, error) {
 	fs := o.FS
 	if fs == nil {
@@ -255,8 +257,8 @@ func Open(dir string, o Options) (*Store, error) {
 	s.files.OnLongSync(work.Fsync)
 	db, err := disk.Open(dir, &pebble.Options{
 		FS: s.files,
-		// Do not use FormatWALSyncChunks, Pebble's record of the synced part of the log:
-		// disk/synced.go gives the reasons.
+		// Do not use FormatWALSyncChunks, with which Pebble records the synced part of the log:
+		// disk/synced.go explains why.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
 		Cache:                       cache.c,
 		Levels:                      tableFilter.levels(),
@@ -264,7 +266,7 @@ func Open(dir string, o Options) (*Store, error) {
 		MaxOpenFiles:                o.OpenTablesMax,
 		MemTableStopWritesThreshold: memTablesStop,
 		WALBytesPerSync:             walBytesPerSync,
-		Logger:                      logger, // the event listener's defaults log to it
+		Logger:                      logger, // the default functions of the event listener use it
 		LoggerAndTracer:             logger,
 		EventListener:               listener,
 		ReadOnly:                    o.ReadOnly,
@@ -299,7 +301,7 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Durability is the mode that the store was opened with.
+// Durability returns the mode that the store was opened with.
 func (s *Store) Durability() Durability { return s.durability }
 
 // NewBatch returns an empty batch.
@@ -307,9 +309,10 @@ func (s *Store) NewBatch() *Batch {
 	return &Batch{store: s, b: s.db.NewBatch()}
 }
 
-// Checkpoint writes a consistent copy of the store to a folder that must not exist. The copy
-// includes all commits from before the call. Checkpoint reads the whole copy: if a file of the
-// store is damaged, it returns a *disk.DamagedError, and the copy must not be used.
+// Checkpoint writes a consistent copy of the store to the folder dir, which must not exist yet. The
+// copy includes all commits that were submitted before the call. Checkpoint then reads the whole
+// copy: if a file of the store is damaged, it returns a *disk.DamagedError, and the copy must not
+// be used.
 func (s *Store) Checkpoint(dir string) error {
 	synced := s.files.SyncedLog()
 	err := s.checkpoint(dir)
@@ -328,15 +331,15 @@ func (s *Store) Checkpoint(dir string) error {
 	return nil
 }
 
-// checkpoint writes a copy without young records, because Pebble copies only the logs that Pebble
-// needs.
+// checkpoint stores all young records before it copies the store, because Pebble does not copy the
+// logs that are retained only for young records.
 func (s *Store) checkpoint(dir string) error {
 	release, err := s.storeYoung()
 	if err != nil {
 		return err
 	}
 	defer release()
-	if s.replicated { // without a log, a checkpoint includes only the tables
+	if s.replicated { // without a write-ahead log, a checkpoint includes only the tables
 		if err := s.Flush(); err != nil {
 			return err
 		}
@@ -386,8 +389,8 @@ func get(r reader, key []byte) (value []byte, found bool, err error) {
 // view calls visit with the value of a key if the key exists. The value is valid only during the
 // call.
 func view(r reader, key []byte, visit func(v []byte) error) (found bool, err error) {
-	// Read the young records first: a record that is stored between the two reads is then found
-	// under its key.
+	// The young records must be read first: a record that is stored under its key between the two
+	// reads is then found by the second read.
 	if v, found := r.young(key); found {
 		return true, visit(v)
 	}

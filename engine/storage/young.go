@@ -13,56 +13,60 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// Most tasks and leases live for milliseconds. A store writes their records to Pebble's log only,
-// as LogData of the batch that puts them, and holds them in memory. So they use no room in a
-// memtable, are not flushed, and leave no deletions in tables. Their removal is LogData, too.
+// Most tasks and leases exist for milliseconds only. A store writes their records only to Pebble's
+// log, as LogData of the batch that puts them, and keeps them in memory. These records are young.
+// They occupy no space in a memtable, are not flushed, and leave no deletions in tables. Their
+// removal is also written as LogData.
 //
-// Pebble removes a log once its memtable is flushed. So the log of a record is retained
-// (disk.KeptLogs) until the record has ended or was stored under its key like other records:
+// Pebble would remove a log once its memtable is flushed. The store therefore retains the log of a
+// young record (disk.KeptLogs) until the record is removed, or is stored under its key like other
+// records:
 //
-//  1. Pebble begins a new log, because a memtable is full or because the store requests it after
+//  1. Pebble starts a new log, because a memtable is full or because the store requests it after
 //     Options.YoungLogBytes.
-//  2. The next commits store the records that are left in the earlier logs: oldest first, a piece
-//     in each commit.
-//  3. The commit that stores the last of them sets the record PrefixFloor, which states that they
-//     are stored.
-//  4. When the log with that commit is complete on the disk and Pebble begins another one, the logs
-//     of step 1 may be removed.
+//  2. The next commits store the young records that remain in the earlier logs, oldest first. Each
+//     commit stores only a part of them.
+//  3. The commit that stores the last of these records sets the record PrefixFloor, which states
+//     that they are stored.
+//  4. When the log that contains this commit is complete on the disk and Pebble starts another log,
+//     the earlier logs of step 1 may be removed.
 //
-// Records have the numbers of their commits. PrefixFloor has a number: records of that commit and
-// of earlier ones are not young. It also states whether later ones may be. youngrecover.go
-// describes the recovery after a crash, and youngapply.go the differences in a replicated store.
+// Commits are numbered, and each young record has the number of its commit. PrefixFloor contains
+// the number of a commit: records of this commit and of earlier commits are not young. It also
+// states whether records of later commits may be young. youngrecover.go describes the recovery
+// after a crash, and youngapply.go the differences in a replicated store.
 type youngRecords struct {
 	mu sync.Mutex // held during a commit
 	*young.Records
-	bytesMax int64 // bound on the memory of Records
-	direct   int   // number of callers that require all records to be stored immediately
+	bytesMax int64 // maximum size of Records in memory
+	// direct is the number of callers that need new records to be stored immediately. While it is
+	// not 0, no record becomes young.
+	direct   int
 	drops    young.Drops
 	floor    record.Floor // the content of PrefixFloor
 	begun    uint64       // number of logs that Pebble had begun at the last commit
-	logBytes int64        // committed since the current log began
+	logBytes int64        // bytes committed since the current log started
 	logMax   int64
-	applied  appliedLog // of a replicated store
+	applied  appliedLog // used only in a replicated store
 
 	puts, stored, retirements atomic.Uint64
-	live, bytes               atomic.Int64 // after the last commit
+	live, bytes               atomic.Int64 // number and bytes of Records after the last commit
 }
 
 const (
-	// DefaultYoungBytes bounds the memory of records that are in the log only. To make room, the
-	// oldest ones are stored.
+	// DefaultYoungBytes is the default of Options.YoungBytes. To stay within the limit, the oldest
+	// young records are stored.
 	DefaultYoungBytes = 32 << 20
 	// storeBytes is the approximate minimum number of bytes of young records that a commit stores
 	// when their log is due for removal.
 	storeBytes = 64 << 10
 	// storeAtOnceBytes is the approximate size of one batch when all young records are stored.
 	storeAtOnceBytes = 1 << 20
-	// storeAhead is the ratio of young bytes that a commit stores to those that it puts, when their
-	// log is due for removal.
+	// When a log is due for removal, a commit stores at least storeAhead times as many bytes of
+	// earlier young records as it puts.
 	storeAhead = 4
 )
 
-// youngPrefixes are the prefixes of keys whose records may be young.
 var youngPrefixes = [...]byte{record.PrefixTask, record.PrefixLease}
 
 func taskKey(ref queue.Ref) young.Key {
@@ -79,7 +83,7 @@ func appendStoredKey(b []byte, k young.Key) []byte {
 	return binary.BigEndian.AppendUint64(b, k.Seq)
 }
 
-// youngKey converts a stored key to the key in the young records. ok is false if records with such
+// youngKey converts a stored key to the key of a young record. ok is false if records with such
 // keys are never young.
 func youngKey(key []byte) (k young.Key, ok bool) {
 	switch {
@@ -92,8 +96,8 @@ func youngKey(key []byte) (k young.Key, ok bool) {
 	return k, false
 }
 
-// settleLocked writes the young records that the batch puts and drops to the batch. It also stores
-// older ones if their log is due for removal, or to make room.
+// settleLocked adds to the batch the young records that it puts and drops. It also stores older
+// young records if their log is due for removal, or to make room.
 func (y *youngRecords) settleLocked(b *Batch) {
 	own := int64(b.puts.Bytes())
 	piece := max(storeBytes, storeAhead*own)
@@ -113,7 +117,7 @@ func (y *youngRecords) settleLocked(b *Batch) {
 		}
 		b.written[d.step].Deletes++
 		b.stored = appendStoredKey(b.stored[:0], d.Key)
-		if d.Prefix == record.PrefixTask { // set at most once
+		if d.Prefix == record.PrefixTask { // the key was set at most once
 			b.note(b.b.SingleDelete(b.stored, nil))
 		} else {
 			b.note(b.b.Delete(b.stored, nil))
@@ -127,14 +131,14 @@ func (y *youngRecords) settleLocked(b *Batch) {
 	if cut := b.store.files.Logs().Cut(); cut > y.floor.Commit {
 		y.retireLocked(b, cut, piece)
 	}
-	// When Pebble reads its log, it skips batches without a key.
+	// When Pebble reads its log, it skips batches without a key, so such a batch gets a key.
 	if b.b.Count() == 0 && !b.b.Empty() {
 		y.setFloorLocked(b)
 	}
 }
 
-// putLocked puts the new records of a batch. They become young if there is room; otherwise it
-// stores them.
+// putLocked puts the new records of a batch. They become young if there is room; otherwise they are
+// stored under their keys.
 func (y *youngRecords) putLocked(b *Batch) {
 	if b.puts.Len() == 0 {
 		return
@@ -152,8 +156,8 @@ func (y *youngRecords) putLocked(b *Batch) {
 	b.puts.Reset()
 }
 
-// storeLocked stores the records of commits up to upTo, oldest first, but only about the given
-// number of bytes.
+// storeLocked stores young records of commits up to upTo, oldest first, until it has stored about
+// the given number of bytes.
 func (y *youngRecords) storeLocked(b *Batch, upTo uint64, bytes int64) {
 	y.Retire(upTo, bytes, func(k young.Key, value []byte) {
 		y.stored.Add(1)
@@ -161,8 +165,8 @@ func (y *youngRecords) storeLocked(b *Batch, upTo uint64, bytes int64) {
 	})
 }
 
-// retireLocked stores the records of commits up to upTo, but only about the given number of bytes.
-// It sets the floor when all of them are stored.
+// retireLocked stores young records of commits up to upTo, until it has stored about the given
+// number of bytes. It sets the floor when all of them are stored.
 func (y *youngRecords) retireLocked(b *Batch, upTo uint64, bytes int64) {
 	y.storeLocked(b, upTo, bytes)
 	if y.Floor() >= upTo {
@@ -176,7 +180,6 @@ func (y *youngRecords) setFloorLocked(b *Batch) {
 	b.note(b.b.Set([]byte{record.PrefixFloor}, record.EncodeFloor(y.floor), nil))
 }
 
-// noteLocked publishes the state after a commit.
 func (y *youngRecords) noteLocked() {
 	y.live.Store(int64(y.Len()))
 	y.bytes.Store(y.Bytes())
@@ -187,7 +190,6 @@ type youngDrop struct {
 	step Step
 }
 
-// stepOfPut returns the step that puts new records with this kind of key.
 func stepOfPut(k young.Key) Step {
 	if k.Prefix == record.PrefixTask {
 		return StepEnqueue
@@ -203,7 +205,6 @@ func (b *Batch) setYoung(step Step, k young.Key, value []byte) {
 	b.note(b.b.Set(b.stored, value, nil))
 }
 
-// commitYoung applies a batch, including the young records that it puts and drops.
 func (s *Store) commitYoung(b *Batch) error {
 	rotate, err := s.young.commit(b)
 	if err == nil && rotate {
@@ -212,7 +213,7 @@ func (s *Store) commitYoung(b *Batch) error {
 	return err
 }
 
-// commit applies a batch. rotate reports whether Pebble should begin a new log.
+// commit applies a batch. rotate is true if the caller must make Pebble start a new log.
 func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	s := b.store
 	y.mu.Lock()
@@ -222,9 +223,10 @@ func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	if b.err != nil {
 		return false, b.err
 	}
-	// Pebble may begin a new log while it applies the batch. Committing comes first, so that the
-	// bound of a closed log covers this commit wherever it is. Stored comes last, because a log may
-	// state the floor only if it has the commit that set it.
+	// Pebble may start a new log while it applies the batch. Committing must be called before:
+	// whichever log contains the commit, the commit number recorded for that log is then high
+	// enough. Stored must be called after: a log may be recorded as containing the floor only if it
+	// contains the commit that set the floor.
 	s.files.Logs().Committing(y.Number())
 	s.flushes.Commit(b.b.Len())
 	if err := s.apply(b.b); err != nil {
@@ -232,7 +234,7 @@ func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	}
 	s.files.Logs().Stored(y.floor.Commit)
 	y.noteLocked()
-	if begun := s.files.Logs().Begun(); begun != y.begun { // also when a memtable was full
+	if begun := s.files.Logs().Begun(); begun != y.begun { // a full memtable also starts a log
 		y.begun, y.logBytes = begun, 0
 	}
 	y.logBytes += int64(b.b.Len())
@@ -244,7 +246,8 @@ func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	return true, nil
 }
 
-// storeYoung stores all young records. No record becomes young until the caller calls release.
+// storeYoung stores all young records under their keys. No record becomes young until the caller
+// calls release.
 func (s *Store) storeYoung() (release func(), err error) {
 	y := s.young
 	if s.readOnly {
@@ -271,9 +274,9 @@ func (s *Store) storeYoung() (release func(), err error) {
 	return release, nil
 }
 
-// storePiece stores the oldest young records. The caller must have incremented direct, so that none
-// are added. more reports whether the caller must call it again: it is false once no record is
-// young and the stored floor states so.
+// storePiece stores the oldest young records, about storeAtOnceBytes. The caller must have
+// incremented direct, so that no young records are added. more is true if the caller must call it
+// again. It is false once there is no young record and the stored floor states this.
 func (s *Store) storePiece() (more bool, err error) {
 	y := s.young
 	y.mu.Lock()
@@ -304,13 +307,16 @@ func (s *Store) storePiece() (more bool, err error) {
 	return true, err
 }
 
-// Young describes the records of tasks and leases that are in the log only.
+// Young contains metrics of the young records: the tasks and leases that are in the log only.
 type Young struct {
-	Records, Bytes int64  // current numbers
-	Put            uint64 // since the store was opened, like the totals below
-	Stored         uint64 // because their log was due for removal, or for lack of room
-	Retirements    uint64 // number of times that all records of logs due for removal were stored
-	LogsKept       int    // logs that are retained only for these records
+	Records, Bytes int64  // current number of records, and their size
+	Put            uint64 // number of records that became young since the store was opened
+	// Stored is the number of young records stored under their keys, because their log was due for
+	// removal or to make room.
+	Stored uint64
+	// Retirements is how often all young records of the logs that were due for removal were stored.
+	Retirements uint64
+	LogsKept    int // number of logs that are retained only for young records
 }
 
 // Young returns the current numbers and totals of young records. They are zero in a read-only

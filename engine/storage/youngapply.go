@@ -13,45 +13,45 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// A replicated store has young records, too. Its log is the one that the nodes share, which has
-// each task and lease in the entry that puts it. Apply does not insert these into Pebble's memtable
-// but holds them in memory as parts of their entries. Entries are the same with and without young
-// records. Each node decides independently which records are young: the tables of nodes differ, but
-// their contents do not.
+// A replicated store has young records, too. Its log is the log that the nodes share. Each task and
+// lease is in the entry that puts it. Apply does not insert such a record into Pebble's memtable,
+// but keeps it in memory as a part of its entry. The format of entries does not depend on which
+// records are young. Each node decides this independently: the tables of the nodes differ, but the
+// records of their stores do not.
 //
-// A restart needs two positions in the log. The record PrefixPosition has both and is set in each
-// batch for Pebble:
+// A restart needs two positions in the log, called F and P. The record PrefixPosition contains
+// both, and each batch for Pebble sets it:
 //
 //	… removed …  │ retained entries                           │ entries that Raft applies again
 //	             F: the records of earlier entries            P: the position. The tables have the effects of all earlier
 //	                are in tables, or have ended                 entries, except for young records
 //
-// Their use:
+// They are used as follows:
 //
-//  1. The log is cut only up to an F that is on the disk (Kept). StoreYoung stores the records of
-//     old entries, so that F advances.
-//  2. Before Raft starts, Open reads the entries after F up to P. It holds the tasks and leases that
-//     they put, and drops those that they delete, without a write.
-//  3. It also drops the records that are in the tables, because they were stored since. The others
-//     are those that were young at P.
+//  1. Old entries of the log are removed only up to an F that is on the disk (Kept). StoreYoung
+//     stores the young records of old entries, so that F advances.
+//  2. Before Raft starts, Open reads the entries after F up to P. It keeps in memory the tasks and
+//     leases that they put, and drops those that they delete, without writing to Pebble.
+//  3. It also drops the records that are in the tables, because they were stored later. The
+//     remaining records are those that were young at P.
 //
-// P may reach the disk only after the log did, up to P. Therefore Options.SyncLog is called before
-// Pebble records that a memtable is in tables.
+// P may reach the disk only after the log is on the disk up to P. Options.SyncLog is therefore
+// called before Pebble records that a memtable is in tables.
 //
-// Copies of the store, and a store that was closed, have no young records and need no log.
+// Copies of the store, and a store that was closed, contain no young records and need no log.
 //
-// F is one of the positions in marks: a restart needs the tenure at F to skip the entries that
-// Apply skipped. If no record is young, F equals P, and the record PrefixPosition has the format of
-// programs without young records.
+// F is always one of the positions in marks, which include the tenure: a restart needs the tenure
+// at F to skip the same entries as Apply. If no record is young, F equals P, and the record
+// PrefixPosition has the format of older programs, which have no young records.
 type appliedLog struct {
-	marks   []Position // ascending; the first is F as of the last batch
+	marks   []Position // ascending; the first is the F of the last batch
 	since   int64      // bytes of entries since the last mark
-	written uint64     // F in the last batch
-	durable uint64     // F on the disk
+	written uint64     // the F of the last batch
+	durable uint64     // the F that is on the disk
 }
 
 const (
-	// markBytes is the number of bytes of entries between two marks.
+	// markBytes is the approximate number of bytes of entries between two marks.
 	markBytes = 64 << 10
 	// appliedPieceBytes is the approximate number of bytes of young records that are stored between
 	// two calls of Apply.
@@ -73,8 +73,8 @@ func eachSet(entry []byte, visit func(k young.Key, at, n int)) error {
 	}
 }
 
-// applyLocked holds the tasks and leases of an entry in memory and adds the entry's other effects
-// to a batch.
+// applyLocked keeps the tasks and leases of an entry in memory, if there is room, and adds the
+// entry's other effects to a batch.
 func (y *youngRecords) applyLocked(e LogEntry, to *pebble.Batch) error {
 	y.Begin(e.Index, e.Data)
 	room := y.direct == 0 && y.Bytes()+int64(len(e.Data)) <= y.bytesMax
@@ -116,7 +116,6 @@ func (y *youngRecords) applyLocked(e LogEntry, to *pebble.Batch) error {
 	}
 }
 
-// makeRoomLocked stores the oldest records if the new entries do not fit.
 func (y *youngRecords) makeRoomLocked(entries []LogEntry, to *pebble.Batch) error {
 	var own int64
 	for _, e := range entries {
@@ -128,8 +127,8 @@ func (y *youngRecords) makeRoomLocked(entries []LogEntry, to *pebble.Batch) erro
 	return y.storeToLocked(to, math.MaxUint64, max(storeBytes, storeAhead*own))
 }
 
-// storeToLocked stores the records of entries up to the index upTo, but only about the given number
-// of bytes.
+// storeToLocked stores young records of entries up to the index upTo, until it has stored about the
+// given number of bytes.
 func (y *youngRecords) storeToLocked(to *pebble.Batch, upTo uint64, bytes int64) (err error) {
 	var key []byte
 	y.Retire(upTo, bytes, func(k young.Key, value []byte) {
@@ -146,7 +145,6 @@ func (a *appliedLog) markLocked(at Position, bytes int) {
 	}
 }
 
-// setPositionLocked adds the position of the log to a batch.
 func (y *youngRecords) setPositionLocked(at Position, to *pebble.Batch) error {
 	a := &y.applied
 	if y.Len() == 0 {
@@ -162,8 +160,8 @@ func (y *youngRecords) setPositionLocked(at Position, to *pebble.Batch) error {
 	return nil
 }
 
-// StoreYoung stores the tasks and leases that are in the log only and were put by entries up to
-// index upTo. It does so in pieces, between calls of Apply. After the next Flush, Kept returns
+// StoreYoung stores the young tasks and leases that were put by entries up to index upTo. It stores
+// them in several steps, so that Apply can run in between. After the next Flush, Kept returns
 // approximately upTo or more.
 func (s *Store) StoreYoung(upTo uint64) error {
 	for more := true; more; {
@@ -175,8 +173,8 @@ func (s *Store) StoreYoung(upTo uint64) error {
 	return nil
 }
 
-// storeApplied stores a piece of the young records of entries up to index upTo. more reports
-// whether some may be left.
+// storeApplied stores a part of the young records of entries up to index upTo. more is true if
+// further such records may exist.
 func (s *Store) storeApplied(upTo uint64) (more bool, err error) {
 	y := s.young
 	y.mu.Lock()
@@ -202,7 +200,7 @@ func (s *Store) storeApplied(upTo uint64) (more bool, err error) {
 	return true, s.db.Apply(b, pebble.NoSync)
 }
 
-// Kept returns an index of a replicated store's log. A restart needs the entries after it.
+// Kept returns an index of the shared log: a restart needs all entries after it.
 func (s *Store) Kept() uint64 {
 	s.young.mu.Lock()
 	defer s.young.mu.Unlock()
@@ -210,10 +208,10 @@ func (s *Store) Kept() uint64 {
 }
 
 // syncBefore makes Pebble wait for syncLog before it records that a memtable is in tables. It
-// returns the handler for the beginning of a flush. Compactions do not need the wait, because their
-// output does not depend on the log.
+// returns the function that Pebble must call when a flush begins. Without a flush, Pebble does not
+// wait: the output of compactions does not depend on the log.
 func (s *Store) syncBefore(syncLog func() error) (flushBegin func(pebble.FlushInfo)) {
-	var flushes atomic.Bool               // a flush began since the log was last synced
+	var flushes atomic.Bool               // whether a flush began since the log was last synced
 	s.files.BeforeManifest(func() error { // Pebble calls this for one write at a time
 		if !flushes.Swap(false) {
 			return nil

@@ -22,18 +22,19 @@ import (
 // following steps while it holds the store's lock. After a crash during any step, the next Open
 // repeats them:
 //
-//  1. It reads the file YOUNG, and then the logs that are newer than those that the file covers.
-//  2. It fsyncs these logs and writes the records to the file YOUNG. From then on Pebble may remove
-//     the logs, or begin new ones after a log whose end a crash cut off: logs up to the newest one
-//     are not read again.
+//  1. It reads the file YOUNG, and then the logs that are newer than the newest log that the file
+//     names.
+//  2. It fsyncs these logs and writes the records to the file YOUNG, with the number of the newest
+//     log. Logs up to this number are not read again, so Pebble may remove them, or start new logs
+//     after a log whose end a crash cut off.
 //  3. After Pebble is open, it stores the records that are neither below the floor nor stored.
-//  4. Once these are on the disk, it replaces the file with one without records, which still states
-//     which logs are not read again.
+//  4. Once these records are on the disk, it replaces the file with a file without records, which
+//     still contains the number of the newest log.
 //
-// The file exists while the store is open. Close removes it when no record is young. So a store
-// without the file was closed cleanly, or was written by a program without young records: its logs
-// are not read, and the file is created after step 3. PrefixFloor states whether the file must
-// exist.
+// The file exists while the store is open. Close removes it when no record is young. So if the file
+// does not exist, the store was closed cleanly, or was written by a program without young records.
+// Its logs are then not read, and the file is created after step 3. PrefixFloor states whether the
+// file must exist.
 type recovered struct {
 	young.Saved
 	found bool // the file YOUNG exists
@@ -65,7 +66,8 @@ func recoverYoung(files *disk.Files, dir string) (*recovered, error) {
 	return r, nil
 }
 
-// readLog reads a log like Pebble does. Only the newest log may have its end cut off.
+// readLog reads a log as Pebble does. Only the newest log (closed is false) may have a truncated
+// end.
 func (r *recovered) readLog(files *disk.Files, l wal.LogicalLog, closed bool) (err error) {
 	_, path := l.SegmentLocation(0)
 	r.read = append(r.read, path)
@@ -86,7 +88,7 @@ func (r *recovered) readLog(files *disk.Files, l wal.LogicalLog, closed bool) (e
 			if err := r.readBatch(batch.Bytes()); err != nil {
 				return fmt.Errorf("read %s: %w", path, err)
 			}
-		case errors.Is(err, io.EOF) && closed: // a cut may look like this, too
+		case errors.Is(err, io.EOF) && closed: // a truncated log may end like this, too
 			whole, err := files.HasEnd(path, uint64(l.Num))
 			if err == nil && !whole {
 				err = damaged(nil)
@@ -101,7 +103,7 @@ func (r *recovered) readLog(files *disk.Files, l wal.LogicalLog, closed bool) (e
 }
 
 // readBatch applies a batch of the log to the recovered records. It first adds the young records
-// that the batch puts, and then removes those that the batch drops or stores under their keys.
+// that the batch puts. It then removes the records that the batch drops or stores under their keys.
 func (r *recovered) readBatch(batch []byte) error {
 	var ends []young.Key
 	for in := batchrepr.Read(batch); ; {
@@ -175,7 +177,7 @@ func (s *Store) restore(r *recovered) error {
 	if s.readOnly {
 		return s.showYoung(r)
 	}
-	if !r.found { // the floor shows that the file is not missing
+	if !r.found { // floor.More is false, so the file is not missing
 		return r.save(s)
 	}
 	if err := s.storeRecovered(r); err != nil {
@@ -184,7 +186,7 @@ func (s *Store) restore(r *recovered) error {
 	return nil
 }
 
-// left calls visit for the recovered records that are young, in the order of their keys.
+// left calls visit for those recovered records that are still young, in the order of their keys.
 func (s *Store) left(r *recovered, visit func(k young.Key, value []byte) error) error {
 	return r.Each(func(number uint64, k young.Key, value []byte) error {
 		if number <= s.young.floor.Commit {
@@ -198,7 +200,6 @@ func (s *Store) left(r *recovered, visit func(k young.Key, value []byte) error) 
 	})
 }
 
-// showYoung makes the recovered records visible in a read-only store.
 func (s *Store) showYoung(r *recovered) error {
 	var puts young.Puts
 	err := s.left(r, func(k young.Key, value []byte) error {
@@ -211,8 +212,8 @@ func (s *Store) showYoung(r *recovered) error {
 	return err
 }
 
-// storeRecovered stores the recovered records and then replaces the file YOUNG with one without
-// records.
+// storeRecovered stores the recovered records under their keys, and then replaces the file YOUNG
+// with a file without records.
 func (s *Store) storeRecovered(r *recovered) error {
 	if r.Len() == 0 && s.young.floor.Commit >= s.young.Number() {
 		return nil
@@ -263,8 +264,8 @@ func (s *Store) youngFloor() (floor record.Floor, err error) {
 	return floor, nil
 }
 
-// endYoung removes the file YOUNG and the retained logs of a store that is being closed. No record
-// is young by then.
+// endYoung removes the file YOUNG and the retained logs of a store that is being closed. There must
+// be no young record.
 func (s *Store) endYoung() error {
 	if s.replicated || s.readOnly {
 		return nil
@@ -281,8 +282,8 @@ func (s *Store) endYoung() error {
 	return disk.SyncDir(s.fs, s.dir)
 }
 
-// endSingle opens and closes the store of a single server before it becomes replicated, because
-// Pebble's logs may have young records.
+// endSingle opens and closes the store of a single server before the store becomes replicated,
+// because Pebble's logs may contain young records.
 func endSingle(fs vfs.FS, dir string, o Options) error {
 	_, err := fs.Stat(fs.PathJoin(dir, youngName))
 	if errors.Is(err, os.ErrNotExist) {
@@ -299,8 +300,8 @@ func endSingle(fs vfs.FS, dir string, o Options) error {
 	return s.Close()
 }
 
-// singleEnded returns an error if a replicated store is missing the young records of a single
-// server.
+// singleEnded returns an error if young records from the time before the store became replicated
+// are missing.
 func (s *Store) singleEnded() error {
 	floor, err := s.youngFloor()
 	if err == nil && floor.More {

@@ -12,21 +12,23 @@ import (
 	"github.com/pronybench/prony/engine/storage/young"
 )
 
-// replay restores the records that were young at the position; youngapply.go describes the steps.
-// Its memory is bounded by the length of the log.
+// replay restores the records that were young at the stored position; youngapply.go describes the
+// steps. It needs memory for at most all entries that it reads.
 type replay struct {
 	young *youngRecords
-	// stored has the records that must be in tables because Apply did not hold them, such as
-	// replaced leases.
+	// stored contains the records that must be in tables, because Apply did not make them young,
+	// such as replaced leases.
 	stored map[young.Key]bool
 }
 
 const joinAgain = "remove this node's data folder, and let it join again"
 
-// replay reads the entries after the floor, up to the position.
+// replay restores the young records from the log's entries after the floor, up to the store's
+// position.
 func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(LogEntry) error) error) error {
 	y, at := s.young, s.Position()
-	y.mu.Lock() // required by the functions called below; the store is not shared yet
+	// The functions called below require the lock, although no other goroutine uses the store yet.
+	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.Records = young.NewIn(floor.Index, eachSet)
 	y.applied = appliedLog{marks: []Position{floor}, written: floor.Index, durable: floor.Index}
@@ -61,7 +63,6 @@ func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(
 	return s.passLeasesLocked()
 }
 
-// entryLocked repeats the effect of applyLocked on the tasks and leases of an entry.
 func (r *replay) entryLocked(e LogEntry, batch []byte) error {
 	y := r.young
 	y.Begin(e.Index, e.Data)
@@ -87,8 +88,8 @@ func (r *replay) entryLocked(e LogEntry, batch []byte) error {
 	}
 }
 
-// settleLocked drops the records that the tables have. It returns an error if the tables lack a
-// record that Apply did not hold.
+// settleLocked drops the records that are in the tables. It returns an error if a record in
+// r.stored is not in the tables.
 func (r *replay) settleLocked(s *Store) error {
 	for _, held := range r.young.Range(young.Key{}, young.Key{Prefix: math.MaxUint8}) {
 		stored, err := inTables(s.db, held.Key)
@@ -123,8 +124,8 @@ func inTables(db *pebble.DB, k young.Key) (bool, error) {
 	}
 }
 
-// passLeasesLocked marks the leases in tables as passed: an entry that replaces one of them must
-// not make it young.
+// passLeasesLocked marks the leases in tables as passed, so that an entry that replaces one of
+// these leases does not make it young.
 func (s *Store) passLeasesLocked() (err error) {
 	it, err := iterate(s.db, []byte{record.PrefixLease}, []byte{record.PrefixLease + 1})
 	if err != nil {
