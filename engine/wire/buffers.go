@@ -7,22 +7,22 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Buffers of 2^bufferBitsMin to 2^bufferBitsMax bytes are retained for reuse.
+// The pool retains buffers of 2^bufferBitsMin to 2^bufferBitsMax bytes for reuse.
 const (
 	bufferBitsMin = 10
 	bufferBitsMax = 22
 )
 
-// buffers is a pool of buffers whose sizes are powers of two. Unlike gRPC's pool it does not clear
-// them, because its users read only bytes that they wrote.
+// buffers is a pool of buffers whose sizes are powers of two. Unlike gRPC's pool, it does not clear
+// the buffers, because its users read only bytes that they wrote.
 type buffers struct {
 	classes [bufferBitsMax - bufferBitsMin + 1]sync.Pool
 }
 
 var pool = &buffers{}
 
-// Buffers returns the buffer pool of the codec. gRPC should use it too, because connections read
-// into buffers of the same sizes.
+// Buffers returns the buffer pool of the codec. gRPC should use the same pool, because its
+// connections read into buffers of the same sizes.
 func Buffers() mem.BufferPool { return pool }
 
 // Get returns a buffer of the given length. Its content is undefined.
@@ -40,7 +40,8 @@ func (p *buffers) Get(length int) *[]byte {
 	return &b
 }
 
-// Put returns a buffer to the pool. It leaves a buffer of any other size to the garbage collector.
+// Put returns a buffer to the pool. It ignores a buffer whose capacity is not one of the pool's
+// sizes.
 func (p *buffers) Put(b *[]byte) {
 	class := bits.Len(uint(cap(*b))) - 1 - bufferBitsMin
 	if class < 0 || class >= len(p.classes) || cap(*b) != 1<<(class+bufferBitsMin) {

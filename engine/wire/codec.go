@@ -8,21 +8,24 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// codec encodes and decodes the hot messages and delegates the others to gRPC's codec.
+// codec encodes and decodes the messages of the hot path ("hot messages"), and delegates the others
+// to gRPC's codec.
 type codec struct{ encoding.CodecV2 }
 
 // Codec returns the codec, for grpc.ForceServerCodecV2 and grpc.ForceCodecV2. It is safe for
 // concurrent use.
 //
-// A decoded message belongs to the receiver, with two exceptions. Decoding into the same message
-// again may reuse the elements of its lists, except for the tasks of a WorkResponse. And the tasks
-// of one message share memory in small groups: retaining one task retains up to 8 KiB of its
-// neighbours, and retaining the payload of a ProduceRequest retains up to 512 bytes.
+// A decoded message belongs to the receiver, with two exceptions. First, decoding into the same
+// message again may reuse the elements of its lists, except for the tasks of a WorkResponse.
+// Second, the tasks of one message share memory in small groups. A receiver that retains one task
+// of a WorkResponse also retains up to 8 KiB of the task's neighbours; for a payload of a
+// ProduceRequest it is up to 512 bytes.
 //
-// A message that is received into an Incoming is decoded within bounds.
+// A message that is received into an Incoming is decoded only if it obeys the limits of the
+// Incoming.
 //
 // The codec does not check that the strings of a response are UTF-8, because the server sends no
-// others.
+// other strings.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
 // Marshal implements encoding.CodecV2.
@@ -68,8 +71,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if decodeHot(buffer.ReadOnlyData(), v) {
 		return nil
 	}
-	// A field is unknown, malformed or of another type. gRPC's codec decodes or rejects the
-	// message.
+	// A field is unknown or malformed, or has an unexpected type. gRPC's codec decodes or rejects
+	// the message.
 	return c.CodecV2.Unmarshal(data, v)
 }
 
@@ -82,7 +85,7 @@ func isHot(v any) bool {
 }
 
 // decodeHot decodes a hot message. It returns false for any other message, and for a hot message
-// with unusual fields.
+// with fields that it cannot decode.
 func decodeHot(b []byte, v any) bool {
 	switch m := v.(type) {
 	case *queuepb.ProduceRequest:

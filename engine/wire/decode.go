@@ -8,19 +8,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The functions below, and those in the files of the messages, decode messages from a peer of this
-// version. Such messages have only known fields with numbers up to 15, whose tag is one byte, and
-// these are integers or length-delimited. For anything else the functions return false and leave
-// the message partially filled; gRPC's codec then decodes it.
+// The functions below, and those in produce.go and work.go, decode messages from a peer of this
+// version. Such messages contain only known fields, which are integers or length-delimited. Their
+// numbers are at most 15, so that their tag is one byte. For any other message the functions return
+// false and leave the message partially filled; gRPC's codec then decodes the message.
 
-// The low bits of a tag are the field's type.
+// The low three bits of a tag are the field's type.
 const (
 	integerType = byte(protowire.VarintType)
 	bytesType   = byte(protowire.BytesType)
 	typeBits    = 7
 )
 
-// merge decodes the rare messages that are nested in hot ones.
+// merge decodes messages that are nested in hot messages and are rare.
 var merge = proto.UnmarshalOptions{Merge: true}
 
 // varint returns the integer at b[i:] and the offset of its end. next is negative if there is no
@@ -48,9 +48,9 @@ func text(b []byte) (string, bool) {
 	return unsafe.String(unsafe.SliceData(b), len(b)), utf8.Valid(b)
 }
 
-// read reads the field at b[i:]. tag is the encoded number and type. v is the value of an integer,
-// or the length of any other field, whose bytes end at next. next is the offset of the next field;
-// it is negative if the field is invalid.
+// read reads the field at b[i:]. tag is the encoded number and type. For an integer, v is its
+// value. For any other field, v is the length of its bytes, which end at next. next is the offset
+// of the next field; it is negative if the field is invalid.
 func read(b []byte, i int) (tag byte, v uint64, next int) {
 	tag = b[i]
 	if i+1 < len(b) && b[i+1] < 0x80 {
@@ -85,8 +85,8 @@ func count(b []byte, tag byte) (n int, ok bool) {
 	return n, true
 }
 
-// group copies elements of a message into separate memory, several per allocation: as many as fit
-// into bytesMax, and at least one.
+// group copies elements of a message into separate memory. Each allocation contains as many
+// elements as fit into bytesMax bytes, but at least one.
 type group struct {
 	bytesMax int
 	copied   []byte

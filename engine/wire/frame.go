@@ -16,19 +16,19 @@ type Message interface {
 }
 
 // Frame is a message that its sender encodes field by field, without building the message in
-// memory. Send it with SendMsg on a stream with this package's codec. Sending takes the encoded
-// bytes and leaves the frame empty for the next message. The zero value is an empty frame. A Frame
-// is not safe for concurrent use.
+// memory. It is sent with SendMsg on a stream that uses this package's codec. After it is sent, the
+// frame is empty and can be used for the next message. The zero value is an empty frame. A Frame is
+// not safe for concurrent use.
 type Frame struct {
-	// Refused has the errors of the items that the message refuses. They are not sent; code that
-	// counts refusals reads them.
+	// Refused contains the errors of the items that the message refuses. It is not sent, and is
+	// only read by code that counts refusals.
 	Refused []*queuepb.ItemError
 
 	handle *[]byte // from the pool; nil for an empty frame
 	bytes  []byte  // the encoded fields, in *handle or in a larger slice
 }
 
-// Expect makes room for about n more bytes.
+// Expect allocates room for about n more bytes.
 func (f *Frame) Expect(n int) {
 	if len(f.bytes) == 0 && f.handle == nil {
 		f.handle = pool.Get(n)
@@ -62,7 +62,8 @@ func (f *Frame) Message(field protowire.Number, m Message) error {
 	return err
 }
 
-// Open adds the head of a message field of size bytes. The caller then adds its fields.
+// Open adds the tag and the length of a message field. The caller must then add the fields of that
+// message, with a total of size bytes.
 func (f *Frame) Open(field protowire.Number, size int) {
 	f.bytes = protowire.AppendTag(f.bytes, field, protowire.BytesType)
 	f.bytes = protowire.AppendVarint(f.bytes, uint64(size))
@@ -77,8 +78,8 @@ func (f *Frame) Bytes(field protowire.Number, b []byte) {
 // Encoded adds fields that are already encoded.
 func (f *Frame) Encoded(fields []byte) { f.bytes = append(f.bytes, fields...) }
 
-// Settlement adds a settlement to a WorkRequest. id must be UTF-8. rest has the encoded remaining
-// fields.
+// Settlement adds a settlement to a WorkRequest. id must be UTF-8. rest contains the remaining
+// fields, encoded.
 func (f *Frame) Settlement(id string, token uint64, rest []byte) {
 	size := len(rest)
 	if id != "" {

@@ -7,27 +7,29 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Incoming receives one message within bounds. A server passes a pointer to it to gRPC instead of
-// the message. The codec then checks the bounds before it allocates anything for the message. One
-// Incoming may receive the messages of a stream successively. It is not safe for concurrent use.
+// Incoming limits a message that a server receives. The server passes a pointer to an Incoming to
+// gRPC, instead of the message. The codec then checks the limits before it allocates memory for the
+// message. The same Incoming can be used for all messages of a stream, one after the other. It is
+// not safe for concurrent use.
 type Incoming struct {
-	Message any // to decode into
-	// ItemsMax bounds the number of elements in each list of the message. The elements of a list in
-	// a nested message are counted over all occurrences of that message.
+	Message any // the message to decode into
+	// ItemsMax is the maximum number of elements in each list of the message. If a message with a
+	// list is nested in several places of the same field, the elements of all these lists are
+	// counted together.
 	ItemsMax int
 	// Reserve, if not nil, is called with the encoded size in bytes before the message is decoded.
 	// If it returns an error, the message is rejected.
 	Reserve func(bytes int) error
 	// Err is the reason why the last message was rejected: a *TooManyError, a *MalformedError, or
-	// the error that Reserve returned. It is nil if the message was decoded. The codec returns nil
-	// when Err is set, because gRPC would answer the call with an internal error if the codec
-	// failed.
+	// the error that Reserve returned. It is nil if the message was decoded. When the codec sets
+	// Err, it returns no error itself, because gRPC would then answer the call with an internal
+	// error.
 	Err error
 }
 
-// TooManyError reports a list with too many elements.
+// TooManyError means that a list has too many elements.
 type TooManyError struct {
-	// Field is the path to the list in the schema, such as "open.queues".
+	// Field is the path of the list in the schema, such as "open.queues".
 	Field    string
 	Items    int
 	ItemsMax int
@@ -36,7 +38,7 @@ type TooManyError struct {
 // Error returns the path and the problem.
 func (e *TooManyError) Error() string { return e.Field + " " + e.Problem() }
 
-// Problem describes what is wrong with the field.
+// Problem returns the error without the path of the field.
 func (e *TooManyError) Problem() string {
 	return fmt.Sprintf("has %d items: send at most %d in one call", e.Items, e.ItemsMax)
 }
@@ -65,8 +67,8 @@ func (c codec) receive(data mem.BufferSlice, in *Incoming) error {
 	return nil
 }
 
-// Outgoing is a message that a server sends as an answer. The codec calls Sent with the encoded
-// size in bytes.
+// Outgoing is a message that a server sends. When the codec has encoded Message, it calls Sent with
+// the encoded size in bytes.
 type Outgoing struct {
 	Message any
 	Sent    func(bytes int)

@@ -8,22 +8,22 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// listShape describes which fields of a message are lists and which are messages that contain
-// lists.
+// listShape describes which fields of a message are lists, and which fields are messages that
+// contain lists.
 type listShape struct {
-	fields []*listField // by number; nil for a field that neither is nor contains a list
+	fields []*listField // by field number; nil if the field neither is nor contains a list
 	lists  int          // number of lists in the whole tree of the message's fields
 }
 
 type listField struct {
-	name   string     // path to the field
-	list   int        // the list's number in the tree, or -1 if the field is not a list
-	fixed  int        // size of an element in packed form in bytes; 0 for varints
+	name   string     // path of the field
+	list   int        // number of the list in the tree, or -1 if the field is not a list
+	fixed  int        // size in bytes of an element in packed form; 0 for varints
 	packed bool       // the list's elements may be packed into one field
-	nested *listShape // shape of the field's message; nil if it contains no list
+	nested *listShape // shape of the message in the field; nil if the message contains no list
 }
 
-// shapes caches the shape of each message type that was received: descriptor to *listShape.
+// shapes caches the *listShape of each message type that was received, by descriptor.
 var shapes sync.Map
 
 func shapeOf(d protoreflect.MessageDescriptor) *listShape {
@@ -40,8 +40,8 @@ func shapeOf(d protoreflect.MessageDescriptor) *listShape {
 	return known.(*listShape)
 }
 
-// newShape returns the shape of a message, or nil if it has no lists. It does not follow recursive
-// messages.
+// newShape returns the shape of a message, or nil if the message contains no list. It ignores
+// fields whose message type is being described already (recursive messages).
 func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above map[protoreflect.FullName]bool) *listShape {
 	if above[d.FullName()] {
 		return nil
@@ -73,8 +73,8 @@ func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above m
 	return s
 }
 
-// packable reports whether the elements of a list may be packed. fixed is the size of a packed
-// element in bytes, or 0 if the size varies.
+// packable reports whether the elements of a list of this kind may be packed. fixed is the size of
+// a packed element in bytes, or 0 if the size varies.
 func packable(k protoreflect.Kind) (packed bool, fixed int) {
 	switch k {
 	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
@@ -88,7 +88,8 @@ func packable(k protoreflect.Kind) (packed bool, fixed int) {
 }
 
 // checkItems returns an error if a list of an encoded message has more than itemsMax elements. It
-// allocates nothing for the elements. It ignores malformed bytes, which the decoder rejects.
+// allocates no memory for the elements. It ignores malformed bytes, which the decoder rejects
+// later.
 func checkItems(b []byte, m proto.Message, itemsMax int) *TooManyError {
 	if len(b) <= itemsMax { // an element has at least one byte
 		return nil
@@ -109,8 +110,9 @@ func checkItems(b []byte, m proto.Message, itemsMax int) *TooManyError {
 	return &TooManyError{Field: over.name, Items: counts[over.list], ItemsMax: itemsMax}
 }
 
-// count adds the elements of the message's lists to counts. It returns the first list with too many
-// elements, and then counts all of that list's elements in this message.
+// count adds the number of elements in each list of the message to counts. It returns the first
+// list that it finds to have too many elements, or nil. After it has found such a list, it counts
+// only the elements of this list.
 func (s *listShape) count(b []byte, counts []int, itemsMax int) (over *listField) {
 	for i := 0; i < len(b); {
 		number, kind, value, next := fieldAt(b, i)
@@ -141,7 +143,6 @@ func (s *listShape) count(b []byte, counts []int, itemsMax int) (over *listField
 	return over
 }
 
-// elements returns the number of elements in one occurrence of a list's field.
 func (f *listField) elements(kind protowire.Type, value []byte) int {
 	if kind != protowire.BytesType || !f.packed {
 		return 1
@@ -151,7 +152,7 @@ func (f *listField) elements(kind protowire.Type, value []byte) int {
 	}
 	n := 0
 	for _, c := range value {
-		if c < 0x80 { // the last byte of an integer
+		if c < 0x80 { // only the last byte of an integer is below 0x80
 			n++
 		}
 	}

@@ -9,10 +9,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// MalformedError reports why a message could not be decoded.
+// MalformedError is the reason why a message could not be decoded.
 type MalformedError struct {
-	// Field is the path to the invalid field, such as "tasks[1].queue". It is "" if no field of the
-	// schema is invalid.
+	// Field is the path of the invalid field, such as "tasks[1].queue". It is "" if the error is
+	// not in a field of the schema.
 	Field   string
 	Problem string
 }
@@ -37,8 +37,8 @@ func malformedError(b []byte, v any, err error) error {
 }
 
 // malformedField returns the first field of an encoded message that cannot be decoded, or nil.
-// offset is the position of b in the whole message. path ends with a dot unless it is empty. The
-// schema bounds the depth of the recursion.
+// offset is the position of b in the whole message. path is the path of the message d, followed by
+// a dot, or "". The schema limits the depth of the recursion.
 func malformedField(b []byte, offset int, d protoreflect.MessageDescriptor, path string) *MalformedError {
 	elements := map[protowire.Number]int{}
 	for i := 0; i < len(b); {
@@ -82,7 +82,6 @@ func trimDot(path string) string {
 	return path
 }
 
-// notUTF8 returns the offset of the first invalid UTF-8 byte, or -1.
 func notUTF8(text []byte) int {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])

@@ -18,16 +18,17 @@ const (
 // ProduceResponseAnswers is a field of a ProduceResponse.
 const ProduceResponseAnswers protowire.Number = 1
 
-// newTaskGroupBytes is the amount of memory that new tasks of a frame share. The server retains the
-// payloads of waiting tasks, and one payload must not retain a whole frame.
+// newTaskGroupBytes is the maximum size, in bytes, of the memory that several new tasks share. It
+// is small, because the server retains the payloads of waiting tasks, and one payload should not
+// keep a whole frame in memory.
 const newTaskGroupBytes = 512
 
-// newTasks has recycled lists of NewTask messages, including the messages.
-var newTasks sync.Pool // of *[]*queuepb.NewTask
+// newTasks is a pool of lists of NewTask messages. The messages in the lists are reused too.
+var newTasks sync.Pool // contains *[]*queuepb.NewTask
 
-// RecycleProduceRequest returns the messages of the request's tasks for reuse and leaves the
-// request without tasks. The caller must not retain these messages. The memory that their fields
-// refer to is not reused.
+// RecycleProduceRequest puts the messages of the request's tasks back into a pool, and removes them
+// from the request. The caller must no longer use these messages. It may still use the memory that
+// their fields refer to, which is not reused.
 func RecycleProduceRequest(m *queuepb.ProduceRequest) {
 	putMessages(&newTasks, m.Tasks)
 	m.Tasks = nil
@@ -108,7 +109,7 @@ func decodeNewTask(b []byte, m *queuepb.NewTask) (ok bool) {
 	return true
 }
 
-// idGroupBytes is the amount of memory that ids of one answer share.
+// idGroupBytes is the maximum size, in bytes, of the memory that several ids of one answer share.
 const idGroupBytes = 512
 
 func decodeProduceResponse(b []byte, m *queuepb.ProduceResponse) bool {
@@ -185,7 +186,6 @@ func appendPlaces(places []uint32, b []byte) ([]uint32, bool) {
 	return places, true
 }
 
-// refill returns a list of n messages. It reuses the messages of the given list.
 func refill[T any](list []*T, n int) []*T {
 	if n == 0 {
 		return nil

@@ -7,7 +7,6 @@ type resetter[T any] interface {
 	Reset()
 }
 
-// takeMessages returns n empty messages. It takes them from a pool of recycled lists if possible.
 func takeMessages[T any, P resetter[T]](recycled *sync.Pool, n int) []P {
 	if n == 0 {
 		return nil
@@ -19,9 +18,9 @@ func takeMessages[T any, P resetter[T]](recycled *sync.Pool, n int) []P {
 	return emptied[T](list, n)
 }
 
-// emptied returns n empty messages and reuses the messages of the list first. A list that last held
-// fewer messages than before still has the others between its length and capacity. They stay there
-// and are reused.
+// emptied returns n empty messages. It first reuses the messages of the list, including those
+// between its length and its capacity: if the list was last used for fewer messages than before,
+// the other messages are still there.
 func emptied[T any, P resetter[T]](list []P, n int) []P {
 	list = list[:min(n, cap(list))]
 	for i, m := range list {
@@ -40,10 +39,9 @@ func emptied[T any, P resetter[T]](list []P, n int) []P {
 	return list
 }
 
-// putMessages returns a list with its messages to its pool.
 func putMessages[P any](recycled *sync.Pool, list []P) {
 	if len(list) > 0 {
-		kept := list // a variable that moves to the heap only if there is a list
+		kept := list // a separate variable, which moves to the heap only if the list is not empty
 		recycled.Put(&kept)
 	}
 }

@@ -15,7 +15,7 @@ const (
 	WorkRequestSettlements protowire.Number = 4
 )
 
-// The fields of a Settlement that differ between the tasks of a call.
+// Those fields of a Settlement that usually differ between the settlements of a request.
 const (
 	settlementID    protowire.Number = 1
 	settlementToken protowire.Number = 2
@@ -28,12 +28,12 @@ const (
 	WorkResponseNowMs   protowire.Number = 3
 )
 
-// settlements has recycled lists of Settlement messages, including the messages.
-var settlements sync.Pool // of *[]*queuepb.Settlement
+// settlements is a pool of lists of Settlement messages. The messages in the lists are reused too.
+var settlements sync.Pool // contains *[]*queuepb.Settlement
 
-// RecycleWorkRequest returns the messages of the request's settlements for reuse and leaves the
-// request without settlements. The caller must not retain these messages. The memory that their
-// fields refer to is not reused.
+// RecycleWorkRequest puts the messages of the request's settlements back into a pool, and removes
+// them from the request. The caller must no longer use these messages. It may still use the memory
+// that their fields refer to, which is not reused.
 func RecycleWorkRequest(m *queuepb.WorkRequest) {
 	putMessages(&settlements, m.Settlements)
 	m.Settlements = nil
@@ -108,8 +108,8 @@ func decodeSettlement(b []byte, m *queuepb.Settlement) (ok bool) {
 	return true
 }
 
-// The tasks of a pushed message share memory: one group for strings and payloads, and one for Task
-// messages.
+// The tasks of a WorkResponse share memory: several tasks share an allocation of about
+// taskGroupBytes for their strings and payloads, and taskGroup Task messages share an allocation.
 const (
 	taskGroupBytes = 4 << 10
 	taskGroup      = 16
