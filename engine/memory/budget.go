@@ -2,8 +2,8 @@ package memory
 
 import "sync/atomic"
 
-// Budget limits the total number of bytes, or other units, that its users take. A nil Budget has no
-// limit. A Budget is safe for concurrent use.
+// Budget limits the total number of bytes, or other units, that its users may take. A nil Budget
+// has no limit. A Budget is safe for concurrent use.
 type Budget struct {
 	max   int64
 	taken atomic.Int64
@@ -12,7 +12,7 @@ type Budget struct {
 // NewBudget returns a budget with the given limit.
 func NewBudget(most int64) *Budget { return &Budget{max: most} }
 
-// Take takes n units if that does not exceed the limit, and reports whether it did.
+// Take takes n units, or returns false if the total would then exceed the limit.
 func (b *Budget) Take(n int64) bool {
 	if b == nil {
 		return true
@@ -24,8 +24,8 @@ func (b *Budget) Take(n int64) bool {
 	return true
 }
 
-// Force takes n units even beyond the limit, and reports whether the total is within the limit. Use
-// it for memory that is already in use.
+// Force takes n units even if the total then exceeds the limit. It reports whether the total is
+// within the limit. It is meant for memory that is already in use.
 func (b *Budget) Force(n int64) bool { return b == nil || b.taken.Add(n) <= b.max }
 
 // Give returns n units to the budget.

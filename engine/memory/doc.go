@@ -1,8 +1,9 @@
-// Package memory bounds the memory of a server and divides it among the server's parts.
+// Package memory limits the memory of a server and divides it among the server's parts.
 //
-// A Size is the configured bound. Shares has the limit of each part. A Budget counts the bytes that
-// several users take. A Gate watches the process: near the limit it delays input, refuses calls and
-// closes connections, so that the server keeps running.
+// A Size is the configured limit. Shares contains the limit of each part. A Budget limits the bytes
+// that several users take together. A Gate watches the memory of the process. Near the limit it
+// delays input, refuses calls and closes connections, so that the process does not exceed the
+// limit.
 //
 //	total, err := memory.DefaultSize.Resolve()
 //	shares := memory.SharesOf(total, shards, clustered)
@@ -11,6 +12,5 @@
 //	gate.Received(n)         // after each read from a connection; blocks while the process is too large
 //	err = gate.Admit()       // at the beginning of each call; ErrExhausted while the process is too large
 //
-// Budget and Gate are safe for concurrent use, and their nil values have no limit. ErrExhausted
-// tells a client to retry later.
+// Budget and Gate are safe for concurrent use. A nil Budget or Gate has no limit.
 package memory

@@ -10,26 +10,28 @@ import (
 
 // The thresholds of a gate.
 const (
-	// pausePercent of the limit is the threshold above which input waits until garbage is collected
-	// and returned to the system. It exceeds goPercent, so that the runtime collects garbage first.
+	// pausePercent is the threshold, in percent of the limit, above which input waits until garbage
+	// is collected and returned to the system. It is higher than goPercent, so that the Go runtime
+	// collects garbage first.
 	pausePercent = 87
-	// fullPercent of the limit is the threshold for the memory still in use after that collection.
-	// Above it the gate refuses calls and closes connections.
+	// fullPercent is the threshold, in percent of the limit, for the memory that is still in use
+	// after this collection. Above it the gate refuses calls and closes connections.
 	fullPercent = 83
-	// measuresPerLimit is the number of measurements of the process per limit bytes of input.
+	// measuresPerLimit is the number of measurements of the process while it receives as many bytes
+	// as its limit.
 	measuresPerLimit = 512
-	// measureEvery is the interval between measurements, independent of the input; measureOften is
-	// the interval above halfPercent.
+	// measureEvery is the interval between measurements if there is little input. measureOften is
+	// the interval while the process uses more than halfPercent of the limit.
 	measureEvery, measureOften = 20 * time.Millisecond, 5 * time.Millisecond
 	halfPercent                = 60
-	// calledBytes is the number of bytes that a call counts for, in addition to the bytes received.
+	// calledBytes is the number of bytes of input that a call is counted as, in addition to the
+	// bytes received.
 	calledBytes = 8 << 10
 )
 
 // Gate keeps the resident memory of a process below a limit. Near the limit, input waits until
-// garbage is collected. If that does not free enough, the gate refuses calls and closes the
-// connections that sent or hold the most. A nil Gate lets everything through. A Gate is safe for
-// concurrent use.
+// garbage is collected. If this does not free enough memory, the gate refuses calls and calls cut
+// to close connections. A nil Gate limits nothing. A Gate is safe for concurrent use.
 type Gate struct {
 	limit    int64
 	step     int64 // bytes of input between two measurements
@@ -41,15 +43,15 @@ type Gate struct {
 	input atomic.Int64 // bytes received since the last measurement
 	full  atomic.Bool  // calls are refused
 	busy  atomic.Bool  // relieve is running
-	// measuring is a semaphore of one for measureLocked. It holds its element while no goroutine
-	// measures or relieves the process.
+	// measuring is a mutex for measureLocked. A goroutine locks it by receiving its single element,
+	// and unlocks it by sending the element back.
 	measuring chan struct{}
 
 	pauses, cuts, refusals atomic.Uint64
 }
 
-// NewGate returns a gate that watches this process. The gate calls cut to close a connection, from
-// one goroutine at a time.
+// NewGate returns a gate that watches this process. The gate calls cut to close a connection; calls
+// of cut do not overlap. cut returns false if no connection is left.
 func NewGate(limit int64, cut func() bool, log *slog.Logger) *Gate {
 	g := &Gate{
 		limit: limit, step: max(64<<10, limit/measuresPerLimit), resident: newResident(), collect: debug.FreeOSMemory, cut: cut, log: log,
@@ -59,7 +61,7 @@ func NewGate(limit int64, cut func() bool, log *slog.Logger) *Gate {
 	return g
 }
 
-// Admit refuses a call with ErrExhausted while the process is too large.
+// Admit returns ErrExhausted while the process is too large; the caller must then refuse the call.
 func (g *Gate) Admit() error {
 	if g != nil && g.full.Load() {
 		g.refusals.Add(1)
@@ -70,13 +72,12 @@ func (g *Gate) Admit() error {
 
 // GateCounters counts the actions of a gate.
 type GateCounters struct {
-	Pauses   uint64 // input waited until garbage was collected
-	Cuts     uint64 // a connection was cut
-	Refusals uint64 // a call was refused
+	Pauses   uint64 // number of times that input waited until garbage was collected
+	Cuts     uint64 // number of closed connections
+	Refusals uint64 // number of refused calls
 }
 
-// Counters returns the number of times that the gate paused input, closed connections and refused
-// calls.
+// Counters returns the counters of the gate.
 func (g *Gate) Counters() GateCounters {
 	if g == nil {
 		return GateCounters{}
@@ -85,8 +86,9 @@ func (g *Gate) Counters() GateCounters {
 }
 
 // Received records that n bytes were received. It blocks while the process is too large, which
-// slows down the sender. No input passes while a measurement is due, even if the host delays the
-// goroutine that measures.
+// slows down the sender. If a measurement is due, Received measures the process or waits until
+// another goroutine has measured it. So input is limited even if the host delays the goroutine of
+// Watch.
 func (g *Gate) Received(n int) {
 	if g == nil {
 		return
@@ -103,8 +105,8 @@ func (g *Gate) Received(n int) {
 
 func (g *Gate) due() bool { return g.input.Load() >= g.step || g.full.Load() || g.busy.Load() }
 
-// ReceivedCall records that a call was received. Even a refused call makes the server allocate far
-// more than the size of its headers.
+// ReceivedCall records that a call was received. It adds calledBytes, because even a refused call
+// makes the server allocate far more bytes than its headers contain.
 func (g *Gate) ReceivedCall() { g.Received(calledBytes) }
 
 // Watch measures the process periodically until ctx ends.
@@ -128,8 +130,8 @@ func (g *Gate) Watch(ctx context.Context) {
 	}
 }
 
-// measureLocked measures the process and calls relieve if it is too large. It returns the size
-// before relieve. The caller must hold the element of measuring.
+// measureLocked measures the process, and calls relieve if the process is too large. It returns the
+// measured size in bytes. The caller must have locked measuring.
 func (g *Gate) measureLocked() int64 {
 	g.input.Store(0)
 	used := g.used()
@@ -144,7 +146,7 @@ func (g *Gate) measureLocked() int64 {
 
 func (g *Gate) used() int64 {
 	n, err := g.resident()
-	if err != nil { // /proc is not readable; the shares still bound the process
+	if err != nil { // /proc is not readable; the shares still limit the process
 		return 0
 	}
 	return n

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// newResident returns a function that reads the resident set size of the process. The function
-// holds its file open, so that it still works when clients use up all file descriptors.
+// newResident returns a function that reads the resident set size of the process, in bytes. The
+// file stays open, so that the function still works when clients use up all file descriptors.
 func newResident() func() (int64, error) {
 	f, err := os.Open("/proc/self/statm")
 	if err != nil {

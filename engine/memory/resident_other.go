@@ -4,8 +4,8 @@ package memory
 
 import "runtime/metrics"
 
-// newResident returns a function that reads the memory that the Go runtime has obtained from the
-// system. It does not include memory of C libraries.
+// newResident returns a function that reads how many bytes of memory the Go runtime has obtained
+// from the system. They do not include memory of C libraries.
 func newResident() func() (int64, error) { return residentBytes }
 
 func residentBytes() (int64, error) {

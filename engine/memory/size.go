@@ -13,28 +13,28 @@ import (
 const (
 	// Least is the minimum memory of a server in bytes.
 	Least = 180 << 20
-	// Most is the greatest configurable bound in bytes. It exceeds the memory of any host.
+	// Most is the highest configurable limit in bytes. It is more than the memory of any host.
 	Most = 1 << 46
 
-	// PercentMax is the greatest configurable percentage of the host's memory. The rest is for the
+	// PercentMax is the highest configurable percentage of the host's memory. The rest is for the
 	// system's file cache.
 	PercentMax = 90
 )
 
-// Size is the configured bound on the memory of a server: a number of bytes, or a percentage of the
-// memory of the host or its cgroup. The zero value means that no bound is configured.
+// Size is the configured limit of a server's memory: a number of bytes, or a percentage of the
+// memory of the cgroup or host. The zero value means that no limit is configured.
 type Size struct {
 	Bytes   int64
-	Percent int // of the memory of the cgroup or host; 0 means that Bytes applies
+	Percent int // percentage of the memory of the cgroup or host; 0 means that Bytes applies
 }
 
-// DefaultSize is a quarter of the cgroup's or host's memory.
+// DefaultSize is a quarter of the memory of the cgroup or host.
 var DefaultSize = Size{Percent: 25}
 
-// IsZero reports whether no bound is configured.
+// IsZero reports whether no limit is configured.
 func (s Size) IsZero() bool { return s == Size{} }
 
-// String returns the size in the form of the configuration; format formats a number of bytes.
+// String returns the size in the form used in the configuration. format formats a number of bytes.
 func (s Size) String(format func(uint64) string) string {
 	if s.Percent > 0 {
 		return strconv.Itoa(s.Percent) + "%"
@@ -42,8 +42,8 @@ func (s Size) String(format func(uint64) string) string {
 	return format(uint64(s.Bytes))
 }
 
-// ParseSize parses a percentage such as "25%", or a number of bytes with parse. The error completes
-// a sentence that begins with the text, such as "is not from …".
+// ParseSize parses a percentage such as "25%", or a number of bytes with the function parse. The
+// text of the error continues a sentence that begins with text, such as "is not from …".
 func ParseSize(text string, parse func(string) (uint64, error)) (Size, error) {
 	if part, ok := strings.CutSuffix(text, "%"); ok {
 		n, err := strconv.Atoi(part)
@@ -62,7 +62,7 @@ func ParseSize(text string, parse func(string) (uint64, error)) (Size, error) {
 	return Size{Bytes: int64(n)}, nil
 }
 
-// Resolve returns the bound in bytes. A percentage resolves to at least Least.
+// Resolve returns the limit in bytes. For a percentage it returns at least Least.
 func (s Size) Resolve() (int64, error) {
 	return s.of(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))
 }

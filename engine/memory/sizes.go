@@ -2,22 +2,23 @@ package memory
 
 import "fmt"
 
-// Sizes has the configured sizes of the stores' parts. A size of 0 means the share of the memory
-// bound.
+// Sizes contains the configured sizes, in bytes, of parts of the stores. A size of 0 means that
+// SharesOf determines the size.
 type Sizes struct {
-	MemTableBytes    int64 // of each memtable of each shard
-	LogMemTableBytes int64 // of each memtable of the Raft logs
-	BlockCacheBytes  int64 // of all shards
+	MemTableBytes    int64 // size of each memtable of each shard
+	LogMemTableBytes int64 // size of each memtable of the Raft logs
+	BlockCacheBytes  int64 // size of the block cache of all shards
 }
 
-// NamedSize is one size with the name of its setting.
+// NamedSize is a size with the name of its setting and its range.
 type NamedSize struct {
 	Path        string
 	At          *int64
 	Least, Most int64
 }
 
-// Named returns the sizes with their bounds. Pebble's memtables must be smaller than 4 GiB.
+// Named returns the sizes with their names and ranges. Pebble's memtables must be smaller than 4
+// GiB.
 func (c *Sizes) Named() []NamedSize {
 	return []NamedSize{
 		{"storage.memtable_size", &c.MemTableBytes, memTableLeast, 1 << 30},
@@ -37,7 +38,7 @@ func (c *Sizes) Paths() (paths []string) {
 }
 
 // Apply sets the configured sizes in the shares of a server with the given number of shards. It
-// returns an error if the memory bound then leaves the Go runtime less than the minimum.
+// returns an error if less than a quarter of Total would then remain for the Go runtime.
 func (s *Shares) Apply(c Sizes, shards int, clustered bool) error {
 	if c == (Sizes{}) {
 		return nil
