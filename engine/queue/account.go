@@ -1,26 +1,26 @@
 package queue
 
-// Account counts the tasks, bytes and leases of one tenant over all shards against its quotas. Its
-// methods are safe for concurrent use and never block.
+// Account tracks how much of its quotas one tenant uses in all shards: tasks, stored bytes and
+// leases. Its methods are safe for concurrent use and never block.
 type Account interface {
-	// Add reserves room for one more task and its stored bytes. It returns a *QuotaError if a quota
-	// would be exceeded.
-	Add(bytes int64) error
-	// Charge reserves room for stored bytes other than new tasks. It returns a *QuotaError if the
+	// Add charges the tenant for one more task and its stored bytes. It returns a *QuotaError if a
 	// quota would be exceeded.
+	Add(bytes int64) error
+	// Charge charges the tenant for stored bytes other than those of new tasks. It returns a
+	// *QuotaError if the quota would be exceeded.
 	Charge(bytes int64) error
-	// Remove frees the room of completed or removed tasks, and of bytes that are no longer stored.
+	// Remove subtracts completed or removed tasks, and bytes that are no longer stored.
 	Remove(tasks, bytes int64)
-	// Lease returns how many of n further leases are allowed, and counts them immediately.
+	// Lease returns how many of n further leases the quota allows, and adds that number to the
+	// tenant's leases.
 	Lease(n int) int
-	// EndLeases frees the room of n ended leases.
+	// EndLeases subtracts n ended leases.
 	EndLeases(n int)
-	// Restore adds the contents of a shard when it starts. The numbers are negative when the shard
-	// leaves the accounts.
+	// Restore adds the contents of a shard when the shard starts. It is called with negative
+	// numbers when the node stops leading the shard (see State.LeaveAccounts).
 	Restore(tasks, bytes, leases int64)
 }
 
-// unlimited is the account of every tenant if there are no quotas.
 type unlimited struct{}
 
 func (unlimited) Add(int64) error             { return nil }
@@ -30,15 +30,15 @@ func (unlimited) Lease(n int) int             { return n }
 func (unlimited) EndLeases(int)               {}
 func (unlimited) Restore(int64, int64, int64) {}
 
-// freed is room that a queue has freed but not yet reported to its tenant's account.
+// freed is what a queue no longer uses, but has not yet subtracted from its tenant's account.
 type freed struct {
 	bytes         int64
-	tasks, leases int32 // of one commit
+	tasks, leases int32 // int32 suffices for one commit
 }
 
-// free returns the counter of a queue's freed room. Freed room is reported to the account once per
-// commit and before tasks are leased, not at each change: shards share the account, so each call
-// costs a contended write.
+// free returns the queue's counters of freed tasks, bytes and leases, which the caller increases.
+// reportFreed subtracts the counters from the account once per commit and before tasks are leased,
+// not at each change: shards share the account, so each call to it costs a contended write.
 func (s *State) free(q *Queue) *freed {
 	if q.freed == (freed{}) {
 		s.freed = append(s.freed, q)
@@ -60,7 +60,8 @@ func (s *State) reportFreed() {
 	s.freed = s.freed[:0]
 }
 
-// charge reserves room for bytes in an account. Room that this commit freed before is available.
+// charge charges an account for bytes. If the quota refuses them, it first subtracts what this
+// commit has freed, and tries again.
 func (s *State) charge(a Account, bytes int64) error {
 	err := a.Charge(bytes)
 	if err != nil && len(s.freed) > 0 {
@@ -70,12 +71,13 @@ func (s *State) charge(a Account, bytes int64) error {
 	return err
 }
 
-// leaseRetryMs is the time after which dispatch tries a queue again whose tenant reached the quota
-// of leases. The retry is necessary because the tenant's leases may end in another shard, which
-// does not notify this one.
+// leaseRetryMs is the time after which dispatch retries a queue whose tenant was at its quota of
+// leases. The retry is necessary because leases of the tenant may end in another shard, which does
+// not notify this shard.
 const leaseRetryMs = 50
 
-// starve removes a queue from dispatch until leases of its tenant end, or leaseRetryMs has passed.
+// starve excludes a queue from dispatch until a lease of this shard ends, or leaseRetryMs has
+// passed.
 func (s *State) starve(q *Queue, now int64) {
 	if !q.starved {
 		q.starved = true
@@ -84,7 +86,6 @@ func (s *State) starve(q *Queue, now int64) {
 	}
 }
 
-// feed returns the starved queues to dispatch.
 func (s *State) feed() {
 	for i, q := range s.starved {
 		q.starved = false
@@ -94,8 +95,8 @@ func (s *State) feed() {
 	s.starved = s.starved[:0]
 }
 
-// LeaveAccounts subtracts the contents of the shard from the tenants' accounts. From now on the
-// shard's next leader counts them.
+// LeaveAccounts subtracts the contents of the shard from the tenants' accounts on this node. From
+// now on, the accounts of the shard's next leader include them.
 func (s *State) LeaveAccounts() {
 	if s.cfg.Counting != nil {
 		s.cfg.Counting(false)

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// buckets group records by their expiry, rounded up to the bucket's time, so that all expired
-// records of a bucket are dropped with one operation. Each record is stored under the time of its
-// bucket.
+// buckets groups records by their expiry. The time of a record's bucket is the record's expiry,
+// rounded up to a multiple of widthMs. A record is stored under the time of its bucket, so that one
+// operation drops all records of an expired bucket.
 type buckets struct {
 	kind    Kept
 	widthMs int64
-	live    []int64 // ascending
+	live    []int64 // the times of the nonempty buckets, ascending
 	sums    map[sumKey]*bucketSum
-	dirty   []*bucketSum // stored by the next commit
+	dirty   []*bucketSum // the sums that the next flush writes
 }
 
 // Kept is a kind of record that is stored for a limited time.
@@ -26,8 +26,8 @@ const (
 	KeptResults
 )
 
-// Sum is the number of bytes that a tenant is charged for the records of one bucket. It is stored,
-// because a bucket is dropped as a whole, without reading its records.
+// Sum is a tenant's charge, in bytes, for its records in one bucket. It is stored, because a bucket
+// is dropped without reading its records.
 type Sum struct {
 	Kind   Kept
 	Bucket int64
@@ -86,14 +86,13 @@ func (b *buckets) at(expiresAtMs int64) int64 {
 	return (expiresAtMs + b.widthMs - 1) / b.widthMs * b.widthMs
 }
 
-// note adds a bucket to the live buckets.
 func (b *buckets) note(bucket int64) {
 	if i, found := slices.BinarySearch(b.live, bucket); !found {
 		b.live = slices.Insert(b.live, i, bucket)
 	}
 }
 
-// next returns when the first bucket can be dropped.
+// next returns the time when the first bucket can be dropped, or math.MaxInt64.
 func (b *buckets) next() int64 {
 	if len(b.live) == 0 {
 		return math.MaxInt64
@@ -101,8 +100,8 @@ func (b *buckets) next() int64 {
 	return b.live[0]
 }
 
-// drop removes the expired buckets and returns the last of them. It calls free with the charges of
-// their records.
+// drop removes the expired buckets. It returns the time of the last of them, and whether there was
+// any. It calls free with the charge of each tenant's records in them.
 func (b *buckets) drop(now int64, free func(tenant string, bytes int64)) (last int64, any bool) {
 	n := 0
 	for n < len(b.live) && b.live[n] <= now {
@@ -122,12 +121,12 @@ func (b *buckets) drop(now int64, free func(tenant string, bytes int64)) (last i
 	return last, n > 0
 }
 
-// resultBucketMs is the width of the buckets of results.
+// resultBucketMs is the width of the buckets of results, in milliseconds.
 const resultBucketMs = 3600_000
 
-// keyBucketMs returns the width of the buckets of idempotency keys: a quarter of the key window. So
-// a lookup reads at most five buckets. It reads a sixth one if an enqueue replaced the key of a
-// task that was removed in the same millisecond.
+// keyBucketMs returns the width of the buckets of idempotency keys: a quarter of the key window, so
+// that a lookup reads at most five buckets. A sixth bucket may exist if an enqueue reused the key
+// of a task that was removed in the same millisecond.
 func keyBucketMs(windowMs uint64) int64 { return max(1_000, int64(windowMs)/4) }
 
 // KeyRef is the record of an idempotency key.
@@ -143,15 +142,15 @@ func (s *State) findKey(q *Queue, key string, now int64) (k KeyRef, valid, found
 	return k, found && k.ExpiresAtMs > now && !s.removed(q, k.Ref), found
 }
 
-// newKey is an idempotency key to store.
 type newKey struct {
 	bucket      int64
 	expiresAtMs int64
 	bytes       int64 // the charge; 0 if it replaces an older record
 }
 
-// newKey prepares a key that belongs to no task. If used, before is its old record. The new record
-// expires later than the old one, because FindKey returns the record that expires last.
+// newKey prepares the record of a key that belongs to no task. If used is true, before is an older
+// record of the key. The new record must expire later than the older record, because FindKey
+// returns the record that expires last.
 func (s *State) newKey(q *Queue, key string, before KeyRef, used bool, now int64) newKey {
 	expires := now + int64(s.cfg.KeyWindowMs)
 	if used && before.ExpiresAtMs >= expires {
@@ -181,9 +180,9 @@ type Result struct {
 	Value           []byte
 }
 
-// keepResult stores the result of a task that is about to be dropped. The result takes over the
-// room of its task. Only if it is larger than the task with its history, it needs additional room,
-// which the quota may refuse.
+// keepResult stores the result of a task that is about to be dropped. The tenant's charge for the
+// task becomes the charge for the result. Only a result that is larger than the task with its
+// history needs an additional charge, which the quota may refuse.
 func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now int64) error {
 	q := s.numbered(ref.Queue)
 	bytes, task := ResultBytes(len(value)), ref.chargedBytes()
@@ -192,7 +191,7 @@ func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now 
 			return fmt.Errorf("keep a result of %d bytes: %w, or complete the task without a result", len(value), err)
 		}
 	}
-	s.free(q).bytes -= min(bytes, task) // drop will free the whole task
+	s.free(q).bytes -= min(bytes, task) // drop later subtracts the whole charge of the task
 	until := now + int64(retentionMs)
 	bucket := s.results.at(until)
 	q.keep(until)
@@ -202,8 +201,8 @@ func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now 
 	return nil
 }
 
-// ResultBuckets returns the buckets that may contain results, oldest first. The caller must not
-// change the slice.
+// ResultBuckets returns the times of the buckets that may contain results, oldest first. The caller
+// must not change the slice.
 func (s *State) ResultBuckets() []int64 { return s.results.live }
 
 func (s *State) dropBuckets(now int64) {

@@ -1,11 +1,12 @@
 package queue
 
-// All data that is stored for a tenant counts against its quota of bytes, with the sizes below.
-// Each size is the number of bytes that the tenant sent plus a fixed part for the record. Without
-// the fixed part, a tenant could fill the disk with empty records.
+// A tenant is charged for all data that is stored for it, up to its quota of bytes. The charge of a
+// record is the number of bytes that the tenant sent, plus a fixed part. Without the fixed part, a
+// tenant could fill the disk with empty records.
 
-// The fixed parts, in bytes. The part of a task covers all of its records of fixed size: the task,
-// its progress, its entries in the indexes by time, its part of a lease, and its dead record.
+// The fixed parts, in bytes. The fixed part of a task includes all of its records of fixed size:
+// the task, its progress, its entries in the indexes by time, its part of a lease, and its dead
+// record.
 const (
 	taskRecordBytes    = 128
 	attemptRecordBytes = 64

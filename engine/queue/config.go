@@ -1,44 +1,48 @@
 package queue
 
-// Config bounds a State and sets its defaults. A zero field means the value of DefaultConfig.
+// Config contains the limits of a State and the defaults of its tasks. A field that is zero selects
+// the value of DefaultConfig.
 type Config struct {
 	LeaseMs     uint64 // if neither the claim nor the task sets it
 	MaxAttempts uint32 // if the task does not set it
 	Backoff     Backoff
 	KeyWindowMs uint64 // how long an idempotency key is stored
-	Queues      int    // bounds the queues of the shard
-	// QueuesPerTenant bounds the queues of one tenant in the shard.
+	Queues      int    // maximum number of queues in the shard
+	// QueuesPerTenant is the maximum number of queues of one tenant in the shard.
 	QueuesPerTenant int
-	// IdleMs is the time from its last use until an empty, never configured queue is deleted.
+	// IdleMs is the time after which an unused queue is deleted, if it is empty and was never
+	// configured.
 	IdleMs uint64
-	// WindowTasks bounds the fresh, and also the returned, tasks that a lane keeps in memory.
+	// WindowTasks limits the number of fresh tasks that one lane keeps in memory. The same limit
+	// applies separately to its returned tasks.
 	WindowTasks int
-	// WindowsTasks bounds the fresh, and also the returned, tasks that all lanes keep in memory,
-	// apart from each lane's windowFloor.
+	// WindowsTasks limits the number of fresh tasks that all lanes together keep in memory. The
+	// same limit applies separately to returned tasks. Each lane may keep windowFloor tasks of each
+	// kind even if the limit is reached.
 	WindowsTasks  int
-	CacheBytesMax int64 // bounds the payload bytes that all windows keep in memory
-	// RefillBytesMax bounds the bytes of tasks that one Refill reads. The last task may exceed it.
+	CacheBytesMax int64 // maximum payload bytes that all windows together keep in memory
+	// RefillBytesMax limits the bytes of tasks that one Refill reads. The last task may exceed it.
 	RefillBytesMax int64
-	// LookMax bounds the stored tasks that one Refill visits, and the due tasks that one turn
-	// counts.
+	// LookMax limits the number of stored tasks that one Refill visits, and the number of due tasks
+	// that one turn counts.
 	LookMax int
-	// SweepMax bounds the expired leases, and also the tasks with an ended time to live, that one
-	// turn handles.
+	// SweepMax limits the number of expired leases that one turn ends. It also limits the number of
+	// tasks that one turn moves to the dead letters because their time to live has ended.
 	SweepMax int
 
-	// Reserve makes the state reserve numbers in the journal before it issues them. It is for a
-	// store that may lose acknowledged commits.
+	// Reserve makes the state write a reservation of ids and tokens to the journal before it issues
+	// them. It must be set for a store that may lose acknowledged commits.
 	Reserve bool
 
-	// historyPart is the size of a part of a History; smaller in tests.
+	// historyPart is the number of attempts in a part of a History; smaller in tests.
 	historyPart uint32
-	// turnMax bounds the leases that one turn grants plus the closed waiters that it removes;
+	// turnMax limits the sum of leases that one turn grants and closed waiters that it removes;
 	// smaller in tests.
 	turnMax     int
 	trimAfterMs int64 // idle time after which a queue frees the memory of its windows
 
-	// Deliveries, if not nil, returns an empty list for the next Grant of a waiter that may get
-	// several grants. It allows the caller of Dispatch to reuse the lists of earlier grants.
+	// Deliveries, if not nil, returns an empty list for the next Grant, unless the grant belongs to
+	// a Once claim. It allows the caller of Dispatch to reuse the lists of earlier grants.
 	Deliveries func() []Delivery
 	// Account returns a tenant's account; nil means that there are no quotas.
 	Account func(tenant string) Account
@@ -47,13 +51,13 @@ type Config struct {
 	Counting func(bool)
 }
 
-// TurnMax is the approximate bound of items that one turn of a shard handles for each kind of work:
-// tasks and settlements of commands, expired leases, and granted leases. Later turns handle the
+// TurnMax approximately limits the number of items of each kind that one turn of a shard processes:
+// tasks and settlements of commands, expired leases, and granted leases. Later turns process the
 // rest.
 const TurnMax = 512
 
-// refillMax bounds the records that one Refill of a window requests. One turn applies them to the
-// state.
+// refillMax limits the number of records that one Refill of a window requests, since one turn
+// applies all of them to the state.
 const refillMax = 2 * TurnMax
 
 // DefaultConfig returns the defaults.
@@ -101,8 +105,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// windowFloor is the number of tasks that a lane may keep even if all windows together are full. A
-// busy queue must not read the store for every single task.
+// windowFloor is the number of tasks that a lane may keep in memory even if all windows together
+// exceed WindowsTasks. Without it, a busy queue could have to read the store for every single task.
 func (c *Config) windowFloor() int { return max(1, c.WindowTasks/64) }
 
 func orDefault[T comparable](v, d T) T {

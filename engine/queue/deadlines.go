@@ -11,11 +11,11 @@ type timed interface {
 	place() *int
 }
 
-// deadlines is a heap of elements by deadline. Each element stores its position, so that it can be
-// moved or removed in O(log n).
+// deadlines is a heap of elements, ordered by deadline. Each element stores its position in the
+// heap, so that it can be moved or removed in O(log n).
 type deadlines[T timed] struct{ h timedHeap[T] }
 
-// set adds v, or moves it after its deadline changed.
+// set adds v. If v is already in the heap, set moves it to the position of its new deadline.
 func (d *deadlines[T]) set(v T) {
 	if i := *v.place(); i >= 0 {
 		heap.Fix(&d.h, i)

@@ -2,28 +2,28 @@ package queue
 
 import "slices"
 
-// maxBatch bounds the tasks of one lease batch. A token has batchBits bits for the task's place.
+// maxBatch is the maximum number of tasks in one lease batch. The low batchBits bits of a token are
+// the task's place in the batch.
 const (
 	batchBits = 12
 	maxBatch  = 1 << batchBits
 )
 
-// quantum bounds the tasks that one waiter gets from one queue in one turn of the queue.
+// quantum limits the number of tasks that one waiter gets in one turn of a queue.
 const quantum = 64
 
-// passedMax bounds the waiters that one turn of a queue passes over because they prefer another
-// queue's task. A later turn continues with the next waiters. This bounds the turn of a queue with
-// many waiters.
+// passedMax limits the number of waiters that one turn of a queue skips because they prefer another
+// queue's task. A later turn continues with the next waiters. This limits a turn's duration.
 const passedMax = 64
 
-// grantRoom bounds the initial capacity of a grant, in tasks.
+// grantRoom is the maximum initial capacity of a grant, in tasks.
 const grantRoom = 512
 
-// spareRefsMax bounds the total capacity, in leases, of the lists kept for new lease batches.
+// spareRefsMax limits the total capacity, in leases, of State.spareRefs.
 const spareRefsMax = 4 * maxBatch
 
-// waiterBytesMax is the approximate bound of payload bytes that a waiter holds, which are delivered
-// but not confirmed by Sent. These payloads occupy memory.
+// waiterBytesMax approximately limits the payload bytes that were delivered to a waiter and that
+// Sent has not released yet. These payloads occupy memory.
 const waiterBytesMax = 8 << 20
 
 // Waiter is a worker stream or a claim that waits for tasks. It gets tasks while it has credit.
@@ -34,33 +34,35 @@ type Waiter struct {
 	once     bool
 	credits  int
 	pool     Pool
-	states   int   // number of states that share the pool
-	starved  bool  // the pool was empty
-	drawn    bool  // is in State.drawn
-	bytes    int64 // of payloads, delivered and not sent
+	states   int   // number of states that use the pool
+	starved  bool  // the pool was empty at the last Take
+	drawn    bool  // the waiter is in State.drawn
+	bytes    int64 // payload bytes that were delivered and that Sent has not released
 	bytesMax int64
 	subs     []*subscription
-	turn     int    // index in subs of the queue whose turn is next
+	turn     int    // index in subs of the queue that has the next turn
 	round    uint64 // number of the current round of turns
 	unit     int    // tasks per unit of weight in a queue's turn, in this round
 	batch    *lease // filled by the running Dispatch
 	grant    []Delivery
-	held     bool // in State.held
+	held     bool // the waiter is in State.held
 }
 
 type subscription struct {
 	waiter *Waiter
 	queue  *Queue
-	index  int // in waiter.subs
+	index  int // index in waiter.subs
 	weight int
 	round  uint64 // the waiter's round in which the queue last had a turn
-	left   int    // tasks left of that turn
-	// listed reports that the subscription is in queue.waiting, between before and after.
+	left   int    // number of tasks that it may still lease in that turn
+	// listed is true while the subscription is in queue.waiting. before and after are then its
+	// neighbours.
 	listed        bool
 	before, after *subscription
 }
 
-// Grant has the tasks that one Dispatch leased to a waiter.
+// Grant contains the tasks that one Dispatch leased to a waiter. A waiter of a Once claim is an
+// exception: its single grant may contain tasks of several Dispatches.
 type Grant struct {
 	Waiter     *Waiter
 	Deliveries []Delivery
@@ -70,21 +72,21 @@ type Grant struct {
 type Claim struct {
 	Tenant  string
 	Queues  []string
-	Weights []uint32 // one per queue, at least 1; nil means equal weights
-	LeaseMs uint64   // 0 means each task's own lease
-	Credit  int      // tasks that it may get before it needs more credit
+	Weights []uint32 // one per queue, each at least 1; nil means equal weights
+	LeaseMs uint64   // 0 means the LeaseMs of each task
+	Credit  int      // number of tasks that the waiter may get before it needs more credit
 	Once    bool     // the waiter gets only one grant
 	// Pool, if not nil, is the source of the waiter's credit; Credit must then be 0. States is the
-	// number of states that share it.
+	// number of states that use the pool.
 	Pool   Pool
 	States int
-	// BytesMax is the approximate bound of payload bytes that are delivered and not confirmed by
-	// Sent; 0 means 8 MiB.
+	// BytesMax approximately limits the payload bytes that were delivered and that Sent has not
+	// released yet; 0 means 8 MiB.
 	BytesMax int64
 }
 
-// Subscribe makes a waiter. It returns ErrTooManyQueues if a queue does not exist and cannot be
-// created.
+// Subscribe adds a waiter. It returns ErrTooManyQueues if one of the queues does not exist and the
+// state already contains the maximum number of such queues.
 func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
 	w := &Waiter{Owner: owner, leaseMs: c.LeaseMs, once: c.Once, pool: c.Pool, states: c.States, bytesMax: orDefault(c.BytesMax, waiterBytesMax)}
 	for i, name := range c.Queues {
@@ -104,8 +106,8 @@ func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
 	return w, nil
 }
 
-// Credit allows a waiter n more tasks. If the waiter has a Pool, credit that the next Dispatch does
-// not use returns to the pool.
+// Credit allows a waiter n more tasks. If the waiter uses a Pool, the next Dispatch returns the
+// unused credit to the pool.
 func (s *State) Credit(w *Waiter, n int) {
 	w.credits += n
 	w.starved = false
@@ -119,13 +121,11 @@ func (s *State) Sent(w *Waiter, bytes int64) {
 	s.list(w)
 }
 
-// open reports whether the waiter may get a task.
 func (w *Waiter) open() bool {
 	return (w.credits > 0 || w.pool != nil && !w.starved) && w.bytes < w.bytesMax
 }
 
-// list adds an open waiter to the waiters of its queues, beginning with the queue whose turn is
-// next.
+// list adds an open waiter to its queues, starting with the queue that has the next turn.
 func (s *State) list(w *Waiter) {
 	if !w.open() {
 		return
@@ -139,7 +139,7 @@ func (s *State) list(w *Waiter) {
 	}
 }
 
-// Unsubscribe ends a waiter. Its leases stay until they are settled or expire.
+// Unsubscribe ends a waiter. Its leases continue until they are settled or expire.
 func (s *State) Unsubscribe(w *Waiter) {
 	w.credits = 0
 	for _, sub := range w.subs {
@@ -151,14 +151,14 @@ func (s *State) Unsubscribe(w *Waiter) {
 	w.subs = nil
 }
 
-// Unfinished reports whether the next Dispatch has work. Queues that wait for the answer to a
-// Refill do not count.
+// Unfinished reports whether Dispatch has more work now. It ignores queues that wait for the answer
+// to a Refill.
 func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 
 // Dispatch leases ready tasks to waiters: round robin over the queues, and within a queue over its
-// waiters. It appends one Grant for each waiter that got tasks. A waiter that may get only one
-// grant is different: Dispatch retains its grant while a Refill may add tasks or the turn's limit
-// is reached, because the grant may still grow.
+// waiters. It appends one Grant for each waiter that got tasks. A Once waiter gets only one grant.
+// Dispatch therefore retains the grant while it may still grow: while a Refill may add tasks, or
+// after a turn that reached its limit.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.advance(now)
 	s.reportFreed()
@@ -191,12 +191,12 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	return out
 }
 
-// Exhausted reports whether the last Dispatch stopped at the bound of leases granted and closed
-// waiters removed in one turn. The next Dispatch continues.
+// Exhausted reports whether the last Dispatch stopped at the limit of one turn (Config.turnMax).
+// The next Dispatch continues.
 func (s *State) Exhausted() bool { return s.exhausted }
 
-// releaseHeld appends the retained grants that can no longer grow. Their waiters lose the rest of
-// their credit.
+// releaseHeld appends to out the retained grants that can no longer grow. Their waiters lose the
+// rest of their credit.
 func (s *State) releaseHeld(out []Grant) []Grant {
 	kept := s.held[:0]
 	for _, w := range s.held {
@@ -212,14 +212,15 @@ func (s *State) releaseHeld(out []Grant) []Grant {
 	return out
 }
 
-// turns gives hot queues turns until no queue has both a task and a waiter for it. It returns the
-// queues whose next turn must wait for the next Dispatch; they stay marked as hot.
+// turns runs turns of the hot queues until no queue has both a task and a waiter for it. It returns
+// the queues that must continue in the next Dispatch; they stay marked as hot.
 func (s *State) turns() (blocked []*Queue) {
 	var deferred []*Queue // queues whose waiters all prefer another queue's task
-	progressed := false   // a task was leased since they were deferred
+	progressed := false   // a task was leased since the deferred queues were last tried
 	for {
 		for s.hot.len() > 0 {
-			if s.given >= s.cfg.turnMax { // the queue keeps its place for the next Dispatch
+			// the other queues stay hot
+			if s.given >= s.cfg.turnMax {
 				s.exhausted = true
 				break
 			}
@@ -253,13 +254,12 @@ func (s *State) turns() (blocked []*Queue) {
 	}
 }
 
-// turn is the outcome of a queue's turn.
 type turn uint8
 
 const (
 	turnEmpty    turn = iota // the queue has no task or no waiter
 	turnTaken                // a waiter got tasks
-	turnBlocked              // a batch is full, or the shard's turn is at its bound
+	turnBlocked              // a batch is full, or the shard's turn reached its limit
 	turnAwaits               // a Refill must be answered first
 	turnDeferred             // all waiters prefer another queue's task
 )
@@ -286,7 +286,7 @@ func (s *State) dispatchTurn(q *Queue) turn {
 			return turnBlocked
 		}
 		if w.pool != nil {
-			if !s.servable(q) { // leave the credit to other states
+			if !s.servable(q) { // do not take credit that other states could use
 				return turnEmpty
 			}
 			s.draw(w)
@@ -306,7 +306,7 @@ func (s *State) dispatchTurn(q *Queue) turn {
 		s.given += took
 		s.worked += took
 		if took > 0 {
-			q.waiting.rotate() // the next turn belongs to the next waiter
+			q.waiting.rotate() // the queue's next turn starts with the next waiter
 			s.took(sub, took)
 		}
 		switch {
@@ -323,10 +323,12 @@ func (s *State) dispatchTurn(q *Queue) turn {
 	return turnEmpty
 }
 
-// A waiter of several queues shares its credits among them by deficit round robin (Shreedhar and
-// Varghese, SIGCOMM 1995). A queue's turn is a number of tasks in proportion to its weight. If
-// credits run out during a turn, the queue keeps the rest of its turn. Otherwise a waiter that gets
-// one credit at a time would always spend it on the first queue.
+// allowance returns how many tasks the queue may lease to the waiter in its current turn. The
+// credits of a waiter of several queues are divided among the queues by deficit round robin
+// (Shreedhar and Varghese, SIGCOMM 1995): in each turn, a queue may lease a number of tasks in
+// proportion to its weight. If the credits run out during a turn, the turn continues when there is
+// new credit. Otherwise a waiter that gets one credit at a time would always spend it on the first
+// queue.
 
 func (sub *subscription) allowance() int {
 	w := sub.waiter
@@ -334,8 +336,9 @@ func (sub *subscription) allowance() int {
 		return quantum
 	}
 	if sub.left <= 0 {
-		// Turns are long while credits are plentiful, since each turn costs time. The unit is the
-		// same for all queues of a round. A round ends when a queue would get its second turn.
+		// Since each turn costs time, turns are longer if there are more credits. The unit is the
+		// same for all queues in a round. A new round starts when a queue would get its second turn
+		// in the current round.
 		if sub.round == w.round {
 			w.round++
 			w.unit = max(1, min(quantum, w.credits/(2*len(w.subs))))
@@ -346,8 +349,8 @@ func (sub *subscription) allowance() int {
 	return sub.left
 }
 
-// prefersAnother reports whether the waiter, which has few credits, should spend them on a queue
-// whose turn is earlier and which has a ready task.
+// prefersAnother reports whether the waiter has few credits and should spend them on another queue,
+// which has a ready task and an earlier turn.
 func (s *State) prefersAnother(sub *subscription) bool {
 	w := sub.waiter
 	if len(w.subs) == 1 || s.ignorePreference || w.credits >= 2*len(w.subs) {
@@ -361,7 +364,6 @@ func (s *State) prefersAnother(sub *subscription) bool {
 	return false
 }
 
-// took subtracts n tasks from a turn. At the end of the turn, the waiter's next queue has its turn.
 func (s *State) took(sub *subscription, n int) {
 	w := sub.waiter
 	if len(w.subs) == 1 {
@@ -393,11 +395,10 @@ func (s *State) servable(q *Queue) bool {
 	return false
 }
 
-// ready returns an upper bound of the ready tasks.
 func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.Returned }
 
-// lease leases up to n tasks of the queue to the waiter, most urgent priority first. blocked
-// reports that a Refill must be answered first.
+// lease leases up to n tasks of the queue to the waiter, most urgent priority first. blocked is
+// true if the waiter could get more tasks, but only after a Refill is answered.
 func (s *State) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
 	allowed := q.account.Lease(n)
 	if allowed == 0 {
@@ -424,7 +425,7 @@ func (s *State) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool
 			ok, blocked := s.take(l, d)
 			if !ok {
 				s.takeBack(w)
-				if blocked { // a lane of lower priority must not overtake
+				if blocked { // tasks of lower priority must not be leased before
 					return took, true
 				}
 				break
@@ -436,7 +437,6 @@ func (s *State) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool
 	return took, false
 }
 
-// slot adds a zero delivery to the waiter's grant.
 func (w *Waiter) slot(s *State, q *Queue) *Delivery {
 	if w.grant == nil {
 		switch {
@@ -452,8 +452,7 @@ func (w *Waiter) slot(s *State, q *Queue) *Delivery {
 	return &w.grant[len(w.grant)-1]
 }
 
-// takeBack removes the last slot of the waiter's grant, which got no task. A waiter without
-// deliveries keeps no list.
+// takeBack removes the unused last slot of the waiter's grant, and the list if it is then empty.
 func (s *State) takeBack(w *Waiter) {
 	w.grant = w.grant[:len(w.grant)-1]
 	if len(w.grant) > 0 {
@@ -485,7 +484,6 @@ func (s *State) addLease(q *Queue, w *Waiter, d *Delivery) {
 	s.touch(q)
 }
 
-// takeRefs returns an empty list for a new batch, reusing an earlier one if possible.
 func (s *State) takeRefs() []LeaseRef {
 	last := len(s.spareRefs) - 1
 	if last < 0 {
@@ -497,7 +495,7 @@ func (s *State) takeRefs() []LeaseRef {
 	return refs
 }
 
-// fit copies the leases of a complete batch to a list of exact size, since the batch may live long.
+// fit copies a complete batch to a list of exact size, since the batch may exist for long.
 func (s *State) fit(b *lease) {
 	refs := b.refs
 	b.refs = slices.Clone(refs)

@@ -1,5 +1,5 @@
-// Package queue is the state machine of one shard: tasks, leases, retries. It has no I/O, no clock
-// and no goroutine. Given the same calls at the same times it makes the same decisions, so that a
+// Package queue is the state machine of one shard: tasks, leases, retries. It uses no I/O, no clock
+// and no goroutine. Its decisions depend only on the calls and the times passed to them, so that a
 // test can compare it with a model.
 //
 // # Usage
@@ -17,31 +17,33 @@
 //	for _, r := range state.Refills() { // read the store, and answer in a later turn: RefillFresh, RefillReturned, ...
 //	}
 //
-// Memory does not grow with the backlog: each lane keeps a window of its next tasks, and a Refill
-// asks for more when a window is empty (lane.go draws the windows). TurnMax bounds a turn's work of
-// each kind. Unfinished and NextDeadlineMs determine when the next turn is due.
+// Memory does not grow with the backlog: each lane keeps only a window of its next tasks in memory,
+// and requests more with a Refill when the window is empty (see the figure in lane.go). TurnMax
+// limits the work of each kind in a turn. Unfinished and NextDeadlineMs determine when the next
+// turn is due.
 //
 // # Concurrency
 //
-// A State is not safe for concurrent use: one goroutine owns it. The states of several shards share
-// Accounts and Pools, which are safe for concurrent use.
+// A State is not safe for concurrent use: one goroutine owns it. Several states may share Accounts
+// and Pools, which are safe for concurrent use.
 //
 // # Errors
 //
 // Enqueue and Settle return an error for each item: ErrTooManyQueues, ErrStaleToken or a
-// *QuotaError. Limits checks input before it reaches a State, and returns a *FieldError. A broken
-// invariant is a panic with a *BrokenError: the caller recovers it with Broken, discards the
-// journal's writes, and stops using the state.
+// *QuotaError. The caller checks input with Limits, which returns a *FieldError, before it passes
+// the input to a State. A broken invariant is a panic with a *BrokenError: the caller recovers it
+// with Broken, discards the journal's writes, and stops using the state.
 //
 // # Layouts
 //
-// A task's ID contains its location, so that a lookup needs no index. Its 15 bytes, big-endian, are
-// written as 24 letters and digits:
+// A task's ID contains its location, so that a lookup needs no index. It consists of 15 bytes,
+// big-endian, which are written as 24 letters and digits:
 //
 //	│ shard 2 │ queue 4 │ priority 1 │ seq 8 │
 //
-// The seq is the task's number in its queue, which is never issued again. A fencing token consists
-// of the number of a lease batch, which only grows, and the task's place in the batch:
+// The seq is the number of the task in its queue. A queue never issues the same seq again. A
+// fencing token consists of the number of a lease batch and the task's place in the batch. Each new
+// batch has a higher number than all earlier batches:
 //
 //	│ lease batch 52 bits │ place 12 bits │
 package queue

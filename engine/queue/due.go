@@ -2,22 +2,23 @@ package queue
 
 import "math"
 
-// A lane counts its returned tasks that are due, in memory or not, so that the numbers of a queue's
-// ready and delayed tasks are exact at any time. The count advances with the time, in the order of
-// the due times:
+// A lane counts its returned tasks that are due, whether in memory or only stored, so that the
+// numbers of a queue's ready and delayed tasks are exact at any time. The count advances with the
+// time, in the order of the due times:
 //
 //	counted as due │ lane.counted (a place) │ not counted; not due, unless the lane is behind
 //
-// Within the window, a lane counts immediately. Beyond the window, it counts by reading the store:
-// a bounded number of records at a time, and at most every countEveryMs unless the queue's figures
-// are requested. The queue's record stores the place and the number, so that a recovery continues
-// from there.
+// A lane counts the tasks in its window as soon as they become due. To count tasks beyond its
+// window, it reads the store: a limited number of records at a time, and at most every countEveryMs
+// unless the queue's figures are requested. The queue's record contains the count and the place up
+// to which it counted, so that a recovery continues from there.
 
 const (
-	// countEveryMs bounds the lag of the count, in milliseconds, while the queue's figures are not
-	// requested.
+	// countEveryMs is the interval, in milliseconds, between the reads of the store for lanes that
+	// are behind, while the queue's figures are not requested.
 	countEveryMs = 1_000
-	// countLanesMax bounds the lanes whose counts are read from the store simultaneously.
+	// countLanesMax limits the number of lanes whose counts are read from the store at the same
+	// time.
 	countLanesMax = 16
 )
 
@@ -32,7 +33,6 @@ type DueCount struct {
 // dueNone is the place after all tasks.
 var dueNone = returnedKey{math.MaxInt64, math.MaxUint64}
 
-// addDue updates the count for a task that joins the returned ones.
 func (s *State) addDue(l *lane, k returnedKey) {
 	switch {
 	case !k.less(l.counted):
@@ -43,7 +43,6 @@ func (s *State) addDue(l *lane, k returnedKey) {
 	}
 }
 
-// dropDue updates the count for a task that leaves the returned ones.
 func (l *lane) dropDue(k returnedKey) {
 	if k.less(l.counted) {
 		l.due--
@@ -91,7 +90,6 @@ func (s *State) noteCounted(l *lane, n uint64) {
 	}
 }
 
-// fallBehind records that the lane must read the store to continue the count.
 func (s *State) fallBehind(l *lane) {
 	l.behind = true
 	s.show(l.queue)
@@ -117,8 +115,9 @@ func (s *State) askCounts() {
 	}
 }
 
-// askCount requests the count of a lane that is behind. A recovered count may be ahead of this
-// clock, if a node with a faster clock made it. Then the request counts backwards.
+// askCount requests the records that a lane that is behind must count. A recovered count may be
+// ahead of this node's clock, if a node with a faster clock stored it. The request then counts
+// backwards.
 func (s *State) askCount(l *lane, limit int) {
 	if !l.behind || l.reads(StreamDue) {
 		return
@@ -134,9 +133,9 @@ func (s *State) askCount(l *lane, limit int) {
 	s.ask(l, r)
 }
 
-// RefillDue answers a Refill of StreamDue or StreamNotDue. tasks are the places of the records.
-// next is the place of the first record after them, or of the last record that was counted back.
-// more reports that the reading stopped at r.Limit.
+// RefillDue answers a Refill of StreamDue or StreamNotDue. tasks contains the places of the
+// records. For StreamDue, next is the place of the first record after them; for StreamNotDue, the
+// place of the last record that was read backwards. more is true if the reading stopped at r.Limit.
 func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
 	s.worked += len(tasks)
 	l, while := s.answered(r)
@@ -149,7 +148,7 @@ func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
 	if l.behind && l.counted == from {
 		back := r.Stream == StreamNotDue
 		to := returnedKey{next.AtMs, next.Seq}
-		for k, t := range while.moved { // count everything before to, nothing after it
+		for k, t := range while.moved { // tasks before to are counted, the others are not
 			if !t.dropped && k.dueAtMs > r.UntilMs && k.less(to) && (!back && !k.less(from) || back && !more) {
 				to = k
 			}
@@ -174,7 +173,6 @@ func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
 	s.schedule(l)
 }
 
-// dueCount returns the count in its stored form.
 func (l *lane) dueCount(nowMs int64) DueCount {
 	before := l.counted
 	if !l.unsure && before.dueAtMs > nowMs {

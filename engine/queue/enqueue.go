@@ -4,12 +4,13 @@ package queue
 type Enqueued struct {
 	Shard uint16 // the task's shard; set by package shard
 	Ref   Ref
-	// Duplicate is set if Ref belongs to an earlier task with the same idempotency key.
+	// Duplicate is true if no task was stored, because Ref is an earlier task with the same
+	// idempotency key.
 	Duplicate bool
 	Err       error // ErrTooManyQueues, a *QuotaError, or nil
 }
 
-// Enqueue stores tasks of one tenant. out receives the outcome of each.
+// Enqueue stores tasks of one tenant. It sets out[i] to the outcome of tasks[i].
 func (s *State) Enqueue(now int64, tenant string, tasks []NewTask, out []Enqueued) {
 	s.advance(now)
 	s.worked += len(tasks)
@@ -72,8 +73,8 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	return Enqueued{Ref: ref}
 }
 
-// returnTask returns a task to its lane, where it becomes ready at p.DueAtMs. due has the other
-// fields of the task's Due record.
+// returnTask returns a task to its lane, where it becomes ready at p.DueAtMs. due contains the
+// fields of the task's Due record that are not in p.
 func (s *State) returnTask(ref Ref, p Progress, due Due) {
 	q := s.numbered(ref.Queue)
 	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts

@@ -10,17 +10,17 @@ var (
 	// expired or was settled, or the token belongs to another task.
 	ErrStaleToken = errors.New("stale token: the lease expired or was settled")
 	// ErrTooManyQueues means that the shard or the tenant has the maximum number of queues. A retry
-	// does not help.
+	// fails too, unless queues are deleted.
 	ErrTooManyQueues = errors.New("too many queues: delete queues or raise the limit")
 	// ErrQueueNotEmpty means that a queue cannot be deleted, because it has tasks.
 	ErrQueueNotEmpty = errors.New("the queue is not empty")
 	// ErrNumbersUsedUp means that a restore cannot skip further numbers. It occurs after a chain of
-	// 32,768 restores, each of a backup of the previously restored server, or if the times between
-	// backups and restores add up to 69 years.
+	// 32,768 restores, each from a backup of the previously restored server. It also occurs if the
+	// times between the backups and restores of such a chain add up to 69 years.
 	ErrNumbersUsedUp = errors.New("its numbers are used up by earlier restores: enqueue its tasks at a new server")
 )
 
-// QuotaError names the quota that refused a task.
+// QuotaError names the quota that a call would exceed.
 type QuotaError struct {
 	Tenant       string
 	Quota        string // a field of the tenant's quotas
@@ -32,7 +32,7 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("tenant %q is at its quota %s of %d: try again later, or have the quota raised", e.Tenant, e.Quota, e.Max)
 }
 
-// FieldError names a field with an invalid value and the problem.
+// FieldError names a field with an invalid value, and describes the problem.
 type FieldError struct {
 	Field   string
 	Problem string // names the value and the remedy
@@ -40,9 +40,9 @@ type FieldError struct {
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
-// BrokenError means that an invariant of the state machine does not hold. Methods of State panic
-// with it, possibly before the Journal has the whole decision. The caller must not commit the
-// journal's writes and must no longer use the state. See Broken.
+// BrokenError means that an invariant of the state machine is broken. Methods of State panic with
+// it, possibly when only a part of a decision is written to the Journal. The caller must not commit
+// the journal's writes and must no longer use the state. See Broken.
 type BrokenError struct{ Invariant string }
 
 func (e *BrokenError) Error() string {
@@ -51,7 +51,7 @@ func (e *BrokenError) Error() string {
 }
 
 // Broken returns the BrokenError of a panic, or nil if there was no panic. panicked is the result
-// of recover. Broken panics again with any other value.
+// of recover. If it is any other value, Broken panics with it again.
 func Broken(panicked any) *BrokenError {
 	switch p := panicked.(type) {
 	case nil:
@@ -62,8 +62,8 @@ func Broken(panicked any) *BrokenError {
 	panic(panicked)
 }
 
-// broken panics with a BrokenError. The caller checks the invariant, so that a check costs one
-// comparison.
+// broken panics with a BrokenError. The caller checks the invariant before it calls broken, so that
+// a successful check costs only one comparison.
 func broken(format string, args ...any) {
 	panic(&BrokenError{fmt.Sprintf(format, args...)})
 }

@@ -5,22 +5,25 @@ import (
 	"math/bits"
 )
 
-// An extended task gets a separate small record, so that the extension of one task of a large batch
-// does not rewrite the record of the batch. Once a quarter of the batch's tasks would have such
-// records, the batch's record is rewritten and the small records are dropped. So the writes are
-// proportional to the extensions, and the stored bytes to the batch.
+// The extension of a task is stored in a separate small record, so that extending one task of a
+// large batch does not rewrite the record of the batch. Once a quarter (1/extensionsPart) of the
+// batch's tasks would have small records, the batch's record is rewritten and the small records are
+// dropped. So the bytes written are proportional to the number of extensions, and the bytes stored
+// are proportional to the size of the batch.
 const extensionsPart = 4
 
-// extensions is the additional state of a lease batch whose tasks have different expiries.
+// extensions is additional state of a lease batch. It is created when a task of the batch is
+// extended, or when only some of the batch's leases expire.
 type extensions struct {
 	pending []uint16 // places extended since the last Flush
-	waiting places   // the same as a set
+	waiting places   // the places of pending, as a set
 	stored  places   // tasks with a small record
-	byTime  []uint16 // a heap by expiry of all tasks that were live when extensions was made
-	at      []uint16 // the index of each place in byTime
+	// byTime is a heap, by expiry, of the places that were live when the extensions was created.
+	// Removed places are no longer in it.
+	byTime []uint16
+	at     []uint16 // the index in byTime of each place
 }
 
-// places is a set of places in a lease batch.
 type places []uint64
 
 func (p places) has(i int) bool { return p[i/64]&(1<<(i%64)) != 0 }
@@ -40,8 +43,8 @@ func (p places) each(f func(i int)) {
 	}
 }
 
-// extended returns the batch's extensions. The first call makes them, in O(n) for a batch of n
-// tasks.
+// extended returns the batch's extensions. The first call creates them, which takes O(n) for a
+// batch of n tasks.
 func (b *lease) extended() *extensions {
 	if b.ext != nil {
 		return b.ext
@@ -137,7 +140,6 @@ func (b *lease) sink(k int) {
 	}
 }
 
-// flushExtended stores the extensions since the last Flush, and reports whether there were any.
 func (s *State) flushExtended() (any bool) {
 	for k, b := range s.extended {
 		s.extended[k] = nil
@@ -169,7 +171,6 @@ func (s *State) storeExtensions(b *lease) (any bool) {
 	return any
 }
 
-// dropExtensions removes the small records of a batch.
 func (s *State) dropExtensions(b *lease) {
 	if b.ext == nil {
 		return

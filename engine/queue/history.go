@@ -1,15 +1,16 @@
 package queue
 
-// AttemptsKept bounds the stored failed attempts of one task. At least the last AttemptsKept/2 are
-// stored.
+// AttemptsKept is the maximum number of stored failed attempts of one task. At least the last
+// AttemptsKept/2 attempts are stored, unless a quota is exhausted.
 const AttemptsKept = 32
 
-// History is the charge of a task's stored attempts. Attempts form parts of AttemptsKept/2, and are
-// dropped one whole part at a time: a history has the part of the newest attempt and the part
-// before. With the sums of these two, a part can be dropped without reading its attempts.
+// History is the charge for a task's stored attempts. Attempts are grouped into parts of
+// AttemptsKept/2 attempts. At most two parts are stored: the part of the newest attempt and the
+// part before it. Older attempts are dropped one whole part at a time. History contains the charge
+// of each part, so that a part can be dropped without reading its attempts.
 type History struct {
-	NewestBytes uint32 // of the part of the newest attempt
-	BeforeBytes uint32 // of the part before
+	NewestBytes uint32 // charge of the part of the newest attempt
+	BeforeBytes uint32 // charge of the part before it
 }
 
 func (h History) bytes() int64 { return int64(h.NewestBytes) + int64(h.BeforeBytes) }
@@ -20,7 +21,8 @@ func (h History) bytes() int64 { return int64(h.NewestBytes) + int64(h.BeforeByt
 func (s *State) remember(ref *LeaseRef, a Attempt) {
 	q := s.numbered(ref.Queue)
 	c := &q.record.Counts
-	if n, part := ref.Attempt, s.cfg.historyPart; n > 1 && (n-1)%part == 0 { // a new part begins
+	// it starts a new part
+	if n, part := ref.Attempt, s.cfg.historyPart; n > 1 && (n-1)%part == 0 {
 		if n > 2*part {
 			s.journal.DropAttempts(ref.Ref, n-2*part, n-part-1)
 			c.HistoryBytes -= uint64(ref.History.BeforeBytes)
@@ -37,7 +39,8 @@ func (s *State) remember(ref *LeaseRef, a Attempt) {
 	s.journal.PutAttempt(ref.Ref, ref.Attempt, a)
 }
 
-// forget drops the history of a task that has used the given number of attempts.
+// forget drops the history of a task. attempts is the number of the last attempt that may be
+// stored.
 func (s *State) forget(ref *LeaseRef, attempts uint32) {
 	if attempts > 0 {
 		s.journal.DropAttempts(ref.Ref, 1, attempts)

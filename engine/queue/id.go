@@ -22,13 +22,13 @@ type ID struct {
 // IDLen is the length of an ID as text.
 const IDLen = 24
 
-// The text is base32 with Crockford's alphabet in lower case: no letter looks like a digit, and the
-// text sorts like the bytes. The bytes are
+// The text of an ID is its bytes in base32 with Crockford's alphabet in lower case: no letter looks
+// like a digit, and texts sort in the order of the bytes. The bytes are
 //
 //	shard (2) │ queue (4) │ priority (1) │ seq (8), big-endian
 //
-// which are 120 bits: 12 characters for the first half and 12 for the second. The first half is the
-// same for all tasks of a lane, except for the 4 high bits of seq.
+// which are 120 bits: 12 characters for the first half and 12 for the second. The first half of all
+// ids of a lane is the same, except for the 4 high bits of seq.
 const (
 	idAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 	idHalf     = IDLen / 2
@@ -38,7 +38,8 @@ const (
 	idSeqBits  = 64 - idHalfBits // bits of seq in the first half
 )
 
-// idValues has the value of each character of an id, or idNone for an invalid one.
+// idValues contains the value of each valid character of an id. For other characters it contains
+// idNone.
 var idValues = func() (values [256]uint8) {
 	for i := range values {
 		values[i] = idNone
@@ -63,11 +64,11 @@ func putIDHalf(text *[idHalf]byte, half uint64) {
 	}
 }
 
-// IDTexts writes the texts of consecutive ids. It encodes a first half that consecutive ids share
-// only once. The zero value is ready for use.
+// IDTexts writes the texts of a series of ids. If consecutive ids have the same first half, it
+// encodes that half only once. The zero value is ready for use.
 type IDTexts struct {
 	first uint64
-	text  [idHalf]byte // of first
+	text  [idHalf]byte // the encoded first, valid if any is true
 	any   bool         // text is set
 }
 
@@ -119,7 +120,7 @@ func ParseID(text string) (ID, error) {
 // idHalfOf returns the value of one half of an id's text, and whether all of its characters are
 // valid.
 func idHalfOf(text string) (half uint64, ok bool) {
-	seen := uint8(0) // exceeds a value's bits if a character is invalid
+	seen := uint8(0) // 1<<idCharBits or more if any character is invalid
 	for i := range len(text) {
 		v := idValues[text[i]]
 		seen |= v

@@ -1,11 +1,12 @@
 package queue
 
-// Journal receives the mutations of decisions, in order. The implementation turns them into one
-// atomic write. Arguments are valid only during the call, except payloads, which are immutable.
+// Journal receives the mutations of decisions, in order. The implementation commits the mutations
+// of a turn with one atomic write. Arguments are valid only during the call, except payloads, which
+// are immutable.
 type Journal interface {
-	// PutTask stores a new task. A ref is put exactly once.
+	// PutTask stores a new task. For each task, either PutTask or PutFresh is called, once.
 	PutTask(ref Ref, t Task)
-	// PutFresh stores a new task that is ready and near the front of its lane, so that it will
+	// PutFresh stores a new task that is ready and near the front of its lane. Such a task will
 	// probably be dropped soon.
 	PutFresh(ref Ref, t Task)
 	// DropTask removes a task.
@@ -13,18 +14,19 @@ type Journal interface {
 	// PutDue indexes a task by the time when it becomes ready. DropDue removes the entry.
 	PutDue(ref Ref, due Due)
 	DropDue(ref Ref, dueAtMs int64)
-	// PutProgress stores the state after past attempts. DropProgress removes it with the task.
+	// PutProgress stores the state of a task after past attempts. DropProgress removes it when the
+	// task is removed.
 	PutProgress(ref Ref, p Progress)
 	DropProgress(ref Ref)
-	// PutAttempt stores a failed attempt. DropAttempts removes attempts first to last, some of
-	// which may not be stored.
+	// PutAttempt stores a failed attempt. DropAttempts removes the attempts first to last; some of
+	// them may not be stored.
 	PutAttempt(ref Ref, attempt uint32, a Attempt)
 	DropAttempts(ref Ref, first, last uint32)
 	// PutExpiry indexes a task by the end of its time to live. DropExpiry removes the entry, if
 	// present.
 	PutExpiry(ref Ref, atMs int64)
 	DropExpiry(ref Ref, atMs int64)
-	// PutLease stores a new lease batch. Each batch has a greater number than all earlier ones.
+	// PutLease stores a new lease batch. Each batch has a higher number than all earlier batches.
 	// ReplaceLease stores the batch again, after many extensions. DropLease removes it when all of
 	// its tasks are settled.
 	PutLease(batch uint64, refs []LeaseRef)
@@ -37,26 +39,26 @@ type Journal interface {
 	PutDead(ref Ref, d Dead)
 	DropDead(ref Ref)
 	// PutKey stores an idempotency key in a bucket. DropKeys removes all buckets up to and
-	// including one, with their sums.
+	// including the given bucket, with their sums.
 	PutKey(queue uint32, key string, bucket int64, k KeyRef)
 	DropKeys(bucket int64)
 	// FindKey finds an idempotency key in buckets, whether committed or put by this batch. If
-	// several buckets have a record, it returns the record that expires last. Decisions read the
-	// store only with FindKey and HasKey.
+	// several buckets contain a record of the key, it returns the record that expires last. FindKey
+	// and HasKey are the only methods that read the store.
 	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
-	// HasKey reports whether a bucket has a record of a key.
+	// HasKey reports whether a bucket contains a record of a key.
 	HasKey(queue uint32, key string, bucket int64) bool
 	// PutResult stores a result in a bucket. DropResults removes all buckets up to and including
-	// one, with their sums.
+	// the given bucket, with their sums.
 	PutResult(ref Ref, bucket int64, r Result)
 	DropResults(bucket int64)
-	// PutSum stores a tenant's charge for the records of a bucket.
+	// PutSum stores a tenant's charge for its records in a bucket.
 	PutSum(s Sum)
 	PutQueue(r *Record)
 	// DropQueue removes the record of a queue that has no tasks, if it is stored.
 	DropQueue(id uint32)
 	PutMeta(m Meta)
-	// PutReserved reserves numbers. Unlike other commits, one with a reservation is durable before
-	// its answers are released.
+	// PutReserved stores a reservation of numbers. The commit that contains it must be durable
+	// before its answers are sent, in every durability mode.
 	PutReserved(r Reserved)
 }

@@ -7,19 +7,20 @@ import (
 	"github.com/google/btree"
 )
 
-// A lane holds the tasks of one queue and priority that are not leased. They come in two streams,
-// each in the store under its own order, each with a window in memory over its beginning:
+// A lane contains the tasks of one queue and priority that are neither leased nor dead. The tasks
+// form two streams, each with its own order. The first tasks of each stream are also in memory, in
+// the stream's window:
 //
 //	fresh     never claimed, by seq:            window │ stored only, from freshEnd │ newest
 //	returned  delayed or back, by due and seq:  window │ stored only, from returnedEnd
 //
-// freshAll and returnedAll report that the window has all tasks of its stream.
+// freshAll and returnedAll are true while the window contains all tasks of its stream.
 type lane struct {
 	queue    *Queue
 	priority uint8
 
 	fresh    ring[freshTask]
-	cursor   uint64 // every lower seq was claimed at least once
+	cursor   uint64 // no fresh task has a lower seq
 	freshEnd uint64
 	freshAll bool
 
@@ -27,13 +28,17 @@ type lane struct {
 	returnedEnd returnedKey
 	returnedAll bool
 
-	due     uint64      // the number of returned tasks, in memory or not, before counted
-	counted returnedKey // the place before which returned tasks are counted
-	unsaved uint64      // tasks counted since the queue's record was stored
-	behind  bool        // the store must be read to continue the count
-	unsure  bool        // the count was recovered: by this clock, counted tasks may not be due yet
-	listed  bool        // is in State.behind
-	reading *reading    // changes during the reading of its records for a Refill; or nil
+	// due is the number of returned tasks whose place is before counted, whether in memory or only
+	// stored.
+	due     uint64
+	counted returnedKey // due includes the returned tasks before this place
+	unsaved uint64      // number of tasks counted since the queue's record was stored
+	behind  bool        // the count can only continue by reading the store
+	// unsure means that the count was recovered: due may include tasks that are not due by this
+	// node's clock.
+	unsure  bool
+	listed  bool     // the lane is in State.behind
+	reading *reading // changes to the lane while a Refill is unanswered; else nil
 
 	dueMs int64 // deadline in State.due
 	index int   // place in State.due
@@ -42,9 +47,9 @@ type lane struct {
 type freshTask struct {
 	seq    uint64
 	task   Task
-	bytes  uint32 // of the payload
+	bytes  uint32 // size of the payload
 	cached bool   // the payload is in task
-	gone   bool   // cancelled or dead: dispatch skips it
+	gone   bool   // cancelled or dead, so dispatch skips it
 }
 
 type returnedKey struct {
@@ -76,9 +81,8 @@ func (l *lane) ref(seq uint64) Ref {
 	return Ref{Queue: l.queue.record.ID, Priority: l.priority, Seq: seq}
 }
 
-// pushFresh adds a new task to the window, if the window has all tasks of the stream and room for
-// another. It reports whether the task is in the window, and therefore will probably be claimed
-// soon.
+// pushFresh adds a new task to the window, if the window contains all tasks of the stream and is
+// not full. It returns true if it added the task, which will then probably be claimed soon.
 func (s *State) pushFresh(l *lane, seq uint64, t Task) (soon bool) {
 	if !l.freshAll {
 		s.noteLate(l, seq, t)
@@ -92,8 +96,8 @@ func (s *State) pushFresh(l *lane, seq uint64, t Task) (soon bool) {
 	return true
 }
 
-// appendFresh adds a task to the window. It keeps the payload in memory if t has it and the cache
-// has room.
+// appendFresh adds a task to the window. It keeps the payload in memory if t contains it and
+// CacheBytesMax allows it.
 func (s *State) appendFresh(l *lane, seq uint64, t Task, bytes uint32) {
 	f := freshTask{seq: seq, task: t, bytes: bytes}
 	if n := int64(len(t.Payload)); n == int64(bytes) && s.cacheBytes+n <= s.cfg.CacheBytesMax {
@@ -121,8 +125,8 @@ func (s *State) popFresh(l *lane) freshTask {
 	return f
 }
 
-// passOver marks a fresh task as gone. A task in the window keeps its place until it reaches the
-// front.
+// passOver marks a fresh task as gone. If the task is in the window, it stays there until it
+// reaches the front.
 func (s *State) passOver(l *lane, seq uint64) {
 	l.noteGone(seq)
 	n := l.fresh.len()
@@ -138,8 +142,8 @@ func (s *State) passOver(l *lane, seq uint64) {
 }
 
 // pushReturned adds a task with a new Due record to the window, if its place is before the window's
-// end. Otherwise the task is in the store only. A full window evicts its last task for an earlier
-// one.
+// end. Otherwise the task is in the store only. If the window is then too large, pushReturned
+// removes its last task from memory.
 func (s *State) pushReturned(l *lane, seq uint64, due Due) {
 	t := returnedTask{returnedKey{due.DueAtMs, seq}, due}
 	l.noteMoved(&t)
@@ -162,8 +166,8 @@ func (s *State) insertReturned(l *lane, t returnedTask) {
 	s.returnedTasks++
 }
 
-// nextDueMs returns the due time of the lane's first returned task. If the window is empty, it is a
-// lower bound.
+// nextDueMs returns the due time of the lane's first returned task. If the window is empty, it
+// returns a lower bound of this time; math.MaxInt64 if there is no returned task.
 func (l *lane) nextDueMs() int64 {
 	if t, ok := l.returned.Min(); ok {
 		return t.dueAtMs
@@ -175,7 +179,7 @@ func (l *lane) nextDueMs() int64 {
 }
 
 // schedule sets the lane's deadline: the time when the next returned task becomes due, or may
-// become due. A queue with a due task becomes hot now, or when a waiter arrives.
+// become due. If a returned task has become due, schedule also marks the queue as hot.
 func (s *State) schedule(l *lane) {
 	l.dueMs = l.counted.dueAtMs
 	if l.behind {
@@ -205,9 +209,10 @@ func (s *State) windowNextMs(l *lane) int64 {
 	return next
 }
 
-// take claims the lane's next ready task: a due returned task before the fresh ones, since it was
-// enqueued earlier. It moves tasks whose time to live has ended to the dead letters. It fills in d,
-// which must be zero, as pop does. blocked reports that a Refill must be answered first.
+// take claims the lane's next ready task. Returned tasks that are due come before fresh tasks,
+// since they are usually older. If the time to live of a task has ended, take moves it to the dead
+// letters and continues with the next task. Like pop, it fills in d, which must be zero. blocked is
+// true if take must wait for the answer to a Refill.
 func (s *State) take(l *lane, d *Delivery) (ok, blocked bool) {
 	for {
 		ok, blocked = s.pop(l, s.nowMs, d)
@@ -220,9 +225,10 @@ func (s *State) take(l *lane, d *Delivery) (ok, blocked bool) {
 	}
 }
 
-// pop removes the lane's next task, so that it can be leased or purged: first returned tasks that
-// are due by dueBy, then fresh ones. It fills in the task's LeaseRef in d, which must be zero, and
-// the other fields that are in memory.
+// pop removes the lane's next task, so that it can be leased or purged. Returned tasks that are due
+// by dueBy come first, then fresh tasks. pop fills in d, which must be zero: the LeaseRef, and
+// those other fields that are in memory. blocked is true if pop must wait for the answer to a
+// Refill.
 func (s *State) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 	if l.nextDueMs() <= dueBy {
 		t, found := l.returned.DeleteMin()

@@ -2,12 +2,12 @@ package queue
 
 import "math"
 
-// lease is a batch of tasks that one Dispatch leased to one waiter. It has one stored record.
+// lease is a batch of tasks that one Dispatch leased to one waiter. It is stored as one record.
 type lease struct {
 	id        uint64
-	refs      []LeaseRef // Attempt 0 means settled
-	live      int        // refs that are not settled
-	expiresMs int64      // a lower bound of the live refs' expiries
+	refs      []LeaseRef // Attempt is 0 if the lease has ended
+	live      int        // number of refs whose lease has not ended
+	expiresMs int64      // a lower bound of the expiries of all live refs
 	ext       *extensions
 	index     int // place in State.expiry
 }
@@ -15,16 +15,18 @@ type lease struct {
 func (b *lease) deadlineMs() int64 { return b.expiresMs }
 func (b *lease) place() *int       { return &b.index }
 
-// Token returns the fencing token of a lease batch's i-th task. The numbers of batches only grow,
-// also across restarts, so a later lease of a task has a greater token.
+// Token returns the fencing token of the i-th task of a lease batch. Each batch has a higher number
+// than all earlier batches, even after a restart. Each lease of a task therefore has a higher token
+// than the task's earlier leases.
 func Token(batch uint64, i int) uint64 { return batch<<batchBits | uint64(i) }
 
-// TokenPlace returns the lease batch of a token, and the task's place in the batch.
+// TokenPlace returns the number of a token's lease batch, and the task's place in the batch.
 func TokenPlace(token uint64) (batch uint64, i int) {
 	return token >> batchBits, int(token & (maxBatch - 1))
 }
 
-// lastToken returns a token that is at least all tokens issued so far, and below all later ones.
+// lastToken returns a number that is not lower than any token issued so far, and lower than all
+// later tokens.
 func (s *State) lastToken() uint64 { return Token(s.meta.NextBatch, 0) - 1 }
 
 func (s *State) newLease() *lease {
@@ -37,8 +39,7 @@ func (s *State) newLease() *lease {
 	return b
 }
 
-// find returns the lease of a task by its token, or nil if the token is not that of the task's
-// current lease.
+// find returns the lease of a task, or nil if token is not the token of the task's current lease.
 func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
 	batch, i := TokenPlace(token)
 	b := s.found
@@ -52,7 +53,8 @@ func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
 	return b, &b.refs[i]
 }
 
-// endLease removes a task from its batch, and removes the batch with its last task.
+// endLease removes a task from its batch. If it was the last live task, endLease also removes the
+// batch.
 func (s *State) endLease(b *lease, ref *LeaseRef) {
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Leased--
@@ -75,10 +77,10 @@ func (s *State) endLease(b *lease, ref *LeaseRef) {
 }
 
 // Tick advances the time: expired leases end, tasks become due, and expired keys and results are
-// dropped. All decisions until the next Tick have this time.
+// dropped. All decisions until the next Tick are made as of this time.
 func (s *State) Tick(now int64) {
 	s.nowMs = now
-	for { // first, because the calls below may put due tasks into lanes
+	for { // must run first, because the calls below may put due tasks into lanes
 		l, ok := s.due.next()
 		if !ok || l.dueMs > now {
 			break
@@ -96,9 +98,9 @@ func (s *State) Tick(now int64) {
 	s.sweepLeases()
 }
 
-// sweepLeases ends up to SweepMax expired leases. The next Tick, which is then due immediately,
-// continues, so that commands are decided in between. An expired lease cannot be settled, even
-// before it is swept.
+// sweepLeases ends up to SweepMax expired leases. If more leases have expired, the next Tick is due
+// immediately and continues. Commands are decided in between, but none of them can settle an
+// expired lease.
 func (s *State) sweepLeases() {
 	for left := s.cfg.SweepMax; left > 0; {
 		b, ok := s.expiry.next()
@@ -109,15 +111,15 @@ func (s *State) sweepLeases() {
 	}
 }
 
-// Swept reports whether all leases that expired up to a time have ended.
+// Swept reports whether all leases that expired at or before byMs have been ended.
 func (s *State) Swept(byMs int64) bool {
 	b, ok := s.expiry.next()
 	return !ok || b.expiresMs > byMs
 }
 
-// expire ends up to most expired leases of a batch, and returns the unused part of most. If only
-// some leases of the batch have expired, the batch gets a heap by expiry; otherwise each expiry
-// would visit all tasks of the batch.
+// expire ends up to most expired leases of a batch, and returns most minus the number of leases
+// that it ended. If it cannot end all leases of the batch, it builds a heap by expiry for the
+// batch. Without the heap, each further call would visit all tasks of the batch.
 func (s *State) expire(b *lease, now int64, most int) (left int) {
 	left = most
 	if b.ext == nil && b.live <= most && b.expiresAlike(now) {
@@ -153,7 +155,6 @@ func (b *lease) expiresAlike(now int64) bool {
 	return true
 }
 
-// expireRef ends a lease and returns true, or returns false if it was settled.
 func (s *State) expireRef(b *lease, i int, now int64) bool {
 	ref := &b.refs[i]
 	if ref.Attempt == 0 {

@@ -1,17 +1,21 @@
 package queue
 
-// leasedRefs maps the seq of a leased task, which is unique within its queue, to its token. Seqs
-// are dense, and tasks are leased approximately in their order. Therefore a page holds the tokens
-// of neighbouring seqs: a page costs one map operation, and a task one array access.
+// leasedRefs maps the seq of each leased task of a queue to the task's token. Seqs are dense, and
+// tasks are leased approximately in the order of their seqs. A page therefore contains the tokens
+// of neighbouring seqs: adding a page costs a map operation, and adding a task to a page costs only
+// an array access.
 type leasedRefs struct {
 	pages map[uint64]*leasedPage // by seq / leasedPageTasks; nil while the queue never had a lease
-	most  int                    // the most pages since the map was made; a Go map never shrinks
-	// The page of the newest lease; kept when empty, because the next seq probably belongs to it.
+	// most is the largest len(pages) since the map was made. It is needed because a Go map never
+	// shrinks.
+	most int
+	// last is the page of the newest lease. It is not dropped when it is empty, because the next
+	// leased seq probably belongs to it.
 	last *leasedPage
 }
 
-// leasedPageTasks is the number of seqs of a page. A single lease costs one page of about 150
-// bytes.
+// leasedPageTasks is the number of seqs in a page. A page occupies about 150 bytes, even for a
+// single lease.
 const leasedPageTasks = 16
 
 type leasedPage struct {
@@ -20,15 +24,15 @@ type leasedPage struct {
 	tokens [leasedPageTasks]uint64 // 0 means not leased
 }
 
-// leasedPagesSpare bounds the empty pages that a State keeps for reuse.
+// leasedPagesSpare limits the number of empty pages that a State keeps for reuse.
 const leasedPagesSpare = 1_024
 
-// leasedPagesKept bounds the size of a map that is kept: if a map ever had more pages, it is
+// leasedPagesKept limits the size of an empty map that is kept: a map that ever had more pages is
 // dropped when its queue has no leases.
 const leasedPagesKept = 64
 
-// noteLeased stores the token of a leased task. It returns the token of a lease that the task
-// already had, which is an error, or 0.
+// noteLeased stores the token of a leased task. It returns 0, or the task's token if the task was
+// leased already, which is a broken invariant.
 func (s *State) noteLeased(q *Queue, seq, token uint64) (before uint64) {
 	x := &q.leased
 	at := seq / leasedPageTasks
@@ -55,7 +59,6 @@ func (s *State) noteLeased(q *Queue, seq, token uint64) (before uint64) {
 	return before
 }
 
-// noteEnded removes the token of a task whose lease ends.
 func (s *State) noteEnded(q *Queue, seq uint64) {
 	x := &q.leased
 	at := seq / leasedPageTasks
@@ -79,7 +82,8 @@ func (s *State) noteEnded(q *Queue, seq uint64) {
 	}
 }
 
-// lastEnded caches the page of the lease that ended last, since leases often end in their order.
+// lastEnded caches the page of the lease that ended last, since leases often end in the order of
+// their seqs.
 type lastEnded struct {
 	of   *leasedRefs
 	page *leasedPage // nil if there is none
@@ -92,7 +96,6 @@ func (s *State) endedPage(x *leasedRefs, at uint64) *leasedPage {
 	return s.lastEnded.page
 }
 
-// token returns the token of a leased task, or 0 if it is not leased.
 func (x *leasedRefs) token(seq uint64) uint64 {
 	if p := x.pages[seq/leasedPageTasks]; p != nil {
 		return p.tokens[seq%leasedPageTasks]

@@ -5,24 +5,24 @@ import (
 	"math"
 )
 
-// A queue gets a stored record with its first task, policy or pause. A queue without a record
-// exists only in memory, as long as a waiter waits for its first task. So a claim stores no queue.
+// A queue gets a stored record with its first task, policy or pause. A claim of a queue that does
+// not exist stores nothing: the queue exists only in memory, until no waiter waits for its first
+// task.
 //
 // A queue that is not used for Config.trimAfterMs frees its memory. An empty queue that was never
 // configured is deleted Config.IdleMs after its last use. A deleted queue's number is never issued
 // again.
 
 const (
-	// visitsMax bounds the unused queues that one Tick visits.
+	// visitsMax limits the number of unused queues that one Tick visits.
 	visitsMax = 256
-	// recovered is the deadline in State.idle of a queue that was not used since the recovery.
+	// recovered is the deadline in State.idle of a queue that was not visited since the recovery.
 	recovered = math.MinInt64
-	// roomKept bounds the capacity of an empty window, in tasks, while the capacity of all windows
-	// exceeds Config.WindowsTasks.
+	// roomKept is the largest capacity, in tasks, of an empty window that shrink does not free.
 	roomKept = 64
 )
 
-// queue returns a queue with a record, which it creates if it does not exist.
+// queue returns the queue with a name. If there is no such queue with a record, it creates one.
 func (s *State) queue(tenant, name string) (*Queue, error) {
 	if q := s.last; q != nil && q.record.Name == name && q.record.Tenant == tenant {
 		return q, nil
@@ -47,8 +47,8 @@ func (s *State) queue(tenant, name string) (*Queue, error) {
 	return q, nil
 }
 
-// awaited returns a queue for a waiter. If the queue does not exist, it creates one without a
-// record.
+// awaited returns the queue of a name for a waiter. If the queue does not exist, awaited creates it
+// without a record.
 func (s *State) awaited(tenant, name string) (*Queue, error) {
 	key := queueName{tenant, name}
 	if q := s.byName[key]; q != nil {
@@ -65,8 +65,8 @@ func (s *State) awaited(tenant, name string) (*Queue, error) {
 	return q, nil
 }
 
-// newQueue makes the queue of a record. It takes over the waiters of an earlier queue without a
-// record. Its rates begin at zero.
+// newQueue creates the queue of a record. If waiters wait for a queue of this name that has no
+// record, newQueue uses that queue, with its waiters. The rates of the queue start at zero.
 func (s *State) newQueue(r Record) *Queue {
 	r.NextSeq = max(r.NextSeq, s.seqMin)
 	key := queueName{r.Tenant, r.Name}
@@ -86,7 +86,6 @@ func (s *State) newQueue(r Record) *Queue {
 	return q
 }
 
-// left records that a subscription to a queue ended.
 func (s *State) left(q *Queue) {
 	q.subscriptions--
 	if q.subscriptions == 0 && !q.stored {
@@ -96,15 +95,15 @@ func (s *State) left(q *Queue) {
 }
 
 // Delete removes a queue without tasks, and its policy. It returns ErrQueueNotEmpty if the queue
-// has tasks. Results and idempotency keys of its tasks can no longer be found; they occupy room
-// until they expire. Waiters of the queue wait for a new queue of that name.
+// has tasks. Results and idempotency keys of its tasks can no longer be found, but stay stored
+// until they expire. Waiters of the queue continue to wait, for a new queue of the same name.
 func (s *State) Delete(q *Queue) error {
 	if held := q.record.Counts.held(); held > 0 {
 		return fmt.Errorf("%w: it has %d tasks", ErrQueueNotEmpty, held)
 	}
 	s.trim(q)
 	for p, l := range q.lanes {
-		if l != nil { // the window has only removed tasks, or a Refill is unanswered
+		if l != nil { // its window contains only removed tasks, or a Refill is unanswered
 			s.windowsTasks -= l.fresh.len()
 			s.returnedTasks -= l.returned.Len()
 			s.freshRoom -= l.fresh.room()
@@ -143,19 +142,18 @@ func (s *State) TakeDeleted() []uint32 {
 	return gone
 }
 
-// Stored reports whether the queue has a record. A queue that only waiters refer to has none.
+// Stored reports whether the queue has a record. A queue without a record exists only for its
+// waiters.
 func (q *Queue) Stored() bool { return q.stored }
 
 func (q *Queue) deadlineMs() int64 { return q.idleMs }
 func (q *Queue) place() *int       { return &q.index }
 
-// used extends the life of a queue that this commit changes.
 func (s *State) used(q *Queue) {
 	q.keep(s.nowMs + int64(s.cfg.IdleMs))
 	s.watchIdle(q)
 }
 
-// watchIdle schedules a visit of the queue after trimAfterMs.
 func (s *State) watchIdle(q *Queue) {
 	if at := s.nowMs + s.cfg.trimAfterMs; q.stored && (q.index < 0 || q.idleMs > at) {
 		q.idleMs = at
@@ -192,9 +190,9 @@ func (q *Queue) removable() bool {
 	return q.record.Counts.held() == 0 && q.record.PolicyVersion == 0 && !q.record.Paused && q.subscriptions == 0
 }
 
-// keepRecovered keeps all recovered queues until the last recovered key and result are dropped. The
-// state does not know to which queues these belong, nor which of the keys are marks of removed
-// tasks.
+// keepRecovered prevents the deletion of all recovered queues until the last recovered key and
+// result are dropped. The state knows neither which queues these belong to, nor which of the keys
+// are marks of removed tasks.
 func (s *State) keepRecovered() {
 	if n := len(s.keys.live); n > 0 {
 		s.markedUntilMs = s.keys.live[n-1]
@@ -211,12 +209,12 @@ func (s *State) keepRecovered() {
 	}
 }
 
-// keep keeps the queue at least until a time, because it was used, or because a key or result is
-// stored under its number.
+// keep prevents the deletion of the queue until untilMs, because the queue was used, or because a
+// key or result is stored under its number.
 func (q *Queue) keep(untilMs int64) { q.removableMs = max(q.removableMs, untilMs) }
 
-// trim frees the memory of a queue's empty windows. An empty lane can be restored from the queue's
-// record.
+// trim frees the memory of a queue's empty windows and lanes. A lane without tasks can be restored
+// from the queue's record.
 func (s *State) trim(q *Queue) {
 	for p, l := range q.lanes {
 		if l == nil {
@@ -239,7 +237,6 @@ func (s *State) trim(q *Queue) {
 	}
 }
 
-// empty reports whether a lane has no task, in memory or stored, and no unanswered Refill.
 func (l *lane) empty() bool {
 	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&
 		l.due == 0 && !l.behind && l.reading == nil && !l.listed && l.index < 0

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// NameMax is the length, in bytes, of the longest name of a queue or tenant and of the longest
-// idempotency key.
+// NameMax is the maximum length, in bytes, of the name of a queue or tenant, and of an idempotency
+// key.
 const NameMax = 128
 
-// nameCharacters describes the characters of a name.
 const nameCharacters = `a-z, A-Z, 0-9 and "._-/:"`
 
-// CheckName checks the name of a queue or tenant: 1 to NameMax of nameCharacters.
+// CheckName checks the name of a queue or tenant: it must consist of 1 to NameMax of the
+// nameCharacters.
 func CheckName(field, name string) *FieldError {
 	switch {
 	case name == "":
@@ -41,9 +41,8 @@ var nameByte = func() (ok [256]bool) {
 	return ok
 }()
 
-// CheckKey checks the idempotency key of a new task: at most NameMax bytes of UTF-8 without control
-// characters. A store may have keys with control characters, written by older servers that accepted
-// them.
+// CheckKey checks the idempotency key of a new task: it must be at most NameMax bytes of UTF-8
+// without control characters. A store may contain other keys, because older servers accepted them.
 func CheckKey(field, key string) *FieldError {
 	if len(key) > NameMax {
 		return tooLong(field, key)

@@ -1,17 +1,17 @@
 package queue
 
-// Backoff determines how long a task waits after a failed attempt. A zero field means the value of
-// the next level: the task's, then its queue's, then the server's.
+// Backoff determines how long a task waits after a failed attempt. A field that is zero selects the
+// value of the next level: a task uses the value of its queue, and a queue uses the value of the
+// server.
 type Backoff struct {
-	InitialMs uint64 // after the first attempt
+	InitialMs uint64 // wait after the first attempt
 	MaxMs     uint64
-	// MultiplierPercent is the growth of the wait with each further attempt: 100 is constant, 200
-	// doubles it.
+	// MultiplierPercent is the ratio, in percent, of each wait to the previous wait: 100 means that
+	// the wait is constant, 200 that it doubles.
 	MultiplierPercent uint32
-	JitterPercent     uint32 // largest random reduction of the wait
+	JitterPercent     uint32 // maximum reduction of the wait by jitter
 }
 
-// or returns b with zero fields replaced by those of d.
 func (b Backoff) or(d Backoff) Backoff {
 	return Backoff{
 		InitialMs:         orDefault(b.InitialMs, d.InitialMs),
@@ -21,9 +21,9 @@ func (b Backoff) or(d Backoff) Backoff {
 	}
 }
 
-// waitMs returns how long a task waits after its attempt-th attempt failed. The jitter prevents
-// tasks that failed together from returning together. It is a function of the task and the attempt,
-// so that the decision is deterministic.
+// waitMs returns how long a task waits after the failure of the given attempt, whose number starts
+// at 1. The jitter prevents tasks that failed together from returning together. It is computed from
+// the task and the attempt, so that the decision is deterministic.
 func (b Backoff) waitMs(ref Ref, attempt uint32) uint64 {
 	wait := min(b.InitialMs, b.MaxMs)
 	for i := uint32(1); i < attempt && wait < b.MaxMs && b.MultiplierPercent > 100; i++ {
@@ -41,8 +41,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Placement determines the shards of a queue's tasks. The state machine of one shard only stores
-// it.
+// Placement determines which shards store a queue's tasks. The state machine of a shard only stores
+// the placement; package shard applies it.
 type Placement uint8
 
 // The placements.
@@ -51,23 +51,23 @@ const (
 	Ordered                  // all tasks go to one shard
 )
 
-// Policy has the options of a queue's tasks that do not set these options themselves. A zero field
-// means the server's default.
+// Policy contains the default options for the tasks of a queue. A task can override them. A field
+// that is zero selects the server's default, unless its comment says otherwise.
 type Policy struct {
 	Placement   Placement
 	MaxAttempts uint32
 	LeaseMs     uint64
 	Backoff     Backoff
-	TTLMs       uint64 // 0 means that tasks do not expire
-	RetentionMs uint64 // of results; 0 means that they are not stored
+	TTLMs       uint64 // time to live of tasks; 0 means that they do not expire
+	RetentionMs uint64 // how long results are stored; 0 means that they are not stored
 }
 
-// Extras are options that few tasks have. They are immutable and shared between tasks; nil means
-// that a task has none of them.
+// Extras contains options that few tasks have. It is immutable and shared between tasks. Nil means
+// that a task has none of these options.
 type Extras struct {
-	Backoff     Backoff // zero fields mean the server's values
-	RetentionMs uint64  // of the result; 0 means that it is not stored
-	ExpiresAtMs int64   // the end of the time to live; 0 means none
+	Backoff     Backoff // a field that is zero selects the server's value
+	RetentionMs uint64  // how long the result is stored; 0 means that it is not stored
+	ExpiresAtMs int64   // the end of the time to live; 0 means that it never ends
 }
 
 func (x *Extras) expired(now int64) bool {
@@ -90,7 +90,6 @@ func (x Extras) orNil() *Extras {
 	return &x
 }
 
-// extras returns the options of a new task, from its fields and its queue's policy.
 func (q *Queue) extras(n *NewTask, now int64) *Extras {
 	ttl := orDefault(n.TTLMs, q.record.Policy.TTLMs)
 	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 {
@@ -106,15 +105,15 @@ func (q *Queue) extras(n *NewTask, now int64) *Extras {
 	return x.orNil()
 }
 
-// setPolicy sets the policy, and the Extras that all tasks without options share.
+// setPolicy sets the policy, and computes the Extras for all tasks that set no option themselves.
 func (q *Queue) setPolicy(p Policy) {
 	q.record.Policy = p
 	q.shared = Extras{Backoff: p.Backoff, RetentionMs: p.RetentionMs}.orNil()
 }
 
-// Configure sets the policy of a queue, and creates the queue if it does not exist. A version that
-// is not above the current one has no effect, so the caller can repeat a change in all shards if it
-// reached only some of them.
+// Configure sets the policy of a queue, and creates the queue if it does not exist. If version is
+// not higher than that of the current policy, Configure changes nothing. If a change reached only
+// some shards, the caller can therefore repeat it in all shards.
 func (s *State) Configure(tenant, name string, p Policy, version uint64) error {
 	q, err := s.queue(tenant, name)
 	if err != nil {
@@ -128,8 +127,8 @@ func (s *State) Configure(tenant, name string, p Policy, version uint64) error {
 	return nil
 }
 
-// Pause stops or resumes the delivery of a queue's tasks. It creates the queue if it does not
-// exist.
+// Pause stops (true) or resumes (false) the delivery of a queue's tasks. It creates the queue if it
+// does not exist.
 func (s *State) Pause(tenant, name string, paused bool) error {
 	q, err := s.queue(tenant, name)
 	if err != nil {

@@ -2,25 +2,25 @@ package queue
 
 import "math"
 
-// Pool is credit that the waiters of one subscriber share. Each waiter is in a different state. The
-// methods of a Pool are safe for concurrent use and never block.
+// Pool is credit that several waiters of one subscriber share. Each of these waiters belongs to a
+// different State. The methods of a Pool are safe for concurrent use and never block.
 type Pool interface {
-	// Take returns how many of n further tasks the waiter may get, and subtracts them from the
-	// credit. If it returns 0, the pool later passes new credit to the waiter with State.Credit.
-	// weight, at least 1, is this state's share of that credit in proportion to the other states'
-	// weights.
+	// Take returns how many of n further tasks the waiter may get, and subtracts that number from
+	// the credit. If it returns 0, the pool later passes new credit to the waiter with
+	// State.Credit. weight is at least 1. The pool divides new credit among the states in
+	// proportion to their weights.
 	Take(n, weight int) int
-	// Return returns unused credit.
+	// Return adds unused credit to the pool.
 	Return(n int)
 }
 
-// draw takes credit from the pool of a waiter without credit, for the tasks that its queues may
-// have.
+// draw takes credit from the waiter's pool, for about as many tasks as the waiter's queues contain.
+// It does nothing if the waiter still has credit.
 func (s *State) draw(w *Waiter) {
 	if w.credits > 0 {
 		return
 	}
-	n := math.MaxInt // the first shard that serves a claim serves the whole claim
+	n := math.MaxInt // a Once claim gets all of its tasks from the first shard that has any
 	if !w.once {
 		n = w.demand()
 	}
@@ -29,7 +29,6 @@ func (s *State) draw(w *Waiter) {
 	s.noteDrawn(w)
 }
 
-// weight returns the sum of the weights of the waiter's queues that have a task for it now.
 func (s *State) weight(w *Waiter) int {
 	if len(w.subs) == 1 {
 		return 1
@@ -43,9 +42,9 @@ func (s *State) weight(w *Waiter) int {
 	return max(1, sum)
 }
 
-// share returns the weight of a queue for its waiter in this state. A spread queue has about an
-// equal part of its tasks in each of the states that share the pool. An ordered queue has all of
-// its tasks in one state, and therefore its whole weight.
+// share returns the weight of a queue for its waiter in this state. The tasks of a spread queue are
+// divided about equally among the states that use the pool. All tasks of an ordered queue are in
+// one state, so its weight there is multiplied by the number of states.
 func (sub *subscription) share() int {
 	if sub.queue.record.Policy.Placement == Ordered {
 		return sub.weight * max(1, sub.waiter.states)
@@ -53,8 +52,8 @@ func (sub *subscription) share() int {
 	return sub.weight
 }
 
-// demand estimates how many tasks the waiter's queues have for it now. It is at most a few quanta,
-// because drawn credit is not available to the other states until it is returned.
+// demand estimates how many tasks of its queues the waiter could get now. It returns at most a few
+// quanta, because other states cannot use drawn credit until it is returned.
 func (w *Waiter) demand() int {
 	const most = 4 * quantum
 	n := 0
@@ -74,8 +73,6 @@ func (s *State) noteDrawn(w *Waiter) {
 	}
 }
 
-// returnDrawn returns unused credit to the pools. A waiter whose grant is retained keeps its
-// credit.
 func (s *State) returnDrawn() {
 	kept := s.drawn[:0]
 	for _, w := range s.drawn {

@@ -2,16 +2,16 @@ package queue
 
 import "fmt"
 
-// Fixed ranges. A multiplier of 0 means the default.
+// Limits of fields that are not configurable, in percent. A multiplier of 0 selects the default.
 const (
 	multiplierMin = 100
 	multiplierMax = 1_000
 	jitterMax     = 100
 )
 
-// Range returns the least and the greatest value of a numeric field of a call, by its name in the
-// API. ok is false if the field has no range. If the range begins above 0, a value of 0 means the
-// default. The extension of a lease has no default.
+// Range returns the smallest and the largest value of a numeric field of a call. field is the name
+// of the field in the API. ok is false if the field has no range. If least is above 0, a value of 0
+// selects the default. The lease_ms of an extension has no default, so 0 is invalid there.
 func (l *Limits) Range(field string) (least, most uint64, ok bool) {
 	switch field {
 	case "priority":

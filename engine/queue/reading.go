@@ -5,22 +5,24 @@ import (
 	"slices"
 )
 
-// reading records the changes to a lane's records while they are read for a Refill. The reading may
-// or may not have seen a change. The last change of a record therefore replaces the result of the
-// reading.
+// reading records the changes to a lane's records while the store is read for a Refill. The result
+// of the reading may or may not include such a change. For a changed record, the change recorded
+// here therefore replaces the result of the reading.
 type reading struct {
-	fresh, returned, due bool // the streams with an unanswered Refill
+	fresh, returned, due bool // whether a Refill of this stream is unanswered
 
-	gone  map[uint64]bool // fresh tasks that were cancelled, or died
+	gone  map[uint64]bool // seqs of fresh tasks that were cancelled or died
 	moved map[returnedKey]moved
 
-	late     []SeqTask // enqueued fresh tasks, without payloads; at most Config.WindowTasks
-	lateLeft bool      // further tasks were enqueued after them
-	lateEnd  uint64    // the seq of the first further task
+	// late contains the fresh tasks enqueued during the reading, without payloads; at most
+	// Config.WindowTasks.
+	late     []SeqTask
+	lateLeft bool   // more tasks were enqueued than fit into late
+	lateEnd  uint64 // the seq of the first task that is not in late
 }
 
-// moved is the last change of a returned task at its place: its arrival or, if dropped is set, its
-// removal.
+// moved is the last change at a place in the order of returned tasks: a task was added there or, if
+// dropped is true, removed.
 type moved struct {
 	due     Due
 	dropped bool
@@ -37,10 +39,10 @@ func (r *reading) of(stream Stream) *bool {
 	return &r.fresh
 }
 
-// reads reports whether the lane waits for the answer to a Refill of a stream.
 func (l *lane) reads(stream Stream) bool { return l.reading != nil && *l.reading.of(stream) }
 
-// end marks the Refill of a stream as answered, and drops the notes that no other stream needs.
+// end marks the Refill of a stream as answered, and drops the recorded changes that no other stream
+// needs.
 func (r *reading) end(stream Stream) {
 	*r.of(stream) = false
 	if !r.fresh {
@@ -51,7 +53,6 @@ func (r *reading) end(stream Stream) {
 	}
 }
 
-// noteGone records that a task is no longer fresh.
 func (l *lane) noteGone(seq uint64) {
 	if !l.reads(StreamFresh) {
 		return
@@ -62,7 +63,7 @@ func (l *lane) noteGone(seq uint64) {
 	l.reading.gone[seq] = true
 }
 
-// noteLate records a new fresh task that is in the store only.
+// noteLate records a new fresh task that is not in the window.
 func (s *State) noteLate(l *lane, seq uint64, t Task) {
 	if !l.reads(StreamFresh) || l.reading.lateLeft {
 		return
@@ -99,8 +100,8 @@ func (r *reading) note(k returnedKey, m moved) {
 	r.moved[k] = m
 }
 
-// current returns the tasks that are returned now, from one place up to but excluding another.
-// stored has the tasks of that range in the store at some moment of the reading.
+// current returns the returned tasks whose places are now in [from, to). stored contains the tasks
+// of this range that were in the store at some moment of the reading.
 func (r *reading) current(stored []SeqDue, from, to returnedKey) []returnedTask {
 	out := make([]returnedTask, 0, len(stored))
 	for _, d := range stored {
@@ -121,8 +122,9 @@ func (r *reading) current(stored []SeqDue, from, to returnedKey) []returnedTask 
 	return out
 }
 
-// count returns the number of tasks that are returned now, between two places. stored has the tasks
-// of that range in the store at some moment of the reading.
+// count returns the number of returned tasks whose places are now in [from, to), or in [to, from)
+// if to is less. stored contains the places of this range that were in the store at some moment of
+// the reading.
 func (r *reading) count(stored []DueKey, from, to returnedKey) (n uint64) {
 	if to.less(from) {
 		from, to = to, from

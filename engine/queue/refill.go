@@ -7,46 +7,48 @@ type Stream uint8
 
 // The streams.
 const (
-	// StreamFresh has a lane's tasks from FromSeq on that are not Delayed and have no Progress
-	// record.
+	// StreamFresh reads those tasks of a lane, from FromSeq on, that are not Delayed and have no
+	// Progress record.
 	StreamFresh Stream = iota + 1
-	// StreamReturned has a lane's Due records from (FromMs, FromSeq) on.
+	// StreamReturned reads a lane's Due records from (FromMs, FromSeq) on.
 	StreamReturned
-	// StreamExpired has the shard's tasks whose time to live ended by FromMs, earliest first.
+	// StreamExpired reads the shard's tasks whose time to live ended by FromMs, earliest end first.
 	StreamExpired
-	// StreamDue counts a lane's Due records from (FromMs, FromSeq) to UntilMs.
+	// StreamDue reads the places of a lane's Due records from (FromMs, FromSeq) to UntilMs.
 	StreamDue
-	// StreamNotDue counts a lane's Due records before (FromMs, FromSeq), back to those after
-	// UntilMs.
+	// StreamNotDue reads, backwards, the places of a lane's Due records that are before (FromMs,
+	// FromSeq) and after UntilMs.
 	StreamNotDue
 )
 
-// Refill is a request for records that are in the store and not in memory. The reading must see all
-// decisions made before Refills returned the Refill. It may also see a prefix of the later
-// decisions. The answer may arrive at any later time.
+// Refill is a request for records that are in the store, but not in memory. The reading must see
+// all decisions that were made before Refills returned the Refill. It may also see a prefix of the
+// later decisions. The answer may arrive at any later time.
 type Refill struct {
 	Stream   Stream
 	Queue    uint32
 	Priority uint8
 	FromSeq  uint64
-	UntilSeq uint64 // StreamFresh stops before this seq; 0 means no bound
+	UntilSeq uint64 // StreamFresh stops before this seq; 0 means no limit
 	FromMs   int64
 	UntilMs  int64
 	Limit    int
-	// LookMax bounds the tasks that the reading of StreamFresh visits, including those that it
-	// skips; 0 means no bound.
+	// LookMax limits the number of tasks that the reading of StreamFresh visits, including skipped
+	// tasks; 0 means no limit.
 	LookMax int
-	// BytesMax bounds the bytes of tasks that are read, after at least one task; 0 means no bound.
+	// BytesMax limits the bytes of tasks that are read, but at least one task is read; 0 means no
+	// limit.
 	BytesMax int64
-	// PayloadBytesMax bounds the payload bytes of the answer, which omits further payloads.
+	// PayloadBytesMax limits the payload bytes in the answer. Tasks beyond the limit are answered
+	// without payloads.
 	PayloadBytesMax int64
 }
 
 // SeqTask is a stored fresh task.
 type SeqTask struct {
 	Seq   uint64
-	Task  Task   // without its payload if that would exceed Refill.PayloadBytesMax
-	Bytes uint32 // of the payload
+	Task  Task   // without its payload if the payload would exceed Refill.PayloadBytesMax
+	Bytes uint32 // size of the payload in bytes
 }
 
 // SeqDue is a stored Due record.
@@ -61,7 +63,7 @@ type DueKey struct {
 	Seq  uint64
 }
 
-// Refills returns the requests of the calls since it was last called. The caller must answer each
+// Refills returns the Refills that were requested since its last call. The caller must answer each
 // Refill once.
 func (s *State) Refills() []Refill {
 	r := s.refills
@@ -82,7 +84,7 @@ func (s *State) Awaits(w *Waiter) bool {
 	return false
 }
 
-// ask adds a Refill for a lane, unless one for the same stream is unanswered.
+// ask adds a Refill for a lane, unless a Refill for the same stream of the lane is unanswered.
 func (s *State) ask(l *lane, r Refill) {
 	if l.reads(r.Stream) {
 		return
@@ -110,8 +112,8 @@ func (s *State) askReturned(l *lane, limit int) {
 	})
 }
 
-// answered returns the lane of a Refill, and the changes of the lane's records since the request.
-// It returns nil if the queue was deleted, or the lane does not wait for the answer.
+// answered returns the lane of a Refill, and the changes to the lane's records since the request.
+// The lane is nil if the queue was deleted, or if the lane does not wait for this answer.
 func (s *State) answered(r Refill) (*lane, reading) {
 	q := s.queues[r.Queue]
 	if q == nil {
@@ -128,15 +130,14 @@ func (s *State) answered(r Refill) (*lane, reading) {
 	return l, while
 }
 
-// resume returns the queue to dispatch after a Refill was answered.
 func (s *State) resume(q *Queue) {
 	q.awaits = false
 	s.heat(q)
 }
 
-// RefillFresh answers a Refill of StreamFresh. Tasks from nextSeq on were not read; math.MaxUint64
-// means that the store has no further task below r.UntilSeq. nextSeq must be above r.FromSeq even
-// if the answer has no task.
+// RefillFresh answers a Refill of StreamFresh. Tasks from nextSeq on were not read. A nextSeq of
+// math.MaxUint64 means that the store contains no further task below r.UntilSeq. nextSeq must be
+// above r.FromSeq, even if tasks is empty.
 func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	s.worked += len(tasks)
 	l, while := s.answered(r)
@@ -154,11 +155,11 @@ func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 		}
 		if s.windowIsFull(l) {
 			l.freshEnd = t.Seq
-			return // the rest stays in the store only
+			return // the remaining tasks are in the store only
 		}
 		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
 	}
-	if l.fresh.len() == 0 { // so that a recovery does not read the skipped tasks again
+	if l.fresh.len() == 0 { // a recovery then does not read the skipped tasks again
 		l.cursor = max(l.cursor, min(nextSeq, r.UntilSeq))
 	}
 	l.freshEnd = min(nextSeq, r.UntilSeq)
@@ -167,13 +168,11 @@ func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	}
 }
 
-// windowIsFull reports whether the window of fresh tasks has no room.
 func (s *State) windowIsFull(l *lane) bool {
 	n := l.fresh.len()
 	return n >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.windowsTasks >= s.cfg.WindowsTasks
 }
 
-// appendLate appends the tasks that were enqueued during the reading.
 func (s *State) appendLate(l *lane, while *reading) {
 	for _, t := range while.late {
 		if while.gone[t.Seq] {
@@ -192,7 +191,7 @@ func (s *State) appendLate(l *lane, while *reading) {
 	l.freshAll = true
 }
 
-// RefillReturned answers a Refill of StreamReturned. more reports that the stream has further
+// RefillReturned answers a Refill of StreamReturned. more is true if the stream contains further
 // records.
 func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
 	s.worked += len(due)
@@ -213,7 +212,7 @@ func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
 	n := 0
 	for _, t := range while.current(due, from, end) {
 		if l.returned.Len() >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.returnedTasks >= s.cfg.WindowsTasks {
-			l.returnedAll, l.returnedEnd = false, t.returnedKey // the rest stays in the store only
+			l.returnedAll, l.returnedEnd = false, t.returnedKey // the rest is in the store only
 			break
 		}
 		s.insertReturned(l, t)
@@ -222,7 +221,6 @@ func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
 	s.schedule(l)
 }
 
-// askExpired requests the tasks whose time to live has ended, if there may be any.
 func (s *State) askExpired() {
 	if s.ttlMs <= s.nowMs && s.expiring == nil {
 		s.refills = append(s.refills, Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: s.cfg.SweepMax, BytesMax: s.cfg.RefillBytesMax})
@@ -231,19 +229,19 @@ func (s *State) askExpired() {
 }
 
 // RefillExpired answers a Refill of StreamExpired. nextMs is the earliest end of a time to live
-// that was not read, or math.MaxInt64 if all were read.
+// among the entries that were not read, or math.MaxInt64 if all were read.
 func (s *State) RefillExpired(r Refill, tasks []Expired, nextMs int64) {
 	s.worked += len(tasks)
 	changed := s.expiring
 	s.expiring = nil
 	for i := range tasks {
-		if changed[tasks[i].Ref] { // the reading may be outdated
+		if changed[tasks[i].Ref] { // what was read may be outdated
 			nextMs = min(nextMs, r.FromMs)
 			continue
 		}
 		s.expireTask(&tasks[i])
 	}
-	// If further tasks expired, the next Tick, which is due immediately, requests them. Other
+	// If further tasks have expired, the next Tick is due immediately and requests them. Other
 	// commands are decided in between.
 	s.ttlMs = min(s.ttlMs, nextMs)
 }

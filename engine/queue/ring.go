@@ -1,6 +1,6 @@
 package queue
 
-// ring is a FIFO buffer that grows as needed and reuses its space.
+// ring is a FIFO queue in a circular buffer, which grows as needed.
 type ring[T any] struct {
 	buf  []T // len is 0 or a power of two
 	head int
@@ -21,7 +21,6 @@ func (r *ring[T]) push(v T) {
 
 func (r *ring[T]) front() *T { return r.at(0) }
 
-// at returns the i-th element from the front.
 func (r *ring[T]) at(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
 
 func (r *ring[T]) pop() T {

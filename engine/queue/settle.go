@@ -3,7 +3,7 @@ package queue
 // Action is the kind of a settlement.
 type Action uint8
 
-// The actions. All but Extend end the lease.
+// All actions except Extend end the lease.
 const (
 	Complete Action = iota + 1
 	Fail
@@ -17,15 +17,16 @@ type Settlement struct {
 	Ref     Ref
 	Token   uint64
 	Action  Action
-	Result  []byte // with Complete: stored if the task has a result retention
-	Error   string // with Fail
-	DelayMs uint64 // with Fail (0: backoff) and Release
-	LeaseMs uint64 // with Extend
+	Result  []byte // used by Complete; stored if the task has a result retention
+	Error   string // used by Fail
+	DelayMs uint64 // used by Release, and by Fail, where 0 selects the backoff
+	LeaseMs uint64 // used by Extend
 }
 
-// Settle applies settlements of one tenant. out receives nil or ErrStaleToken for each, or a
-// *QuotaError for a completion whose result exceeds the quota. The lease then continues. No other
-// settlement fails because of a quota.
+// Settle applies settlements of one tenant. It sets out[i] to the outcome of settlements[i]: nil,
+// ErrStaleToken, or an error that wraps a *QuotaError. The last means that the result of a
+// completion would exceed the quota; the lease then continues. No other settlement fails because of
+// a quota.
 func (s *State) Settle(now int64, tenant string, settlements []Settlement, out []error) {
 	s.advance(now)
 	for i := range settlements {
@@ -36,7 +37,8 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 			out[i] = ErrStaleToken
 			continue
 		}
-		if ref.ExpiresAtMs <= now { // a sweep ends the lease later, so that Settle has bounded work
+		// sweepLeases ends it, so that Settle has limited work
+		if ref.ExpiresAtMs <= now {
 			out[i] = ErrStaleToken
 			continue
 		}
@@ -59,7 +61,7 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 	}
 }
 
-// backoff returns the backoff of a task, with zero fields replaced by the server's values.
+// backoff returns the backoff of a task. Fields that the task does not set get the server's values.
 func (s *State) backoff(ref *LeaseRef) Backoff {
 	if ref.Extras == nil {
 		return s.cfg.Backoff
@@ -81,8 +83,8 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	return nil
 }
 
-// attemptFailed ends a lease with a failed attempt. The task becomes due at dueMs, or dead if it
-// has no further attempt.
+// attemptFailed ends a lease with a failed attempt. The task becomes due at dueMs, or dead if this
+// was its last attempt.
 func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64, a Attempt) {
 	s.remember(ref, a)
 	if ref.Attempt < ref.MaxAttempts {

@@ -13,10 +13,10 @@ type State struct {
 
 	byName map[queueName]*Queue
 	queues map[uint32]*Queue
-	absent map[queueName]*Queue // queues without a record, each with a waiter
+	absent map[queueName]*Queue // queues without a record, for which waiters wait
 	last   *Queue               // cache: the queue of the last lookup by name or number
 
-	perTenant map[string]int    // number of queues of each tenant
+	perTenant map[string]int    // number of queues with a record of each tenant
 	deleted   []uint32          // queues whose records the next Flush removes
 	gone      []uint32          // queues deleted since the last TakeDeleted
 	idle      deadlines[*Queue] // queues that visitIdle will visit
@@ -25,9 +25,9 @@ type State struct {
 
 	reserved Reserved // the last reservation in the journal
 	seqMin   uint64   // no queue issues a lower seq
-	seqMax   uint64   // above all issued seqs
+	seqMax   uint64   // higher than all issued seqs, for reserve
 
-	nowMs int64 // of the last Tick
+	nowMs int64 // the time of the last Tick
 
 	leases   map[uint64]*lease
 	found    *lease   // cache: the batch of the last lookup, or nil
@@ -35,49 +35,53 @@ type State struct {
 	expiry   deadlines[*lease]
 	due      deadlines[*lane]
 
-	behind    ring[*lane] // lanes that must read the store to count due tasks
-	counting  int         // lanes with an unanswered request for a count
-	countAtMs int64       // earliest time of the next requests for counts
+	behind    ring[*lane] // lanes that must read the store to count their due tasks
+	counting  int         // number of lanes with an unanswered Refill of StreamDue or StreamNotDue
+	countAtMs int64       // earliest time at which askCounts requests further counts
 
 	hot              ring[*Queue] // queues that may have both ready tasks and waiters with credit
-	ignorePreference bool         // waiters take tasks of any of their queues
-	given            int          // leases granted and closed waiters removed in this turn
-	exhausted        bool         // given reached its bound in the last Dispatch
-	worked           int          // items handled since the last Worked
-	granted          []*Waiter    // waiters with a batch that the running Dispatch fills
-	drawn            []*Waiter    // waiters that may have credit from their pools
-	held             []*Waiter    // waiters with a retained grant that the next Dispatch may extend
-	refills          []Refill
-	dirty            []*Queue
-	// Queues whose figures may have changed since TakeChanged returned them.
+	ignorePreference bool         // prefersAnother returns false for all waiters
+	// given is the number of leases granted plus the number of closed waiters removed in this turn.
+	given     int
+	exhausted bool      // given reached Config.turnMax in the last Dispatch
+	worked    int       // number of items processed since the last Worked
+	granted   []*Waiter // waiters with a batch that the running Dispatch fills
+	drawn     []*Waiter // waiters that may have credit from their pools
+	// Once waiters whose grant is retained, because the next Dispatch may add tasks to it
+	held    []*Waiter
+	refills []Refill
+	dirty   []*Queue
+	// unseen contains the queues whose figures may have changed since TakeChanged last returned
+	// them.
 	unseen ring[*Queue]
-	freed  []*Queue // queues with freed room that is not reported to their accounts
+	freed  []*Queue // queues with a nonzero Queue.freed
 
 	sparePages    []*leasedPage
 	lastEnded     lastEnded
 	spareRefs     [][]LeaseRef // empty lists for new lease batches
-	spareRefsRoom int          // the sum of their capacities
+	spareRefsRoom int          // the sum of the capacities of spareRefs
 	unused        []Delivery   // an empty list for a grant, or nil
 
-	starved        []*Queue // queues whose tenants are at their quota of leases
+	starved        []*Queue // queues that starve excluded from dispatch
 	starvedRetryMs int64
 
 	keys    buckets
 	results buckets
 
-	markedUntilMs int64 // no mark of a removed task is stored longer
+	markedUntilMs int64 // after this time, no mark of a removed task exists
 
-	ttlMs int64 // a lower bound of the next end of a time to live
-	// During a reading of expired tasks: the tasks that changed since the request; else nil.
+	ttlMs int64 // a lower bound of the time when the next time to live ends
+	// expiring contains the tasks that changed since the unanswered Refill of StreamExpired was
+	// requested. It is nil if there is no such Refill.
 	expiring map[Ref]bool
 
 	tracked map[Ref]*tracking
 	watched map[Ref]int // number of watches of each task
 	ended   []Ended
 
-	windowsTasks  int // fresh tasks in all windows
+	windowsTasks  int // number of fresh tasks in all windows
 	freshRoom     int // capacity of all windows of fresh tasks
-	returnedTasks int // returned tasks in all windows
+	returnedTasks int // number of returned tasks in all windows
 	cacheBytes    int64
 }
 
@@ -88,24 +92,27 @@ type Queue struct {
 	record  Record
 	account Account
 	freed   freed
-	shared  *Extras // extras of all tasks without options
+	shared  *Extras // Extras of all tasks that set no option themselves
 	lanes   [MaxPriority + 1]*lane
-	waiting waiters // with credit, or a pool that may have some
+	waiting waiters // subscriptions of waiters that may get tasks
 	leased  leasedRefs
 	rates   rates
 	hot     bool
 	starved bool
-	awaits  bool // its next turn must follow the answer to a Refill
+	awaits  bool // it gets no turn until a Refill is answered
 	dirty   bool
-	unseen  bool // is in State.unseen
-	stored  bool // has a record
-	unsound bool // the recovered counts, from an older server, did not add up: they are not checked
+	unseen  bool // the queue is in State.unseen
+	stored  bool // the queue has a record
+	// unsound means that the recovered counts, from an older server, did not add up: Flush does not
+	// check them.
+	unsound bool
 
-	subscriptions int32 // number of subscriptions, with or without credit
-	// See keyedUntilMs; in seconds to save memory, since a node may have many queues.
+	subscriptions int32 // number of subscriptions, including those of waiters without credit
+	// keyedUntilS is the time after which no key of the queue is valid. It is in seconds to save
+	// memory, since a node may have many queues.
 	keyedUntilS uint32
-	// Earliest deletion: Config.IdleMs after its last use, and after its last result and key have
-	// expired.
+	// removableMs is the earliest time of deletion: Config.IdleMs after the last use of the queue,
+	// but not before its last result and key have expired.
 	removableMs int64
 	idleMs      int64 // deadline in State.idle
 	index       int   // place in State.idle
@@ -117,29 +124,29 @@ func (q *Queue) Tenant() string { return q.record.Tenant }
 // Name returns the queue's name.
 func (q *Queue) Name() string { return q.record.Name }
 
-// Recovered has the contents of a shard's store when it was opened.
+// Recovered is the part of a shard's store that a State needs when it starts.
 type Recovered struct {
 	Meta     Meta
 	Reserved Reserved // zero if nothing was reserved
 	Queues   []Record
 	Leases   []RecoveredLease
-	// KeyBuckets and ResultBuckets are the nonempty buckets, ascending.
+	// KeyBuckets and ResultBuckets contain the times of the nonempty buckets, ascending.
 	KeyBuckets    []int64
 	ResultBuckets []int64
-	// Sums are the tenants' charges for these buckets.
+	// Sums contains the tenants' charges for the records in these buckets.
 	Sums []Sum
-	// NextExpiryMs is the earliest indexed end of a time to live; 0 or math.MaxInt64 if there is
-	// none.
+	// NextExpiryMs is the earliest time when a task's time to live ends; 0 or math.MaxInt64 if
+	// there is no such task.
 	NextExpiryMs int64
 }
 
-// RecoveredLease is a stored lease batch. Refs that were settled after it was written have Attempt
-// 0.
+// RecoveredLease is a stored lease batch. The refs of tasks that were settled after the batch was
+// written have Attempt 0.
 type RecoveredLease struct {
 	Batch uint64
 	Refs  []LeaseRef
-	// Extended has the indexes of Refs with a stored extension. Refs already include the
-	// extensions.
+	// Extended contains the indexes in Refs of the tasks with a stored extension. Refs already
+	// contains the extended expiries.
 	Extended []int
 }
 
@@ -258,16 +265,15 @@ func (q *Queue) lane(priority uint8) *lane {
 	return l
 }
 
-// Worked returns the number of items handled since its last call: tasks enqueued, granted, settled
-// or purged, leases expired, records of Refills, waiters visited, and queues whose figures were
-// taken.
+// Worked returns the number of items processed since its last call: tasks enqueued, granted,
+// settled or purged, leases expired, records of Refills, waiters visited, and queues whose figures
+// were taken.
 func (s *State) Worked() int {
 	n := s.worked
 	s.worked = 0
 	return n
 }
 
-// touch marks the queue's record to be written with this commit.
 func (s *State) touch(q *Queue) {
 	s.show(q)
 	if !q.dirty {
@@ -285,9 +291,9 @@ func (s *State) heat(q *Queue) {
 	}
 }
 
-// Flush writes the records that are stored once per commit: those of touched queues and of the
-// shard. It returns false if no decision since the last Flush needs these records; the journal may
-// still have other writes.
+// Flush writes to the journal the records that are stored once per commit: those of the changed
+// queues and of the shard. It returns false if it wrote nothing; the journal may still have
+// received other writes.
 func (s *State) Flush() bool {
 	s.reportFreed()
 	extended := s.flushExtended()

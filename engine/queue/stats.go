@@ -2,7 +2,7 @@ package queue
 
 import "math"
 
-// Stats has a queue's figures at one moment.
+// Stats contains a queue's figures at one moment.
 type Stats struct {
 	ID     uint32
 	Tenant string
@@ -18,18 +18,19 @@ type Stats struct {
 	Delayed       uint64
 	Leased        uint64
 	Dead          uint64
-	Bytes         uint64 // of the payloads of all stored tasks
-	// Charged is the charge of the queue and all of its tasks with their histories. It excludes
-	// results and idempotency keys, which are charged per tenant.
+	Bytes         uint64 // total size of the payloads of all stored tasks
+	// Charged is the number of bytes charged for the queue and all of its tasks with their
+	// histories. It excludes results and idempotency keys, whose charges are known only per tenant.
 	Charged uint64
-	// ReadySinceMs is when the oldest ready task became ready; math.MaxInt64 if no task is ready.
+	// ReadySinceMs is the time when the oldest ready task became ready; math.MaxInt64 if no task is
+	// ready.
 	ReadySinceMs  int64
 	EnqueuedPerS  float64
 	CompletedPerS float64
 }
 
-// Add adds the figures of q: of the same queue in another shard, or of another queue for a total.
-// The newer policy wins.
+// Add adds the figures of q, which is the same queue in another shard, or another queue if s is a
+// total. s gets the policy with the higher version.
 func (s *Stats) Add(q *Stats) {
 	s.Paused = s.Paused || q.Paused
 	if q.PolicyVersion > s.PolicyVersion {
@@ -61,7 +62,8 @@ func (s *State) QueueIDs() []uint32 {
 	return ids
 }
 
-// Age converts the rates at fromMs to those at nowMs. The queue must not have changed in between.
+// Age converts the rates as of fromMs to the rates as of nowMs. The queue must not have changed in
+// between.
 func (s *Stats) Age(fromMs, nowMs int64) {
 	if nowMs > fromMs {
 		kept := math.Exp(-float64(nowMs-fromMs) / rateTauMs)
@@ -88,7 +90,6 @@ func (s *State) TakeChanged() *Queue {
 	return q
 }
 
-// show records that the figures of a queue may have changed.
 func (s *State) show(q *Queue) {
 	if !q.unseen {
 		q.unseen = true
@@ -96,9 +97,9 @@ func (s *State) show(q *Queue) {
 	}
 }
 
-// Refresh reports whether Stats of a queue is exact as of asOfMs, a time in the past, or later. If
-// not, it requests a bounded part of the necessary reading. The caller calls Refresh again when the
-// Refills are answered.
+// Refresh reports whether Stats would return exact figures of a queue, as of asOfMs (a time in the
+// past) or later. If not, it requests Refills for a part of the missing records. The caller calls
+// Refresh again when these Refills are answered.
 func (s *State) Refresh(q *Queue, asOfMs int64) (exact bool) {
 	exact = true
 	for _, l := range q.lanes {
@@ -118,13 +119,14 @@ func (s *State) Refresh(q *Queue, asOfMs int64) (exact bool) {
 }
 
 const (
-	// oldestTasks and oldestBytes bound the reading for the age of a lane's oldest ready task.
+	// oldestTasks and oldestBytes limit the tasks and bytes of a Refill that finds a lane's oldest
+	// ready task.
 	oldestTasks = 16
 	oldestBytes = 64 << 10
 )
 
-// knowsOldest reports whether the lane's oldest ready task is in memory or does not exist.
-// Otherwise it requests the task.
+// knowsOldest reports whether the lane's oldest ready task is in memory or does not exist. If not,
+// it requests the task with a Refill.
 func (s *State) knowsOldest(l *lane) bool {
 	known := true
 	if l.due > 0 && l.returned.Len() == 0 {
@@ -166,7 +168,6 @@ func (s *State) Stats(q *Queue, now int64) Stats {
 	return out
 }
 
-// dropGone removes fresh tasks that are gone from the window's front.
 func (l *lane) dropGone(s *State) {
 	for l.fresh.len() > 0 && l.fresh.front().gone {
 		s.popFresh(l)
@@ -185,7 +186,7 @@ func (s *State) Named(tenant, name string) (*Queue, bool) {
 	return q, ok
 }
 
-// Cursor returns the seq of a lane at and above which no task was ever claimed.
+// Cursor returns a lower bound of the seqs of a lane's fresh tasks.
 func (q *Queue) Cursor(priority uint8) uint64 {
 	if l := q.lanes[priority]; l != nil {
 		return l.cursor

@@ -2,19 +2,18 @@ package queue
 
 import "math"
 
-// Stored is a task with its records. It must be read from the store after all decisions so far
-// became visible there.
+// Stored is a task with its records, as read from the store. The reading must see all decisions
+// that were made so far.
 type Stored struct {
 	Ref         Ref
-	Task        Task // with or without its payload
-	Bytes       uint32
+	Task        Task   // the payload may be missing
+	Bytes       uint32 // size of the payload
 	Progress    Progress
 	HasProgress bool
-	HasDue      bool // it has a Due record, at Progress.DueAtMs
+	HasDue      bool // the task has a Due record, for the time Progress.DueAtMs
 	Dead        bool
 }
 
-// part is the part of a queue that holds a task.
 type part uint8
 
 const (
@@ -42,7 +41,7 @@ func (s *State) Leased(t *Stored) bool {
 	return ref != nil
 }
 
-// ref returns the task in the form of a leased one. Attempt is the number of used attempts.
+// ref returns the task as a LeaseRef, whose Attempt is the number of used attempts.
 func (t *Stored) ref() LeaseRef {
 	ref := LeaseRef{
 		Ref: t.Ref, MaxAttempts: t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
@@ -57,7 +56,7 @@ func (t *Stored) ref() LeaseRef {
 	return ref
 }
 
-// withdraw removes an unleased task from the part of the queue that holds it.
+// withdraw removes a task that is not leased from its part of the queue.
 func (s *State) withdraw(t *Stored) {
 	q := s.numbered(t.Ref.Queue)
 	l := q.lane(t.Ref.Priority)
@@ -92,8 +91,8 @@ type Expired struct {
 	Found bool // whether the task is stored
 }
 
-// expireTask moves a task whose time to live has ended to the dead letters. A leased task follows
-// when its lease ends without completion.
+// expireTask moves a task whose time to live has ended to the dead letters. If the task is leased,
+// giveBack moves it when its lease ends without completion.
 func (s *State) expireTask(e *Expired) {
 	t := &e.Stored
 	if e.Found {
@@ -106,8 +105,8 @@ func (s *State) expireTask(e *Expired) {
 	s.journal.DropExpiry(t.Ref, e.AtMs)
 }
 
-// die makes a task dead that is in no part of its queue. ref.Attempt is the number of used
-// attempts.
+// die moves a task to the dead letters. The task must have been removed from its part of the queue.
+// ref.Attempt is the number of used attempts.
 func (s *State) die(ref *LeaseRef, token uint64, reason Reason) {
 	q := s.numbered(ref.Queue)
 	s.dropExpiry(ref)
@@ -126,8 +125,9 @@ func (s *State) dropExpiry(ref *LeaseRef) {
 	}
 }
 
-// drop removes a task that is in no part of its queue, with all of its records. attempts is the
-// number of failed attempts, which its history may contain.
+// drop removes a task with all of its records. The task must have been removed from its part of the
+// queue. attempts is the number of failed attempts, which are in its history unless they were
+// dropped.
 func (s *State) drop(ref *LeaseRef, attempts uint32) {
 	s.journal.DropTask(ref.Ref)
 	if ref.HasProgress {
@@ -156,7 +156,7 @@ func (s *State) Cancel(t *Stored) {
 	s.remove(&ref, ref.Attempt)
 }
 
-// PurgeDead removes a dead task. If the task is not dead, it returns false.
+// PurgeDead removes a dead task. It returns false if the task is not dead.
 func (s *State) PurgeDead(t *Stored) bool {
 	if t.Dead {
 		s.Cancel(t)
@@ -164,8 +164,8 @@ func (s *State) PurgeDead(t *Stored) bool {
 	return t.Dead
 }
 
-// Redrive makes a dead task ready again, with its initial number of further attempts and without a
-// time to live. It returns false if the task is not dead.
+// Redrive makes a dead task ready again. The task gets its initial maximum number of further
+// attempts, and no time to live. It returns false if the task is not dead.
 func (s *State) Redrive(t *Stored) bool {
 	if !t.Dead {
 		return false
@@ -179,7 +179,7 @@ func (s *State) Redrive(t *Stored) bool {
 }
 
 // Purge removes up to n ready and delayed tasks of a queue, and frees their idempotency keys. more
-// reports whether the queue may have further tasks. The caller then calls Purge again after the
+// is true if the queue may contain further tasks. The caller then calls Purge again, after the
 // Refills are answered.
 func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 	for _, l := range q.lanes {

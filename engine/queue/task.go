@@ -7,7 +7,7 @@ type NewTask struct {
 	Payload     []byte // the state retains it: the caller must not change it
 	DelayMs     uint64
 	NotBeforeMs int64  // not with DelayMs
-	MaxAttempts uint32 // here and below, 0 means the value of the queue's policy or Config
+	MaxAttempts uint32 // 0 here and below selects the value of the queue's policy or of Config
 	LeaseMs     uint64
 	TTLMs       uint64
 	Backoff     Backoff
@@ -15,23 +15,23 @@ type NewTask struct {
 	Key         string // idempotency key; "" means none
 }
 
-// Task is the immutable part of a stored task: written once, when it is enqueued.
+// Task is the immutable part of a stored task. It is written once, when the task is enqueued.
 type Task struct {
 	EnqueuedAtMs int64
 	MaxAttempts  uint32
 	LeaseMs      uint64
-	// Delayed is set if the task was enqueued with a delay. It is found through its Due record. The
-	// scan for fresh tasks skips delayed tasks and tasks with a Progress record.
+	// Delayed is true if the task was enqueued with a delay. Such a task is found through its Due
+	// record. The scan for fresh tasks skips delayed tasks and tasks with a Progress record.
 	Delayed bool
 	Extras  *Extras
 	Payload []byte
 }
 
-// Due is a task that will become ready (again): it was delayed at its enqueue, failed, released or
-// redriven, or its lease expired. It is indexed by time.
+// Due is the record of a task that becomes ready at DueAtMs: a task that was enqueued with a delay,
+// failed, released or redriven, or whose lease expired. Due records are indexed by time.
 type Due struct {
 	DueAtMs     int64
-	Attempts    uint32 // used so far
+	Attempts    uint32 // number of attempts used so far
 	MaxAttempts uint32
 	LeaseMs     uint64
 	Bytes       uint32 // of the payload
@@ -44,14 +44,14 @@ type Due struct {
 type Progress struct {
 	DueAtMs     int64
 	Attempts    uint32
-	MaxAttempts uint32 // a redrive adds to it
-	Token       uint64 // of the last lease; lease records with this or a lower token are void
+	MaxAttempts uint32 // a redrive increases it
+	Token       uint64 // of the last lease; lease records up to this token are obsolete
 	// ExpiresAtMs is the end of the task's time to live; 0 means no end. A redrive sets it to 0.
 	ExpiresAtMs int64
 	History     History
 }
 
-// Outcome is the kind of a failed attempt's end.
+// Outcome is how a failed attempt ended.
 type Outcome uint8
 
 // The outcomes.
@@ -75,13 +75,13 @@ type LeaseRef struct {
 	LeaseMs     uint64
 	Bytes       uint32 // of the payload
 	History     History
-	// HasProgress is set if the task has a Progress record, which must be removed with the task.
+	// HasProgress is true if the task has a Progress record, which must be removed with the task.
 	HasProgress bool
 	ExpiresAtMs int64
 	Extras      *Extras
 }
 
-// Reason is why a task is dead.
+// Reason is the reason why a task is dead.
 type Reason uint8
 
 // The reasons.
@@ -103,37 +103,37 @@ type Delivery struct {
 	Token        uint64
 	EnqueuedAtMs int64
 	Payload      []byte
-	// Cached is set if EnqueuedAtMs and Payload are filled in. Otherwise the caller must read them,
-	// and the last attempt's error, from the store once the decision is committed.
+	// Cached is true if EnqueuedAtMs and Payload are set. If it is false, the caller must read
+	// them, and the error of the last attempt, from the store once the decision is committed.
 	Cached bool
 	// LastError is the error of the last failed attempt. The state never sets it.
 	LastError string
 }
 
-// Counts has a queue's counters. Fresh + Returned + Leased + Dead is the number of stored tasks,
-// and Enqueued = stored tasks + Completed + Removed.
+// Counts contains a queue's counters. Fresh + Returned + Leased + Dead is the number of stored
+// tasks. Enqueued is the sum of the number of stored tasks, Completed and Removed.
 type Counts struct {
 	Enqueued  uint64 // ever
 	Completed uint64 // ever
 	Removed   uint64 // ever; purged or cancelled
-	Fresh     uint64 // never claimed and not delayed at enqueue
-	Returned  uint64 // with a Due record
+	Fresh     uint64 // tasks that were never claimed and not enqueued with a delay
+	Returned  uint64 // tasks with a Due record
 	Leased    uint64
 	Dead      uint64
-	Bytes     uint64 // of the payloads of the stored tasks
-	// HistoryBytes is the charge of the stored attempts of these tasks. It excludes attempts that
-	// an older server stored without counting them.
+	Bytes     uint64 // total size of the payloads of the stored tasks
+	// HistoryBytes is the charge for the stored attempts of these tasks. It excludes attempts
+	// stored by older servers that did not charge for them.
 	HistoryBytes uint64
 }
 
 func (c *Counts) held() uint64 { return c.Fresh + c.Returned + c.Leased + c.Dead }
 
-// addUp reports whether each enqueued task is counted once, and no count is negative.
+// addUp reports whether the sums above are correct and no count is negative.
 func (c *Counts) addUp() bool {
 	return c.Enqueued == c.held()+c.Completed+c.Removed && int64(c.Fresh|c.Returned|c.Leased|c.Dead|c.Bytes) >= 0
 }
 
-// Record is the stored form of a queue. It is written once per commit that touches the queue.
+// Record is the stored form of a queue. It is written once per commit that changes the queue.
 type Record struct {
 	ID            uint32
 	Tenant        string
@@ -143,17 +143,19 @@ type Record struct {
 	Policy        Policy
 	PolicyVersion uint64 // 0 means never configured
 	Paused        bool
-	// Lanes has bit p set if the queue ever had a task of priority p.
+	// Bit p of Lanes is set if the queue ever had a task of priority p.
 	Lanes uint16
-	// Cursors has, for each priority, the seq at and above which no task was ever claimed.
+	// Cursors contains, for each priority, a lower bound of the seqs of fresh tasks.
 	Cursors [MaxPriority + 1]uint64
-	// Due has the count of due returned tasks for each priority. It is stored while Counts.Returned
-	// is above 0.
+	// Due contains the count of due returned tasks of each priority. It is stored only while
+	// Counts.Returned is above 0.
 	Due [MaxPriority + 1]DueCount
 }
 
 // Meta is the record of the shard, written with each commit.
 type Meta struct {
-	NextBatch uint64 // the next lease batch; it only grows, so tokens never repeat
+	// NextBatch is the number of the next lease batch. It only grows, so tokens are never issued
+	// twice.
+	NextBatch uint64
 	NextQueue uint32
 }

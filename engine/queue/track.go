@@ -1,8 +1,8 @@
 package queue
 
-// Track starts counting the changes of a task and returns the count so far. A caller that reads the
-// task in another goroutine compares the counts to learn whether its reading is current. Each Track
-// needs one Untrack.
+// Track starts to count the changes of a task, and returns the count so far. A caller that reads
+// the task in another goroutine compares this count with Changes to learn whether the task changed
+// in between. For each Track, Untrack must be called once.
 func (s *State) Track(ref Ref) uint64 {
 	t := s.tracked[ref]
 	if t == nil {
@@ -30,7 +30,6 @@ type tracking struct {
 	changes uint64
 }
 
-// changed counts a change of a task's records.
 func (s *State) changed(ref Ref) {
 	if s.expiring != nil {
 		s.expiring[ref] = true

@@ -5,19 +5,20 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bounds the input of one call. The server checks it before a call reaches a shard.
+// Limits contains the limits of one call's input. The server checks the input before a call reaches
+// a shard.
 type Limits struct {
 	PayloadBytesMax int
-	BatchMax        int // tasks or settlements in one call or frame of a stream
+	BatchMax        int // tasks or settlements in one call, or in one frame of a stream
 	LeaseMsMax      uint64
 	DelayMsMax      uint64
 	AttemptsMax     uint32
 	WaitMsMax       uint64
-	QueuesMax       int // in one claim
-	ErrorBytesMax   int // of the error text of Fail
+	QueuesMax       int // maximum number of queues in one claim
+	ErrorBytesMax   int // maximum length of the error text of Fail
 	ResultBytesMax  int
 	TTLMsMax        uint64
-	RetentionMsMax  uint64 // of results
+	RetentionMsMax  uint64 // maximum retention of results
 }
 
 // DefaultLimits returns the defaults.
@@ -37,8 +38,8 @@ func DefaultLimits() Limits {
 	}
 }
 
-// CheckTask checks a new task at a time. priority is a separate argument because NewTask.Priority
-// cannot hold every invalid value.
+// CheckTask checks a new task. nowMs is the current time. priority is a separate argument, because
+// its type can represent invalid values that NewTask.Priority cannot.
 func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError {
 	if err := CheckName("queue", t.Queue); err != nil {
 		return err

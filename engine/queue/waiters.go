@@ -1,8 +1,8 @@
 package queue
 
-// waiters is the round-robin list of a queue's subscriptions: a doubly linked list whose links are
-// in the subscriptions. Each operation, including removal from the middle, is O(1) and does not
-// allocate.
+// waiters is the round-robin list of a queue's subscriptions. It is a doubly linked list whose
+// links are fields of the subscriptions. Each operation, including removal from the middle, takes
+// O(1) and does not allocate.
 type waiters struct {
 	first, last *subscription
 	n           int

@@ -1,7 +1,7 @@
 package queue
 
-// Watch makes Ended report the end of a task: its completion, death or removal. Several watches of
-// one task give one report.
+// Watch makes Ended report the end of a task: its completion, death or removal. Ended reports it
+// once, even if Watch was called several times.
 func (s *State) Watch(ref Ref) { s.watched[ref]++ }
 
 // Unwatch undoes one Watch.
