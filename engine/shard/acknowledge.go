@@ -2,9 +2,10 @@ package shard
 
 import "github.com/pronybench/prony/engine/queue"
 
-// acknowledge adds the enqueues and completions that the turn acknowledges to the window of loss.
-// It must run before the first answer is sent, so that the window includes every acknowledgement
-// that a client has seen.
+// acknowledge adds the number of enqueues and completions that the turn acknowledges to
+// Options.Unsynced, which tracks the acknowledgements that a power loss could undo. It must run
+// before the first answer is sent: otherwise a client could see an acknowledgement that Unsynced
+// does not include yet.
 func (s *Shard) acknowledge(t *turn) {
 	if t.err != nil || !s.opts.Unsynced.Counts() {
 		return
@@ -21,7 +22,6 @@ func (s *Shard) acknowledge(t *turn) {
 	s.opts.Unsynced.Acknowledged(tasks)
 }
 
-// stored returns the number of new tasks. Duplicates and failed items do not count.
 func (c *enqueue) stored() (n int) {
 	for i := range c.out {
 		if c.out[i].Err == nil && !c.out[i].Duplicate {

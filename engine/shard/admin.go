@@ -9,14 +9,16 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// query is the command of an admin call. One turn decides it, and its answer follows when the turn
+// query is the command of an admin call. One turn decides it, and publish answers it when that turn
 // is durable.
 type query[T any] struct {
 	decided func(s *Shard, nowMs int64) (T, error)
-	// The answer to a change if the disk has no space for it; nil for a command that only reads.
+	// refused returns the answer to a change that the disk has no space for. It is nil for a
+	// command that only reads.
 	refused func(error) (T, error)
 	reply   func(T, error)
-	// The answer may come from a node that has just lost leadership: no majority confirms it.
+	// stale allows an answer from a node that has just lost leadership: the shard does not ask a
+	// majority to confirm the leadership first.
 	stale bool
 	out   T
 	err   error
@@ -32,8 +34,8 @@ func (c *query[T]) publish(_ *Shard, err error) {
 
 func put[T any](s *Shard, c *query[T]) error { return s.inbox.put(c, load{}) }
 
-// Configure sets the policy of a queue if the version is above the current one. It creates the
-// queue if it does not exist.
+// Configure sets the policy of a queue if version is higher than the version of its current policy.
+// It creates the queue if it does not exist.
 func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) {
@@ -44,8 +46,8 @@ func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, r
 	})
 }
 
-// Pause stops or resumes the delivery of a queue's tasks. It creates the queue if it does not
-// exist.
+// Pause stops (true) or resumes (false) the delivery of a queue's tasks. It creates the queue if it
+// does not exist.
 func (s *Shard) Pause(tenant, name string, paused bool, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) { return none, s.state.Pause(tenant, name, paused) },
@@ -57,15 +59,15 @@ func (s *Shard) Pause(tenant, name string, paused bool, reply func(struct{}, err
 // Purged is the result of one Purge call.
 type Purged struct {
 	Removed int
-	More    bool // the queue has further tasks
+	More    bool // Purge must be called again
 }
 
-// purgeMax bounds the tasks that one command removes, so that other commands do not wait for a
-// whole purge.
+// purgeMax limits the number of tasks that one command removes, so that other commands do not wait
+// for a whole purge.
 const purgeMax = 512
 
-// Purge removes up to most ready and delayed tasks of a queue, and at most purgeMax. Call it again
-// while Purged.More is set.
+// Purge removes ready and delayed tasks of a queue: at most most tasks, and at most purgeMax. Call
+// it again while Purged.More is set.
 func (s *Shard) Purge(tenant, name string, most int, reply func(Purged, error)) error {
 	return put(s, &query[Purged]{
 		decided: func(s *Shard, _ int64) (p Purged, err error) {
@@ -91,8 +93,9 @@ const (
 	PurgeDead                   // remove a dead task
 )
 
-// Change changes tasks of one tenant. reply is called as for Enqueue, with nil, ErrNotFound or
-// ErrNotDead for each. Large calls are decided in slices, with other commands in between.
+// Change cancels, redrives or purges tasks of one tenant. reply is called as for Enqueue, with nil,
+// ErrNotFound or ErrNotDead for each task. Several turns decide a large call, so that other
+// commands are decided in between.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
 	out := make([]error, len(refs))
 	return s.inbox.put(&begin{examine: &examine{
@@ -123,32 +126,32 @@ func (s *Shard) change(what Change, f *Found) error {
 	return nil
 }
 
-// List is one page of a queue's tasks.
+// List is the request for one page of a queue's tasks.
 type List struct {
 	Tenant string
 	Queue  string
 	State  TaskState // Ready, Delayed, Leased or Dead
 	After  storage.Place
 	Limit  int
-	// BytesMax is the approximate bound of the payload and error bytes of a page, apart from its
-	// first task; 0 means no bound.
+	// BytesMax approximately limits the bytes of payloads and error texts in a page. The limit does
+	// not apply to the first task. 0 means no limit.
 	BytesMax int
 	// Match selects dead tasks; nil selects all.
 	Match func(*Found) bool
 }
 
-// Listed is a page of a list. Next is empty for the last page. A page that is not the last may be
-// short, or empty.
+// Listed is a page of a list. Next is empty for the last page. Other pages too may contain fewer
+// tasks than List.Limit, or none.
 type Listed struct {
 	Tasks []Found
 	Next  storage.Place
 }
 
-// listLookMax bounds the records that are read for one page.
+// listLookMax limits the number of records that are read for one page.
 const listLookMax = 10_000
 
-// List lists tasks. A separate goroutine reads the page and calls reply, since reading may take
-// long.
+// List lists tasks. A separate goroutine reads the page and then calls reply, since reading may
+// take long.
 func (s *Shard) List(l List, reply func(Listed, error)) error {
 	return put(s, &query[listing]{
 		decided: func(s *Shard, nowMs int64) (listing, error) { return s.beginList(l, nowMs) },
@@ -169,7 +172,7 @@ func (s *Shard) List(l List, reply func(Listed, error)) error {
 	})
 }
 
-// listing is a list with the state machine's view of its queue when the list began.
+// listing is a List request with a copy of the queue's state at the time when the turn decided it.
 type listing struct {
 	list    List
 	queueID uint32
@@ -189,9 +192,9 @@ func (s *Shard) beginList(l List, nowMs int64) (listing, error) {
 	return b, nil
 }
 
-// currentLeases replies with a page of leased tasks and their current expiries, since a recovered
-// lease may last longer than its record states. A task that was settled after the page was read is
-// listed as it was read.
+// currentLeases replies with a page of leased tasks. It replaces their leases with those of the
+// state machine, since a recovered lease may last longer than its record states. A task that was
+// settled after the page was read stays in the page unchanged.
 func (s *Shard) currentLeases(page Listed, reply func(Listed, error)) {
 	err := put(s, &query[Listed]{
 		decided: func(s *Shard, _ int64) (Listed, error) {
@@ -222,7 +225,6 @@ func (s *Shard) readLeased(b *listing, page storage.Page) (Listed, error) {
 	return out, err
 }
 
-// lastError reads the error of a task's last failed attempt.
 func (s *Shard) lastError(ref queue.Ref, attempts uint32) (string, error) {
 	if attempts == 0 {
 		return "", nil
@@ -269,10 +271,10 @@ func (s *Shard) readList(b *listing) (Listed, error) {
 	return out, err
 }
 
-// readReady lists ready tasks: first the returned tasks, which are ready again, and then the fresh
-// tasks, which were never leased.
+// readReady lists ready tasks: first the returned tasks (ready again after a lease or a delay),
+// then the fresh tasks, which were never leased.
 func (s *Shard) readReady(b *listing, page storage.Page) ([]storage.Listed, storage.Place, error) {
-	const again, fresh = 'd', 't' // the first byte of a place: its part of the list
+	const again, fresh = 'd', 't' // the first byte of a Place names the part of the list
 	part := byte(again)
 	if len(page.After) > 0 {
 		part, page.After = page.After[0], page.After[1:]
@@ -319,6 +321,6 @@ func (s *Shard) PutSystem(records []storage.SystemRecord, reply func(struct{}, e
 // System reads the node's system records.
 func (s *Shard) System() ([]storage.SystemRecord, error) { return s.store.System() }
 
-// Checkpoint writes a consistent copy of the store into a folder that must not exist. The copy
-// includes everything that was acknowledged before the call.
+// Checkpoint writes a consistent copy of the store into the folder dir, which must not exist yet.
+// The copy includes everything that was acknowledged before the call.
 func (s *Shard) Checkpoint(dir string) error { return s.store.Checkpoint(dir) }

@@ -9,9 +9,10 @@ import (
 )
 
 // command is a request to the shard. The deciding goroutine calls decide, which may use the state
-// machine and must not block, except in commitEarly. Once the turn is durable or has failed, the
-// publishing goroutine calls publish exactly once, with the error if the turn failed. publish is
-// called even if decide was not. It must not block or use the state machine.
+// machine. decide must not block, except in commitEarly. The publishing goroutine calls publish
+// exactly once: with nil when the turn is durable, or with an error if the turn failed. It also
+// calls publish for a command that was never decided. publish must not block or use the state
+// machine.
 type command interface {
 	decide(s *Shard, nowMs int64)
 	publish(s *Shard, err error)
@@ -20,13 +21,13 @@ type command interface {
 type enqueue struct {
 	tenant string
 	tasks  []queue.NewTask
-	bytes  int // of the payloads
+	bytes  int // total size of the payloads
 	reply  func([]queue.Enqueued, error)
 	out    []queue.Enqueued
 }
 
 // Enqueue stores tasks of one tenant. The publishing goroutine calls reply once, when the tasks are
-// durable; reply must not block. If Enqueue itself returns an error (ErrOverloaded, ErrClosed,
+// durable; reply must not block. If Enqueue returns an error (ErrOverloaded, ErrClosed,
 // ErrNotLeader or a *disk.FullError), reply is not called. The caller must not change tasks before
 // reply is called.
 func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
@@ -41,7 +42,7 @@ func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue
 }
 
 func (c *enqueue) decide(s *Shard, nowMs int64) {
-	// The space may have shrunk since the command was admitted.
+	// The disk's free space may have shrunk since the command was admitted.
 	if err := s.opts.Space.Growth(); err != nil {
 		s.opts.Space.CountRefusals(err, 1)
 		c.refuse(err)
@@ -64,8 +65,8 @@ type settle struct {
 	out         []error
 }
 
-// Settle ends or extends leases of one tenant. reply is called as for Enqueue, with nil or an error
-// such as queue.ErrStaleToken for each settlement.
+// Settle ends or extends leases of one tenant. reply is called as for Enqueue. It gets one result
+// for each settlement: nil, or an error such as queue.ErrStaleToken.
 func (s *Shard) Settle(tenant string, settlements []queue.Settlement, reply func([]error, error)) error {
 	return s.inbox.put(&settle{tenant: tenant, settlements: settlements, reply: reply}, load{})
 }
@@ -92,15 +93,16 @@ type Subscription struct {
 	failed  func(error)
 	once    sync.Once     // guards failed
 	waiter  *queue.Waiter // owned by the deciding goroutine
-	// Its queues that were paused when it ended; readable once Close or a poll is answered.
+	// paused lists the claim's queues that were paused when the subscription ended. It may be read
+	// once Close or the poll is answered.
 	paused []string
 }
 
 func (sub *Subscription) fail(err error) { sub.once.Do(func() { sub.failed(err) }) }
 
-// Subscribe makes a waiter. The publishing goroutine calls deliver with leased tasks once their
-// leases are durable. It calls failed at most once, if the subscription cannot be served. Neither
-// may block.
+// Subscribe adds a waiter for tasks to the shard. The publishing goroutine calls deliver with
+// leased tasks once their leases are durable. It calls failed at most once, if the subscription
+// cannot be served. deliver and failed must not block.
 func (s *Shard) Subscribe(c queue.Claim, deliver func([]queue.Delivery), failed func(error)) (*Subscription, error) {
 	sub := &Subscription{shard: s, claim: c, deliver: deliver, failed: failed}
 	return sub, s.inbox.put(&subscribe{sub: sub}, load{})
@@ -130,15 +132,16 @@ func (sub *Subscription) Credit(n int) error {
 }
 
 // Sent reports that the subscriber has released this many bytes of delivered payloads. The shard
-// bounds the bytes that a subscriber holds: without Sent, deliveries stop at the bound.
+// limits the payload bytes that were delivered but not released: at this limit, deliveries stop
+// until Sent is called.
 func (sub *Subscription) Sent(bytes int64) error {
 	return sub.change(func(s *queue.State, w *queue.Waiter) { s.Sent(w, bytes) })
 }
 
-// giveBack returns the credit and the bytes of tasks that were leased but could not be delivered.
-// The subscriber does not know these tasks, so it cannot call Sent for them.
+// giveBack returns to the waiter the credit and the bytes of tasks that were leased but could not
+// be delivered. The subscriber never received these tasks, so it cannot call Sent for them.
 func (sub *Subscription) giveBack(credit int, bytes int64) {
-	// A stopping shard refuses the change, but it delivers nothing more.
+	// A stopping shard refuses the change. This is harmless, because it delivers no more tasks.
 	_ = sub.change(func(s *queue.State, w *queue.Waiter) {
 		s.Sent(w, bytes)
 		s.Credit(w, credit)
@@ -149,8 +152,8 @@ func (sub *Subscription) change(to func(*queue.State, *queue.Waiter)) error {
 	return sub.shard.inbox.put(&change{sub: sub, to: to}, load{})
 }
 
-// change changes the waiter of a subscription. A subscription that failed to start, or has ended,
-// has no waiter.
+// change applies a function to the waiter of a subscription. It does nothing if the subscription
+// failed to start or has ended, since it then has no waiter.
 type change struct {
 	sub *Subscription
 	to  func(*queue.State, *queue.Waiter)
@@ -165,7 +168,7 @@ func (c *change) decide(s *Shard, _ int64) {
 func (*change) publish(*Shard, error) {}
 
 // Close ends the subscription and then calls closed, once; deliver is not called after that.
-// Delivered tasks stay leased until they are settled or their leases expire. closed may be called
+// Delivered tasks remain leased until they are settled or their leases expire. closed may be called
 // before Close returns.
 func (sub *Subscription) Close(closed func()) {
 	if sub.shard.inbox.put(&unsubscribe{sub: sub, closed: closed}, load{}) != nil {

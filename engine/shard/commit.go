@@ -8,13 +8,14 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// commit submits the turn's batch to the store, or proposes it to the log of a replicated one, and
-// does not wait until it is durable. Submitting here, in the deciding goroutine, keeps the commits
-// in the order of the decisions. A proposal blocks while too many entries are under way.
+// commit submits the turn's batch to the store, or in a replicated shard proposes it to the log. It
+// does not wait until the batch is durable. The deciding goroutine calls commit, so that the
+// commits are in the order of the decisions. A proposal blocks while too many log entries are under
+// way.
 //
-// A turn of a replicated shard that changed nothing has no commit whose success would prove that
-// this node still leads. If such a turn answers from the state, commit asks the log to confirm the
-// leadership. The publishing goroutine waits for the confirmation.
+// In a replicated shard, a successful commit proves that this node still leads. A turn that changed
+// nothing has no commit. If the answers of such a turn depend on the state, commit asks the log to
+// confirm the leadership, and the publishing goroutine waits for the confirmation.
 func (s *Shard) commit(t *turn) {
 	t.committed = t.err == nil && s.flush()
 	t.times.decided = stages.Now()
@@ -29,22 +30,21 @@ func (s *Shard) commit(t *turn) {
 	}
 }
 
-// flush adds the records that the commands of a commit share, and reports whether there is anything
-// to commit.
+// flush adds to the batch the records that all commands of the turn share. It reports whether the
+// batch contains anything to commit.
 func (s *Shard) flush() bool {
 	defer s.batch.Begin(s.batch.Begin(storage.StepCommit))
 	return s.state.Flush() || !s.batch.Empty()
 }
 
-// earlyCommit is a commit that was submitted before the decision of its turn ended.
 type earlyCommit struct {
 	storage.Commit
 	began, submitted time.Duration
 }
 
-// commitEarly commits all decisions so far and waits until reads of the store see them. A decision
-// that must read the store calls it. It blocks the deciding goroutine, for the Raft round trip in a
-// replicated shard, so only a task that kept changing through roundsMax readings justifies it.
+// commitEarly commits all decisions so far and waits until reads of the store see them. It blocks
+// the deciding goroutine; in a replicated shard, for a Raft round trip. It is therefore called only
+// for a task that changed during each of roundsMax readings (see examine).
 //
 // Nothing of the turn is published before the whole turn is durable. If a later part of the turn
 // fails, the early part still took effect: awaitCommit then reports an unknown outcome instead of a

@@ -10,25 +10,26 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// turn is one group of commands and the decisions about them. The deciding goroutine fills it in
-// and sends it through Shard.pipe. From then on the publishing goroutine owns it.
+// turn is a group of commands that are decided and committed together, and the decisions about
+// them. The deciding goroutine fills it in and sends it through Shard.pipe. From then on the
+// publishing goroutine owns it.
 type turn struct {
 	early     []earlyCommit // commits that had to be visible before later decisions
 	commit    storage.Commit
-	committed bool             // commit is set: the turn has mutations
+	committed bool             // whether commit is set; false if the turn changed nothing
 	verified  storage.Proposal // confirms that this node leads; see commit
 	err       error
 	times     batchTimes
 	nowMs     int64     // the time of the state machine at the decision
-	commands  []command // to answer
+	commands  []command // the commands that the turn answers
 	grants    []queue.Grant
 }
 
 // turn decides and commits commands, and passes them to the publishing goroutine. since is the
-// arrival time of the oldest command, and began the begin of the turn.
+// arrival time of the oldest command, and began is the time when the turn started.
 //
-// After a failure the turn decides nothing: publish answers its commands with the failure. The
-// commands that earlier turns carried over are answered with it too.
+// After a failure, turn decides nothing, and publish answers the commands with the failure. The
+// same applies to commands that earlier turns left unanswered (Shard.carried).
 func (s *Shard) turn(commands []command, since, began time.Duration) {
 	t := turn{commands: commands, err: s.failure}
 	if t.err == nil {
@@ -44,16 +45,16 @@ func (s *Shard) turn(commands []command, since, began time.Duration) {
 	if s.failure = t.err; t.err != nil {
 		s.fail(t.err)
 	}
-	n := len(t.commands) // read before the publishing goroutine owns the commands
+	n := len(t.commands) // after the send below, the publishing goroutine owns the commands
 	s.pipe <- t
 	planted.Send(n)
 }
 
-// decideAndCommit runs the phases decide and commit. A broken invariant of the state machine panics
-// with a *queue.BrokenError and ends the turn before its commit. The mutations in the batch are
-// then never submitted, because t.err also becomes Shard.failure, after which nothing is decided.
-// Commits that the turn submitted early stay in it, so that publish still waits for them. Other
-// panics continue.
+// decideAndCommit runs the phases decide and commit. If an invariant of the state machine is
+// broken, the state machine panics with a *queue.BrokenError, which ends the turn before its
+// commit. The mutations in the batch are then never submitted: t.err also becomes Shard.failure,
+// after which no command is decided. publish still waits for the commits that the turn submitted
+// early. decideAndCommit does not recover from other panics.
 func (s *Shard) decideAndCommit(t *turn) {
 	defer func() {
 		if broken := queue.Broken(recover()); broken != nil {
@@ -72,10 +73,11 @@ func (s *Shard) decideAndCommit(t *turn) {
 }
 
 // decide applies the turn's commands to the state machine in order, and then leases ready tasks to
-// waiters. The order of the steps matters: dispatch runs after all commands, so that credit and
-// tasks of one turn meet; closed subscriptions end after dispatch, so that a claim that does not
-// wait still gets tasks; and the ends of tasks are collected last, so that their waits are answered
-// by the turn that commits the ends.
+// waiters. The order of the steps matters. Dispatch runs after all commands, so that tasks of this
+// turn can be leased with credit of this turn. Closed subscriptions end after dispatch, because a
+// claim that does not wait is closed immediately and must still get the ready tasks. The ends of
+// tasks are collected last: the turn that commits them then also answers the callers that wait for
+// them.
 func (s *Shard) decide(t *turn) {
 	s.batch.Begin(storage.StepOther)
 	now, full := s.pass()
@@ -104,7 +106,6 @@ func (s *Shard) decide(t *turn) {
 	}
 }
 
-// stepOf returns the step of a task's cycle that the operations of a command count for.
 func stepOf(c command) storage.Step {
 	switch c.(type) {
 	case *enqueue:
@@ -117,7 +118,6 @@ func stepOf(c command) storage.Step {
 	return storage.StepOther
 }
 
-// takeCarried returns the commands that earlier turns left unanswered, followed by the given ones.
 func (s *Shard) takeCarried(commands []command) []command {
 	if len(s.carried) > 0 {
 		commands = append(s.carried, commands...)
@@ -127,10 +127,10 @@ func (s *Shard) takeCarried(commands []command) []command {
 }
 
 // carry ends the closed subscriptions, and returns the commands that this turn answers. It moves
-// two kinds of commands to later turns. A subscription stays if dispatch may still have tasks for
-// it, because dispatch reached its bound (all) or a Refill is under way; its end is answered once
-// all ready tasks are leased. A purge that removed nothing because it needs a Refill is answered
-// after the Refill; otherwise its caller would call again and again.
+// two kinds of commands to later turns. First, it does not end a closed subscription that may still
+// get ready tasks, because dispatch reached its bound (all is true) or a Refill is under way; a
+// later turn answers the command that closed it. Second, a purge that removed nothing because it
+// needs a Refill is answered after the Refill; otherwise its caller would repeat the call in vain.
 func (s *Shard) carry(commands []command, all bool) []command {
 	if len(s.leaving) == 0 && s.refilling == 0 {
 		return commands

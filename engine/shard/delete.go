@@ -8,12 +8,13 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// deleteTries bounds the attempts of Group.Delete, since producers may enqueue tasks faster than it
-// removes them.
+// deleteTries limits the attempts of Group.Delete, since producers may enqueue tasks faster than
+// Delete removes them.
 const deleteTries = 3
 
 // Delete removes a queue that has no tasks. It fails with queue.ErrQueueNotEmpty if the queue has
-// tasks. Waiters wait for a new queue of that name.
+// tasks. Existing waiters of the queue continue to wait, and get the tasks of a new queue of the
+// same name.
 func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) {
@@ -29,9 +30,9 @@ func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 }
 
 // Delete removes a queue from all shards of this process. With force, it first removes the queue's
-// tasks in any state and returns their number. Without force, if a shard has tasks of the queue,
-// Delete fails with queue.ErrQueueNotEmpty and changes nothing. If it fails later, or ctx ends,
-// some shards may have deleted the queue.
+// tasks in any state and returns how many it removed. Without force, Delete fails with
+// queue.ErrQueueNotEmpty and changes nothing if a shard has tasks of the queue. If Delete fails in
+// another way, or ctx ends, some shards may have deleted the queue.
 func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (removed uint64, err error) {
 	for try := range deleteTries {
 		st, err := g.QueueStats(ctx, tenant, name)
@@ -56,7 +57,7 @@ func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (re
 	return removed, nil
 }
 
-// empty removes all tasks, in any state, that the queue has when empty begins.
+// empty removes all tasks, in any state, that the queue contains when empty is called.
 func (g *Group) empty(ctx context.Context, tenant, name string) (removed uint64, err error) {
 	if removed, err = g.Purge(ctx, tenant, name); err != nil {
 		return removed, err
@@ -71,7 +72,6 @@ func (g *Group) empty(ctx context.Context, tenant, name string) (removed uint64,
 	return removed, nil
 }
 
-// deleteEmpty removes the queue of these figures from all shards of this process.
 func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -81,7 +81,7 @@ func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 		return gather(shards, func(s *Shard, reply func(struct{}, error)) error {
 			return s.Delete(st.Tenant, st.Name, func(none struct{}, err error) {
 				if errors.Is(err, ErrNoQueue) {
-					err = nil // only other shards have the queue
+					err = nil // the queue exists only in other shards
 				}
 				reply(none, err)
 			})
@@ -89,7 +89,8 @@ func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 	})
 	if err == nil && st.PolicyVersion > 0 {
 		q := queueName{st.Tenant, st.Name}
-		// A new queue of this name is placed as one that was never configured.
+		// If the queue is created again, its tasks are placed as those of a queue that was never
+		// configured.
 		g.places.follow(q, queue.Spread, g.places.next(q))
 	}
 	return err

@@ -30,8 +30,8 @@ func (s *Shard) run() {
 }
 
 // drain waits until there is work and takes all waiting commands. since is the arrival time of the
-// oldest one. If the shard is closed and no accepted work is unfinished, drain sends the last
-// answers and returns over.
+// oldest command, or 0 if no command waited. If the shard is closed and has finished all accepted
+// work, drain sends the last answers and returns over = true.
 func (s *Shard) drain(timer *time.Timer) (commands []command, since time.Duration, over bool) {
 	for {
 		commands, since, closed := s.inbox.take(s.spare())
@@ -54,7 +54,6 @@ func (s *Shard) drain(timer *time.Timer) (commands []command, since time.Duratio
 
 func (s *Shard) due() bool { return s.state.NextDeadlineMs() <= s.opts.NowMs() }
 
-// wait blocks until there may be a command to take or a deadline has passed.
 func (s *Shard) wait(timer *time.Timer) {
 	if s.opts.Space.Changes() != nil {
 		timer.Reset(spaceWait)
@@ -67,8 +66,8 @@ func (s *Shard) wait(timer *time.Timer) {
 	}
 }
 
-// entry returns how many of the first commands one turn decides: at least one, and about as many as
-// fill one commit.
+// entry returns the number of commands, from the first, that one turn decides: about as many as
+// fill one commit, and at least one if there is any.
 func (s *Shard) entry(commands []command) int {
 	items, bytes := 0, 0
 	for i, c := range commands {
@@ -94,7 +93,6 @@ func (s *Shard) entry(commands []command) int {
 	return len(commands)
 }
 
-// spare returns an empty command slice for reuse, or nil.
 func (s *Shard) spare() []command {
 	select {
 	case c := <-s.recycle:

@@ -14,11 +14,11 @@ var (
 	// ErrNotLeader means that another node leads the shard, or that no node leads it at the moment.
 	// The command had no effect. The error is a *NotLeaderError.
 	ErrNotLeader = errors.New("this node does not lead the shard")
-	// ErrUnknownOutcome means that the node lost the leadership during a command, which may or may
-	// not take effect.
+	// ErrUnknownOutcome means that the node lost the leadership during a command. The command may
+	// or may not take effect.
 	ErrUnknownOutcome = errors.New("leadership was lost during the command: the outcome is unknown")
-	// ErrRoutesChanged ends a subscription when the node begins to lead a shard that the
-	// subscription does not draw from.
+	// ErrRoutesChanged ends a subscription when the node starts to lead a shard that the
+	// subscription does not include.
 	ErrRoutesChanged = errors.New("this node leads other shards than before")
 	// ErrNotFound means that the tenant has no such task, or that the task is done.
 	ErrNotFound = errors.New("no such task, or it is done")
@@ -30,8 +30,8 @@ var (
 	errTooMuchCredit = fmt.Errorf("a subscriber's credit exceeds %d tasks", poolCreditMax)
 )
 
-// NotLeaderError names the shard that this node does not lead. A negative Shard means that this
-// node leads no shard.
+// NotLeaderError names a shard that this node does not lead. A negative Shard means that this node
+// leads no shard at all.
 type NotLeaderError struct{ Shard int }
 
 func (e *NotLeaderError) Error() string {
@@ -44,8 +44,8 @@ func (e *NotLeaderError) Error() string {
 // Is reports whether target is ErrNotLeader.
 func (e *NotLeaderError) Is(target error) bool { return target == ErrNotLeader }
 
-// notRefused converts the error of a command that partly took effect: it replaces ErrNotLeader,
-// which promises that the command had no effect, with ErrUnknownOutcome.
+// notRefused converts the error of a command that partly took effect. It replaces ErrNotLeader,
+// which would promise that the command had no effect, with ErrUnknownOutcome.
 func notRefused(err error) error {
 	if errors.Is(err, ErrNotLeader) {
 		return fmt.Errorf("%w: %s", ErrUnknownOutcome, err.Error())

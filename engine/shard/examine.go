@@ -13,24 +13,24 @@ import (
 //
 //  1. The deciding goroutine tracks the tasks.
 //  2. Once all earlier decisions are visible in the store, a separate goroutine reads the tasks.
-//  3. The deciding goroutine resolves the tasks, a slice in each turn. If a task changed since it
-//     was tracked, it is read again first.
+//  3. The deciding goroutine resolves the tasks, up to sliceMax in each turn. A task that changed
+//     since it was tracked is first read again.
 //
-// So the deciding goroutine does not wait for a commit, however many tasks a command names. A
-// closed shard completes the examines that it has begun.
+// So the deciding goroutine does not wait for a commit, except for tasks that keep changing (see
+// roundsMax). A closed shard completes the examines that it has begun.
 type examine struct {
 	tenant string
 	refs   []queue.Ref
-	// payloads makes the reading include the payloads.
+	// payloads makes the reading include the tasks' payloads.
 	payloads bool
-	// changes is set if resolve changes the store. While the disk has no space for changes, resolve
-	// gets an error.
+	// changes is true if resolve changes the store. While the disk has no space for changes,
+	// resolve of such an examine gets an error.
 	changes bool
-	// resolve is called by the deciding goroutine once for each task, with the task's current
-	// state, or with ErrNotFound if the task is not stored.
+	// The deciding goroutine calls resolve once for each task: with the task's current state, or
+	// with an error, which is ErrNotFound if the task is not stored.
 	resolve func(s *Shard, i int, f *Found, err error)
-	// reply is called once: with nil when all tasks are resolved and the resulting changes are
-	// durable, or with an error.
+	// reply is called once: with nil when all tasks are resolved and the changes that resolve made
+	// are durable, or with an error.
 	reply func(s *Shard, err error)
 
 	left   []int // indexes of refs that are not resolved
@@ -39,24 +39,23 @@ type examine struct {
 	again  []int // indexes of refs that changed while other tasks were resolved
 	marks  []uint64
 	looked []storage.Looked
-	err    error // of the reading
+	err    error // error of the reading
 	rounds int
 	partly bool // some changes are durable; owned by the publishing goroutine
 }
 
 const (
-	// sliceMax bounds the tasks of one command that one turn resolves.
+	// sliceMax limits the number of tasks of one command that one turn resolves.
 	sliceMax = 128
-	// roundsMax bounds how often a task that keeps changing is read again in the background. After
-	// that, the deciding goroutine waits for its commits and reads the task.
+	// roundsMax limits how often tasks that keep changing are read again in the background. After
+	// that, the deciding goroutine commits, waits for the commit and reads the task.
 	roundsMax = 8
 )
 
-// begin is the first step of an examine.
 type begin struct {
 	*examine
 	looks   bool // there are tasks to read
-	reading bool // the reading began when the turn was submitted
+	reading bool // the reading has already begun, so publish must not start it
 }
 
 func (c *begin) decide(s *Shard, _ int64) {
@@ -85,9 +84,9 @@ func (c *begin) refuse(err error) bool {
 	return c.changes
 }
 
-// readSubmitted begins the readings of this turn if submitted decisions are visible to reads, as in
-// a store with its own log. In a replicated store, begin.publish begins the reading instead, since
-// only applied decisions are visible.
+// readSubmitted starts the readings of this turn, unless the store is replicated or the turn
+// failed. A store with its own log shows submitted decisions to reads. A replicated store shows
+// only applied decisions, so begin.publish starts the readings instead.
 func (s *Shard) readSubmitted(err error) {
 	for i, c := range s.toRead {
 		if c.reading = err == nil && s.opts.Replicate == nil; c.reading {
@@ -110,7 +109,8 @@ func (c *begin) publish(s *Shard, err error) {
 	}
 }
 
-// finish replies. A closed shard stays up until each examine has finished.
+// finish replies. If it was the last unfinished examine, it wakes the deciding goroutine, since a
+// closed shard does not end before all examines have finished.
 func (x *examine) finish(s *Shard, err error) {
 	x.reply(s, err)
 	if s.examining.Add(-1) == 0 {
@@ -118,8 +118,8 @@ func (x *examine) finish(s *Shard, err error) {
 	}
 }
 
-// read reads the stale tasks in the background and then sends the examine to resolving. All earlier
-// decisions must be visible.
+// read reads the stale tasks in the background and then puts a resolving command into the inbox.
+// All earlier decisions must be visible in the store.
 func (x *examine) read(s *Shard) {
 	s.reading.Go(func() {
 		refs := make([]queue.Ref, len(x.stale))
@@ -137,12 +137,12 @@ func (x *examine) read(s *Shard) {
 	})
 }
 
-// resolving resolves one slice of the tasks of an examine.
+// resolving is the command that resolves up to sliceMax tasks of an examine.
 type resolving struct {
 	*examine
-	more     bool // another slice follows
-	reread   bool // another round follows
-	resolved bool // this slice resolved a task
+	more     bool // another resolving follows
+	reread   bool // publish reads the stale tasks again
+	resolved bool // this command resolved at least one task
 }
 
 func (c *resolving) decide(s *Shard, nowMs int64) {
@@ -159,7 +159,7 @@ func (c *resolving) decide(s *Shard, nowMs int64) {
 				continue
 			}
 			if n > 0 {
-				break // a wait for a commit takes a separate turn
+				break // leave the task that needs a commit to a separate turn
 			}
 			n = sliceMax
 			if !c.readNow(s, i) {
@@ -182,7 +182,8 @@ func (c *resolving) decide(s *Shard, nowMs int64) {
 	}
 }
 
-// refuse makes decide resolve the remaining tasks with an error.
+// refuse makes decide resolve the remaining tasks with an error, if the examine changes tasks. It
+// returns false, so that decide still runs.
 func (c *resolving) refuse(err error) bool {
 	if c.changes && c.err == nil {
 		c.err = err
@@ -190,9 +191,9 @@ func (c *resolving) refuse(err error) bool {
 	return false
 }
 
-// changedSince reports whether a task must be read again before the first one is resolved. It lists
-// these tasks in stale and marks their current change counts: the next reading sees all decisions
-// so far.
+// changedSince reports whether tasks changed since they were marked and must be read again. It
+// lists these tasks in stale and marks their current change counts, since the next reading sees all
+// decisions so far. After an error or roundsMax rounds it returns false.
 func (x *examine) changedSince(s *Shard) bool {
 	if x.err != nil || x.rounds == roundsMax {
 		return false
@@ -258,7 +259,7 @@ func (c *resolving) publish(s *Shard, err error) {
 		err = notRefused(err)
 	}
 	switch {
-	case c.more: // if this slice failed, the last slice fails too
+	case c.more: // if this turn failed, the turn of the last resolving fails too
 	case err == nil && c.reread:
 		c.read(s)
 	default:

@@ -7,27 +7,31 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Figures of queues are exact: a task that became due counts as ready, whether it is in memory or
-// not. Unknown figures, mainly after a recovery, are read from the store first. The reading is
-// divided into parts, so that other commands are decided in between.
+// The figures of a queue are its statistics. They are exact: a task that became due is counted as
+// ready, whether it is in memory or not. Figures that are unknown, mainly after a recovery, are
+// first read from the store. The reading is divided into parts, so that other commands are decided
+// in between.
 
 const (
-	// figuresQueuesMax bounds the queues whose figures one turn computes.
+	// figuresQueuesMax limits the number of queues whose figures one turn computes.
 	figuresQueuesMax = 256
-	// figuresReadsMax bounds the queues for which one turn requests readings of the store.
+	// figuresReadsMax limits the number of queues whose missing figures one turn requests from the
+	// store.
 	figuresReadsMax = 16
 )
 
-// figures is a request for the figures of queues. A figuresAnswer answers it, once all figures are
-// known.
+// figures is a request for the figures of one or all queues. A figuresAnswer answers it once all
+// these figures are known.
 type figures struct {
 	named *queueName // nil requests the figures of all queues
 	reply func([]queue.Stats, error)
 
-	asked   bool     // the deciding goroutine has accepted the request and will answer it
-	begun   bool     // the deciding goroutine has begun to collect the figures
-	asOfMs  int64    // the figures are as of this time or later
-	changed int      // for all queues: the number of changed queues that are not taken yet
+	asked  bool  // the deciding goroutine has accepted the request and will answer it
+	begun  bool  // the deciding goroutine has begun to collect the figures
+	asOfMs int64 // the figures are as of this time or later
+	// changed is used if named is nil: the number of changed queues whose figures are not taken
+	// yet.
+	changed int
 	left    []uint32 // queues whose figures are not known yet
 	out     []queue.Stats
 	err     error
@@ -62,7 +66,6 @@ func (f *lastFigures) drop(queues []uint32) {
 	}
 }
 
-// all returns a copy of all figures, with the rates at nowMs.
 func (f *lastFigures) all(nowMs int64) []queue.Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +78,7 @@ func (f *lastFigures) all(nowMs int64) []queue.Stats {
 }
 
 // Stats requests the figures of all queues. reply is called as for Enqueue, or by a separate
-// goroutine. All figures of one queue are as of the same time, after the call.
+// goroutine. All figures of one queue are as of the same time, which is not earlier than the call.
 func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
 	return s.inbox.put(&figures{reply: reply}, load{})
 }
@@ -106,14 +109,13 @@ func (c *figures) decide(s *Shard, nowMs int64) {
 	s.asking = append(s.asking, c)
 }
 
-// publish does nothing for an accepted request, which figuresAnswer answers.
+// publish answers only a request that was never decided. figuresAnswer answers the others.
 func (c *figures) publish(_ *Shard, err error) {
 	if !c.asked {
 		c.reply(nil, err)
 	}
 }
 
-// figuresAnswer is the command that answers a request for figures.
 type figuresAnswer struct{ to *figures }
 
 func (*figuresAnswer) decide(*Shard, int64) {}
@@ -131,14 +133,15 @@ func (a *figuresAnswer) publish(s *Shard, err error) {
 }
 
 // answerFigures continues the requests for figures, and appends the answers of completed ones to
-// commands. At most one request for all queues is under way: later ones wait for it and then visit
-// only the queues that changed since.
+// commands. At most one request for all queues is under way. Later requests for all queues wait for
+// it, and then visit only the queues that changed since.
 func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 	if gone := s.state.TakeDeleted(); len(gone) > 0 {
 		s.lastFigures.drop(gone)
 	}
 	queues, reads := figuresQueuesMax, figuresReadsMax
-	still := s.opts.Space.Changes() != nil // time stands still: no leases end
+	// The state machine's time is stopped, so no lease expires.
+	still := s.opts.Space.Changes() != nil
 	left := s.asking[:0]
 	ofAll := false // a request for all queues is under way
 	for _, c := range s.asking {
@@ -168,7 +171,8 @@ func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 
 func (c *figures) done() bool { return len(c.left) == 0 && c.changed == 0 }
 
-// read takes the figures that are known, within the remaining bounds of the turn.
+// read takes the known figures and requests the unknown ones. queues and reads are the remaining
+// limits of the turn, which read reduces.
 func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 	left := c.left[:0]
 	for i, id := range c.left {
@@ -180,7 +184,7 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 		if q, ok := s.state.Queue(id); ok && !c.take(s, q, nowMs) {
 			*reads--
 			left = append(left, id)
-		} // otherwise the figures were taken, or the queue was deleted
+		} // else the figures were taken, or the queue was deleted
 	}
 	c.left = left
 	for ; c.changed > 0 && *queues > 0 && *reads > 0; c.changed-- {
@@ -195,7 +199,8 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 	}
 }
 
-// take stores a queue's figures. If they are unknown, it requests a reading and returns false.
+// take stores a queue's figures. If they are unknown, it requests a reading of the store and
+// returns false.
 func (c *figures) take(s *Shard, q *queue.Queue, nowMs int64) bool {
 	if !q.Stored() { // the queue was deleted
 		return true

@@ -20,8 +20,8 @@ const ShardsMax = 32
 
 // Group combines the shards of one process: it places tasks, finds the shard of an id, splits
 // batches and merges answers. A shard's number in the group is the shard number in the ids of its
-// tasks. With one shard, every call goes directly to it. A Group's methods are safe for concurrent
-// use.
+// tasks. A group of one shard passes every call directly to that shard. A Group's methods are safe
+// for concurrent use.
 type Group struct {
 	size   int
 	here   atomic.Pointer[view]
@@ -29,19 +29,20 @@ type Group struct {
 	log    *slog.Logger
 	places directory
 	spread atomic.Uint32 // counter that selects the shard of the next call's spread tasks
-	// Counter that selects the first shard of the next claim that does not wait.
+	// polling is a counter that selects the first shard that the next call of Claim asks.
 	polling atomic.Uint32
 
-	mu sync.Mutex // guards subs, and changes of here
-	// In a cluster: called when the node begins to lead a shard.
+	mu sync.Mutex // guards subs and stores to here
+	// subs is nil without a cluster. Lead calls the failed function of each subscription that gets
+	// no tasks from the new shard.
 	subs map[*GroupSubscription]func(error)
 }
 
-// view holds the shards that this node serves: all shards of the group, or in a cluster only the
+// view lists the shards that this node serves: all shards of the group, or in a cluster only the
 // shards that this node leads. A view is immutable; a change stores a new one.
 type view struct {
 	shards []*Shard // by number; nil where another node leads
-	led    []int    // the numbers of the shards that are not nil, ascending
+	led    []int    // the indexes of shards that are not nil, ascending
 }
 
 func newView(shards []*Shard) *view {
@@ -54,7 +55,6 @@ func newView(shards []*Shard) *view {
 	return v
 }
 
-// at returns the shard with this number, or a *NotLeaderError.
 func (v *view) at(i int) (*Shard, error) {
 	if s := v.shards[i]; s != nil {
 		return s, nil
@@ -74,9 +74,9 @@ func (v *view) all() ([]*Shard, error) {
 	return out, nil
 }
 
-// NewClusterGroup returns the group of a cluster's node. It leads no shard yet: see Lead and Lose.
-// nowMs is the clock of the shards, as in Options.NowMs. NewClusterGroup fails if shards is not in
-// 1 to ShardsMax.
+// NewClusterGroup returns the group of a cluster's node. The node leads no shard yet: see Lead and
+// Lose. shards is the number of shards of the cluster, 1 to ShardsMax. nowMs is the clock of the
+// shards, as in Options.NowMs.
 func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, error) {
 	if shards < 1 || shards > ShardsMax {
 		return nil, fmt.Errorf("%d shards: use 1 to %d", shards, ShardsMax)
@@ -87,8 +87,8 @@ func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, 
 	return g, nil
 }
 
-// Lead adds a shard that this node leads from now on. It fails existing subscriptions that do not
-// draw from the shard with ErrRoutesChanged.
+// Lead adds a shard that this node leads from now on. Existing subscriptions that get no tasks from
+// this shard fail with ErrRoutesChanged.
 func (g *Group) Lead(i int, s *Shard) error {
 	if err := g.learnPoliciesOf(s); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (g *Group) Lead(i int, s *Shard) error {
 	return nil
 }
 
-// Lose removes a shard that this node no longer leads. The caller stops the shard.
+// Lose removes a shard that this node no longer leads. It does not stop the shard: the caller must.
 func (g *Group) Lose(i int) { g.replace(i, nil) }
 
 func (g *Group) replace(i int, s *Shard) {
@@ -120,7 +120,7 @@ func (g *Group) replace(i int, s *Shard) {
 func (g *Group) Led() []int { return slices.Clone(g.here.Load().led) }
 
 // NewGroup recovers a shard from each store, concurrently, and starts them. of returns the options
-// of each shard. The group does not own the stores: close them after the group.
+// of each shard. The caller owns the stores and must close them after the group.
 func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, error) {
 	if n := len(stores); n < 1 || n > ShardsMax {
 		return nil, fmt.Errorf("%d shards: use 1 to %d", n, ShardsMax)
@@ -167,9 +167,9 @@ func (g *Group) Len() int { return g.size }
 // NowMs returns the shards' time in Unix milliseconds.
 func (g *Group) NowMs() int64 { return g.clock() }
 
-// ClockMoved makes each shard check its deadlines. A shard sleeps until its next deadline at the
-// rate of the monotonic clock. A caller that slews the shards' clock must therefore call ClockMoved
-// repeatedly during the slew.
+// ClockMoved makes each shard check its deadlines. The timer of a sleeping shard runs at the rate
+// of the monotonic clock, not at the rate of the shards' clock. A caller that slews the shards'
+// clock must therefore call ClockMoved repeatedly during the slew.
 func (g *Group) ClockMoved() {
 	for _, s := range g.here.Load().shards {
 		if s != nil {
@@ -190,7 +190,8 @@ func (g *Group) Close() {
 	all.Wait()
 }
 
-// of returns the shard of an id, or ErrNotFound if the group has no such shard.
+// of returns the shard of an id. It returns ErrNotFound if the group has no such shard, and
+// ErrNotLeader if this node does not lead it.
 func (g *Group) of(id queue.ID) (*Shard, error) {
 	if int(id.Shard) >= g.size {
 		return nil, ErrNotFound
@@ -198,9 +199,9 @@ func (g *Group) of(id queue.ID) (*Shard, error) {
 	return g.here.Load().at(int(id.Shard))
 }
 
-// Lookup finds one task of a tenant; reply is called once, with ErrNotFound if the task does not
-// exist, and must not block. Lookup returns ErrNotFound, ErrNotLeader, ErrOverloaded or ErrClosed,
-// and then reply is not called.
+// Lookup finds one task of a tenant. reply is called once, with ErrNotFound if the task does not
+// exist; it must not block. If Lookup returns an error (ErrNotFound, ErrNotLeader, ErrOverloaded or
+// ErrClosed), reply is not called.
 func (g *Group) Lookup(tenant string, id queue.ID, reply func(Found, error)) error {
 	s, err := g.of(id)
 	if err != nil {
@@ -227,9 +228,10 @@ func (g *Group) Stats(reply func([]queue.Stats, error)) error {
 	})
 }
 
-// gather asks every shard, and replies once all have answered: with their answers in the shards'
-// order, or with the first error. If some shards refuse the request, gather still waits for the
-// others before it replies. If all refuse, it returns the error.
+// gather asks every shard. When all shards have answered, it replies with the answers in the order
+// of the shards, or with the first error. If some shards refuse the request, it replies with an
+// error after the other shards have answered. If all shards refuse, it returns an error and does
+// not reply.
 func gather[T any](shards []*Shard, ask func(*Shard, func(T, error)) error, reply func([]T, error)) error {
 	j := newJoin(make([]T, len(shards)), len(shards), reply)
 	asked := 0
@@ -254,7 +256,7 @@ func gather[T any](shards []*Shard, ask func(*Shard, func(T, error)) error, repl
 	return nil
 }
 
-// join collects the parts of an answer. The last part calls reply.
+// join collects the parts of an answer. The call of done for the last part calls reply.
 type join[T any] struct {
 	out   []T // each part writes only its own elements
 	left  atomic.Int32
@@ -284,7 +286,8 @@ func (j *join[T]) done(parts int, err error) {
 
 type queueName struct{ tenant, name string }
 
-// MergeStats sums the figures of each queue.
+// MergeStats adds up the figures that the shards have of the same queue. all contains one list for
+// each shard.
 func MergeStats(all [][]queue.Stats) []queue.Stats {
 	var out []queue.Stats
 	at := map[queueName]int{}
@@ -304,19 +307,19 @@ func MergeStats(all [][]queue.Stats) []queue.Stats {
 	return out
 }
 
-// Audited has a queue's counters over all shards, and the numbers of stored tasks.
+// Audited compares a queue's counters, summed over all shards, with its stored tasks.
 type Audited struct {
 	Tenant string
 	Name   string
 	Counts queue.Counts
 	Stored uint64
-	// Counted has the number of tasks in each state according to the counters, and Found according
-	// to the tasks' records. Both are as of the same times.
+	// Counted is the number of tasks in each state according to the counters. Found is the number
+	// according to the tasks' records. In each shard, both are as of the same time.
 	Counted, Found storage.States
 }
 
 // Audit counts the stored tasks of each queue. It reads every task's key. The figures of one shard
-// are as of one moment; the moments of the shards differ.
+// are as of one moment, which differs from shard to shard.
 func (g *Group) Audit() ([]Audited, error) {
 	var out []Audited
 	at := map[queueName]int{}

@@ -35,9 +35,9 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 	return merged[0], nil
 }
 
-// Purge removes the number of ready and delayed tasks that a queue has when Purge begins, and
-// returns the number removed. Other commands are decided in between. If ctx ends, Purge stops
-// part-way.
+// Purge removes ready and delayed tasks of a queue: in each shard at most as many as there were
+// when its purge began. It returns the number of removed tasks. Shards decide other commands in
+// between. If ctx ends, Purge stops part-way.
 func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64, err error) {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Shard) purgeAll(ctx context.Context, tenant, name string) (removed uint
 	return removed, nil
 }
 
-// Change changes tasks of one tenant. It returns nil, ErrNotFound, ErrNotDead or the refusal of its
-// shard for each task.
+// Change cancels, redrives or purges tasks of one tenant. For each task it returns nil,
+// ErrNotFound, ErrNotDead, or the error if the task's shard refused the call.
 func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []queue.ID) ([]error, error) {
 	each, refs := make([]uint16, len(ids)), make([]queue.Ref, len(ids))
 	for i, id := range ids {
@@ -97,7 +97,8 @@ func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []qu
 	})
 }
 
-// outcomeOf is the outcome function of scatter for items whose answer is an error or nil.
+// outcomeOf is an outcome function for scatter, for calls that answer each item with an error or
+// nil.
 func outcomeOf(_ int, outcome, refused error) error {
 	if refused != nil {
 		return refused
@@ -120,18 +121,19 @@ type ListPlace struct {
 	After storage.Place
 }
 
-// ListPage is a page of a list over all shards. The list goes through one shard after the other.
+// ListPage is a page of a list over all shards. The list contains the tasks of one shard after the
+// other.
 type ListPage struct {
 	Tasks []Found
-	IDs   []queue.ID // of each task
-	// Next is the position of the next page, or nil for the last page. Other pages may be short or
-	// empty too.
+	IDs   []queue.ID // the id of each task
+	// Next is the position of the next page, or nil for the last page. Other pages too may contain
+	// fewer tasks than List.Limit, or none.
 	Next *ListPlace
 }
 
-// List lists tasks of the shards that this node leads, beginning at a place. It ignores l.After. It
-// returns ErrNoQueue if no shard has the queue, and storage.ErrPlace if the place belongs to
-// another list.
+// List lists tasks of the shards that this node leads, starting at from. It ignores l.After. It
+// returns ErrNoQueue if no shard has the queue, and storage.ErrPlace if from is not a position of
+// this list.
 func (g *Group) List(ctx context.Context, l List, from ListPlace) (page ListPage, err error) {
 	if from.Shard < 0 || from.Shard >= g.size {
 		return page, storage.ErrPlace
@@ -191,13 +193,13 @@ func (f *Found) bytes() int {
 }
 
 const (
-	deadPage      = 500     // tasks that are changed together
-	deadPageBytes = 8 << 20 // payload bytes that are read for them
+	deadPage      = 500     // maximum number of tasks that one call of Change changes
+	deadPageBytes = 8 << 20 // approximate limit of payload and error bytes in one page
 )
 
-// ChangeDead redrives or purges the matching dead tasks of a queue, and returns their number. It
-// may miss tasks that die during the call, so match should select by time. If ctx ends, ChangeDead
-// stops part-way.
+// ChangeDead redrives or purges the matching dead tasks of a queue, and returns the number of
+// changed tasks. It may or may not find tasks that die during the call, so match should select
+// tasks by their time of death. If ctx ends, ChangeDead stops part-way.
 func (g *Group) ChangeDead(ctx context.Context, what Change, tenant, name string, match func(*Found) bool) (changed uint64, err error) {
 	return g.changeAll(ctx, what, List{Tenant: tenant, Queue: name, State: Dead, Limit: deadPage, BytesMax: deadPageBytes, Match: match})
 }
@@ -219,7 +221,8 @@ func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uin
 				case outcome == nil:
 					changed++
 				case !errors.Is(outcome, ErrNotFound) && !errors.Is(outcome, ErrNotDead):
-					// Another call changed the task first.
+					// ErrNotFound and ErrNotDead only mean that another call changed the task
+					// first.
 					return changed, outcome
 				}
 			}
@@ -231,9 +234,10 @@ func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uin
 	}
 }
 
-// Checkpoint writes a consistent copy of one shard's store into a folder that must not exist. The
-// copy includes everything that was acknowledged before the call. Copies of several shards are of
-// different moments; this is consistent per task, because each task is in one shard.
+// Checkpoint writes a consistent copy of one shard's store into the folder dir, which must not
+// exist yet. The copy includes everything that was acknowledged before the call. Copies of several
+// shards are made at different moments. Each task is still consistent, because it is stored in one
+// shard only.
 func (g *Group) Checkpoint(shard int, dir string) error {
 	s, err := g.here.Load().at(shard)
 	if err != nil {

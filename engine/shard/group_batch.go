@@ -7,9 +7,9 @@ import (
 )
 
 // Enqueue stores tasks of one tenant. reply is called once, when the tasks are durable; it must not
-// block. If the tasks go to several shards and some refuse their parts, the tasks of these parts
-// have the refusal as their error. If all shards refuse, Enqueue returns the refusal and does not
-// call reply. The caller must not change tasks before reply is called.
+// block. The tasks may go to several shards. If some shards refuse their tasks, each of these tasks
+// gets the refusal as its error. If all shards refuse, Enqueue returns the error of one of them and
+// does not call reply. The caller must not change tasks before reply is called.
 func (g *Group) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
 	v := g.here.Load()
 	if g.size == 1 {
@@ -70,7 +70,8 @@ func (g *Group) Settle(tenant string, settlements []queue.Settlement, reply func
 		outcomeOf)
 }
 
-// sameShard reports whether all settlements are for one existing shard.
+// sameShard reports whether all settlements are for one existing shard, and returns that shard. For
+// no settlements it returns shard 0.
 func (g *Group) sameShard(settlements []queue.Settlement) (shard uint16, same bool) {
 	if len(settlements) == 0 {
 		return 0, true
@@ -84,11 +85,11 @@ func (g *Group) sameShard(settlements []queue.Settlement) (shard uint16, same bo
 	return shard, int(shard) < g.size
 }
 
-// parts holds a call's items grouped by shard.
+// parts contains a call's items, grouped by shard.
 type parts[T any] struct {
 	items  []T     // sorted by shard
 	places []int32 // index of each item in the call
-	ends   []int   // end of each shard's items
+	ends   []int   // index after the last item of each shard
 }
 
 // split sorts items by shard and preserves their order within a shard. Items of nonexistent shards
@@ -100,7 +101,7 @@ func split[T any](items []T, each []uint16, shards int) parts[T] {
 		p.ends[part(i)]++
 	}
 	at := 0
-	for s, n := range p.ends { // from here on: the index of each shard's next item
+	for s, n := range p.ends { // ends is now the index where each shard's next item goes
 		p.ends[s] = at
 		at += n
 	}
@@ -112,7 +113,7 @@ func split[T any](items []T, each []uint16, shards int) parts[T] {
 	return p
 }
 
-// of returns the items of a shard and their places. With the number of shards as argument, it
+// of returns the items of a shard and their places. If shard equals the number of shards, it
 // returns the items of nonexistent shards.
 func (p *parts[T]) of(shard int) (items []T, places []int32) {
 	from := 0
@@ -122,10 +123,11 @@ func (p *parts[T]) of(shard int) (items []T, places []int32) {
 	return p.items[from:p.ends[shard]], p.places[from:p.ends[shard]]
 }
 
-// scatter sends each shard its part, and replies once all parts are answered, in the call's order.
-// outcome returns an item's answer: made from its shard's answer, or from the error if the shard is
-// nil, refused its part or lost leadership. If all shards refuse, scatter returns the error and
-// does not reply. Another error of one part is the error of the whole reply.
+// scatter sends each shard its part. When all parts are answered, it replies with one answer per
+// item, in the order of the call's items. outcome computes the answer of an item from the answer of
+// its shard. If the shard is nil, refused its part or lost leadership, outcome computes the answer
+// from that error instead. Any other error of a part is the error of the whole reply. If all shards
+// refuse, scatter returns an error and does not reply.
 func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 	send func(*Shard, []T, func([]U, error)) error, outcome func(shard int, answer U, refused error) U,
 ) error {
@@ -147,7 +149,7 @@ func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 		err := error(&NotLeaderError{i})
 		if s != nil {
 			err = send(s, items, func(answers []U, err error) {
-				// The other parts have their own outcomes.
+				// Only this part fails: the other parts may succeed.
 				if errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome) {
 					refuse(i, places, err)
 					err = nil

@@ -9,24 +9,25 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// GroupSubscription is a waiter at every shard of a group, with one credit for all shards. Its
+// GroupSubscription is a waiter at every shard of a group. Its credit is shared by all shards. Its
 // methods are safe for concurrent use.
 type GroupSubscription struct {
 	group *Group
-	subs  []*Subscription // by shard; nil for shards that it does not draw from
+	subs  []*Subscription // by shard; nil for shards from which it gets no tasks
 	one   *Subscription   // the only subscription; nil if there are several
-	pool  *pool           // nil with one shard, which then has the credit
+	pool  *pool           // nil with one shard, whose state then stores the credit
 }
 
-// subscriberBytesMax is the approximate bound of payload bytes that all shards together deliver to
-// a subscriber before it calls Sent.
+// subscriberBytesMax approximately limits the payload bytes that all shards together deliver to a
+// subscriber until it calls Sent.
 const subscriberBytesMax = 8 << 20
 
-// Subscribe makes a waiter at every shard that this node serves. Queues share its credit by their
-// weights over all shards, on the assumption that a spread queue has equal parts in all of them.
-// The shards' publishing goroutines call deliver, possibly concurrently, with leased tasks once the
-// leases are durable; with c.Once they call it at most once. failed is called at most once, if the
-// subscription cannot be served. Neither may block.
+// Subscribe adds a waiter to every shard that this node serves. The waiter's credit is divided
+// among its queues by their weights over all shards, on the assumption that a spread queue has
+// equally many tasks in each shard. The shards' publishing goroutines call deliver, possibly
+// concurrently, with leased tasks once the leases are durable; if c.Once is set, they call it at
+// most once. failed is called at most once, if the subscription cannot be served. deliver and
+// failed must not block.
 //
 // All shards together deliver at most c.Credit tasks, plus the credit that Credit adds.
 func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.Delivery), failed func(error)) (*GroupSubscription, error) {
@@ -45,7 +46,7 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 		sub.pool = &pool{once: c.Once, subs: sub.subs}
 		sub.pool.word.Store(poolWord{credit: c.Credit}.pack())
 		c.Credit = 0
-		if !c.Once { // a Once claim has one grant, from one shard
+		if !c.Once { // a Once claim gets its tasks from one shard only
 			c.BytesMax = max(1, c.BytesMax/int64(len(v.led)))
 		}
 	}
@@ -54,7 +55,8 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 		first := failed
 		failed = func(err error) { once.Do(func() { first(err) }) }
 	}
-	for _, i := range v.led { // complete before the first is used, because the pool uses them
+	// complete subs before a waiter uses the pool
+	for _, i := range v.led {
 		if sub.pool != nil {
 			c.Pool, c.States = poolShare{sub.pool, i}, len(v.led)
 		}
@@ -82,14 +84,14 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 	g.subs[sub] = failed
 	changed := !slices.Equal(v.led, g.here.Load().led)
 	g.mu.Unlock()
-	if changed { // Lead or Lose ran since, without seeing this subscription
+	if changed { // Lead or Lose ran after v was loaded and missed this subscription
 		failed(ErrRoutesChanged)
 	}
 	return sub, nil
 }
 
-// Credit allows the subscription n more tasks, from any shard. It fails if the unused credit would
-// exceed poolCreditMax.
+// Credit allows the subscription n more tasks, from any shard. With several shards, it fails if the
+// unused credit would exceed poolCreditMax.
 func (s *GroupSubscription) Credit(n int) error {
 	if s.pool == nil {
 		return s.one.Credit(n)
@@ -101,14 +103,15 @@ func (s *GroupSubscription) Credit(n int) error {
 }
 
 // Sent reports that the subscriber has released this many bytes of payloads that the shard
-// delivered. The bytes that it holds are bounded, so it should call Sent about once per MiB divided
-// by the number of shards.
+// delivered. The payload bytes that a subscriber has not released are limited. It should therefore
+// call Sent whenever it has released about 1 MiB, divided by the number of shards, of a shard's
+// payloads.
 func (s *GroupSubscription) Sent(shard uint16, bytes int64) error {
 	return s.subs[shard].Sent(bytes)
 }
 
 // Close ends the subscription at all shards and then calls closed; deliver is not called after
-// that. Delivered tasks stay leased until they are settled or their leases expire.
+// that. Delivered tasks remain leased until they are settled or their leases expire.
 func (s *GroupSubscription) Close(closed func()) {
 	if s.group.subs != nil {
 		s.group.mu.Lock()
@@ -148,20 +151,20 @@ func (s *GroupSubscription) Paused() (names []string) {
 	return names
 }
 
-// Granted has the tasks that one shard leased to a claim.
+// Granted contains the tasks that one shard leased to a claim.
 type Granted struct {
 	Shard uint16
 	Tasks []queue.Delivery
-	// Paused has the names of the claim's queues that are paused in any shard. It is set only if no
-	// shard had a task.
+	// Paused lists the names of the claim's queues that are paused in a shard. It is set only if
+	// the claim got no task.
 	Paused []string
 }
 
 // Claim leases tasks that are ready now: up to c.Credit tasks with about c.BytesMax bytes of
-// payloads, and fewer only if no more are ready in any shard. If no task is ready and queues are
-// paused, the answer is one Granted without tasks that names the queues. reply is called once, when
-// the leases are durable; it must not block. If Claim returns an error (ErrClosed or ErrNotLeader),
-// reply is not called.
+// payloads. It leases fewer only if no shard has more ready tasks. If no task is ready and queues
+// are paused, the reply is one Granted that contains no tasks and names these queues. reply is
+// called once, when the leases are durable; it must not block. If Claim returns an error (ErrClosed
+// or ErrNotLeader), reply is not called.
 func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 	c.Once = true
 	if c.BytesMax == 0 {
@@ -178,13 +181,13 @@ func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 	return p.ask()
 }
 
-// poll asks one shard after the other for ready tasks. It passes between the deciding and
-// publishing goroutines of these shards; one goroutine at a time uses it.
+// poll asks one shard after the other for ready tasks. The deciding and publishing goroutines of
+// these shards use it in turn, so it needs no lock.
 type poll struct {
 	here   *view
 	claim  queue.Claim // the remaining credit and bytes
 	turn   int         // index in here.led of the current shard
-	left   int         // shards left to ask, including the current one
+	left   int         // number of shards that have not answered, including the current one
 	sub    *Subscription
 	err    error
 	leased []Granted
@@ -229,7 +232,7 @@ func (p *poll) publish(_ *Shard, err error) {
 		}
 	}
 	if len(p.leased) > 0 {
-		err = nil // the tasks are leased, so the caller must get them
+		err = nil // the caller must get the leased tasks despite the error
 	} else if len(p.paused) > 0 && err == nil {
 		p.leased = []Granted{{Shard: uint16(p.shard()), Paused: p.paused}}
 	}

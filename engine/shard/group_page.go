@@ -6,9 +6,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Page lists tasks of one shard, beginning at a place. It ignores l.After. It returns ErrNoQueue if
-// the shard does not have the queue, ErrNotLeader if another node leads the shard, and
-// storage.ErrPlace if the place belongs to another list.
+// Page lists tasks of the shard from.Shard, starting at from. It ignores l.After. It returns
+// ErrNoQueue if the shard does not have the queue, ErrNotLeader if another node leads the shard,
+// and storage.ErrPlace if from is not a position of this list.
 func (g *Group) Page(ctx context.Context, l List, from ListPlace) (page ListPage, err error) {
 	s, err := g.of(queue.ID{Shard: uint16(from.Shard)})
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // Configure sets the policy of a queue in every shard, and creates the queue if it does not exist.
-// If it fails, or ctx ends, only some shards may have the policy. Setting a policy again or a
-// restart makes all shards agree.
+// If it fails, or ctx ends, only some shards may have the new policy. All shards agree again after
+// the next Configure of the queue or a restart.
 func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Policy) error {
 	q := queueName{tenant, name}
 	shards, err := g.here.Load().all()
@@ -47,9 +47,9 @@ func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) err
 	return err
 }
 
-// policies requests the policies of all queues. The other figures may be incomplete, because
-// policies does not read the store. In a cluster, another node may already lead. Both keep a new
-// leader from waiting for the store or for other nodes before it serves the shard.
+// policies requests the policies of all queues. It does not read the store, so the other figures
+// may be incomplete. In a cluster, it does not confirm that this node still leads. A new leader
+// therefore need not wait for the store or for other nodes before it serves the shard.
 func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 	return put(s, &query[[]queue.Stats]{
 		decided: func(s *Shard, nowMs int64) (out []queue.Stats, err error) {
@@ -100,7 +100,6 @@ func (g *Group) learnPolicies() error {
 	return nil
 }
 
-// learnPoliciesOf reads the queues' policies from a shard that this node begins to lead.
 func (g *Group) learnPoliciesOf(s *Shard) error {
 	// A shard answers every accepted command, also if it loses leadership.
 	stats, err := AwaitReply(context.Background(), s.policies)
@@ -115,8 +114,8 @@ func (g *Group) learnPoliciesOf(s *Shard) error {
 	return nil
 }
 
-// completePolicies sets the policies and pauses of the group in one shard. stats are the shard's
-// own figures, merged those of the group.
+// completePolicies sets the policies and pauses of the group in one shard. stats are the figures of
+// the shard, and merged are the figures of the group.
 func (g *Group) completePolicies(ctx context.Context, s *Shard, stats, merged []queue.Stats) error {
 	own := make(map[queueName]*queue.Stats, len(stats))
 	for i := range stats {
@@ -142,7 +141,7 @@ func (g *Group) completePolicies(ctx context.Context, s *Shard, stats, merged []
 		}
 		switch {
 		case errors.Is(err, queue.ErrTooManyQueues):
-			// The shard cannot hold a task of the queue either.
+			// The shard cannot store tasks of this queue either, so it needs no policy.
 			g.log.Warn("a shard could not store a queue's policy", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
 		case errors.As(err, &full):
 			// The next start, or the next change of the policy, completes the change.

@@ -8,39 +8,40 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// inbox holds the commands that wait to be decided. Any number of goroutines put commands in, and
-// the deciding goroutine takes all of them together. Each operation holds the lock for one append
-// or copy.
+// inbox contains the commands that wait to be decided. Any number of goroutines put commands in,
+// and the deciding goroutine takes all of them together. Each operation holds the lock only for one
+// append or copy.
 //
-// The order of waiting is the order of decisions. The deciding goroutine sleeps on wake only after
-// a take that found nothing. put signals only when the inbox was empty before: a later command
-// needs no signal, because the taker has not taken the earlier one yet. wake has room for one
-// element and a sender never blocks, so a wake-up without work is possible, but a lost one is not.
+// Commands are decided in the order of their puts. The deciding goroutine sleeps on wake only after
+// take returned no command. put signals wake only if the inbox was empty: if it was not, the signal
+// for an earlier command has not been used up, because that command was not taken yet. wake has
+// room for one element, and a sender never blocks. The deciding goroutine may therefore wake up
+// without work, but it never misses a wake-up.
 type inbox struct {
-	wake chan struct{} // has an element when there may be work
+	wake chan struct{} // contains an element when there may be work
 
 	mu      sync.Mutex
 	waiting []command
-	since   time.Duration // arrival of the oldest waiting command, by stages.Now
-	load    load          // of waiting
-	closed  error         // why further commands are refused; nil while they are accepted
+	since   time.Duration // arrival time of the oldest waiting command, by stages.Now
+	load    load          // total of the waiting commands
+	closed  error         // the error that put returns; nil while the inbox is open
 	loadMax load
 }
 
-// load is the size of commands, for the bounds of the inbox.
+// load is the size of commands, which the inbox limits.
 type load struct {
 	tasks int
-	bytes int // of payloads
+	bytes int // payload bytes
 }
 
 func newInbox(loadMax load) *inbox {
 	return &inbox{wake: make(chan struct{}, 1), loadMax: loadMax}
 }
 
-// put adds a command, or returns ErrOverloaded or the error that the inbox was closed with. It
-// always accepts a command without load: the streams and calls that send such commands bound their
-// number. It accepts a command above the bound if no other command with load waits; otherwise that
-// command could never run.
+// put adds a command, or returns ErrOverloaded or the error that the inbox was closed with. An open
+// inbox always accepts a command without load, because the streams and calls that send such
+// commands limit their number. It accepts a command that alone exceeds loadMax if no other command
+// with load waits; otherwise that command could never run.
 func (b *inbox) put(c command, l load) error {
 	b.mu.Lock()
 	if b.closed != nil {
@@ -92,8 +93,8 @@ func (b *inbox) take(into []command) (all []command, since time.Duration, closed
 	return into, since, b.closed
 }
 
-// close makes put refuse further commands with why. If the inbox is closed already, the earlier
-// error stays. take still returns the waiting commands.
+// close makes put refuse further commands with the error why. If the inbox is already closed, put
+// continues to return the earlier error. take still returns the waiting commands.
 func (b *inbox) close(why error) {
 	b.mu.Lock()
 	if b.closed == nil {

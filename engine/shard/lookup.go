@@ -26,8 +26,8 @@ type Found struct {
 	queue.Stored
 	Queue      string
 	State      TaskState
-	Lease      queue.LeaseRef // of a leased task
-	DeadRecord queue.Dead     // of a dead task
+	Lease      queue.LeaseRef // set for a leased task
+	DeadRecord queue.Dead     // set for a dead task
 	LastError  string
 	// Attempts is the history of a listed dead task, oldest first.
 	Attempts []storage.NumberedAttempt
@@ -52,14 +52,14 @@ func (s *Shard) Lookup(tenant string, ref queue.Ref, reply func(Found, error)) e
 // Awaited is the end of a task, or its state when the wait was cancelled.
 type Awaited struct {
 	State     TaskState
-	Result    queue.Result // of a done task whose result is stored
-	LastError string       // of a dead task
+	Result    queue.Result // set for a done task whose result is stored
+	LastError string       // set for a dead task
 }
 
 // Await calls reply once, from the publishing goroutine, when a task is done, dead or removed. The
 // error is ErrNotFound if the task was removed or is unknown, or if it was done before the call and
-// no result is stored. cancel ends the wait: if reply was not called yet, it is called with the
-// task's current state.
+// no result is stored. cancel ends the wait: reply is then called with the task's current state,
+// unless it was called before.
 func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) (cancel func(), err error) {
 	c := &await{tenant: tenant, ref: ref, reply: reply}
 	if err := s.inbox.put(c, load{tasks: 1}); err != nil {
@@ -67,21 +67,21 @@ func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) 
 	}
 	return func() {
 		if s.inbox.put(&endWait{await: c}, load{}) != nil {
-			return // a stopping shard answers all waits
+			return // a stopping shard answers all waits anyway
 		}
 	}, nil
 }
 
-// await is a wait for the end of a task. One of four events answers it, whichever comes first: the
-// first reading finds that the task has ended, a commit ends the task, the reading of endWait
-// returns the current state, or the shard stops. The entry in Shard.waiting decides: only the event
-// that removes the entry answers.
+// await is a wait for the end of a task. The first of four events answers it: the first reading
+// finds that the task has ended; a turn ends the task; the reading that endWait starts returns the
+// current state; or the shard stops. Only the event that removes the await from Shard.waiting
+// answers it, so it is answered once.
 type await struct {
 	tenant string
 	ref    queue.Ref
 	reply  func(Awaited, error)
 
-	waits bool   // it is or was in Shard.waiting; owned by the deciding goroutine
+	waits bool   // the await is or was in Shard.waiting, so publish must not reply
 	look  *begin // the first reading of the task
 }
 
@@ -93,7 +93,8 @@ func (c *await) decide(s *Shard, nowMs int64) {
 	c.look.decide(s, nowMs)
 }
 
-// examine returns a reading of the task. It ends the wait if the task has ended, or if last is set.
+// examine returns a command that reads the task. The reading ends the wait if the task has ended,
+// or if last is true.
 func (c *await) examine(last bool) *begin {
 	var a *answer
 	return &begin{examine: &examine{
@@ -115,7 +116,7 @@ func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
 	}
 	a := &answer{to: c}
 	switch {
-	case errors.Is(err, ErrNotFound): // the task is done if a result is stored
+	case errors.Is(err, ErrNotFound): // it may be done: a result may be stored
 		if q, ok := s.state.Queue(c.ref.Queue); ok && q.Tenant() == c.tenant {
 			a.isDone(s)
 		} else {
@@ -137,8 +138,8 @@ func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
 	return a
 }
 
-// publish answers a wait that was never decided, because an earlier decision failed.
-// Shard.unanswered answers the other waits when the shard stops.
+// publish answers a wait that was never decided because the shard had failed. For other waits, it
+// continues the first reading; Shard.unanswered answers them when the shard stops.
 func (c *await) publish(s *Shard, err error) {
 	if !c.waits {
 		c.reply(Awaited{}, err)
@@ -153,9 +154,9 @@ type answer struct {
 	to       *await
 	out      Awaited
 	err      error
-	seen     bool    // the task was completed during the wait
-	attempts uint32  // used attempts of a dead task
-	buckets  []int64 // buckets that may contain the result of a done task
+	seen     bool    // the task was completed during the wait, so a missing result is no error
+	attempts uint32  // number of attempts of a dead task
+	buckets  []int64 // result buckets that may contain the result of a done task
 }
 
 func (*answer) decide(*Shard, int64) {}
@@ -190,7 +191,6 @@ func (a *answer) readResult(s *Shard) error {
 	return nil
 }
 
-// ended appends the answers to the waits for tasks that ended in this turn.
 func (s *Shard) ended(commands []command) []command {
 	for _, e := range s.state.Ended() {
 		for _, c := range s.waiting[e.Ref] {
@@ -212,7 +212,6 @@ func (s *Shard) ended(commands []command) []command {
 	return commands
 }
 
-// unanswered returns the commands that answer all open waits and requests when the shard stops.
 func (s *Shard) unanswered() (commands []command) {
 	for _, c := range s.asking {
 		commands = append(commands, &figuresAnswer{c})
@@ -228,7 +227,7 @@ func (s *Shard) unanswered() (commands []command) {
 	return commands
 }
 
-// endWait ends a wait with the current state of the task.
+// endWait is the command that ends a wait by answering it with the current state of the task.
 type endWait struct {
 	*await
 	last *begin

@@ -3,7 +3,8 @@ package shard
 import "github.com/pronybench/prony/engine/internal/serialbudget"
 
 // Noop makes the deciding goroutine do the amount of work that package serialbudget is set to. It
-// stores nothing. reply is called as for Enqueue. The caller bounds the number of waiting no-ops.
+// stores nothing. reply is called as for Enqueue. The inbox does not limit the number of waiting
+// no-ops, so the caller must.
 func (s *Shard) Noop(reply func(error)) error { return s.inbox.put(&noop{reply: reply}, load{}) }
 
 type noop struct {

@@ -8,23 +8,22 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// directory records the ordered queues, and the versions of the queues' policies. Placing a task
-// reads ordered without a lock; a change replaces the map with a changed copy.
+// directory records which queues have ordered placement, and the versions of the queues' policies.
+// Placing a task reads ordered without a lock; a change replaces the map with a changed copy.
 type directory struct {
 	ordered atomic.Pointer[map[queueName]struct{}]
 
 	mu       sync.Mutex
-	versions map[queueName]policyVersions // of all queues that were ever configured
+	versions map[queueName]policyVersions // of each queue that was ever configured
 }
 
-// policyVersions has the versions of one queue's policy. Versions only grow, so that of two
-// concurrent changes the same one wins in every shard.
+// policyVersions contains the versions of one queue's policy. Versions only grow. Of two concurrent
+// changes, the one with the higher version therefore wins in every shard.
 type policyVersions struct {
 	given  uint64 // the highest version given to a change
 	placed uint64 // the version that placement follows
 }
 
-// next returns the version of a new change.
 func (d *directory) next(q queueName) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -34,8 +33,8 @@ func (d *directory) next(q queueName) uint64 {
 	return v.given
 }
 
-// follow applies a policy that every shard has to placement, unless placement follows a later
-// version.
+// follow makes placement use the policy p of a queue, unless placement already uses a later
+// version. Every shard that the node serves must already have the policy.
 func (d *directory) follow(q queueName, p queue.Placement, version uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,8 +64,8 @@ func (d *directory) begin(ordered map[queueName]struct{}, versions map[queueName
 	d.ordered.Store(&ordered)
 }
 
-// pinned returns the shard that a task must go to, or false if any shard may have it. All tasks
-// with the same idempotency key go to one shard, which therefore finds duplicates.
+// pinned returns the shard that must store a task, or false if any shard may store it. All tasks of
+// a queue with the same idempotency key go to one shard, so that this shard finds duplicates.
 func (g *Group) pinned(ordered map[queueName]struct{}, tenant string, t *queue.NewTask) (shard int, is bool) {
 	if len(ordered) > 0 {
 		if _, is := ordered[queueName{tenant, t.Queue}]; is {
@@ -79,28 +78,29 @@ func (g *Group) pinned(ordered map[queueName]struct{}, tenant string, t *queue.N
 	return 0, false
 }
 
-// owner returns the shard that a name belongs to. The function must never change, because stored
-// tasks are in the shards that it chose.
+// owner returns the shard that a name is assigned to. Its results must never change, because tasks
+// are stored in the shards that it chose.
 func (g *Group) owner(name ...string) int {
-	// FNV-1a (Fowler, Noll and Vo), folded because its low bits are the weaker ones.
+	// FNV-1a (Fowler, Noll and Vo). Its low bits are weaker than its high bits, so both halves are
+	// combined.
 	h := uint64(0xcbf29ce484222325)
 	for _, part := range name {
 		for i := range len(part) {
 			h = (h ^ uint64(part[i])) * 0x100000001b3
 		}
-		h = (h ^ 0xff) * 0x100000001b3 // valid UTF-8 has no such byte: it separates the parts
+		// Separate the parts with a byte that valid UTF-8 never contains.
+		h = (h ^ 0xff) * 0x100000001b3
 	}
 	return int((h ^ h>>32) % uint64(g.size))
 }
 
-// target is the destination of one call's tasks: one shard for all, or a shard for each.
 type target struct {
 	one  int
 	each []uint16 // nil if all go to one
 }
 
-// place chooses the shards of a call's tasks. All spread tasks of a call go to the same shard, so
-// that a batch is not split. The spread tasks of the next call go to the next shard.
+// place chooses the shards of a call's tasks. All tasks of a call that are not pinned go to the
+// same shard, so that a batch is not split. Those of the next call go to the next shard.
 func (g *Group) place(v *view, tenant string, tasks []queue.NewTask) target {
 	ordered := *g.places.ordered.Load()
 	to := target{one: -1}
@@ -126,6 +126,6 @@ func (g *Group) place(v *view, tenant string, tasks []queue.NewTask) target {
 			to.each[i] = uint16(shard)
 		}
 	}
-	to.one = max(to.one, 0) // for a call without tasks
+	to.one = max(to.one, 0) // it is -1 for a call without tasks
 	return to
 }

@@ -8,21 +8,20 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// This file has the faults of package planted that concern a shard. They are compiled only with the
-// tag planted.
+// This file contains the faults of package planted that concern a shard. They take effect only in a
+// build with the tag planted.
 
-// plantedEnqueue stores all tasks of a command except the last one, and acknowledges all of them.
-// The id of the last task belongs to no stored task.
+// plantedEnqueue acknowledges all tasks of a command, but does not store the last task. The id that
+// it returns for the last task belongs to no stored task.
 func (s *Shard) plantedEnqueue(c *enqueue, nowMs int64) {
 	stored := len(c.tasks) - 1
 	s.state.Enqueue(nowMs, c.tenant, c.tasks[:stored], c.out[:stored])
 	c.out[stored] = queue.Enqueued{Ref: queue.Ref{Queue: math.MaxUint32, Seq: uint64(planted.Serial())}}
 }
 
-// plantedLeaseMs is the remaining lease of a task whose completion was dropped.
+// plantedLeaseMs is the time until the lease of a task expires after its completion was dropped.
 const plantedLeaseMs = 1_000
 
-// plantedSettle replaces completions with other settlements.
 func plantedSettle(settlements []queue.Settlement) {
 	for i := range settlements {
 		t := &settlements[i]
@@ -36,8 +35,9 @@ func plantedSettle(settlements []queue.Settlement) {
 	}
 }
 
-// plantedDeliver changes deliveries to a subscription, or also gives the first of them to another
-// subscription. It gives no task to a claim without a stream, which may already have its answer.
+// plantedDeliver changes deliveries to a subscription, or delivers the first of them to another
+// subscription too. The source and the target are never Once claims, since those may already be
+// answered.
 func (s *Shard) plantedDeliver(sub *Subscription, deliveries []queue.Delivery) {
 	first := &deliveries[0]
 	if len(first.Payload) > 0 && planted.Hits(planted.Flipped) {

@@ -9,14 +9,15 @@ import (
 
 // pool is the credit of one subscriber at all shards of a group. The deciding goroutines take
 // credit only when they have a task to lease, so that no credit is stuck at a shard without tasks.
-// A shard that finds the pool empty is starved: new credit goes to starved shards first, and only
-// the rest stays in the pool. So faster shards cannot take a slower shard's share.
+// A shard that finds the pool empty is marked as starved. New credit goes to starved shards first,
+// and only the rest stays in the pool. So faster shards cannot take a slower shard's share.
 //
 // Stride scheduling (Waldspurger and Weihl, MIT LCS TM-528, 1995) orders the starved shards: each
-// shard has a pass, which grows by its received credit divided by its weight, and the shard with
-// the lowest pass is first.
+// shard has a pass, a number that grows by the credit the shard receives, divided by its weight.
+// The shard with the lowest pass gets credit first.
 //
-// Credit and starved shards are one atomic word, changed by compare-and-swap, so no lock is needed:
+// The credit and the set of starved shards are stored in one atomic word, which is changed by
+// compare-and-swap, so no lock is needed:
 //
 //	starved shards: 32 bits │ credit: 32
 //
@@ -30,22 +31,24 @@ type pool struct {
 	pass atomic.Int64
 }
 
-// poolPass is a shard's position in the order. It may briefly disagree with the word, because it
-// affects the order only, not the amount of credit.
+// poolPass determines a shard's position in the order of the starved shards. It may briefly
+// disagree with the word. This is harmless, because it affects only the order, not the total
+// credit.
 type poolPass struct {
 	pass   atomic.Int64
-	weight atomic.Int64 // the shard's share of the credit, as of its last take
+	weight atomic.Int64 // as of the shard's last take
 }
 
 const (
 	poolCreditMax = 1 << 24
-	// poolSlice is the least credit per starved shard that is divided among them. Less credit goes
-	// to one shard, because a few tasks each from many shards make many small batches.
+	// If the credit is at least poolSlice times the number of starved shards, it is divided among
+	// them. Less credit goes to a single shard, because dividing it would make many small batches.
 	poolSlice = 16
 	// poolStride is the growth of a pass for one credit at weight 1.
 	poolStride = 1 << 24
-	// poolLag bounds, in credit, how far the pass of a shard that needed no credit for a while may
-	// lag behind the others. When it needs credit again, it receives at most that much before them.
+	// poolLag limits how far, in units of credit, the pass of a shard that needed no credit for a
+	// while may lag behind the others. When the shard needs credit again, it receives at most this
+	// much credit before the others.
 	poolLag = 64
 )
 
@@ -60,7 +63,8 @@ func unpackPool(v uint64) poolWord {
 	return poolWord{starved: uint32(v >> 32), credit: int(v & (1<<32 - 1))}
 }
 
-// take returns how many of n tasks a shard may lease. If it returns 0, the shard is starved.
+// take returns how many of n tasks a shard may lease, and removes that credit from the pool. If it
+// returns 0, it marks the shard as starved.
 func (p *pool) take(shard, n, weight int) int {
 	s := &p.shares[shard]
 	s.weight.Store(int64(weight))
@@ -83,7 +87,6 @@ func (p *pool) take(shard, n, weight int) int {
 // charge advances a shard's pass by received credit, or reduces it by returned credit (n < 0).
 func (s *poolPass) charge(n int) { s.pass.Add(int64(n) * poolStride / s.weight.Load()) }
 
-// catchUp raises a shard's pass to at most poolLag behind the others.
 func (p *pool) catchUp(s *poolPass) {
 	if least := p.pass.Load() - poolLag*poolStride/s.weight.Load(); s.pass.Load() < least {
 		s.pass.Store(least)
@@ -95,8 +98,8 @@ func (p *pool) giveBack(shard, n int) {
 	p.add(n)
 }
 
-// add adds credit, which goes to starved shards first. It changes nothing and returns false if the
-// pool would exceed poolCreditMax.
+// add adds credit, which goes to starved shards first. If the credit in the pool would exceed
+// poolCreditMax, it changes nothing and returns false.
 func (p *pool) add(n int) bool {
 	for {
 		old := p.word.Load()
@@ -124,8 +127,8 @@ func (p *pool) add(n int) bool {
 	}
 }
 
-// feed moves credit to starved shards. It divides plenty of credit by their weights, and gives
-// little credit to the first of them.
+// feed moves credit to starved shards. If there is enough credit (see poolSlice), it divides the
+// credit by the shards' weights. Otherwise the starved shard with the lowest pass gets all of it.
 func (p *pool) feed(w *poolWord, given *[ShardsMax]int) {
 	starved := bits.OnesCount32(w.starved)
 	if starved == 0 || w.credit == 0 {
@@ -149,7 +152,7 @@ func (p *pool) feed(w *poolWord, given *[ShardsMax]int) {
 			}
 		}
 	}
-	w.give(first, w.credit, given) // at least a slice, or all of it
+	w.give(first, w.credit, given) // the rest, or all of it
 }
 
 func (w *poolWord) give(shard, n int, given *[ShardsMax]int) {
@@ -162,7 +165,6 @@ func (w *poolWord) give(shard, n int, given *[ShardsMax]int) {
 	given[shard] = n
 }
 
-// poolShare is one shard's access to a pool.
 type poolShare struct {
 	pool  *pool
 	shard int

@@ -17,19 +17,20 @@ import (
 // It takes the turns in the order of their decisions and waits for each commit before it looks at
 // the next turn. When it publishes a turn, all earlier turns are durable, and with them everything
 // that the decisions relied on. After the first error it publishes no success that relies on the
-// failed turn: later commits fail with the store or the log, and turns without a commit get the
-// error here. These took no effect, so a replicated shard answers them with a *NotLeaderError,
-// which allows the caller to try again at the new leader.
+// failed turn: the store or the log fails all later commits, and publish fails the turns without a
+// commit. A turn without a commit had no effect, so a replicated shard answers its commands with a
+// *NotLeaderError, which allows the caller to try again at the new leader.
 //
-// The order within a turn is fixed: count the acknowledgements before a client can see them,
-// deliver tasks before the ends of subscriptions are answered, and answer the commands last.
+// The order within a turn matters. Acknowledgements are recorded before a client can see them.
+// Tasks are delivered before the commands are answered, because an answer may report the end of a
+// subscription.
 func (s *Shard) publish() {
 	defer close(s.done)
 	var failed error // the first error of a commit
 	for t := range s.pipe {
 		t.times.taken = s.publishing.begin()
 		s.awaitCommit(&t)
-		// The turn relied on a failed commit.
+		// The turn has no commit that could fail, but it relied on a failed commit.
 		if failed != nil && t.err == nil && !t.committed && len(t.early) == 0 {
 			if t.err = failed; s.opts.Replicate != nil {
 				t.err = &NotLeaderError{s.opts.Number} // the command had no effect
@@ -60,10 +61,10 @@ func (s *Shard) publish() {
 
 // awaitCommit waits until the turn is durable or verified, and sets t.err if that failed. It waits
 // for all early commits, even after an error. If a part of the turn took effect and a later part
-// was refused, the error is ErrUnknownOutcome. The loss of the data folder fails the turn as well:
+// was refused, the error is ErrUnknownOutcome. If the data folder was removed, the turn fails too:
 // a commit to deleted files is not durable, although its fsync succeeded.
 func (s *Shard) awaitCommit(t *turn) {
-	partly := false // an early commit took effect
+	partly := false // at least one early commit took effect
 	for _, c := range t.early {
 		parts, err := c.WaitParts()
 		partly = partly || err == nil
@@ -96,11 +97,11 @@ func (s *Shard) awaitCommit(t *turn) {
 	}
 }
 
-// deliver sends a subscription its tasks, which were leased at nowMs. It reads the payloads that
-// are not in memory from the store; they are visible there, because the lease is durable. A task
-// that cannot be read is left out, and its credit and bytes return to the subscription.
+// deliver sends a subscription the tasks that were leased to it at nowMs. Payloads that are not in
+// memory are read from the store; they are visible there, because the lease is durable. deliver
+// leaves out a task that cannot be read, and returns its credit and bytes to the subscription.
 func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
-	sub := g.Waiter.Owner.(*Subscription) // only Subscribe makes waiters
+	sub := g.Waiter.Owner.(*Subscription) // every waiter's owner is a *Subscription
 	if err != nil {
 		sub.fail(err)
 		return
@@ -114,7 +115,7 @@ func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
 			if err := s.read(d); err != nil {
 				// A task without a record was cancelled after it was leased.
 				if !errors.Is(err, ErrNotFound) {
-					// The lease stays until it expires: the task is not lost.
+					// The task is not lost: it remains leased until its lease expires.
 					s.opts.Log.Error("a leased task could not be read", "queue", d.Queue.Name(), "seq", d.Seq, "error", err)
 				}
 				missed++

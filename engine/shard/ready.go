@@ -8,16 +8,16 @@ import (
 )
 
 // equalWaits counts consecutive tasks that waited equally long from their enqueue until their first
-// lease, so that one call adds them to the stage Ready. Both ends of a wait are the times of turns,
-// in whole milliseconds of one clock. The wait of one task is therefore off by up to 1 ms, equally
-// often in both directions, and the mean of many tasks is not biased.
+// lease, so that one call adds them to the stage Ready. A wait starts and ends at the times of
+// turns, which are whole milliseconds of one clock. The wait of one task is therefore off by up to
+// 1 ms. Errors in both directions are equally frequent, so the mean of many tasks is not biased.
 type equalWaits struct {
 	took time.Duration
 	n    uint64
 }
 
-// addWaits records the waits of tasks that were leased for the first time, at nowMs. It skips tasks
-// with a delay.
+// addWaits records how long tasks waited that were leased at nowMs for the first time. It skips
+// tasks that were enqueued with a delay.
 func (s *Shard) addWaits(leased []queue.Delivery, nowMs int64) {
 	for i := range leased {
 		if leased[i].HasProgress { // leased before, or enqueued with a delay

@@ -13,14 +13,14 @@ var (
 	spareDeliveries recycle.Pool[queue.Delivery]
 )
 
-// RecycleEnqueued returns the list that a reply to Enqueue was called with. The caller must no
-// longer use it.
+// RecycleEnqueued puts a list that Enqueue passed to reply back into its pool. The caller must no
+// longer use the list.
 func RecycleEnqueued(out []queue.Enqueued) { spareEnqueued.Give(out) }
 
-// RecycleOutcomes returns the list that a reply to Settle was called with. The caller must no
-// longer use it.
+// RecycleOutcomes puts a list that Settle passed to reply back into its pool. The caller must no
+// longer use the list.
 func RecycleOutcomes(out []error) { spareOutcomes.Give(out) }
 
-// RecycleDeliveries returns the list that a subscription's deliver was called with. The caller must
-// no longer use the list, but may still use the payloads that its elements refer to.
+// RecycleDeliveries puts a list that was passed to a subscription's deliver back into its pool. The
+// caller must no longer use the list, but may still use the payloads that its elements refer to.
 func RecycleDeliveries(ds []queue.Delivery) { spareDeliveries.Give(ds) }

@@ -6,8 +6,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// The shard answers Refills without blocking the deciding goroutine, in the same way as examine
-// reads tasks:
+// A Refill is a request of the state machine for records of the store. The shard answers Refills
+// without blocking the deciding goroutine, in the same way as examine reads tasks:
 //
 //  1. The deciding goroutine takes the state's Refills at the end of a turn.
 //  2. Once all decisions so far are visible in the store, a separate goroutine reads the answers
@@ -15,17 +15,18 @@ import (
 //  3. A later turn passes the answers to the state, which corrects them for the changes since.
 
 const (
-	// refillItemsMax is the approximate bound of records that one turn passes to the state. The
-	// last Refill may exceed it.
+	// refillItemsMax approximately limits the number of records that one turn passes to the state.
+	// The last Refill may exceed it.
 	refillItemsMax = queue.TurnMax
-	// refillBytesMax is the approximate bound of payload bytes that are read for one turn. The last
+	// refillBytesMax approximately limits the payload bytes that are read for one turn. The last
 	// Refill may exceed it.
 	refillBytesMax = 1 << 20
 )
 
-// takeRefills takes the state's Refills. It begins to read them, or appends the command that does
-// so once the turn is visible in the store. Refills must not read earlier, because the answers must
-// include all decisions up to the Refill: the state corrects them only for later changes.
+// takeRefills takes the Refills that the state requests. It starts to read them, or in a replicated
+// shard appends the command that starts this once the turn is visible in the store. The reading
+// must not start earlier, because an answer must include all decisions before its Refill: the state
+// corrects the answer only for later changes.
 func (s *Shard) takeRefills(commands []command) []command {
 	refills := s.state.Refills()
 	if len(refills) == 0 {
@@ -40,7 +41,8 @@ func (s *Shard) takeRefills(commands []command) []command {
 	return commands
 }
 
-// refilling holds Refills until reads of the store see all decisions that were made before them.
+// refilling delays Refills until reads of the store see all decisions that were made before the
+// Refills. publish is called when this is the case.
 type refilling struct{ refills []queue.Refill }
 
 func (c *refilling) publish(s *Shard, err error) {
@@ -49,7 +51,7 @@ func (c *refilling) publish(s *Shard, err error) {
 
 func (*refilling) decide(*Shard, int64) {}
 
-// visible begins the reading of Refills whose turn is visible in the store.
+// visible starts the reading of Refills whose turn is visible in the store.
 type visible struct {
 	refills []queue.Refill
 	err     error
@@ -69,7 +71,7 @@ func (c *visible) decide(s *Shard, _ int64) {
 
 func (*visible) publish(*Shard, error) {}
 
-// readRefills starts a goroutine that reads the readable Refills, unless one is running.
+// readRefills starts a goroutine that reads the Refills in Shard.unread, unless one is running.
 func (s *Shard) readRefills() {
 	if s.filling || len(s.unread) == 0 {
 		return
@@ -80,8 +82,8 @@ func (s *Shard) readRefills() {
 	s.reading.Go(func() { s.inbox.resume(s.readSome(refills)) })
 }
 
-// readSome reads the answers for one turn. It runs outside of the deciding goroutine and uses only
-// the store.
+// readSome reads the answers for one turn. It runs outside of the deciding goroutine, so it must
+// use only the store.
 func (s *Shard) readSome(refills []queue.Refill) *refilled {
 	c := &refilled{}
 	bytes := int64(0)
@@ -102,12 +104,11 @@ func (s *Shard) readSome(refills []queue.Refill) *refilled {
 	return c
 }
 
-// refillAnswer is the store's answer to one Refill.
 type refillAnswer struct {
 	refill queue.Refill
 	give   func(*queue.State)
 	items  int
-	bytes  int64 // of payloads
+	bytes  int64 // payload bytes
 }
 
 func (s *Shard) readRefill(r queue.Refill) (a refillAnswer, err error) {
@@ -136,7 +137,7 @@ func (s *Shard) readRefill(r queue.Refill) (a refillAnswer, err error) {
 	return a, fmt.Errorf("unknown stream %d in a Refill: the packages of this server are of different versions", r.Stream)
 }
 
-// refilled passes answers to the state.
+// refilled is the command that passes the answers of Refills to the state.
 type refilled struct {
 	answers []refillAnswer
 	items   int
@@ -153,7 +154,7 @@ func (c *refilled) decide(s *Shard, _ int64) {
 	}
 	for _, a := range c.answers {
 		if c.full && a.refill.Stream == queue.StreamExpired {
-			// The state asks again once tasks may change.
+			// An empty answer from FromMs on makes the state request these expiries again later.
 			s.state.RefillExpired(a.refill, nil, a.refill.FromMs)
 			continue
 		}
@@ -166,7 +167,7 @@ func (c *refilled) decide(s *Shard, _ int64) {
 
 func (*refilled) publish(*Shard, error) {}
 
-// refuse makes decide change no task. The Refills are still answered.
+// refuse makes decide answer the Refills without changing any task.
 func (c *refilled) refuse(error) bool {
 	c.full = true
 	return false

@@ -7,16 +7,18 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A replicated shard runs for one tenure of its node as the leader.
+// This file contains the parts of a replicated shard. Such a shard runs for one tenure of its node
+// as the leader.
 
-// batchesSkipped is the number of lease batches that a new leader skips in addition to its term's
-// range, in case an earlier term exceeded its range. A loss of power loses fewer batches.
+// batchesSkipped is the number of lease batches that a new leader skips after the stored NextBatch,
+// in case an earlier term exceeded its range. It is larger than the number of batches that a power
+// loss can undo.
 const batchesSkipped = 1 << 24
 
 // skipNumbers ensures that a leader issues only ids and tokens that no leader of an earlier term
 // issued. If a majority loses power at durability interval or none, commits of an earlier leader
 // can be lost, including reservations. A leader's term cannot be lost, because a majority stores it
-// on disk with its votes in every mode. Queue numbers are not covered, because the seqs alone make
+// on disk with its votes in every mode. It does not skip queue numbers, because the seqs alone make
 // ids unique.
 func skipNumbers(from *queue.Recovered, term uint64) {
 	from.Reserved = from.Reserved.InTerm(term)
@@ -24,7 +26,7 @@ func skipNumbers(from *queue.Recovered, term uint64) {
 }
 
 // Lose stops a replicated shard whose node has lost leadership. It returns when all commands are
-// answered. Commands without effect get a *NotLeaderError.
+// answered. Commands that had no effect are answered with a *NotLeaderError.
 func (s *Shard) Lose() {
 	s.inbox.close(&NotLeaderError{s.opts.Number})
 	<-s.done
@@ -50,25 +52,27 @@ func (s *Shard) end(why error) {
 	}
 }
 
-// endSubscription fails a subscription of a replicated shard after the loss of leadership.
+// endSubscription is the command that fails a subscription of a replicated shard after the loss of
+// leadership.
 type endSubscription struct{ sub *Subscription }
 
 func (*endSubscription) decide(*Shard, int64) {}
 
 func (c *endSubscription) publish(_ *Shard, err error) { c.sub.fail(err) }
 
-// answersStale is a command whose answer may come from a node that has just lost leadership.
+// answersStale is implemented by commands that may allow a stale answer: if mayBeStale returns
+// true, the answer may come from a node that has just lost leadership.
 type answersStale interface{ mayBeStale() bool }
 
-// answers reports whether an answer to the commands depends on the state. If so, this node must be
-// the leader.
+// answers reports whether the answer to any of the commands depends on the state. If so, the node
+// must confirm its leadership before it answers.
 func answers(commands []command) bool {
 	for _, c := range commands {
 		switch c := c.(type) {
 		case *change, *subscribe, *unsubscribe, *visible, *refilled:
 		case *begin:
 			if !c.looks {
-				return true // it is answered now: it found no task to read
+				return true // this turn answers it, since there is no task to read
 			}
 		case answersStale:
 			if !c.mayBeStale() {

@@ -13,8 +13,8 @@ type Reply[T any] struct {
 }
 
 // AwaitReply calls ask with a reply function that does not block, waits for the reply and returns
-// its arguments. It returns the error of ask, or of ctx if ctx ends first. When ask succeeds, the
-// stage Receive of the call that ctx belongs to ends.
+// its arguments. It returns the error of ask, or the error of ctx if ctx ends before the reply.
+// When ask succeeds, it ends the stage Receive of the call that ctx belongs to.
 func AwaitReply[T any](ctx context.Context, ask func(reply func(T, error)) error) (T, error) {
 	done := make(chan Reply[T], 1)
 	var none T

@@ -17,12 +17,12 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// Options configures a shard. A zero field means its default.
+// Options configures a shard. A field that is zero selects its default.
 type Options struct {
 	Queue queue.Config
 	Log   *slog.Logger
-	// NowMs is the shard's clock: Unix milliseconds that never decrease (see package clock); nil
-	// means the host's clock.
+	// NowMs returns the time of the shard's clock in Unix milliseconds, which never decreases (see
+	// package clock). Nil means the host's clock.
 	NowMs func() int64
 	// Failed, if not nil, is called once, when the shard stops because of an error: the store
 	// failed, a record cannot be read, or an invariant is broken. The shard then answers every
@@ -37,16 +37,17 @@ type Options struct {
 	// Stages, if not nil, records how long each stage of a batch takes.
 	Stages *stages.Times
 	// Unsynced, if not nil, counts the enqueues and completions that are acknowledged before an
-	// fsync covers them.
+	// fsync makes them durable.
 	Unsynced *unsynced.Window
-	// InboxTasksMax bounds the tasks that wait in the inbox; above it, calls fail with
+	// InboxTasksMax limits the number of tasks that wait in the inbox; above it, calls fail with
 	// ErrOverloaded. Default 65,536.
 	InboxTasksMax int
-	// InboxBytesMax bounds the payload bytes that wait in the inbox; above it, calls fail with
+	// InboxBytesMax limits the payload bytes that wait in the inbox; above it, calls fail with
 	// ErrOverloaded. Default 64 MiB.
 	InboxBytesMax int
 
-	// Space, if not nil, decides what the disk's free space allows.
+	// Space, if not nil, reports which commands the shard must refuse because the disk's free space
+	// is low.
 	Space *storage.Space
 
 	// Number is the shard's number in its group.
@@ -56,32 +57,33 @@ type Options struct {
 	// tenure ends.
 	Replicate storage.Log
 	Tenure    storage.Tenure
-	// LeaseGraceMs extends the leases that the shard recovers. It must be at least how far the
-	// clock of the node that granted them can lag behind this node's clock.
+	// LeaseGraceMs is added to the expiry of each lease that the shard recovers. It must be at
+	// least the maximum lag of the clock of the node that granted the lease behind this node's
+	// clock.
 	LeaseGraceMs int64
-	// Alone decides each command in a separate turn. It exists to measure the benefit of group
-	// commit.
+	// Alone makes the shard decide each command in a separate turn. It exists to measure the
+	// benefit of group commit.
 	Alone bool
-	// CommitTasksMax is the approximate bound of tasks and settlements in one commit; default
-	// DefaultCommitTasksMax.
+	// CommitTasksMax approximately limits the number of tasks and settlements in one commit;
+	// default DefaultCommitTasksMax.
 	CommitTasksMax int
-	// CommitBytesMax is the approximate bound of the payload bytes of new tasks in one commit;
-	// default DefaultCommitBytesMax. No command is split: the command that reaches this bound or
-	// CommitTasksMax is the last one of its commit.
+	// CommitBytesMax approximately limits the payload bytes of new tasks in one commit; default
+	// DefaultCommitBytesMax. No command is split: the command that reaches one of the two limits is
+	// the last command of its commit.
 	CommitBytesMax int
 }
 
 // TurnStats describes one turn of the deciding goroutine. Commands that arrive during a turn wait
 // for a later one.
 type TurnStats struct {
-	Items int // tasks, leases, waiters and queues handled
+	Items int // number of tasks, leases, waiters and queues that the turn processed
 	Took  time.Duration
 }
 
 // CommitStats describes one commit.
 type CommitStats struct {
 	Commands int
-	Wait     time.Duration // from the end of the decision until the commit was durable
+	Wait     time.Duration // time from the end of the decision until the commit was durable
 }
 
 const (
@@ -89,13 +91,14 @@ const (
 	// DefaultInboxBytesMax is the default of Options.InboxBytesMax.
 	DefaultInboxBytesMax = 64 << 20
 	// DefaultCommitTasksMax is the default of Options.CommitTasksMax. The stages of a replicated
-	// shard (deciding, writing on three nodes, applying and answering) work simultaneously on
-	// different commits. With larger commits, most stages would be idle.
+	// shard (deciding, writing on three nodes, applying and answering) process different commits at
+	// the same time. With larger and so fewer commits, most stages would be idle.
 	DefaultCommitTasksMax = queue.TurnMax
-	// DefaultCommitBytesMax is the default of Options.CommitBytesMax: the size of an inbox.
+	// DefaultCommitBytesMax is the default of Options.CommitBytesMax. It equals the default limit
+	// of the inbox.
 	DefaultCommitBytesMax = DefaultInboxBytesMax
-	// commitsMax bounds the turns between the two goroutines: enough to keep the log busy while
-	// answers are published.
+	// commitsMax limits the number of turns that wait between the two goroutines. It is large
+	// enough to keep the log busy while answers are published.
 	commitsMax = 64
 )
 
@@ -111,15 +114,15 @@ type Shard struct {
 	last      storage.Commit             // the last submitted commit
 	early     []earlyCommit              // commits of this turn so far: see commitEarly
 	tickedMs  int64                      // the state machine's time
-	failure   error                      // why the shard stopped; set once
-	leaving   []*Subscription            // closed but not ended
-	subs      map[*Subscription]struct{} // to end when leadership is lost; nil if not replicated
+	failure   error                      // why the shard failed; after that it decides nothing
+	leaving   []*Subscription            // subscriptions that are closed, but have not ended
+	subs      map[*Subscription]struct{} // to fail when leadership is lost; nil if not replicated
 	waiting   map[queue.Ref][]*await     // callers that wait for the end of a task
 	carried   []command                  // commands that a later turn answers: see carry
 	asking    []*figures                 // unanswered requests for figures
-	resolved  int                        // tasks that this turn resolved
+	resolved  int                        // number of tasks that this turn resolved
 	toRead    []*begin                   // examines that began in this turn
-	refilling int                        // unanswered Refills
+	refilling int                        // number of unanswered Refills
 	unread    []queue.Refill             // Refills that can be read
 	filling   bool                       // a goroutine reads Refills
 
@@ -129,16 +132,16 @@ type Shard struct {
 	reading              sync.WaitGroup // background readings of the store
 	deciding, publishing stage
 	failed               sync.Once // guards Options.Failed
-	// When the last turn was published; owned by the publishing goroutine.
+	// Owned by the publishing goroutine: the time when the last turn was published, by stages.Now.
 	published time.Duration
-	waits     equalWaits // likewise
+	waits     equalWaits // owned by the publishing goroutine
 
-	pipe    chan turn      // from the deciding to the publishing goroutine
+	pipe    chan turn      // sent from the deciding to the publishing goroutine
 	recycle chan []command // command slices for reuse
 	done    chan struct{}  // closed when the publishing goroutine has ended
 }
 
-// New recovers a shard from its store and starts it. The shard does not own the store: close it
+// New recovers a shard from its store and starts it. The caller owns the store and must close it
 // after the shard.
 func New(store *storage.Store, o Options) (*Shard, error) {
 	if o.NowMs == nil {
@@ -204,10 +207,11 @@ func (s *Shard) Close() {
 }
 
 // fail stops the shard after an error. The state machine is then ahead of the store, so no further
-// decision may rely on it. Both goroutines call fail; only the first call is logged and calls
-// Options.Failed. The deciding goroutine also sets Shard.failure, which makes it refuse all later
-// commands. If a commit fails, the publishing goroutine learns it first. Until the deciding
-// goroutine gets an error too, it continues to decide, but publish fails these turns.
+// decision may rely on it. Both goroutines call fail; only the first call writes to the log and
+// calls Options.Failed. The deciding goroutine also sets Shard.failure, which makes it refuse all
+// later commands. If a commit fails, the publishing goroutine gets the error first. The deciding
+// goroutine continues to decide until it gets an error too; publish fails the turns that it decides
+// until then.
 func (s *Shard) fail(err error) {
 	lost := errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome)
 	if lost {

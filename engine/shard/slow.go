@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// committed records a slow commit and the parts of its time. The publishing goroutine calls it once
-// the commit is durable.
+// committed records a commit in Options.Stalls if it was slow, with the parts of its duration. The
+// publishing goroutine calls it once the commit is durable.
 func (s *Shard) committed(c *storage.Commit, parts stalls.Parts, commands int, t batchTimes) {
 	if !s.opts.Stalls.Wants(t.decided, t.durable) {
 		return

@@ -7,29 +7,30 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// While the disk's free space is low, the shard refuses commands that would grow the store. Below
-// the critical mark, it refuses every change and stops the time of the state machine: no lease
-// expires and no task is leased. It still serves reads.
+// While the disk's free space is low, the shard refuses commands that would grow the store. When
+// the free space is below the critical mark, the shard refuses every change and stops the time of
+// the state machine: no lease expires and no task is leased. It still serves reads.
 
 const (
-	// resultLowMax is the largest result that is stored while space is low. Completing a task frees
-	// about as much.
+	// resultLowMax is the largest result, in bytes, that is stored while space is low. Completing a
+	// task frees about as many bytes.
 	resultLowMax = 4 << 10
-	// errorLowMax bounds the stored text of a failure, in bytes, while space is low.
+	// errorLowMax is the maximum length, in bytes, of a failure's stored text while space is low.
 	errorLowMax = 256
-	// spaceWait is the interval between checks of the space by a shard that refuses all changes.
+	// spaceWait is the interval between checks of the free space by a shard that refuses all
+	// changes.
 	spaceWait = 50 * time.Millisecond
 )
 
 // changing is a command that may change the store.
 type changing interface {
-	// refuse answers the command with an error instead of deciding it. It returns false for a
-	// command that only reads.
+	// refuse is called instead of decide, and makes err the command's answer. If it returns false,
+	// decide is called nevertheless, and must change nothing.
 	refuse(err error) bool
 }
 
-// decideOrRefuse decides a command. If full is not nil, it refuses a changing command with that
-// error.
+// decideOrRefuse decides a command, or refuses it with the error full if full is not nil and the
+// command may change the store.
 func (s *Shard) decideOrRefuse(c command, nowMs int64, full error) {
 	if full != nil {
 		if change, ok := c.(changing); ok && change.refuse(full) {
@@ -40,7 +41,7 @@ func (s *Shard) decideOrRefuse(c command, nowMs int64, full error) {
 	c.decide(s, nowMs)
 }
 
-// admit refuses a command that would grow the store, before the command enters the inbox.
+// admit returns an error while the disk's free space is too low for commands that grow the store.
 func (s *Shard) admit() error {
 	err := s.opts.Space.Growth()
 	if err != nil {
@@ -49,7 +50,6 @@ func (s *Shard) admit() error {
 	return err
 }
 
-// idle reports whether the shard has no work until a command arrives or a deadline passes.
 func (s *Shard) idle() bool {
 	switch {
 	case s.failure != nil:
@@ -61,8 +61,8 @@ func (s *Shard) idle() bool {
 }
 
 // pass advances the time of the state machine and returns it. If the disk's space allows no
-// changes, full is the reason, and the time stays. Only the first call sets the time even then,
-// since a state needs one.
+// changes, full is the reason, and pass does not advance the time. The first call sets the time in
+// any case, since the state machine needs a time.
 func (s *Shard) pass() (nowMs int64, full error) {
 	full = s.opts.Space.Changes()
 	if full == nil || s.tickedMs == 0 {
@@ -103,7 +103,7 @@ func (c *query[T]) refuse(err error) bool {
 	return true
 }
 
-// refuseAll is a query.refused for a change without an answer per item.
+// refuseAll is used as query.refused by changes that have one error for the whole call.
 func refuseAll[T any](err error) (none T, _ error) { return none, err }
 
 func sameError(err error, n int) []error {
@@ -137,7 +137,8 @@ func (s *Shard) settleLow(c *settle, nowMs int64, low error) {
 
 const cutMark = " [cut: too little disk space]"
 
-// cut truncates a text to at most the given bytes, at a rune boundary and with cutMark at its end.
+// cut truncates a text to at most most bytes. A truncated text ends at a rune boundary, followed by
+// cutMark.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

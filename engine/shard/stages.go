@@ -6,20 +6,20 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// batchTimes has the times when a turn entered its stages, by stages.Now; 0 for a stage that it did
-// not enter.
+// batchTimes contains the times of the events of a turn, by stages.Now. A time is 0 if the turn had
+// no such event.
 type batchTimes struct {
 	since     time.Duration // the oldest command arrived
 	began     time.Duration // the decision began
 	decided   time.Duration // the decision ended
-	submitted time.Duration // the store or the Raft log has the batch
-	taken     time.Duration // the publishing goroutine has the turn
-	durable   time.Duration // the commit is durable
+	submitted time.Duration // the store or the Raft log accepted the batch
+	taken     time.Duration // the publishing goroutine received the turn
+	durable   time.Duration // the commit became durable
 	answering time.Duration // a wait for an early commit or a confirmation of leadership ended
 }
 
-// observe adds the times of a published turn to the histograms. The cost is one reading of the
-// clock per stage and turn, independent of the number of commands.
+// observe adds the times of a published turn to the histograms. The clock is read once per stage
+// and turn, so the cost does not depend on the number of commands.
 func (s *Shard) observe(t *batchTimes) {
 	if t.began == 0 {
 		return

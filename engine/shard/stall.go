@@ -7,10 +7,11 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// stage records since when a goroutine of the shard has worked on one turn.
-type stage struct{ sinceNs atomic.Int64 } // by stages.Now; 0 when it is idle
+// stage records when a goroutine of the shard started to work on its current turn.
+type stage struct{ sinceNs atomic.Int64 } // by stages.Now; 0 while the goroutine is idle
 
-// The goroutine calls begin and end; any goroutine may call age. begin returns the time.
+// begin returns the current time. Only the goroutine that the stage belongs to calls begin and end;
+// any goroutine may call age.
 func (g *stage) begin() time.Duration {
 	now := stages.Now()
 	g.sinceNs.Store(int64(now))
@@ -27,11 +28,12 @@ func (g *stage) age() time.Duration {
 }
 
 // UnderWay returns how long the shard has worked on its current batch: deciding and submitting it,
-// or waiting until it is durable. It is 0 when the shard is idle, and well under a second unless
-// the file system stalls.
+// or waiting until it is durable. The time is 0 if the shard is idle, and well under a second
+// unless the file system stalls.
 func (s *Shard) UnderWay() time.Duration { return max(s.deciding.age(), s.publishing.age()) }
 
-// UnderWay returns the shard that has worked on one batch for the longest time, and that time.
+// UnderWay returns the shard that has worked on its current batch for the longest time, and this
+// time.
 func (g *Group) UnderWay() (shard int, longest time.Duration) {
 	v := g.here.Load()
 	for _, i := range v.led {

@@ -16,7 +16,8 @@ func (s *Shard) unsubscribe(w *queue.Waiter) {
 }
 
 // leave ends the closed subscriptions, except those for which stays returns true. It runs after
-// dispatch, so that a claim that does not wait gets the ready tasks.
+// dispatch, because a claim that does not wait is closed immediately and must still get the ready
+// tasks.
 func (s *Shard) leave(stays func(*Subscription) bool) {
 	left := s.leaving[:0]
 	for _, sub := range s.leaving {
@@ -36,7 +37,7 @@ func (s *Shard) leave(stays func(*Subscription) bool) {
 }
 
 // Subscribers returns the number of worker streams and claims that wait for tasks in the shards of
-// this process. Each counts once per shard.
+// this process. A stream or claim that waits in several shards is counted once for each of them.
 func (g *Group) Subscribers() (n int64) {
 	for _, s := range g.here.Load().shards {
 		if s != nil {
