@@ -23,7 +23,7 @@ const (
 // Any reports whether the two sets have a common scope.
 func (s Scopes) Any(of Scopes) bool { return s&of != 0 }
 
-// Contain reports whether s includes all of the other scopes.
+// Contain reports whether s includes all scopes in others.
 func (s Scopes) Contain(others Scopes) bool { return others&^s == 0 }
 
 // String returns the names of the scopes, such as "produce, work".
@@ -40,7 +40,7 @@ func (s Scopes) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Identity is a caller. Its fields never change.
+// Identity identifies a caller and its permissions. Its fields never change.
 type Identity struct {
 	// TokenID is the id of the caller's token; it is empty if authentication is off.
 	TokenID string
@@ -52,21 +52,21 @@ type Identity struct {
 	done chan struct{}
 }
 
-// Everybody returns the identity of all callers if authentication is off. It is an operator, and
-// its Done channel is never closed.
+// Everybody returns the identity that all callers have if authentication is off: an operator whose
+// Done channel is nil.
 func Everybody() *Identity { return &Identity{Tenant: AllTenants, Scopes: AllScopes} }
 
-// Operator reports whether the identity is for all tenants.
+// Operator reports whether the caller may use the tasks of all tenants.
 func (i *Identity) Operator() bool { return i.Tenant == AllTenants }
 
 // Done returns a channel that is closed when the caller's secret becomes invalid: the token was
 // revoked or expired, or the secret was replaced and its grace time ended. The channel is nil if
-// that cannot happen.
+// authentication is off.
 func (i *Identity) Done() <-chan struct{} { return i.done }
 
 func (i *Identity) end() { i.once.Do(func() { close(i.done) }) }
 
-// Record is a stored record of the registry.
+// Record is a record of the registry in a Store.
 type Record struct {
 	Key   string
 	Value []byte

@@ -11,40 +11,43 @@ import (
 
 // The fixed retry delays of refusals.
 const (
-	roomRetryMs    = 1_000  // workers may complete tasks in this time
-	payloadRetryMs = 60_000 // only a larger quota helps
+	roomRetryMs    = 1_000  // workers may complete tasks until then
+	payloadRetryMs = 60_000 // the same call fails again unless the quota is raised
 )
 
-// account counts the usage of one tenant over all shards. The counts are always exact. Add and
-// Lease keep them within the quotas. After Restore or a reduction of a quota, they may exceed the
-// quotas until tasks are completed.
+// account counts the usage of one tenant in all shards. The counts are exact. Add, Charge and Lease
+// keep the counts within the quotas. After Restore or a reduction of a quota, the counts may exceed
+// the quotas until tasks are completed.
 type account struct {
 	tenant string
 	quotas atomic.Pointer[Quotas] // nil without quotas
-	// A shard uses the account: the tenant has queues. Guarded by Registry.opening.
+	// held is true if a shard uses the account, because the tenant has queues. Registry.opening
+	// guards it.
 	held bool
 
-	// The node's share of the quotas in a cluster. The usage of a recovered shard is added to the
-	// limits and to the counts.
+	// The following fields contain the node's share of the quotas in a cluster. When a shard is
+	// recovered, its usage is added both to the limits and to the counts.
 	sharing *sharing // nil without a cluster
-	// Bounds of the usage at this node.
+	// limits contains the maximum usage at this node, by kind of quota.
 	limits [kinds]atomic.Int64
-	// What the node lacked since its last report; for kindEnqueues, the number of enqueues since
-	// demandSince.
+	// wants contains, by kind, what the node lacked since its last report. For kindEnqueues it is
+	// the number of enqueues since demandSince.
 	wants [kinds]atomic.Int64
-	// Enqueues per second in the last demandWindow; owned by the reporting goroutine.
+	// demanded is the number of enqueues per second in the last demandWindow; owned by the
+	// reporting goroutine.
 	demanded    int64
-	demandSince time.Duration // when demandWindow began; owned by the reporting goroutine
+	demandSince time.Duration // time when demandWindow began; owned by the reporting goroutine
 
 	tasks, bytes, leases atomic.Int64
-	// The time until which the tenant's enqueues are paid, in the registry's time; see enqueues.
+	// paidNs is the state of the token bucket for the rate of enqueues, in the registry's time; see
+	// enqueues.
 	paidNs atomic.Int64
 }
 
 var _ queue.Account = (*account)(nil)
 
-// Account returns the account of a tenant, which all shards share. The registry keeps the account,
-// so there are as many accounts as tenants with queues or quotas.
+// Account returns the account of a tenant. All shards share it. The registry never removes it, so
+// there is an account for each tenant that has quotas or ever had queues.
 func (r *Registry) Account(tenant string) queue.Account {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -53,14 +56,15 @@ func (r *Registry) Account(tenant string) queue.Account {
 	return a
 }
 
-// openAccountLocked returns the account of a tenant, which it creates if necessary. The caller
-// holds r.opening.
+// openAccountLocked returns the account of a tenant. If there is none, it creates the account. The
+// caller must hold r.opening.
 func (r *Registry) openAccountLocked(tenant string) *account {
 	a, _ := r.accounts.LoadOrStore(tenant, &account{tenant: tenant, sharing: r.sharing})
 	return a.(*account)
 }
 
-// setQuotas sets the quotas of a tenant. It removes an account without quotas that no shard uses.
+// setQuotas sets the quotas of a tenant. If q is zero, it removes the quotas, and also the account
+// if no shard uses it.
 func (r *Registry) setQuotas(tenant string, q Quotas) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
@@ -78,8 +82,8 @@ func (r *Registry) setQuotas(tenant string, q Quotas) {
 	}
 }
 
-// Add implements queue.Account. Near the quota of bytes, it may refuse a task because a concurrent
-// Add has reserved room that it is about to free.
+// Add implements queue.Account. Near the quota of tasks, it may refuse a task because a concurrent
+// Add, which the quota of bytes refuses, has not yet returned its reservation.
 func (a *account) Add(bytes int64) error {
 	q := a.quotas.Load()
 	if q == nil {
@@ -131,7 +135,8 @@ func (a *account) EndLeases(n int) { a.leases.Add(-int64(n)) }
 
 // Restore implements queue.Account.
 func (a *account) Restore(tasks, bytes, leases int64) {
-	// Raise limits after the counts and lower them before, so that no room appears in between.
+	// Raise the limits after the counts, and lower them before the counts. Otherwise calls in
+	// between could use room that does not exist.
 	if a.sharing != nil {
 		a.limits[kindTasks].Add(min(0, tasks))
 		a.limits[kindBytes].Add(min(0, bytes))
@@ -147,8 +152,8 @@ func (a *account) Restore(tasks, bytes, leases int64) {
 	a.leases.Add(leases)
 }
 
-// room returns how many a quota allows in addition to held. A count may be negative while a shard
-// stops.
+// room returns how much a quota allows in addition to held, which is the current count. A count may
+// be negative while a shard stops.
 func (a *account) room(held int64, kind int, quota uint64) int64 {
 	if quota == 0 {
 		return math.MaxInt64 - max(0, held)
@@ -156,7 +161,6 @@ func (a *account) room(held int64, kind int, quota uint64) int64 {
 	return max(0, a.bound(kind, quota)-max(0, held))
 }
 
-// take adds up to n to the count, within the quota, and returns the number added.
 func (a *account) take(count *atomic.Int64, n int64, kind int, quota uint64) int64 {
 	for {
 		held := count.Load()
@@ -170,7 +174,6 @@ func (a *account) take(count *atomic.Int64, n int64, kind int, quota uint64) int
 	}
 }
 
-// takeAll adds n to the count if the quota allows all of them.
 func (a *account) takeAll(count *atomic.Int64, n int64, kind int, quota uint64) bool {
 	for {
 		held := count.Load()
@@ -184,20 +187,22 @@ func (a *account) takeAll(count *atomic.Int64, n int64, kind int, quota uint64) 
 	}
 }
 
-// count returns a count, or 0 if it is negative, which can happen briefly while a shard starts or
-// stops.
+// count returns the value of a counter, or 0 if the counter is negative. This can happen briefly
+// while a shard starts or stops.
 func count(c *atomic.Int64) uint64 { return uint64(max(0, c.Load())) }
 
 func (a *account) refusal(quota string, maximum, retryMs uint64) *queue.QuotaError {
 	return &queue.QuotaError{Tenant: a.tenant, Quota: quota, Max: maximum, RetryAfterMs: retryMs}
 }
 
-// enqueuesBurst bounds the unused rate that a tenant can save, in nanoseconds of the rate.
+// enqueuesBurst limits the unused enqueues that a tenant can save: to as many as the rate allows in
+// this time, in nanoseconds.
 const enqueuesBurst = int64(time.Second)
 
 // TakeEnqueues takes n enqueues from the tenant's rate, or returns a *queue.QuotaError if the rate
-// does not allow them now. A tenant that has saved a full burst may make a call larger than the
-// burst; later calls then wait until it is paid. So the rate holds over time for calls of any size.
+// does not allow them now. A call that is larger than a burst is allowed once a full burst is
+// saved. Later calls are then refused until the rate has made up for the whole call. So over time,
+// the rate is not exceeded, whatever the size of calls.
 func (r *Registry) TakeEnqueues(tenant string, n int) error {
 	found, ok := r.accounts.Load(tenant)
 	if !ok {
@@ -225,8 +230,8 @@ func (r *Registry) TakeEnqueues(tenant string, n int) error {
 	return nil
 }
 
-// ReturnEnqueues returns n enqueues of TakeEnqueues that this node did not execute, because another
-// node counts them.
+// ReturnEnqueues undoes TakeEnqueues for n enqueues that another node executes, because that node
+// counts them too.
 func (r *Registry) ReturnEnqueues(tenant string, n int) {
 	found, ok := r.accounts.Load(tenant)
 	if !ok {
@@ -245,10 +250,11 @@ func (r *Registry) ReturnEnqueues(tenant string, n int) {
 	a.paidNs.Add(-enqueuesCost(n, rate))
 }
 
-// enqueues is a token bucket in one number: the time until which the previous enqueues are paid at
-// the rate. A call may advance that time to at most enqueuesBurst ahead of now; a call larger than
-// the burst counts as a burst here. enqueues takes n and returns 0, or returns the wait until n are
-// allowed.
+// enqueues implements a token bucket whose state is one number, paidNs: the time at which the rate
+// will have made up for all previous enqueues. A call advances this time by its cost, and is
+// allowed only if the time is then at most enqueuesBurst after now. For this check, the cost of a
+// call is at most a burst. enqueues takes n and returns 0, or takes nothing and returns the wait
+// until n enqueues are allowed.
 func (a *account) enqueues(n int, rate uint64, now int64) time.Duration {
 	cost := enqueuesCost(n, rate)
 	for {
@@ -263,10 +269,10 @@ func (a *account) enqueues(n int, rate uint64, now int64) time.Duration {
 	}
 }
 
-// enqueuesCostMax prevents overflows of times: about 36 years.
+// enqueuesCostMax, about 36 years in nanoseconds, prevents overflows of times.
 const enqueuesCostMax = uint64(1) << 60
 
-// enqueuesCost returns the nanoseconds that n enqueues take at a rate, rounded up.
+// enqueuesCost returns the time, in nanoseconds rounded up, in which the rate allows n enqueues.
 func enqueuesCost(n int, rate uint64) int64 {
 	high, low := bits.Mul64(uint64(n), uint64(time.Second))
 	if high >= rate {
@@ -301,7 +307,8 @@ func (r *Registry) CheckPayload(tenant string, bytes int) error {
 	return nil
 }
 
-// PayloadBytesMax returns the largest payload size of the tenant, or math.MaxInt without a quota.
+// PayloadBytesMax returns the maximum size of the tenant's payloads, or math.MaxInt if there is no
+// quota.
 func (r *Registry) PayloadBytesMax(tenant string) int {
 	if found, ok := r.accounts.Load(tenant); ok {
 		if q := found.(*account).quotas.Load(); q != nil && q.PayloadBytesMax != 0 {

@@ -6,39 +6,38 @@ import (
 )
 
 // In a cluster, the nodes that lead shards share the quotas of a tenant. Each node has a limit for
-// each quota, and admits up to that limit without a call to another node. A Coordinator, on the
-// node that leads shard 0, raises limits so that their sum never exceeds the quota. Nodes report
-// their limits and their usage periodically and when they lack room.
+// each quota, and admits usage up to its limit without a call to another node. A Coordinator, on
+// the node that leads shard 0, raises limits, but never so far that their sum exceeds the quota.
+// Nodes report their limits and usage periodically, and when they lack room.
 //
-//   - Only the coordinator raises a limit, and only the node lowers its own. After a lost report,
-//     the limit that the coordinator knows is too high; after a lost answer, the limit of the node
-//     is too low. Neither admits too much.
+//   - Only the coordinator raises a limit, and only the node itself lowers its limit. If a report
+//     is lost, the coordinator assumes a limit that is too high. If an answer is lost, the limit of
+//     the node is too low. In neither case is too much usage admitted.
 //   - When the leadership of a shard moves, its usage moves from the limit of one node to the limit
-//     of another. The coordinator therefore raises limits only while its reports cover all shards:
-//     no report has the usage of a shard without a leader.
-//   - If a node lacks room and no room is left, the coordinator orders the other nodes to lower
-//     their limits to their usage and need.
+//     of another. While a shard has no leader, no report includes its usage. The coordinator
+//     therefore raises limits only while the reports include all shards.
+//   - If a node lacks room and the sum of the limits has reached the quota, the coordinator orders
+//     the other nodes to lower their limits to their usage plus a fair part of the remaining room.
 //   - A node that cannot report for shareExpiryMs lowers its limits to its usage. The coordinator
-//     forgets a node after silenceMs without a report. A new coordinator waits for the first
-//     reports of all nodes, at most silenceMs.
+//     forgets a node after silenceMs without a report. A new coordinator raises no limit until all
+//     nodes have reported, but it waits for at most silenceMs.
 
 // The kinds of quotas that are shared, in the order of Shares.
 const (
 	kindTasks = iota
 	kindBytes
 	kindLeases
-	kindEnqueues // per second; a rate has no usage
+	kindEnqueues // rate per second, which has no usage
 	kinds
 )
 
-// ShareExpiry is how long a node keeps its limits without an answer. Then it lowers them to its
-// usage.
+// ShareExpiry is the time without an answer after which a node lowers its limits to its usage.
 const ShareExpiry = shareExpiryMs * time.Millisecond
 
 const (
 	shareExpiryMs = 5_000
 	silenceMs     = 2 * shareExpiryMs
-	// scarceMs is how long nodes get no spare room after a node lacked room.
+	// scarceMs is the time, after a node lacked room, during which nodes get no spare room.
 	scarceMs = 3_000
 )
 
@@ -46,68 +45,71 @@ const (
 type Share struct {
 	Limit int64 // the node admits usage up to this limit
 	Used  int64
-	Want  int64 // what the node lacked since its last report; for the rate, its whole demand
+	// Want is what the node lacked since its last report. For the rate, it is the number of
+	// enqueues per second that the node needs.
+	Want int64
 }
 
 func (s Share) spare() int64 { return max(0, s.Limit-s.Used) }
 
-// Shares are a node's parts of the quotas of a tenant: tasks, bytes, leases, enqueues per second.
+// Shares contains a node's parts of the quotas of a tenant, in the order of the kinds: tasks,
+// bytes, leases, enqueues per second.
 type Shares [kinds]Share
 
 // Report is a node's report of its limits and usage to the coordinator.
 type Report struct {
 	Node    string
-	Seq     uint64 // increases with each report, also across restarts of the node
-	Epoch   uint64 // the newest epoch in answers to the node
-	Shards  []int  // the shards whose usage is in the report
+	Seq     uint64 // increases with each report, even across restarts of the node
+	Epoch   uint64 // the latest epoch in answers to the node
+	Shards  []int  // the shards whose usage the report includes
 	Tenants map[string]Shares
 }
 
 // Grant changes a node's part of one quota.
 type Grant struct {
-	More  int64 // to add to the limit
-	Spare int64 // lowers the limit to the usage plus Spare; a negative Spare does not lower it
+	More  int64 // added to the limit
+	Spare int64 // if not negative, the limit is lowered to the usage plus Spare
 }
 
-// Grants change a node's parts of the quotas of a tenant, in the order of Shares.
+// Grants contains the changes of a node's parts of the quotas of a tenant, in the order of Shares.
 type Grants [kinds]Grant
 
-// NoGrants returns grants without a change.
+// NoGrants returns Grants that change nothing.
 func NoGrants() Grants { return Grants{{Spare: -1}, {Spare: -1}, {Spare: -1}, {Spare: -1}} }
 
-// Answer is the answer to a report. Tenants has only the tenants whose limits change.
+// Answer is the answer to a report. Tenants contains only the tenants whose limits change.
 type Answer struct {
 	Epoch   uint64
 	Tenants map[string]Grants
 }
 
-// Coordinator raises the limits of nodes. It is a state machine without a clock; one goroutine at a
-// time calls it.
+// Coordinator answers the reports of nodes and raises their limits. It is a state machine without a
+// clock. It is not safe for concurrent use.
 type Coordinator struct {
 	epoch   uint64
-	owners  []string // by shard: the node whose last report has the usage of the shard, or ""
+	owners  []string // by shard: the node whose last report includes the usage of the shard, or ""
 	sinceMs int64
 	nodes   map[string]*sharer
-	// By tenant and kind: the time until which nodes get no spare room.
+	// scarce contains, by tenant and kind, the time until which nodes get no spare room.
 	scarce map[string]*[kinds]int64
 }
 
-// sharer is the last report of a node, with the grants that the node got since.
+// sharer is the last report of a node. Its limits include the grants in the answer to that report.
 type sharer struct {
 	seq     uint64
 	atMs    int64
 	tenants map[string]Shares
 }
 
-// NewCoordinator returns the coordinator of one tenure of shard 0, which begins now.
+// NewCoordinator returns the coordinator for a tenure of shard 0 that begins at nowMs.
 func NewCoordinator(epoch uint64, shards int, nowMs int64) *Coordinator {
 	return &Coordinator{epoch: epoch, owners: make([]string, shards), sinceMs: nowMs, nodes: map[string]*sharer{}, scarce: map[string]*[kinds]int64{}}
 }
 
-// Report answers a node's report. members are the nodes of the cluster; quotas has the quotas of
-// all tenants with quotas. The coordinator retains and changes r.Tenants. Report returns ErrDeposed
-// if the node knows a later coordinator, and ErrLateReport if a later report of the node was
-// answered.
+// Report answers a node's report. members are the nodes of the cluster. quotas contains the quotas
+// of all tenants that have quotas. The coordinator retains and changes r.Tenants. Report returns
+// ErrDeposed if the node knows a later coordinator, and ErrLateReport if it has already answered
+// this or a later report of the node.
 func (c *Coordinator) Report(nowMs int64, members []string, quotas map[string]Quotas, r Report) (Answer, error) {
 	if r.Epoch > c.epoch {
 		return Answer{}, ErrDeposed
@@ -153,7 +155,8 @@ func (c *Coordinator) Report(nowMs int64, members []string, quotas map[string]Qu
 	return out, nil
 }
 
-// own records the shards whose usage a node's report includes.
+// own records that the report of a node includes the usage of the given shards, and of no other
+// shards.
 func (c *Coordinator) own(node string, shards []int) {
 	for i, owner := range c.owners {
 		if slices.Contains(shards, i) {
@@ -176,7 +179,7 @@ func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, ow
 	free, spare, wants := most, int64(0), 0.0
 	for _, n := range c.nodes {
 		shares, known := n.tenants[tenant]
-		if !known { // the node does not know the quota yet and counts no usage
+		if !known { // the node does not know the quota yet and reports no usage
 			return Grant{Spare: -1}
 		}
 		s := shares[kind]
@@ -194,8 +197,8 @@ func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, ow
 		scarce[kind] = nowMs + scarceMs
 	}
 	if scarce == nil || scarce[kind] <= nowMs {
-		// Far from the quota, a grant includes spare room, so that the node rarely needs an extra
-		// report.
+		// No node has lacked room recently, so a grant includes spare room. The node then rarely
+		// needs an additional report.
 		part := free / int64(len(c.nodes)+1)
 		return Grant{More: min(free, max(need, part-own.spare())), Spare: -1}
 	}
@@ -209,7 +212,6 @@ func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, ow
 	return Grant{More: min(free, fair-own.spare()), Spare: -1}
 }
 
-// partOf returns whole times part, rounded up, but at most whole.
 func partOf(whole int64, part float64) int64 {
 	if part >= 1 {
 		return whole

@@ -2,8 +2,8 @@ package access
 
 import "errors"
 
-// Errors of authentication. They do not reveal which tokens exist: only a secret that was valid
-// gets ErrExpired.
+// Errors of authentication. They do not reveal which tokens exist: ErrExpired is returned only for
+// a secret that was valid.
 var (
 	ErrNoToken  = errors.New("no access token: send authorization: Bearer SECRET")
 	ErrBadToken = errors.New("the access token is not valid")
@@ -19,7 +19,7 @@ var (
 var (
 	// ErrNotFound means that the token does not exist, or belongs to another tenant.
 	ErrNotFound = errors.New("no such token")
-	// ErrTooMany means that a bound of the registry is reached.
+	// ErrTooMany means that a limit of the registry is reached.
 	ErrTooMany = errors.New("too many")
 	// ErrPrecondition means that the state of the token does not allow the change.
 	ErrPrecondition = errors.New("not possible now")
@@ -29,11 +29,12 @@ var (
 var (
 	// ErrDeposed means that the reporting node knows a later coordinator.
 	ErrDeposed = errors.New("another node has led shard 0 since")
-	// ErrLateReport means that the coordinator has a later report of the same node.
+	// ErrLateReport means that the coordinator has already answered this or a later report of the
+	// node.
 	ErrLateReport = errors.New("the coordinator has a later report of this node")
 )
 
-// DeniedError means that the caller lacks a permission. Problem names it.
+// DeniedError means that the caller lacks a permission, which Problem names.
 type DeniedError struct{ Problem string }
 
 func (e *DeniedError) Error() string { return e.Problem }

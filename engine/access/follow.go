@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Follow reads the registry again from its store, after another node of a cluster changed it. It
-// ends the streams of secrets that are no longer valid. Other streams continue.
+// Follow reads the registry again from its store, after another node of a cluster has changed it.
+// It ends the identities of secrets that are no longer valid, and preserves the others.
 func (r *Registry) Follow(ctx context.Context) error {
 	select {
 	case r.writing <- struct{}{}:
@@ -33,8 +33,8 @@ func (r *Registry) Follow(ctx context.Context) error {
 	return nil
 }
 
-// keepIdentities copies the identities of unchanged secrets from the token's previous version,
-// unless the token's tenant or scopes changed.
+// keepIdentities copies the identities of unchanged secrets from the token's previous version, so
+// that their streams continue. It copies nothing if the token's tenant or scopes changed.
 func (t *token) keepIdentities(was *token) {
 	if t.Scopes != was.Scopes || t.Tenant != was.Tenant {
 		return

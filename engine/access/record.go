@@ -18,7 +18,7 @@ const (
 	tenantPrefix = keyPrefix + "tenant/"
 )
 
-// format is the first byte of every record. Decoding refuses other formats.
+// format is the first byte of every record. Decoding returns an error for other formats.
 const format = 1
 
 // encodeToken writes a token:
@@ -145,7 +145,6 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// text reads a text. The decoder fails if it is not valid UTF-8.
 func text(d *fields.Decoder) string {
 	s := d.Text()
 	if !utf8.ValidString(s) {

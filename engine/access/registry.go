@@ -12,19 +12,20 @@ import (
 	"time"
 )
 
-// Options configure a registry. Zero fields mean the defaults.
+// Options configures a registry. A field that is zero selects its default.
 type Options struct {
-	// Now is the clock. Its wall time determines when tokens expire, and its monotonic time the
-	// rate of enqueues; nil means time.Now.
+	// Now is the clock. Its wall time determines when tokens expire, and its monotonic time is used
+	// for the rate of enqueues. Nil means time.Now.
 	Now func() time.Time
-	// Log receives a line for each change, with the caller's token id; nil discards the lines.
+	// Log is the logger for changes. Each message contains the caller's token id. Nil discards the
+	// messages.
 	Log *slog.Logger
-	// Shared divides the quotas among the nodes of a cluster. See Coordinator.
+	// Shared must be true in a cluster, where the nodes share the quotas: see Coordinator.
 	Shared bool
 }
 
-// Registry has the tokens and the tenants' quotas and accounts. Its methods are safe for concurrent
-// use. Load must be called once, before all other methods except Account and Close.
+// Registry contains the access tokens, and the quotas and accounts of tenants. Its methods are safe
+// for concurrent use. Load must be called once, before all other methods except Account and Close.
 type Registry struct {
 	now     func() time.Time
 	log     *slog.Logger
@@ -35,7 +36,7 @@ type Registry struct {
 	accounts sync.Map      // tenant to *account
 	sharing  *sharing      // nil without a cluster
 	opening  sync.Mutex    // held while an account is created or removed
-	writing  chan struct{} // has an element during a change
+	writing  chan struct{} // a mutex for changes: it contains an element while it is locked
 
 	sweeping sync.Mutex // guards timer and closed
 	timer    *time.Timer
@@ -45,7 +46,7 @@ type Registry struct {
 // snapshot is the content of the registry. It is immutable once it is current.
 type snapshot struct {
 	tokens map[string]*token
-	quotas map[string]Quotas // of tenants with quotas
+	quotas map[string]Quotas // contains only tenants with quotas
 }
 
 // New returns an empty registry. The caller must call Close.
@@ -97,16 +98,15 @@ func (r *Registry) Close() {
 	}
 }
 
-// change has the records that a change puts and deletes.
 type change struct {
 	puts    []Record
 	deletes []string
 }
 
-// change makes one change: decide alters a copy of the current snapshot and returns the records to
-// store. The change takes effect when it is stored. Changes are serialized. ctx bounds the wait for
-// other changes. It does not bound the write to the store, because the outcome of an interrupted
-// write would be unknown.
+// change makes one change. decide modifies a copy of the current snapshot, and returns the records
+// to store. The change takes effect after it is stored. Changes are serialized. If ctx ends, change
+// stops waiting for other changes. It does not interrupt the write to the store, because the
+// outcome would then be unknown.
 func (r *Registry) change(ctx context.Context, decide func(*snapshot) (change, error)) error {
 	if r.store == nil {
 		return errors.New("the access registry was not loaded")
@@ -132,7 +132,6 @@ func (r *Registry) change(ctx context.Context, decide func(*snapshot) (change, e
 	return nil
 }
 
-// follow applies a change to identities, accounts and the timer.
 func (r *Registry) follow(before, after *snapshot) {
 	for id, t := range before.tokens { // end the streams of secrets that are no longer valid
 		if now := after.tokens[id]; now != t {
@@ -164,7 +163,6 @@ func (s *snapshot) forget(nowMs int64) (keys []string) {
 	return keys
 }
 
-// endAllBut ends the identities of t that its successor does not have. The successor may be nil.
 func (t *token) endAllBut(successor *token) {
 	for _, s := range t.secrets {
 		if successor == nil || !successor.has(s.identity) {
@@ -182,13 +180,13 @@ func (t *token) has(i *Identity) bool {
 	return false
 }
 
-// sweepMax bounds the time between two sweeps while tokens can expire, because the wall clock may
-// be stepped.
+// sweepMax is the maximum time between two sweeps while tokens can expire. It is needed because the
+// wall clock may be stepped.
 const sweepMax = time.Minute
 
 // sweep ends the identities of expired secrets, and sets the timer for the next sweep.
 func (r *Registry) sweep() {
-	// Lock before reading the snapshot, so that the last sweep sees the last change.
+	// Lock before the snapshot is read, so that the last sweep sees the last change.
 	r.sweeping.Lock()
 	defer r.sweeping.Unlock()
 	if r.closed {
@@ -206,7 +204,7 @@ func (r *Registry) sweep() {
 		}
 	}
 	if next == math.MaxInt64 {
-		return // a timer that is still set causes one sweep without effect
+		return // if the timer is still set, it causes a sweep without effect
 	}
 	wait := min(sweepMax, time.Duration(min(next-now, sweepMax.Milliseconds()))*time.Millisecond)
 	if r.timer == nil {

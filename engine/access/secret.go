@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// The text of a secret, in characters that a URL and a header allow:
+// The text of a secret consists of characters that are allowed in a URL and in a header:
 //
 //	prony_ | token id: 10 random bytes, base32 | _ | 32 random bytes, base64
 //
-// Scanners for leaked secrets recognize the prefix. With the id, the lookup is one map access.
+// Scanners for leaked secrets can recognize the prefix. The token id makes authentication a single
+// map access.
 const (
 	secretPrefix = "prony_"
 	idLen        = 16
@@ -21,8 +22,8 @@ const (
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// secretHash is the stored form of a secret. A secret has 256 random bits, so a search cannot
-// reverse even a plain hash.
+// secretHash is the stored form of a secret. A plain SHA-256 is sufficient: a secret has 256 random
+// bits, so it cannot be found by trying.
 type secretHash [sha256.Size]byte
 
 func newTokenID() string {
@@ -38,15 +39,14 @@ func newSecret(id string) (string, secretHash) {
 	return text, hashSecret(text)
 }
 
-// hashSecret hashes the whole text. A change anywhere in the text changes the hash.
+// hashSecret hashes the whole text, including the prefix and the id, so that a change anywhere in
+// the text changes the hash.
 func hashSecret(text string) secretHash {
 	var b [secretLen]byte
 	copy(b[:], text)
 	return sha256.Sum256(b[:])
 }
 
-// secretID returns the token id in a secret, or false if the text does not have the form of a
-// secret.
 func secretID(text string) (string, bool) {
 	const end = len(secretPrefix) + idLen
 	if len(text) != secretLen || !strings.HasPrefix(text, secretPrefix) || text[end] != '_' {

@@ -8,11 +8,11 @@ import (
 	"github.com/pronybench/prony/engine/internal/signal"
 )
 
-// sharing is the additional state of a registry in a cluster whose nodes share quotas.
+// sharing is additional state of a registry if the nodes of a cluster share quotas.
 type sharing struct {
-	lacking  chan struct{}                 // has an element when this node should report
+	lacking  chan struct{}                 // contains an element when this node should report
 	answered atomic.Pointer[chan struct{}] // closed by the next answer
-	epoch    atomic.Uint64                 // of the last answer
+	epoch    atomic.Uint64                 // epoch of the last answer
 }
 
 func newSharing() *sharing {
@@ -26,16 +26,16 @@ func (s *sharing) wake() {
 	signal.Send(s.lacking)
 }
 
-// shared returns the quotas that nodes share, in the order of Shares; 0 means no quota.
+// shared returns the quotas that nodes share, by kind; 0 means no quota.
 func (q *Quotas) shared() [kinds]uint64 {
 	return [kinds]uint64{kindTasks: q.TasksMax, kindBytes: q.BytesMax, kindLeases: q.LeasesMax, kindEnqueues: q.EnqueuesPerSMax}
 }
 
-// Quotas returns the quotas of all tenants with quotas. The caller must not change the map.
+// Quotas returns the quotas of all tenants that have quotas. The caller must not change the map.
 func (r *Registry) Quotas() map[string]Quotas { return r.current.Load().quotas }
 
-// Lacking returns a channel that has an element when this node should report, because it lacks room
-// or its quotas changed.
+// Lacking returns a channel that contains an element when this node should report now, because it
+// lacks room, it gave up room, or quotas changed.
 func (r *Registry) Lacking() <-chan struct{} { return r.sharing.lacking }
 
 func (a *account) used(kind int) int64 {
@@ -50,7 +50,8 @@ func (a *account) used(kind int) int64 {
 	return 0
 }
 
-// begin starts the sharing of new quotas. The node's first limit is its usage.
+// begin starts the sharing of those quotas in q that were not set in was. The node's first limit is
+// its usage.
 func (a *account) begin(was *Quotas, q Quotas) {
 	var before [kinds]uint64
 	if was != nil {
@@ -64,7 +65,6 @@ func (a *account) begin(was *Quotas, q Quotas) {
 	a.sharing.wake()
 }
 
-// lack records that the account lacked room for n more, and requests a report.
 func (a *account) lack(kind int, n int64) {
 	if a.sharing != nil {
 		a.wants[kind].Add(n)
@@ -72,8 +72,8 @@ func (a *account) lack(kind int, n int64) {
 	}
 }
 
-// retryMs returns the retry delay of a refusal. It is short if only this node's share of the quota
-// is exhausted.
+// retryMs returns the retry delay of a refusal. The delay is short if this node's limit is below
+// the quota, because the limit may be raised soon.
 func (a *account) retryMs(kind int, quota uint64) uint64 {
 	if a.sharing != nil && a.limits[kind].Load() < int64(quota) {
 		return shareRetryMs
@@ -81,13 +81,13 @@ func (a *account) retryMs(kind int, quota uint64) uint64 {
 	return roomRetryMs
 }
 
-// shareRetryMs is how long a node typically waits for a larger share of a quota.
+// shareRetryMs is the typical time, in milliseconds, until a node gets a larger share of a quota.
 const shareRetryMs = 100
 
-// Report returns this node's report. covered returns the shards whose usage is in the accounts, and
-// the version of that list. The version must change before the usage of a shard is subtracted from
-// the accounts, and after it was added. Report reads the accounts again if the version changed
-// during the reading, so that the usage and the list of shards agree.
+// Report returns this node's report. covered returns the shards whose usage the accounts include,
+// and the version of that list. The version must change before the usage of a shard is subtracted
+// from the accounts, and after the usage of a shard was added. If the version changes while Report
+// reads the accounts, Report reads them again, so that the usage matches the list of shards.
 func (r *Registry) Report(node string, seq uint64, covered func() ([]int, uint64)) Report {
 	wants := map[string][kinds]int64{}
 	for {
@@ -122,7 +122,7 @@ func (a *account) report(tenant string, wants map[string][kinds]int64, now time.
 	return out
 }
 
-// demandWindow is the time over which enqueues are counted to estimate the rate that a node needs.
+// demandWindow is the period of counting enqueues to estimate the rate that a node needs.
 const demandWindow = time.Second
 
 // demand returns the enqueues per second that the node needs. Only the reporting goroutine calls
@@ -139,7 +139,8 @@ func (a *account) demand(now time.Duration) int64 {
 }
 
 // Apply applies the answer to the last report. The caller must call it before the next Report. The
-// epochs of answers never decrease, since a coordinator refuses a report with a later epoch.
+// epochs of successive answers never decrease, because a coordinator refuses a report that contains
+// a later epoch.
 func (r *Registry) Apply(answer Answer) {
 	r.sharing.epoch.Store(answer.Epoch)
 	lowered := false
@@ -160,12 +161,13 @@ func (r *Registry) Apply(answer Answer) {
 	}
 	next := make(chan struct{})
 	close(*r.sharing.answered.Swap(&next))
-	if lowered { // other nodes wait for the room: report immediately
+	if lowered { // report immediately, because other nodes wait for the room
 		r.sharing.wake()
 	}
 }
 
-// Expire lowers all limits to the usage. A node that got no answer for ShareExpiry must call it.
+// Expire lowers all limits to the usage. It must be called when the node got no answer for
+// ShareExpiry.
 func (r *Registry) Expire() {
 	r.accounts.Range(func(_, found any) bool {
 		for kind := range kinds {
@@ -175,8 +177,9 @@ func (r *Registry) Expire() {
 	})
 }
 
-// raise raises a limit. The number of enqueues that the tenant has saved stays the same. The
-// account stores it as a time, which raise converts to the new rate.
+// raise raises a limit. If the limit is a rate, the tenant retains the number of enqueues that it
+// has saved: paidNs represents this number as a time at the old rate, which raise converts to a
+// time at the new rate.
 func (a *account) raise(kind int, more int64, now time.Duration) {
 	if kind == kindEnqueues {
 		before := a.limits[kind].Load()
@@ -191,7 +194,8 @@ func (a *account) raise(kind int, more int64, now time.Duration) {
 	a.limits[kind].Add(more)
 }
 
-// lower lowers a limit to the usage plus spare, and reports whether it did.
+// lower lowers a limit to the usage plus spare. It returns false if the limit is not higher than
+// that.
 func (a *account) lower(kind int, spare int64) bool {
 	for {
 		limit := a.limits[kind].Load()
@@ -205,7 +209,7 @@ func (a *account) lower(kind int, spare int64) bool {
 	}
 }
 
-// bound returns the highest usage that the account admits, for a quota that is not 0.
+// bound returns the maximum usage that the account admits for a quota. quota must not be 0.
 func (a *account) bound(kind int, quota uint64) int64 {
 	if a.sharing == nil {
 		return int64(quota)
@@ -213,13 +217,13 @@ func (a *account) bound(kind int, quota uint64) int64 {
 	return min(int64(quota), a.limits[kind].Load())
 }
 
-// shareWaitMax bounds how long a call waits for a larger share of a quota.
+// shareWaitMax is the maximum time that a call waits for a larger share of a quota.
 const shareWaitMax = time.Second
 
-// AwaitRoom waits at most shareWaitMax while this node's shares lack room for a number of tasks and
-// their bytes, or for a number of leases, and other nodes may give up that room. For tasks, it also
-// waits while the node's rate is 0. AwaitRoom does not reserve the room. Without a cluster it
-// returns immediately.
+// AwaitRoom waits until this node's limits have room for the given number of tasks with their
+// bytes, and of leases. For tasks, it also waits until the node's rate of enqueues is not 0. It
+// waits for at most two answers of the coordinator and at most shareWaitMax. It does not wait if
+// the quota itself has no room, or without a cluster. AwaitRoom does not reserve the room.
 func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, bytes func() int64, leases int) {
 	if r.sharing == nil {
 		return
@@ -241,7 +245,7 @@ func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, byte
 		}
 	}
 	var timeout <-chan time.Time
-	for range 2 { // the first answer may belong to a report without this need
+	for range 2 { // the first answer may be for a report that did not include this need
 		next := *r.sharing.answered.Load()
 		if a.hasRoom(q, need) {
 			return
@@ -262,8 +266,8 @@ func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, byte
 	}
 }
 
-// hasRoom returns true if the shares have room for need, or if waiting cannot help because the
-// quota has no room. Otherwise it records the need for the next report.
+// hasRoom returns true if the node's limits have room for need, or if it is useless to wait because
+// the quota has no room. Otherwise it adds the need to the next report.
 func (a *account) hasRoom(q *Quotas, need [kinds]int64) bool {
 	has := true
 	for kind, most := range q.shared() {

@@ -10,16 +10,18 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// TenantsMax bounds the tenants with quotas.
+// TenantsMax is the maximum number of tenants with quotas.
 const TenantsMax = 10_000
 
-// Quotas bounds the usage of a tenant over all shards. 0 means no bound.
+// Quotas limits the usage of a tenant in all shards together. 0 means no limit.
 type Quotas struct {
-	TasksMax        uint64 // in all states
-	BytesMax        uint64 // of all data stored for the tenant: see queue/charge.go
+	TasksMax uint64 // number of stored tasks in any state
+	// BytesMax limits the bytes charged for all data that is stored for the tenant: see
+	// queue/charge.go.
+	BytesMax        uint64
 	EnqueuesPerSMax uint64
-	LeasesMax       uint64 // at the same time
-	PayloadBytesMax uint64 // of one task
+	LeasesMax       uint64 // number of leases at the same time
+	PayloadBytesMax uint64 // size of one payload
 }
 
 // The names of quotas in errors and in the API.
@@ -49,8 +51,9 @@ func (q *Quotas) check() error {
 	return nil
 }
 
-// Range returns the greatest value of a numeric field in a change of a tenant or a token, by its
-// name in the API. ok is false if the field has no range. All ranges begin at 0.
+// Range returns the highest value of a numeric field in a request that changes a tenant or a token.
+// field is the name of the field in the API. ok is false if the field has no range. All ranges
+// begin at 0.
 func Range(field string) (most uint64, ok bool) {
 	switch field {
 	case quotaTasks, quotaBytes, quotaEnqueues, quotaLeases, quotaPayload:
@@ -63,15 +66,15 @@ func Range(field string) (most uint64, ok bool) {
 	return 0, false
 }
 
-// Tenant has the quotas and the usage of a tenant.
+// Tenant contains the quotas and the usage of a tenant.
 type Tenant struct {
 	Name   string
 	Quotas Quotas
-	// The usage over all shards.
+	// The usage in all shards.
 	Tasks, Bytes, Leases uint64
 }
 
-// ConfigureTenant sets all quotas of a tenant. Zero Quotas remove them. The error is a
+// ConfigureTenant sets all quotas of a tenant. If q is zero, it removes the quotas. The error is a
 // *queue.FieldError, a *DeniedError, ErrTooMany or an error of the store.
 func (r *Registry) ConfigureTenant(ctx context.Context, by *Identity, name string, q Quotas) (Tenant, error) {
 	if err := mayAdministerTenants(by); err != nil {

@@ -14,24 +14,25 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Bounds of tokens.
+// Limits of tokens.
 const (
-	// TokensMax bounds the tokens of a registry.
+	// TokensMax is the maximum number of tokens in a registry.
 	TokensMax = 10_000
-	// TenantTokensMax bounds the tokens of one tenant, so that no tenant exhausts TokensMax.
+	// TenantTokensMax is the maximum number of tokens of one tenant, so that no tenant uses up
+	// TokensMax.
 	TenantTokensMax = 100
-	// NoteBytesMax bounds the length of a note.
+	// NoteBytesMax is the maximum length of a note in bytes.
 	NoteBytesMax = 256
-	// LifeMsMax bounds the life of a token that expires: 100 years.
+	// LifeMsMax is the maximum life of a token that expires: 100 years.
 	LifeMsMax = 100 * 365 * 24 * 3600_000
-	// GraceMsMax bounds the grace time of a replaced secret: 30 days.
+	// GraceMsMax is the maximum grace time of a replaced secret: 30 days.
 	GraceMsMax = 30 * 24 * 3600_000
 
-	// secretsMax bounds the valid secrets of a token: the newest one, and replaced ones in their
-	// grace time.
+	// secretsMax is the maximum number of valid secrets of a token: the newest secret, and replaced
+	// secrets in their grace time.
 	secretsMax = 5
-	// expiredKeptMs is how long an expired token stays listed, so that its owner sees why it
-	// stopped working.
+	// expiredKeptMs is how long an expired token remains in lists, so that its owner can see why it
+	// no longer works.
 	expiredKeptMs = 24 * 3600_000
 )
 
@@ -50,22 +51,22 @@ type Token struct {
 type NewToken struct {
 	Tenant      string // or AllTenants
 	Scopes      Scopes
-	ExpiresInMs uint64 // 0 means never
+	ExpiresInMs uint64 // 0 means that the token does not expire
 	Note        string
 }
 
-// token is a token in memory. It is immutable: a change replaces it.
+// token is a token in memory. It is immutable: a change replaces it with a new token.
 type token struct {
 	Token
 
 	adminFile bool      // the server wrote the secret to its data folder
-	secrets   []*secret // the newest first; all others have an end
+	secrets   []*secret // newest first; all secrets except the newest have an end
 }
 
-// secret is one secret of a token, with the identity of its callers.
+// secret is one secret of a token, with the identity of the callers that use it.
 type secret struct {
 	hash     secretHash
-	untilMs  int64 // the end of the secret; 0 means that of the token
+	untilMs  int64 // the time when the secret becomes invalid; 0 means when the token expires
 	identity *Identity
 }
 
@@ -75,7 +76,8 @@ func (t *token) newSecret(hash secretHash) *secret {
 	}}
 }
 
-// endMs returns when a secret of the token becomes invalid, or math.MaxInt64 without an end.
+// endMs returns the time when a secret of the token becomes invalid, or math.MaxInt64 if it never
+// does.
 func (t *token) endMs(s *secret) int64 {
 	end := int64(math.MaxInt64)
 	for _, ms := range []int64{t.ExpiresAtMs, s.untilMs} {
@@ -86,11 +88,12 @@ func (t *token) endMs(s *secret) int64 {
 	return end
 }
 
-// noToken replaces a nonexistent token, so that authentication takes the same time.
+// noToken is used if a token does not exist, so that authentication takes the same time as for an
+// existing token.
 var noToken = &token{secrets: []*secret{{}}}
 
-// Authenticate returns the identity of a secret at a time. It takes no lock. The error is
-// ErrNoToken, ErrBadToken or ErrExpired.
+// Authenticate returns the identity of a secret. now is the current time. It takes no lock. The
+// error is ErrNoToken, ErrBadToken or ErrExpired.
 func (r *Registry) Authenticate(text string, now time.Time) (*Identity, error) {
 	if text == "" {
 		return nil, ErrNoToken
@@ -144,7 +147,7 @@ func (r *Registry) CreateToken(ctx context.Context, by *Identity, n NewToken) (T
 	return t.Token, text, nil
 }
 
-// The API's names of the bounded fields of a change.
+// The names, in the API, of fields with a maximum.
 const (
 	fieldLife  = "expires_in_ms"
 	fieldGrace = "grace_ms"
@@ -171,7 +174,6 @@ func (n *NewToken) check() error {
 	return nil
 }
 
-// mayGrant refuses to grant permissions that the caller does not have.
 func mayGrant(by *Identity, tenant string, scopes Scopes) error {
 	switch {
 	case !by.Scopes.Any(Admin):
@@ -211,8 +213,8 @@ func (s *snapshot) roomFor(tenant string) error {
 	return nil
 }
 
-// Tokens returns the tokens that the caller administers, sorted by tenant and time of creation:
-// those of one tenant, or all of them if tenant is empty. The error is a *DeniedError.
+// Tokens returns the tokens of a tenant, sorted by tenant and time of creation. If tenant is empty,
+// it returns all tokens that the caller may administer. The error is a *DeniedError.
 func (r *Registry) Tokens(by *Identity, tenant string) ([]Token, error) {
 	switch {
 	case !by.Scopes.Any(Admin):
@@ -235,10 +237,10 @@ func (r *Registry) Tokens(by *Identity, tenant string) ([]Token, error) {
 	return out, nil
 }
 
-// RotateToken creates a new secret for a token. Earlier secrets stay valid for graceMs, or until
-// their own end if that is sooner. The caller must have the token's permissions, because it
-// receives the secret. The error is a *queue.FieldError, a *DeniedError, ErrNotFound,
-// ErrPrecondition or an error of the store.
+// RotateToken creates a new secret for a token. Earlier secrets remain valid for graceMs
+// milliseconds, or until their previously set end if that is earlier. The caller must have all
+// permissions of the token, because it receives the secret. The error is a *queue.FieldError, a
+// *DeniedError, ErrNotFound, ErrPrecondition or an error of the store.
 func (r *Registry) RotateToken(ctx context.Context, by *Identity, id string, graceMs uint64) (Token, string, error) {
 	if graceMs > GraceMsMax {
 		return Token{}, "", queue.Outside(fieldGrace, graceMs, 0, uint64(GraceMsMax))
@@ -301,7 +303,7 @@ func (r *Registry) RevokeToken(ctx context.Context, by *Identity, id string) err
 	return err
 }
 
-// administered returns a token that the caller administers. For the token of another tenant it
+// administered returns a token if the caller may administer it. For a token of another tenant it
 // returns ErrNotFound.
 func (s *snapshot) administered(by *Identity, id string) (*token, error) {
 	if !by.Scopes.Any(Admin) {
@@ -320,9 +322,9 @@ func (r *Registry) Empty() bool { return len(r.current.Load().tokens) == 0 }
 // AdminFileNote is the note of the operator's token that the server creates for its data folder.
 const AdminFileNote = "the server's admin.token"
 
-// ReplaceAdminFile creates an operator's token with all scopes, and removes the one that it created
-// before. keep stores the secret for the operator. It is called before the token becomes valid, and
-// its error prevents the change.
+// ReplaceAdminFile creates an operator's token with all scopes, and removes the token that it
+// created before. keep must store the secret for the operator. It is called before the token
+// becomes valid. If it returns an error, nothing is changed.
 func (r *Registry) ReplaceAdminFile(ctx context.Context, keep func(secret string) error) error {
 	t, text := r.newToken(NewToken{Tenant: AllTenants, Scopes: AllScopes, Note: AdminFileNote})
 	t.adminFile = true
