@@ -6,7 +6,6 @@ import (
 	"sync"
 )
 
-// conn is one connection through a link.
 type conn struct {
 	link   *link
 	near   *net.TCPConn
@@ -15,11 +14,10 @@ type conn struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	far     *net.TCPConn // nil until dialed
+	far     *net.TCPConn // nil until the far node is dialed
 	aborted bool
 }
 
-// abort resets the connection at both ends.
 func (c *conn) abort() {
 	c.mu.Lock()
 	c.aborted = true
@@ -31,7 +29,8 @@ func (c *conn) abort() {
 	c.cancel()
 }
 
-// setFar stores the connection to the far node.
+// setFar stores the connection to the far node. If the connection was aborted before, it makes far
+// send a reset when it is closed.
 func (c *conn) setFar(far *net.TCPConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +63,7 @@ func (c *conn) proxy() {
 	defer cancel()
 	dialed, err := dialer.DialContext(dialing, "tcp", c.target)
 	if err != nil {
-		c.abort() // as the far node's host would refuse it
+		c.abort() // reset it, as the far node's host would
 		return
 	}
 	far := dialed.(*net.TCPConn)
@@ -86,8 +85,8 @@ func (c *conn) proxy() {
 
 func (c *conn) atEnd(do func()) { context.AfterFunc(c.ctx, do) }
 
-// opened waits until both directions pass, as a TCP handshake requires. It returns false after a
-// reset, or if the sender gives up or the link closes first.
+// opened waits until both directions pass bytes, as a TCP handshake requires. It returns false if a
+// direction resets connections, the sender closes the connection, or the link is closed.
 func (c *conn) opened(gone <-chan struct{}) bool {
 	for {
 		forward, changed := c.link.forward.conditions()

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Cut is the treatment of the bytes that are sent in a direction.
+// Cut determines what happens to the bytes that are sent in a direction.
 type Cut int
 
 const (
 	// Pass forwards all bytes.
 	Pass Cut = iota
-	// Drop forwards no bytes and reports no error, like a pulled cable. The bytes sent in the
-	// meantime arrive when the direction passes again, as with TCP retransmission, unless both ends
-	// have ended the connection by then.
+	// Drop forwards no bytes and reports no error, like an unplugged cable. As with TCP
+	// retransmission, the bytes arrive when the direction passes bytes again, unless both ends have
+	// closed the connection before.
 	Drop
-	// Reset resets all connections that use the direction, and every new one.
+	// Reset resets all connections that use the direction, including new connections.
 	Reset
 )
 
@@ -24,17 +24,17 @@ const (
 type Conditions struct {
 	Cut       Cut
 	Delay     time.Duration // additional latency of each byte
-	Jitter    time.Duration // maximum further random latency; the order is preserved
-	BytesPerS float64       // limit for all connections together; 0 means no limit
+	Jitter    time.Duration // maximum of a further, random latency; the order of bytes is preserved
+	BytesPerS float64       // bytes per second for all connections together; 0 means no limit
 }
 
-// direction is the traffic from one node to another over all connections, no matter who opened
+// direction is the traffic from one node to another over all connections, whichever node opened
 // them.
 type direction struct {
 	mu      sync.Mutex
 	now     Conditions
 	changed chan struct{} // closed when the conditions change, and replaced
-	next    time.Time     // the time at which the next byte may pass, if there is a rate
+	next    time.Time     // the time at which the next byte may pass, if BytesPerS is set
 }
 
 func newDirection() *direction { return &direction{changed: make(chan struct{})} }
@@ -47,14 +47,12 @@ func (d *direction) set(c Conditions) {
 	d.changed = make(chan struct{})
 }
 
-// conditions returns the current conditions, and a channel that is closed when they change.
 func (d *direction) conditions() (Conditions, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now, d.changed
 }
 
-// due returns the arrival time of bytes sent now; zero means immediately.
 func (d *direction) due() time.Time {
 	c, _ := d.conditions()
 	late := c.Delay
@@ -67,7 +65,7 @@ func (d *direction) due() time.Time {
 	return time.Now().Add(late)
 }
 
-// pass waits until n bytes may pass. It returns false if done is closed first.
+// pass waits until n bytes may pass. It returns false if done is closed before.
 func (d *direction) pass(n int, done <-chan struct{}) bool {
 	for {
 		c, changed := d.conditions()
@@ -89,14 +87,13 @@ func (d *direction) pass(n int, done <-chan struct{}) bool {
 		select {
 		case <-wait:
 			return true
-		case <-changed: // the reservation belongs to the old conditions
+		case <-changed: // try again: the reservation was for the old conditions
 		case <-done:
 			return false
 		}
 	}
 }
 
-// reserve takes n bytes of the direction's rate and returns the wait until they may pass.
 func (d *direction) reserve(n int) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,7 +109,7 @@ func (d *direction) reserve(n int) time.Duration {
 	return left
 }
 
-// sleepUntil waits until a time. It returns false if done is closed first.
+// sleepUntil waits until the time at. It returns false if done is closed before.
 func sleepUntil(at time.Time, done <-chan struct{}) bool {
 	left := time.Until(at)
 	if at.IsZero() || left <= 0 {

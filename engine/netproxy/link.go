@@ -10,9 +10,10 @@ import (
 )
 
 const (
-	// connsMax bounds the connections of a link. Further connections are closed immediately.
+	// connsMax is the maximum number of connections of a link. Further connections are closed
+	// immediately.
 	connsMax = 128
-	// dialTimeout bounds the dialing of the node at a link's far end.
+	// dialTimeout is the timeout for dialing the far node of a link.
 	dialTimeout = 5 * time.Second
 )
 
@@ -20,7 +21,7 @@ const (
 // the two directions.
 type link struct {
 	listener *net.TCPListener
-	forward  *direction // from the dialing node
+	forward  *direction // from the dialing node to the far node
 	back     *direction
 
 	ctx    context.Context // cancelled when the link is closed
@@ -72,8 +73,6 @@ func (l *link) accept() {
 	}
 }
 
-// add adds a connection to the link. It closes the connection and returns nil if the link is closed
-// or full, or if the far node is down.
 func (l *link) add(near *net.TCPConn) *conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()

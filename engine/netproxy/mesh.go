@@ -1,9 +1,10 @@
-// Package netproxy is the network between the nodes of a cluster under test: TCP proxies on
-// loopback that lose, delay and slow what one node sends to another.
+// Package netproxy simulates the network between the nodes of a cluster under test. Its TCP proxies
+// on loopback drop, delay and rate-limit the bytes that one node sends to another.
 //
-// A Mesh has one link for each node that reaches another. The node dials the link's address; the
-// link dials the other node and copies. Conditions belong to a direction, not to a connection: what
-// n1 sends to n2 meets the same conditions whether n1 or n2 opened the connection.
+// A Mesh has one link for each ordered pair of nodes. The first node dials the address of the link;
+// the link dials the second node and copies the bytes. Conditions apply to a direction, not to a
+// connection: the same conditions apply to bytes from n1 to n2 whether n1 or n2 opened the
+// connection.
 //
 //	mesh := netproxy.New()
 //	defer mesh.Close()
@@ -20,7 +21,6 @@ import (
 	"sync"
 )
 
-// pair is an ordered pair of nodes.
 type pair struct{ from, to string }
 
 func (p pair) reversed() pair { return pair{p.to, p.from} }
@@ -30,16 +30,16 @@ type Mesh struct {
 	mu         sync.Mutex
 	links      map[pair]*link
 	directions map[pair]*direction
-	listens    map[string]string // address of each node; empty while the node does not listen
+	listens    map[string]string // address of each node; "" while the node does not listen
 }
 
-// New returns a network without nodes. Using a node's name adds the node.
+// New returns a network without nodes. A node is added when its name is first used.
 func New() *Mesh {
 	return &Mesh{links: map[pair]*link{}, directions: map[pair]*direction{}, listens: map[string]string{}}
 }
 
-// Address returns the address that one node must dial to reach another. It never changes. The link
-// closes connections until Listens sets the address of the other node.
+// Address returns the address that the node from must dial to reach the node to. The address never
+// changes. Connections to it are closed until Listens sets the address of the node to.
 func (m *Mesh) Address(from, to string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,8 +56,8 @@ func (m *Mesh) Address(from, to string) (string, error) {
 	return l.address(), nil
 }
 
-// Listens sets the address of a node. An empty address means that the node is down: all its
-// connections are reset.
+// Listens sets the address of a node. An empty address means that the node is down. All connections
+// from and to the node are then reset.
 func (m *Mesh) Listens(node, address string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +72,8 @@ func (m *Mesh) Listens(node, address string) {
 	}
 }
 
-// Set sets the conditions of one direction. Cut Reset resets all connections between the two nodes.
+// Set sets the conditions of one direction. If c.Cut is Reset, Set resets all connections between
+// the two nodes.
 func (m *Mesh) Set(from, to string, c Conditions) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,11 +89,11 @@ func (m *Mesh) Set(from, to string, c Conditions) {
 	}
 }
 
-// Drop drops all bytes from one node to another until the direction is set again or healed.
+// Drop drops all bytes from one node to another, until Set or Heal changes the conditions.
 func (m *Mesh) Drop(from, to string) { m.Set(from, to, Conditions{Cut: Drop}) }
 
-// Isolate drops all bytes between a node and the others, in both directions. The node may be among
-// the others.
+// Isolate drops all bytes between a node and the others, in both directions. It ignores the node in
+// others.
 func (m *Mesh) Isolate(node string, others ...string) {
 	for _, other := range others {
 		if other != node {
@@ -102,7 +103,7 @@ func (m *Mesh) Isolate(node string, others ...string) {
 	}
 }
 
-// Heal removes the conditions of all directions.
+// Heal sets all directions to the conditions of a healthy network.
 func (m *Mesh) Heal() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,7 +112,7 @@ func (m *Mesh) Heal() {
 	}
 }
 
-// Close ends all connections and returns when all goroutines of the mesh have ended.
+// Close closes all connections, and returns when all goroutines of the mesh have ended.
 func (m *Mesh) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,7 +125,6 @@ func (m *Mesh) Close() error {
 	return errors.Join(errs...)
 }
 
-// directionLocked returns the direction of a pair. The caller holds m.mu.
 func (m *Mesh) directionLocked(p pair) *direction {
 	d := m.directions[p]
 	if d == nil {

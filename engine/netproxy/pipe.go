@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	// pipeBytes bounds the buffer of a connection in each direction. If it is full, the sender must
-	// wait, as with TCP's window.
+	// pipeBytes is the size of a connection's buffer in each direction. If the buffer is full, the
+	// sender must wait, as with TCP's window.
 	pipeBytes = 1 << 20
-	// pieceBytesMax bounds one read and one write.
+	// pieceBytesMax is the maximum number of bytes of one read and of one write.
 	pieceBytesMax = 32 << 10
 )
 
-// piece describes the bytes of one read in a pipe's ring.
 type piece struct {
 	n   int
 	due time.Time
 }
 
-// pipe is one direction of one connection. One goroutine reads into its ring, and another writes
-// from it.
+// pipe is one direction of one connection. One goroutine reads from the sender into the ring, and
+// another writes from the ring to the receiver.
 type pipe struct {
 	direction *direction
 	done      <-chan struct{} // closed when the connection is aborted
@@ -34,9 +33,9 @@ type pipe struct {
 	start  int // offset of the buffered bytes in the ring
 	held   int // number of buffered bytes
 	pieces []piece
-	last   time.Time // due time of the last piece, which no later piece may overtake
+	last   time.Time // due time of the last piece; a later piece must not be due earlier
 	ended  bool      // the sender has closed its side, or the connection is aborted
-	broken bool      // the sender did not close its side orderly
+	broken bool      // reading from the sender failed
 }
 
 func newPipe(d *direction, done <-chan struct{}) *pipe {
@@ -64,8 +63,8 @@ func (p *pipe) failed() bool {
 	return p.broken
 }
 
-// free waits for free space in the ring and returns a part of the space, or nil once the pipe has
-// ended.
+// free waits for free space in the ring, and returns a contiguous part of this space. It returns
+// nil once the pipe has ended.
 func (p *pipe) free() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +79,6 @@ func (p *pipe) free() []byte {
 	return p.ring[from:to]
 }
 
-// put adds n bytes that were read into the result of free.
 func (p *pipe) put(n int) {
 	due := p.direction.due()
 	p.mu.Lock()
@@ -94,8 +92,8 @@ func (p *pipe) put(n int) {
 	p.change.Broadcast()
 }
 
-// next waits for buffered bytes and returns the first piece and its due time, or nil if the pipe
-// has ended and is empty.
+// next waits for buffered bytes, and returns the first piece and its due time. It returns nil if
+// the pipe has ended and is empty.
 func (p *pipe) next() ([]byte, time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +116,6 @@ func (p *pipe) take() {
 	p.change.Broadcast()
 }
 
-// read fills the pipe until the sender closes its side or the connection fails.
 func (p *pipe) read(from net.Conn) {
 	defer p.end()
 	for {
@@ -146,9 +143,10 @@ var (
 	errBroken = errors.New("the sender broke the connection")
 )
 
-// write writes each piece when it is due, and closes the receiver's side after the sender closes.
-// An error means that the connection must be aborted. write returns the error only when back
-// passes, so that a cut also hides the end of a connection.
+// write writes each piece when it is due. When the sender has closed its side, write closes the
+// receiver's side. If write returns an error, the caller must abort the connection. An error of the
+// receiver is returned only when back passes bytes, so that a cut also hides the end of a
+// connection.
 func (p *pipe) write(to *net.TCPConn, back *direction) error {
 	for {
 		bytes, due := p.next()
@@ -159,7 +157,7 @@ func (p *pipe) write(to *net.TCPConn, back *direction) error {
 			if p.failed() {
 				return errBroken
 			}
-			_ = to.CloseWrite() // if it fails, the reader of the other direction reports why
+			_ = to.CloseWrite() // if it fails, reading in the other direction fails too
 			return nil
 		}
 		if _, err := to.Write(bytes); err != nil {
