@@ -132,7 +132,7 @@ type Replica struct {
 	inUse      sync.RWMutex
 	configured atomic.Pointer[configured] // the last applied configuration entry; nil if none
 	sinceSnap  atomic.Uint64              // bytes of entries applied since the log was truncated
-	sinceSkip  atomic.Uint64              // bytes of entries applied since ended leases were skipped
+	sinceSkip  atomic.Uint64              // bytes applied since ended leases were skipped
 	skip       chan struct{}              // contains an element when ended leases should be skipped
 	cut        chan struct{}              // contains an element when the log should be truncated
 
