@@ -61,7 +61,7 @@ type Options struct {
 	// Bootstrap lists the first members of a new group. It is empty for a node that joins an
 	// existing group.
 	Bootstrap []raft.Server
-	// If Hold is true, a new group is not created until Bootstrap is called.
+	// Hold is true if a new group is not created until Bootstrap is called.
 	Hold bool
 	Host Host
 	// Reluctant, if not nil, reports whether this node should let other nodes win elections. It
