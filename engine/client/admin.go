@@ -14,8 +14,8 @@ type Admin struct {
 	conn *grpc.ClientConn
 }
 
-// DialAdmin returns a client of the admin listener at "host:port". It connects at first use. It
-// accepts the options of Dial, with the same rule for WithToken.
+// DialAdmin returns a client of the admin listener at "host:port". It connects when it is first
+// used. It accepts the same options as Dial, with the same restriction of WithToken.
 func DialAdmin(address string, options ...grpc.DialOption) (*Admin, error) {
 	options, err := readTokens(address, options)
 	if err != nil {

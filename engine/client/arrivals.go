@@ -12,26 +12,27 @@ import (
 type receiver struct {
 	task  *queuepb.Task
 	err   error
-	ready chan struct{} // has an element once task or err is set
+	ready chan struct{} // contains an element once task or err is set
 
-	watched bool // the session watches its context, which can end
+	watched bool // true if the session watches the receiver's context
 }
 
-// arrivals delivers pushed tasks to receivers; both are first in, first out.
+// arrivals passes pushed tasks to receivers. Tasks and receivers are both served in order of
+// arrival.
 type arrivals struct {
-	idle sync.Pool // of *receiver for reuse
+	idle sync.Pool // receivers (*receiver) for reuse
 
 	mu      sync.Mutex
-	tasks   []*queuepb.Task // pushed and not received
-	taken   int             // how many of tasks were received
-	max     int             // bound of tasks
-	waiting []*receiver     // non-empty only without tasks
-	err     error           // why no more tasks will arrive
+	tasks   []*queuepb.Task // tasks that were pushed; the first ones may already be received
+	taken   int             // how many tasks of the list were already received
+	max     int             // maximum number of tasks that wait for receivers
+	waiting []*receiver     // receivers without a task; empty if tasks wait
+	err     error           // the reason why no more tasks will arrive, or nil
 	watch   watch
-	over    <-chan struct{} // closed at the session's end
+	over    <-chan struct{} // closed when the session ends
 }
 
-// put adds tasks. It returns false if they exceed the session's slots.
+// put adds tasks. It returns false if more tasks wait than the session has slots.
 func (a *arrivals) put(tasks []*queuepb.Task) bool {
 	a.mu.Lock()
 	n := min(len(tasks), len(a.waiting))
@@ -52,8 +53,8 @@ func (a *arrivals) put(tasks []*queuepb.Task) bool {
 	return fits
 }
 
-// drop removes tasks whose leases have expired before Receive returned them, and returns their
-// number.
+// drop removes tasks whose leases expired before Receive returned them. It returns the number of
+// removed tasks.
 func (a *arrivals) drop(expired map[leaseKey]struct{}) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +84,6 @@ func (a *arrivals) pop() (*queuepb.Task, bool) {
 	return t, true
 }
 
-// tryReceive returns the next task, if any.
 func (a *arrivals) tryReceive() (*queuepb.Task, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,7 +124,7 @@ func (a *arrivals) receive(ctx context.Context) (*queuepb.Task, error) {
 			return nil, ctx.Err()
 		}
 		a.mu.Unlock()
-		<-r.ready // a task arrived at the same moment
+		<-r.ready // a task arrived just before the removal
 		return a.read(r)
 	}
 }
@@ -136,14 +136,13 @@ func (a *arrivals) read(r *receiver) (*queuepb.Task, error) {
 	return t, err
 }
 
-// interrupt ends all current waits with an error.
 func (a *arrivals) interrupt(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.dismiss(err)
 }
 
-// dismiss is interrupt for a caller that holds mu.
+// dismiss is interrupt for a caller that already holds mu.
 func (a *arrivals) dismiss(err error) {
 	for _, r := range a.waiting {
 		r.err = err
@@ -152,7 +151,8 @@ func (a *arrivals) dismiss(err error) {
 	a.waiting = nil
 }
 
-// end makes all current and further waits end with an error. The first error counts.
+// end ends all current and later waits for tasks with an error. Only the error of the first call is
+// used.
 func (a *arrivals) end(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -162,7 +162,8 @@ func (a *arrivals) end(err error) {
 	a.dismiss(a.err)
 }
 
-// ended ends the waits of all receivers with the watched context, which has ended.
+// ended is called when the watched context has ended. It ends the waits of all receivers with that
+// context.
 func (a *arrivals) ended(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,52 +14,53 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// call is one caller's items, which share a frame.
+// call contains the items of one caller's call. All of them are sent in the same frame.
 type call[T any] struct {
 	items  []T
 	count  int  // number of items
-	one    [1]T // storage of items in a call with one item
+	one    [1]T // the backing array of items in a call with one item
 	how    settling
 	bytes  int
-	errs   []error       // one for each item, nil if accepted; nil if all were accepted
-	ids    []string      // of accepted tasks, for a producer
-	failed error         // the outcome of all items is unknown, or none was sent
-	done   chan struct{} // has an element once the call is resolved; nil if no caller waits
+	errs   []error       // one per item, nil for an accepted item; nil if all were accepted
+	ids    []string      // ids of the accepted tasks; used by producers
+	failed error         // set if the outcome of all items is unknown or no item was sent
+	done   chan struct{} // contains an element once the call is resolved; nil if no caller waits
 
-	// The caller need not wait for the context: it can't end, or the session watches it.
+	// covered is true if the caller need not wait for its context, because the context cannot end
+	// or the session watches it.
 	covered bool
-	watched bool // the session watches its context, which can end
+	watched bool // true if the session watches the caller's context
 }
 
-// frame has the calls that are sent together.
+// frame contains the calls that are sent together.
 type frame[T any] struct {
 	number uint64
 	calls  []*call[T]
 }
 
 // batcher sends calls in frames and resolves them when their answers arrive. One goroutine sends;
-// the session's receiving goroutine resolves. The batcher does not read a caller's items after the
-// call has returned.
+// the session's receiving goroutine resolves. Once a caller's call has returned, the batcher no
+// longer reads its items.
 type batcher[T any] struct {
 	begin  func(f *wire.Frame, number uint64)
 	encode func(f *wire.Frame, c *call[T]) error
 	send   func(*wire.Frame) error
-	// Called with each frame's calls before they are resolved; may be nil.
+	// answered is called with each frame's calls before they are resolved. It may be nil.
 	answered  func(calls []*call[T])
 	framesMax int
 
-	idle sync.Pool     // of *call[T] for reuse
-	wake chan struct{} // has an element when the sender may have work
+	idle sync.Pool     // calls (*call[T]) for reuse
+	wake chan struct{} // contains an element when the sender may have work
 
 	encoding sync.Mutex // held while calls are taken and encoded; acquired before mu
 
 	mu      sync.Mutex
 	waiting []*call[T]
-	extra   bool // send a frame even if no call waits
+	extra   bool // true if a frame should be sent even if no call waits
 	frames  []frame[T]
-	spare   [][]*call[T] // of resolved frames
+	spare   [][]*call[T] // lists of calls for reuse
 	next    uint64
-	err     error // why the link ended
+	err     error // the reason why the link ended, or nil
 	closing bool
 	watch   watch
 	over    chan struct{} // closed when the link has ended
@@ -77,7 +78,6 @@ func (b *batcher[T]) call() *call[T] {
 	return &call[T]{done: make(chan struct{}, 1)}
 }
 
-// single returns a call of one item.
 func (b *batcher[T]) single(item T, bytes int) *call[T] {
 	c := b.call()
 	c.one[0] = item
@@ -85,7 +85,7 @@ func (b *batcher[T]) single(item T, bytes int) *call[T] {
 	return c
 }
 
-// keep keeps a resolved call for reuse.
+// keep makes a resolved call available for reuse.
 func (b *batcher[T]) keep(c *call[T]) {
 	*c = call[T]{done: c.done}
 	b.idle.Put(c)
@@ -93,7 +93,8 @@ func (b *batcher[T]) keep(c *call[T]) {
 
 // do sends a call and waits for the answers to its items. The caller then reads c.ids and c.errs,
 // and must call keep. If ctx ends first, the outcome is unknown. do refuses items that are too
-// large for a frame: sending them would end the session, and all other calls with it.
+// large for a frame: if it sent them, the server would end the session, and with it all other
+// calls.
 func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 	if err := b.enter(ctx, c); err != nil {
 		return err
@@ -101,7 +102,8 @@ func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 	return b.wait(ctx, c)
 }
 
-// enter is the first half of do. A call that it refuses is not sent.
+// enter is the first half of do: it adds the call to the waiting ones. If it returns an error, the
+// call is not sent.
 func (b *batcher[T]) enter(ctx context.Context, c *call[T]) error {
 	if c.bytes > frameBytesMax {
 		return fmt.Errorf("%w: %d bytes in one call: send at most %d", ErrInvalidArgument, c.bytes, frameBytesMax)
@@ -126,7 +128,7 @@ func (b *batcher[T]) enter(ctx context.Context, c *call[T]) error {
 	return nil
 }
 
-// wait is the second half of do.
+// wait is the second half of do: it waits for the outcome.
 func (b *batcher[T]) wait(ctx context.Context, c *call[T]) error {
 	if c.covered {
 		<-c.done
@@ -139,12 +141,12 @@ func (b *batcher[T]) wait(ctx context.Context, c *call[T]) error {
 		if b.withdraw(c) {
 			return unknownOutcome(ctx.Err())
 		}
-		<-c.done // the answer arrived at the same moment
+		<-c.done // the answer arrived before the call could be withdrawn
 		return c.failed
 	}
 }
 
-// flush requests a frame even if no call waits.
+// flush makes the sender send a frame even if no call waits.
 func (b *batcher[T]) flush() {
 	b.mu.Lock()
 	b.extra = true
@@ -152,12 +154,12 @@ func (b *batcher[T]) flush() {
 	signal.Send(b.wake)
 }
 
-// run is the sending goroutine. It returns when the session has ended, or is closing and all calls
-// were sent.
+// run is the sending goroutine. It returns when the session has ended, or when the session is
+// closing and all calls were sent.
 func (b *batcher[T]) run() error {
 	var f wire.Frame
 	for range b.wake {
-		runtime.Gosched() // let further callers join the frame
+		runtime.Gosched() // so that more callers can join the frame
 		for {
 			what, err := b.take(&f)
 			if err != nil {
@@ -171,7 +173,7 @@ func (b *batcher[T]) run() error {
 			}
 			if err := b.send(&f); err != nil {
 				if errors.Is(err, io.EOF) {
-					return nil // the receiver has the reason
+					return nil // the receiving goroutine reports the reason
 				}
 				return err
 			}
@@ -185,13 +187,13 @@ type taken int
 const (
 	takeFrame   taken = iota
 	takeNothing       // nothing to send now
-	takeEnd           // the session has ended, or is closing and all calls were sent
+	takeEnd           // nothing will be sent any more: the session has ended or is closing
 )
 
-// itemBytes is the approximate size of an item's message, without its payload and texts.
+// itemBytes is the approximate size in bytes of an item's message, without its payload and texts.
 const itemBytes = 48
 
-// take encodes the next frame.
+// take encodes the next frame, if there is one.
 func (b *batcher[T]) take(into *wire.Frame) (taken, error) {
 	b.encoding.Lock()
 	defer b.encoding.Unlock()
@@ -248,7 +250,7 @@ func (b *batcher[T]) takeCalls() (next frame[T], bytes int, what taken) {
 	return next, payloads + count*itemBytes, takeFrame
 }
 
-// resolve ends the calls of a frame.
+// resolve ends the calls of a frame with the outcomes in its answer.
 func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemError) {
 	b.mu.Lock()
 	var calls []*call[T]
@@ -288,9 +290,9 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 	b.reuse(calls)
 }
 
-// answers reports whether an answer matches a frame with these calls: each error has the index of
-// an item, and ids is nil or has one element for each item. An answer that does not match confirms
-// no item.
+// answers reports whether an answer matches a frame with these calls: each error must have the
+// index of an item, and ids must be nil or have one element for each item. An answer that does not
+// match confirms no item.
 func answers[T any](calls []*call[T], ids []string, errs []*queuepb.ItemError) bool {
 	if ids == nil && len(errs) == 0 {
 		return true
@@ -303,7 +305,7 @@ func answers[T any](calls []*call[T], ids []string, errs []*queuepb.ItemError) b
 	return (ids == nil || len(ids) == items) && !slices.ContainsFunc(errs, outOfRange)
 }
 
-// refuse assigns errors to the calls of their items.
+// refuse assigns each error to the call that contains its item.
 func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
 	ends, end := make([]int, len(calls)), 0
 	for i, c := range calls {
@@ -321,7 +323,7 @@ func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
 	}
 }
 
-// callsKeptMax bounds the capacity of a list of calls that is reused for another frame.
+// callsKeptMax is the maximum capacity of a list of calls that is reused for another frame.
 const callsKeptMax = 256
 
 func (b *batcher[T]) reuse(calls []*call[T]) {
@@ -336,8 +338,9 @@ func (b *batcher[T]) reuse(calls []*call[T]) {
 	}
 }
 
-// withdraw removes a call whose caller gives up, so that such calls do not accumulate. It waits
-// while the call is being encoded. It returns false if the call is resolved, or about to be.
+// withdraw removes a call whose caller stops waiting, so that such calls do not accumulate. While
+// the call is being encoded, withdraw waits. It returns false if the call is already resolved, or
+// is about to be.
 func (b *batcher[T]) withdraw(c *call[T]) bool {
 	b.encoding.Lock()
 	defer b.encoding.Unlock()
@@ -349,14 +352,14 @@ func (b *batcher[T]) withdraw(c *call[T]) bool {
 	}
 	for _, f := range b.frames {
 		if i := slices.Index(f.calls, c); i >= 0 {
-			f.calls[i] = &call[T]{count: c.count} // the answer still has its items
+			f.calls[i] = &call[T]{count: c.count} // the answer still has outcomes for its items
 			return true
 		}
 	}
 	return false
 }
 
-// ended withdraws all calls of the watched context, which has ended.
+// ended is called when the watched context has ended. It withdraws all calls with that context.
 func (b *batcher[T]) ended(ctx context.Context) {
 	b.encoding.Lock()
 	b.mu.Lock()
@@ -381,7 +384,7 @@ func (b *batcher[T]) ended(ctx context.Context) {
 	finish(calls, unknownOutcome(ctx.Err()))
 }
 
-// finish resolves calls whose outcome is unknown.
+// finish ends calls whose outcome is unknown with an error.
 func finish[T any](calls []*call[T], err error) {
 	for _, c := range calls {
 		if c.done != nil {
@@ -391,8 +394,8 @@ func finish[T any](calls []*call[T], err error) {
 	}
 }
 
-// fail ends every call. The error of an unsent call is undone. A sent call has an unknown outcome,
-// unless err is undone too.
+// fail ends every call. A call that was not sent gets an error that is ErrUnavailable (see undone).
+// A call that was sent has an unknown outcome, unless err means that it had no effect.
 func (b *batcher[T]) fail(err error) {
 	b.encoding.Lock()
 	b.mu.Lock()
@@ -420,7 +423,7 @@ func (b *batcher[T]) cause() error {
 	return b.err
 }
 
-// close sends the waiting calls and refuses further ones.
+// close makes the batcher send the waiting calls and refuse later ones.
 func (b *batcher[T]) close() {
 	b.mu.Lock()
 	b.closing = true

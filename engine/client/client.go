@@ -1,6 +1,6 @@
 // Package client is the Go client of the queue server.
 //
-// A program enqueues with a Producer and receives tasks with a Worker; both are sessions over
+// A program enqueues with a Producer and receives tasks with a Worker. Both are sessions over
 // streams:
 //
 //	c, err := client.Dial("127.0.0.1:7070", client.WithTokenFile("data/admin.token"))
@@ -11,24 +11,24 @@
 //	task, err := w.Receive(ctx)
 //	err = w.Complete(ctx, task)
 //
-// A session batches calls: callers pass single tasks, from any number of goroutines, and the calls
-// that wait while a frame is being sent share the next frame. Client.API has the unary calls, and a
-// UnaryWorker uses them; DialAdmin connects to the admin listener.
+// A session batches calls: callers pass single tasks, from any number of goroutines, and all calls
+// that are made while a frame is being sent share the next frame. Client.API returns the unary
+// calls, and a UnaryWorker uses them. DialAdmin connects to the admin listener.
 //
-// An open session reconnects after every failure, also to a single server. In a cluster it has a
-// stream to each node that leads a shard, and unary calls go to any node. After a broken
-// connection, and after a refusal because a server stops or another node leads, the client repeats
-// a call for up to the time of WithRetryMax, provided that the call had no effect or is safe to
-// repeat. The comments of Producer and Worker list the calls that can be repeated.
+// An open session reconnects after every failure, even if there is only a single server. In a
+// cluster, the session has a stream to each node that leads a shard; unary calls go to any node.
+// The client repeats a call after a broken connection, and after a refusal because a server stops
+// or another node leads. It does so for up to the time of WithRetryMax, and only if the call had no
+// effect or is safe to repeat. The comments of Producer and Worker list the calls that can be
+// repeated.
 //
 // All types are safe for concurrent use unless their comments restrict it. Close a session before
-// its client: the session's active calls then end in order.
+// you close its client: the session's active calls can then end in order.
 //
-// A nil error means that the server has confirmed the call. The other outcomes are an Error, which
-// is the server's refusal of an item without any effect; ErrUnavailable, which also means no
-// effect; and ErrUnknownOutcome, which means that the call may or may not have taken effect. The
-// errors of unary calls have a gRPC status instead, and are ErrUnavailable if no server executed
-// the call.
+// A nil error means that the server has confirmed the call. An Error means that the server refused
+// an item, which had no effect. ErrUnavailable also means that the call had no effect.
+// ErrUnknownOutcome means that the call may or may not have taken effect. The errors of unary calls
+// are different: they have a gRPC status, and are ErrUnavailable if no server executed the call.
 package client
 
 import (
@@ -48,55 +48,61 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// Window and buffer sizes of a connection: large enough that flow control does not hold up a batch.
+// The windows and buffers of a connection are large enough that flow control does not delay a
+// batch.
 const (
 	streamWindowBytes = 1 << 20
 	connWindowBytes   = 4 << 20
 	bufferBytes       = 64 << 10
-	// Pushed messages are small; an answer to a claim may have large payloads.
+	// messageInBytesMax is large because the answer to a claim may contain large payloads. Pushed
+	// messages are small.
 	messageInBytesMax = 64 << 20
 )
 
-// frameTasksMax bounds the tasks or settlements of one frame: the server's limit.
+// frameTasksMax limits the number of tasks or settlements in one frame. It is the server's limit.
 const frameTasksMax = 1_000
 
-// frameBytesMax is the approximate bound of the payload bytes in one frame, below the server's
+// frameBytesMax is the approximate maximum of payload bytes in one frame. It is below the server's
 // limit.
 const frameBytesMax = 4 << 20
 
-// connectMin bounds one attempt to connect. Another node may be available immediately.
+// connectMin limits the time of one attempt to connect. It is short because another node may be
+// available immediately.
 const connectMin = 5 * time.Second
 
-// peersMax bounds the addresses that a client connects to: its seeds, and those that the cluster
-// names.
+// peersMax limits the number of addresses that a client connects to: its seeds, and the addresses
+// that the cluster reports.
 const peersMax = 64
 
-// Client has the connections to a server, or to the nodes of a cluster. It is safe for concurrent
-// use.
+// Client contains the connections to a server, or to the nodes of a cluster. It is safe for
+// concurrent use.
 type Client struct {
-	options  []grpc.DialOption // the caller's, with the secrets of access tokens
+	options  []grpc.DialOption // the caller's options, with the secrets of access tokens
 	retryMax time.Duration
 	timing   timing
-	keys     bool // sessions give each task without a key a unique key
+	keys     bool // true if sessions add a unique key to each task without a key
 	seeds    []string
 	api      queuepb.QueueServiceClient
-	once     queuepb.QueueServiceClient // tries each node once
+	once     queuepb.QueueServiceClient // makes each call with only one try per node
 	routing  routing
 
-	// The peer for all unary calls while there is only one address and no known cluster.
+	// only is the peer for all unary calls while the client knows only one address and no cluster.
 	only atomic.Pointer[peer]
 	last atomic.Pointer[peer] // the peer that last answered a unary call
 
 	mu     sync.Mutex
-	peers  []*peer // in the order in which they became known; seeds come first
+	peers  []*peer // in the order in which the client learned of them; seeds come first
 	closed bool
 }
 
-// Dial returns a client for a server at "host:port" or "unix:/path", or for a cluster at several
-// such addresses, separated by commas, any of which may be down. It connects at first use. Without
-// WithTLS the connections are not encrypted, and without WithToken or WithTokenFile no access token
-// is sent. Dial also accepts gRPC's own options, of which the last of a kind counts. All options,
-// and WithToken's rule, also apply to connections to addresses that the cluster names.
+// Dial returns a client for a server at "host:port" or "unix:/path". For a cluster, pass several
+// such addresses separated by commas; some of the nodes may be down. Dial itself does not connect:
+// the client connects when it is first used. Without WithTLS, connections are not encrypted.
+// Without WithToken or WithTokenFile, the client sends no access token.
+//
+// Dial also accepts gRPC's own options; of several options of the same kind, the last one is used.
+// All options, and the restriction of WithToken, also apply to connections to addresses that the
+// cluster reports.
 func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	if err := plantedclient.Begin(); err != nil {
 		return nil, fmt.Errorf("dial %s: %w", addresses, err)
@@ -142,14 +148,15 @@ func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	return c, nil
 }
 
-// API returns the unary calls. A call goes to one node. It is repeated, in a cluster at another
-// node, if that node cannot be reached, refuses the call because it does not lead, or breaks the
-// connection during a repeatable call: a read, or an enqueue of tasks that all have a key. Retries
-// end with the call's context or the time of WithRetryMax. A call that may have taken effect and is
-// not repeatable fails with the error of the connection.
+// API returns the unary calls. The client sends a call to one node. It repeats the call if the node
+// cannot be reached, or refuses the call because it does not lead. It also repeats a call whose
+// connection breaks if the call is safe to repeat: a read, or an enqueue of tasks that all have a
+// key. In a cluster it repeats the call at another node. Retries end with the call's context or
+// after the time of WithRetryMax. If a call may have taken effect and is not safe to repeat, it
+// fails with the error of the connection.
 func (c *Client) API() queuepb.QueueServiceClient { return c.api }
 
-// Close closes the connections. Close sessions first: otherwise their active calls end with
+// Close closes the connections. Close all sessions first; otherwise their active calls end with
 // ErrUnknownOutcome.
 func (c *Client) Close() error {
 	c.mu.Lock()
@@ -172,7 +179,7 @@ func (c *Client) isClosed() bool {
 	return c.closed
 }
 
-// connect returns a connection to one address and records its TLS handshakes in h.
+// connect returns a connection to one address. h records refused TLS handshakes of the connection.
 func connect(address string, r *timing, options []grpc.DialOption, h *handshakes) (*grpc.ClientConn, error) {
 	target := address
 	if !strings.HasPrefix(address, "unix:") {

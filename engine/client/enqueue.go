@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// enqueuing is an enqueue with tasks that have no outcome yet.
+// enqueuing is the state of an enqueue while some of its tasks have no outcome yet.
 type enqueuing struct {
 	retries
 
@@ -16,8 +16,8 @@ type enqueuing struct {
 	ids      []string
 }
 
-// retry repeats tasks without an outcome after a first try, if they may be repeated. Without a
-// first try, it sends all tasks.
+// retry continues an enqueue after a first try: it repeats tasks that have no outcome and may be
+// repeated. If first is nil, there was no first try, and retry sends all tasks.
 func (p *Producer) retry(ctx context.Context, tasks []Task, first *call[Task], err error) ([]string, []error, error) {
 	if first == nil && p.links.closing() {
 		return nil, nil, ErrClosed
@@ -25,7 +25,7 @@ func (p *Producer) retry(ctx context.Context, tasks []Task, first *call[Task], e
 	e := &enqueuing{retries: newRetries(len(tasks)), producer: p, tasks: tasks, ids: make([]string, len(tasks))}
 	if first != nil {
 		e.tried(e.trying(), first, err)
-		// An unwrapped ErrClosed means that the batcher did not accept the call.
+		// If ErrClosed is not wrapped, the batcher has not accepted the call.
 		if err == ErrClosed && p.links.closing() { //nolint:errorlint // see above
 			return nil, nil, err
 		}
@@ -45,7 +45,7 @@ func (p *Producer) retry(ctx context.Context, tasks []Task, first *call[Task], e
 	return e.ids, errs, nil
 }
 
-// tried records the outcome of a call with the tasks at the given places.
+// tried records the outcome of a call. places are the indexes of the call's tasks in e.tasks.
 func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 	for i, place := range places {
 		one := err
@@ -62,8 +62,8 @@ func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 	}
 }
 
-// try sends the open tasks: to the leader that a refusal named, or else over the next link. Without
-// a link, it makes a unary call to any node.
+// try sends the tasks without an outcome to the leader that a refusal named, or else over the next
+// link. If there is no link, it makes a unary call to any node.
 func (e *enqueuing) try(ctx context.Context, tries *tries[*produceLink]) {
 	l, ok := e.producer.links.toward(e.leaderHint)
 	places := e.trying()

@@ -8,54 +8,55 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// The errors of calls and sessions; test for them with errors.Is. An Error matches one of the first
-// five.
+// These are the errors of calls and sessions. Test for them with errors.Is. An Error matches one of
+// the first five.
 var (
 	// ErrInvalidArgument means that the server or the client refuses the value of a field.
 	// Error.Field names the field.
 	ErrInvalidArgument = errors.New("invalid argument")
-	// ErrNotFound means that the task, or its result, does not exist, no longer exists, or belongs
-	// to another tenant.
+	// ErrNotFound means that the task or its result does not exist or no longer exists, or that the
+	// task belongs to another tenant.
 	ErrNotFound = errors.New("not found")
-	// ErrStaleToken means that the lease has ended: it expired, or the task was already settled.
+	// ErrStaleToken means that the lease has ended: it has expired, or the task was already
+	// settled.
 	ErrStaleToken = errors.New("stale token")
-	// ErrOverloaded means that the server or a quota of the tenant has no room. Error.RetryAfter is
-	// the delay before a retry.
+	// ErrOverloaded means that the server has no room, or that a quota of the tenant is used up.
+	// Error.RetryAfter is the delay before a retry.
 	ErrOverloaded = errors.New("overloaded")
 	// ErrUnavailable means that no node could execute the call. The call had no effect.
 	ErrUnavailable = errors.New("unavailable")
 	// ErrClosed means that the session was closed.
 	ErrClosed = errors.New("the session is closed")
-	// ErrUnknownOutcome means that the session broke before the server answered: the call may or
+	// ErrUnknownOutcome means that the session broke before the server answered. The call may or
 	// may not have taken effect.
 	ErrUnknownOutcome = errors.New("the outcome is unknown")
-	// ErrLeaseExpired means that the server refused to settle or extend a task whose lease had
-	// expired by the client's clock: the task is ready again, or another worker has leased it. An
-	// error that is ErrLeaseExpired is also ErrStaleToken or ErrNotFound.
+	// ErrLeaseExpired means that the server refused to settle or extend a task, and that by the
+	// client's clock the task's lease had expired. The task is ready again, or another worker has
+	// leased it. An error that matches ErrLeaseExpired also matches ErrStaleToken or ErrNotFound.
 	ErrLeaseExpired = errors.New("the lease expired before the task was settled")
 
-	// errNoAnswer is the error of an answer that does not have an outcome for each item.
+	// errNoAnswer means that an answer does not have exactly one outcome for each item.
 	errNoAnswer = errors.New("the server's answer does not match the items sent")
 )
 
 // Error is the server's refusal of one item.
 type Error struct {
 	Code    queuepb.ErrorCode
-	Field   string // the invalid field, if any
+	Field   string // name of the invalid field, or ""
 	Message string
-	// RetryAfter is the delay before a retry, with ErrOverloaded.
+	// RetryAfter is the delay before a retry. It is set with ErrOverloaded.
 	RetryAfter time.Duration
-	// Reason is, with ErrOverloaded, "disk" if the server's disk has too little space, "quota" if a
-	// quota of the tenant is used up.
+	// Reason is set with ErrOverloaded: "disk" means that the server's disk has too little space,
+	// "quota" that a quota of the tenant is used up.
 	Reason string
-	// Leader is the address of the leading node, if the item was refused because that node leads
-	// and if it is known.
+	// Leader is the address of the leading node. It is set if that address is known and the item
+	// was refused because that node leads.
 	Leader string
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Is makes errors.Is match the code.
+// Is reports whether target is the error that corresponds to the code.
 func (e *Error) Is(target error) bool {
 	switch e.Code {
 	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:
@@ -74,7 +75,7 @@ func (e *Error) Is(target error) bool {
 }
 
 func itemError(e *queuepb.ItemError) error {
-	if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME { // not a refusal
+	if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME { // this is not a refusal
 		return fmt.Errorf("%w: %s", ErrUnknownOutcome, e.GetMessage())
 	}
 	return &Error{

@@ -9,24 +9,24 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// expiredError is the server's refusal to settle a task after its lease expired.
+// expiredError means that the server refused to settle a task after the task's lease had expired.
 type expiredError struct{ refused error }
 
 func (e *expiredError) Error() string   { return fmt.Sprintf("%v: %v", ErrLeaseExpired, e.refused) }
 func (e *expiredError) Unwrap() []error { return []error{ErrLeaseExpired, e.refused} }
 
-// WorkerStats counts expired leases of a worker session since it was opened.
+// WorkerStats are counters of expired leases since a worker session was opened.
 type WorkerStats struct {
-	// LeasesExpired is the number of leases that expired before the server confirmed a settlement:
-	// the handler took too long or never settled the task, or Receive did not return it in time.
-	// The server delivers these tasks again.
+	// LeasesExpired is the number of leases that expired before the server confirmed a settlement.
+	// Either the handler took too long or never settled the task, or Receive did not return the
+	// task in time. The server delivers these tasks again.
 	LeasesExpired uint64
 	// ExpiredUnreceived is the number of these tasks that Receive never returned. If it grows, the
-	// session has more slots than its handlers need.
+	// session has more slots than its handlers can use.
 	ExpiredUnreceived uint64
 }
 
-// Stats returns the counters. It is safe for concurrent use.
+// Stats returns the counters. It may be called concurrently with other methods.
 func (w *Worker) Stats() WorkerStats {
 	return WorkerStats{LeasesExpired: w.slots.expiry.expired.Load(), ExpiredUnreceived: w.slots.expiry.unreceived.Load()}
 }
@@ -34,20 +34,22 @@ func (w *Worker) Stats() WorkerStats {
 // sweepEvery is the minimum time between two sweeps of expired leases.
 const sweepEvery = 20 * time.Millisecond
 
-// endedMin is the number of expired leases that a session remembers, unless it has more slots.
+// endedMin is the number of expired leases that a session remembers. A session with more slots
+// remembers one lease per slot.
 const endedMin = 1_024
 
-// expiry ends leases that expire while the worker has them. Times are by the session's monotonic
-// clock since began. The server sends each task with the remaining time of its lease. The client
-// counts that time from the arrival of the task, so it never ends a lease before the server does.
-// The mutex of leases guards all fields but began, drop and the counters.
+// expiry ends leases that expire while the worker has their tasks. All times are durations since
+// began, by the session's monotonic clock. The server sends each task with the remaining time of
+// its lease. The client measures that time from the arrival of the task, so it never ends a lease
+// before the server does. The mutex of leases guards all fields except began, drop and the
+// counters.
 type expiry struct {
 	began time.Time
-	// drop removes expired tasks that wait for Receive, and returns their number.
+	// drop removes expired tasks that wait for Receive, and returns the number of removed tasks.
 	drop func(expired map[leaseKey]struct{}) int
 
 	timer   *time.Timer
-	due     time.Duration // when the timer fires; 0 while it is not set
+	due     time.Duration // time at which the timer fires; 0 if it is not set
 	stopped bool
 	ended   endedLeases
 
@@ -60,14 +62,15 @@ type leaseKey struct {
 	token uint64
 }
 
-// endedLeases has the most recently expired leases, to recognize late settlements.
+// endedLeases contains the leases that expired most recently. It is used to recognize late
+// settlements.
 type endedLeases struct {
 	set   leaseSet
-	order []leaseKey // a ring once it is full
-	next  int        // the oldest element of a full ring
+	order []leaseKey // in order of expiry; a ring once it is full
+	next  int        // index of the oldest element of the full ring
 }
 
-// add adds a lease, and removes the oldest if there are more than max.
+// add adds a lease. If there are then more than max, it removes the oldest one.
 func (e *endedLeases) add(k leaseKey, max int) {
 	if len(e.order) < max {
 		e.order = append(e.order, k)
@@ -81,18 +84,19 @@ func (e *endedLeases) add(k leaseKey, max int) {
 
 func (x *expiry) now() time.Duration { return time.Since(x.began) }
 
-// holdsUntil returns when a lease that arrives now expires. expiresMs is its end and serverMs the
-// time when the server sent it, both by the server's clock. It returns 0, which means never, if the
-// server does not send its time.
+// holdsUntil returns the expiry time of a lease that arrives now. expiresMs is the end of the
+// lease, and serverMs the time when the server sent it, both by the server's clock. If serverMs is
+// 0, the server does not send its time, and holdsUntil returns 0, which means never.
 func holdsUntil(now time.Duration, expiresMs, serverMs int64) time.Duration {
-	const leaseMsMax = 1 << 40 // more than thirty years
+	const leaseMsMax = 1 << 40 // in milliseconds: more than thirty years
 	if serverMs == 0 || expiresMs == 0 {
 		return 0
 	}
 	return max(now+time.Duration(min(max(expiresMs-serverMs, 0), leaseMsMax))*time.Millisecond, 1)
 }
 
-// expires sets the timer for a lease that expires at the given time, unless it fires earlier.
+// expires makes the timer fire when a lease expires at the given time, unless it fires earlier
+// anyway.
 func (s *slots) expires(at time.Duration) {
 	x := &s.expiry
 	if at == 0 || x.stopped || x.due != 0 && x.due <= at {
@@ -107,7 +111,8 @@ func (s *slots) expires(at time.Duration) {
 	x.timer.Reset(wait)
 }
 
-// sweep ends expired leases: Receive no longer returns their tasks, and their slots become free.
+// sweep ends leases that have expired: Receive no longer returns their tasks, and their slots
+// become free.
 func (s *slots) sweep() {
 	x := &s.expiry
 	s.leases.mu.Lock()
@@ -121,14 +126,15 @@ func (s *slots) sweep() {
 	s.leases.mu.Unlock()
 	unreceived := 0
 	if len(expired) > 0 {
-		// Before their slots become free, which the server may fill immediately.
+		// Drop the tasks before their slots become free, since the server may fill free slots
+		// immediately.
 		unreceived = x.drop(expired)
 	}
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
 	count := 0
 	for k := range expired {
-		// The lease may have been settled or extended since.
+		// The lease may have been settled or extended after the search above.
 		if i := s.leases.find(k.id, k.token); i >= 0 && s.leases.entries[i].over(now) {
 			s.freeLease(k.id, k.token)
 			x.ended.add(k, max(endedMin, int(s.total)))
@@ -139,7 +145,7 @@ func (s *slots) sweep() {
 	x.unreceived.Add(uint64(unreceived))
 	if count > 0 {
 		s.distribute()
-		for _, l := range s.links { // there may be no settlement to carry the credits
+		for _, l := range s.links { // send the credits even if no settlement follows
 			if l.freed.Load() > 0 {
 				l.batcher.flush()
 			}
@@ -155,7 +161,6 @@ func (s *slots) sweep() {
 	s.expires(next)
 }
 
-// stopExpiry stops the timer of a session that has ended.
 func (s *slots) stopExpiry() {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -165,7 +170,7 @@ func (s *slots) stopExpiry() {
 	}
 }
 
-// tooLate wraps a refusal as ErrLeaseExpired if the session knows that the lease has expired. The
+// tooLate wraps a refusal as ErrLeaseExpired if the session knows that the lease had expired. The
 // caller must hold the mutex.
 func (s *slots) tooLate(t *queuepb.Task, err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) || errors.Is(err, ErrLeaseExpired) {
@@ -178,8 +183,8 @@ func (s *slots) tooLate(t *queuepb.Task, err error) error {
 	return err
 }
 
-// extended records that the server has extended a lease, or may have if confirmed is false. The
-// caller must hold the mutex.
+// extended records that the server has extended a lease or, if confirmed is false, may have
+// extended it. The caller must hold the mutex.
 func (s *slots) extended(t *queuepb.Task, leaseMs uint64, confirmed bool) {
 	i := s.leases.find(t.GetId(), t.GetToken())
 	if i < 0 || s.leases.entries[i].until == 0 {

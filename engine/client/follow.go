@@ -12,58 +12,59 @@ import (
 	"github.com/pronybench/prony/engine/internal/signal"
 )
 
-// linked is a follower's view of a link.
+// linked is the interface through which a follower uses a link.
 type linked interface {
 	comparable
 	node() leader
-	at() string             // the address
-	leave()                 // lets active calls end, then ends the link
+	at() string             // returns the address
+	leave()                 // ends the link after its active calls
 	cut()                   // ends the link immediately
-	ended() <-chan struct{} // closed when the link has ended
-	reason() error          // why the link ended
+	ended() <-chan struct{} // returns a channel that is closed when the link has ended
+	reason() error          // returns the reason why the link ended
 }
 
-// follower owns the links of a session: one to each node that leads, or one to a server without a
-// cluster. Only the keeper goroutine changes them. It reopens broken links until the session ends.
+// follower owns the links of a session. There is one link to each node that leads, or one link to a
+// server without a cluster. Only the keeper goroutine changes the links. It reopens broken links
+// until the session ends.
 type follower[L linked] struct {
 	client *Client
-	ctx    context.Context // the session's
+	ctx    context.Context // the session's context
 	cancel context.CancelFunc
-	// open opens a link to one of the nodes that lead. ctx bounds the link's life.
+	// open opens a link to one of the nodes that lead. The link ends when ctx ends.
 	open func(ctx context.Context, to leader, all []leader) (L, error)
-	// balance is called after each change, and regularly while it returns true. It may retire a
-	// link. May be nil.
+	// balance is called after each change of the links, and regularly while it returns true. It may
+	// retire a link. It may be nil.
 	balance func(all []leader, links []L) (again bool)
-	// starved is called whenever no link was open for the retry time. May be nil.
+	// starved is called each time that no link was open for the retry time. It may be nil.
 	starved func(error)
-	// ended is called when the session ends without having been closed. May be nil.
+	// ended is called when the session ends before Close was called. It may be nil.
 	ended func(error)
 
-	links  atomic.Pointer[[]L] // the links for calls; the list is immutable
+	links  atomic.Pointer[[]L] // the links for new calls; the list is immutable
 	turn   atomic.Uint32
-	wake   chan struct{} // has an element when a link has ended
+	wake   chan struct{} // contains an element when a link has ended
 	stop   chan struct{} // closed when the session is closed
-	failed chan struct{} // closed when the session ends without having been closed
+	failed chan struct{} // closed when the session ends before Close was called
 	over   chan struct{} // closed when the session has ended
-	tried  chan struct{} // closed at the keeper's first error
+	tried  chan struct{} // closed when the keeper has its first error
 	once   sync.Once
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when links change
-	lastErr error         // of the keeper
-	err     error         // why the session ended; set before over is closed
+	changed chan struct{} // closed and replaced when the links change
+	lastErr error         // the keeper's last error
+	err     error         // the reason why the session ended; set before over is closed
 
-	// Owned by the keeper.
-	unwatch   func() // ends the watch of the routes; nil without one
+	// The keeper owns the following fields.
+	unwatch   func() // stops watching the routes; nil if they are not watched
 	leaving   []L
 	opening   []leader
 	opened    chan opened[L]
-	began     bool // a link was open
+	began     bool // true once a link was open
 	pace      pace
-	stale     bool // the routes must be requested again
+	stale     bool // true if the routes must be requested again
 	lastErrAt time.Time
-	notBefore time.Time // of the next try
-	since     time.Time // when the last link ended; zero while there is a link
+	notBefore time.Time // earliest time of the next try
+	since     time.Time // time when the last link ended; zero while there is a link
 }
 
 type opened[L linked] struct {
@@ -83,13 +84,13 @@ func newFollower[L linked](ctx context.Context, c *Client) *follower[L] {
 	return f
 }
 
-// start opens the first links. It returns an error if the session ended, or if no link opened
-// within the retry time and at least one try failed.
+// start starts the keeper and waits for the first link. It returns an error if the session ends, or
+// if no link opens within the retry time and at least one try has failed.
 func (f *follower[L]) start() error {
 	go f.keep()
 	first := time.NewTimer(f.client.retryMax)
 	defer first.Stop()
-	var tried <-chan struct{} // nil within the retry time
+	var tried <-chan struct{} // nil until the retry time has passed
 	for {
 		links, changed := f.current()
 		if len(links) > 0 {
@@ -99,7 +100,7 @@ func (f *follower[L]) start() error {
 		case <-changed:
 		case <-f.over:
 			err := f.why()
-			// The error does not tell why the links did not open.
+			// The error of a context does not explain why the links did not open.
 			if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 				err = fmt.Errorf("%w; the last try: %w", err, f.problem())
 			}
@@ -121,7 +122,7 @@ func (f *follower[L]) current() ([]L, <-chan struct{}) {
 	return *f.links.Load(), f.changed
 }
 
-// pick returns the link for a call, in turn.
+// pick returns the links in turn: one link for each call.
 func (f *follower[L]) pick() (l L, ok bool) {
 	links := *f.links.Load()
 	switch len(links) {
@@ -133,7 +134,6 @@ func (f *follower[L]) pick() (l L, ok bool) {
 	return links[int(f.turn.Add(1))%len(links)], true
 }
 
-// closing reports whether Close was called.
 func (f *follower[L]) closing() bool {
 	select {
 	case <-f.stop:
@@ -143,8 +143,8 @@ func (f *follower[L]) closing() bool {
 	}
 }
 
-// toward returns the link to a node by the address in a server's refusal; without an address, the
-// next link.
+// toward returns the link to the node with the given address, which comes from a server's refusal.
+// If the address is "", toward returns the next link.
 func (f *follower[L]) toward(address string) (l L, ok bool) {
 	if address == "" {
 		return f.pick()
@@ -157,10 +157,9 @@ func (f *follower[L]) toward(address string) (l L, ok bool) {
 	return l, false
 }
 
-// linkEnded wakes the keeper after a link has ended.
+// linkEnded wakes the keeper. It must be called after a link has ended.
 func (f *follower[L]) linkEnded() { signal.Send(f.wake) }
 
-// publish replaces the links for calls.
 func (f *follower[L]) publish(links []L) {
 	if len(links) == 0 && f.since.IsZero() {
 		f.since = time.Now()
@@ -174,7 +173,7 @@ func (f *follower[L]) publish(links []L) {
 	f.changed = make(chan struct{})
 }
 
-// problem returns the follower's last error. Before the first error, it returns one about the
+// problem returns the follower's last error. If there was no error yet, it returns one about the
 // missing leader.
 func (f *follower[L]) problem() error {
 	f.mu.Lock()
@@ -185,7 +184,6 @@ func (f *follower[L]) problem() error {
 	return f.lastErr
 }
 
-// why returns why the session ended.
 func (f *follower[L]) why() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -219,7 +217,7 @@ func (f *follower[L]) keep() {
 		case <-f.stop:
 			end = ErrClosed
 		case <-f.wake:
-		case <-routes: // a node announced the change: neither a request nor a pause is needed
+		case <-routes: // a node has announced a change, so no request and no pause are needed
 			f.stale, f.notBefore, f.pace.wait = false, time.Time{}, 0
 		case o := <-f.opened:
 			f.take(o)
@@ -229,7 +227,8 @@ func (f *follower[L]) keep() {
 	f.finish(end)
 }
 
-// close ends the session after its active calls; if ctx ends first, immediately.
+// close ends the session after its active calls. If ctx ends first, it ends the session
+// immediately.
 func (f *follower[L]) close(ctx context.Context) error {
 	f.markClosing()
 	select {
@@ -242,13 +241,13 @@ func (f *follower[L]) close(ctx context.Context) error {
 	}
 }
 
-// markClosing makes closing return true, and the keeper end the session.
+// markClosing makes closing return true and makes the keeper end the session.
 func (f *follower[L]) markClosing() { f.once.Do(func() { close(f.stop) }) }
 
-// broke reports whether the session ended without having been closed.
+// broke reports whether the session ended before Close was called.
 func (f *follower[L]) broke() bool { return !errors.Is(f.why(), ErrClosed) }
 
-// finish ends the session: after its active calls if it was closed, otherwise immediately.
+// finish ends the session. If Close was called, it first waits for active calls.
 func (f *follower[L]) finish(end error) {
 	f.leaving = append(f.leaving, *f.links.Load()...)
 	f.publish(nil)
@@ -279,8 +278,8 @@ func (f *follower[L]) finish(end error) {
 	close(f.over)
 }
 
-// maintain removes ended links and opens missing ones. It returns the longest time until the next
-// call of maintain. An error ends the session.
+// maintain removes ended links and opens missing ones. It returns the maximum time until maintain
+// must be called again. An error ends the session.
 func (f *follower[L]) maintain() (time.Duration, error) {
 	if f.client.isClosed() {
 		return 0, errors.New("the client was closed before the session")
@@ -326,19 +325,20 @@ func hasEnded[L linked](l L) bool {
 	}
 }
 
-// maintainLinks opens missing links and retires those to nodes that no longer lead. It returns the
+// maintainLinks opens missing links and retires links to nodes that no longer lead. It returns the
 // results of maintain.
 func (f *follower[L]) maintainLinks(links []L) (time.Duration, error) {
 	t, _ := f.client.routing.current()
 	if f.stale || t == nil || !t.complete() {
 		asked, err := f.client.routing.ask(f.ctx)
-		// The stream will show whether the session is refused too.
+		// With a single seed, open a stream anyway: it will show whether the server refuses the
+		// session too.
 		if err != nil && isFinal(err) && len(f.client.seeds) == 1 {
 			asked, err = &table{alone: true, leaders: []leader{{address: f.client.seeds[0]}}}, nil
 		}
 		if err != nil {
 			f.noteError(err)
-			// Later, a server that had a valid certificate may get one again.
+			// If a link was open before, continue: the server may get a valid certificate again.
 			if isHandshakeRefused(err) && !f.began {
 				return 0, fmt.Errorf("%w: %w", ErrUnavailable, err)
 			}
@@ -346,7 +346,7 @@ func (f *follower[L]) maintainLinks(links []L) (time.Duration, error) {
 		}
 		t, f.stale = asked, false
 	}
-	if !t.alone && f.unwatch == nil { // a server without a cluster has no other routes
+	if !t.alone && f.unwatch == nil { // the routes of a server without a cluster never change
 		f.unwatch = f.client.routing.follow()
 	}
 	all := t.nodes()
@@ -368,10 +368,10 @@ func (f *follower[L]) maintainLinks(links []L) (time.Duration, error) {
 	case again:
 		return f.client.timing.balanceEvery, nil
 	}
-	return time.Hour, nil // an event comes first, or there is nothing to do
+	return time.Hour, nil // either an event comes first, or there is nothing to do
 }
 
-// missing returns the nodes that lead and have no link that is open or opening.
+// missing returns the leading nodes without a link that is open or being opened.
 func (f *follower[L]) missing(all []leader, links []L) (out []leader) {
 	for _, to := range all {
 		at := func(l L) bool { return l.node().same(to) }
@@ -382,7 +382,8 @@ func (f *follower[L]) missing(all []leader, links []L) (out []leader) {
 	return out
 }
 
-// drop retires the links to nodes that no longer lead, once there is a link to a node that leads.
+// drop retires the links to nodes that no longer lead, if there is at least one link to a node that
+// leads.
 func (f *follower[L]) drop(all []leader, links []L) {
 	wanted := func(l L) bool { return slices.ContainsFunc(all, l.node().same) }
 	if !slices.ContainsFunc(links, wanted) {
@@ -395,7 +396,7 @@ func (f *follower[L]) drop(all []leader, links []L) {
 	}
 }
 
-// retire closes a link after its active calls, and gives it no further calls.
+// retire stops using a link for new calls, and closes it after its active calls.
 func (f *follower[L]) retire(l L) {
 	f.publish(slices.DeleteFunc(slices.Clone(*f.links.Load()), func(o L) bool { return o == l }))
 	f.leaving = append(f.leaving, l)
@@ -403,7 +404,7 @@ func (f *follower[L]) retire(l L) {
 	time.AfterFunc(f.client.timing.leaveMax, l.cut)
 }
 
-// take adds an opened link, or records why it could not be opened.
+// take adds an opened link. If the link could not be opened, take records the error.
 func (f *follower[L]) take(o opened[L]) {
 	f.opening = slices.DeleteFunc(f.opening, o.to.same)
 	if o.err != nil {
@@ -414,8 +415,8 @@ func (f *follower[L]) take(o opened[L]) {
 	f.publish(append(slices.Clone(*f.links.Load()), o.link))
 }
 
-// noteError records an error of a link and makes the keeper request the routes again: immediately
-// if there was no error for some time, otherwise after growing pauses.
+// noteError records an error of a link and makes the keeper request the routes again. The keeper
+// does so immediately if there was no error for some time, and otherwise after growing pauses.
 func (f *follower[L]) noteError(err error) {
 	f.mu.Lock()
 	if f.lastErr == nil {

@@ -15,10 +15,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A call waits for a server that restarts. Waiting does not help if the server's certificate does
-// not verify, or if the server refuses the client's certificate. gRPC reports both as Unavailable,
-// with only the text of the cause. The credentials therefore record the cause, and the peer
-// recognizes it in the errors of its calls.
+// A call waits for a server that restarts. But waiting does not help if the client cannot verify
+// the server's certificate, or if the server refuses the client's certificate. gRPC reports all
+// these cases as Unavailable, with only the text of the cause. The credentials therefore record the
+// cause, and the peer recognizes the cause in the errors of its calls.
 
 // handshakeError is the error of a call to a peer if either side refused the TLS handshake.
 type handshakeError struct{ cause error }
@@ -31,20 +31,22 @@ func isHandshakeRefused(err error) bool {
 	return errors.As(err, &h)
 }
 
-// handshakes records the last handshake with a peer that either side refused.
+// handshakes records the last handshake with a peer that one of the sides refused.
 type handshakes struct{ refused atomic.Pointer[error] }
 
-// failed records a handshake error, unless the connection just broke.
+// failed records a handshake error if a side refused the handshake, but not if the connection
+// merely broke.
 func (h *handshakes) failed(err error) {
 	var unverified *tls.CertificateVerificationError
-	var plain tls.RecordHeaderError // the server does not use TLS
+	var plain tls.RecordHeaderError // means that the server does not use TLS
 	var remote *net.OpError
 	if errors.As(err, &unverified) || errors.As(err, &plain) || errors.As(err, &remote) && remote.Op == "remote error" {
 		h.refused.Store(&err)
 	}
 }
 
-// explain returns the error of a call, as a handshakeError if a refused handshake is its cause.
+// explain returns the error of a call. If a refused handshake is the cause, the result is a
+// handshakeError.
 func (h *handshakes) explain(err error) error {
 	if status.Code(err) != codes.Unavailable {
 		return err
@@ -53,21 +55,21 @@ func (h *handshakes) explain(err error) error {
 	if cause == nil {
 		return err
 	}
-	quoted := strconv.Quote((*cause).Error()) // in gRPC's form
+	quoted := strconv.Quote((*cause).Error()) // gRPC quotes the cause in its error text
 	if strings.Contains(err.Error(), quoted[1:len(quoted)-1]) {
 		return &handshakeError{cause: err}
 	}
 	return err
 }
 
-// tlsOption is the option of WithTLS, which gRPC accepts too.
+// tlsOption is the option that WithTLS returns. gRPC accepts it too.
 type tlsOption struct {
 	grpc.DialOption
 
 	credentials credentials.TransportCredentials
 }
 
-// recording returns the option of a connection whose handshakes are recorded.
+// recording returns an option that makes h record the refused handshakes of a connection.
 func (o tlsOption) recording(h *handshakes) grpc.DialOption {
 	return grpc.WithTransportCredentials(recordingCredentials{o.credentials, h})
 }
@@ -93,13 +95,14 @@ func (c recordingCredentials) Clone() credentials.TransportCredentials {
 	return recordingCredentials{c.TransportCredentials.Clone(), c.handshakes}
 }
 
-// recordingConn records the error of its first read. In TLS 1.3 the client's handshake ends before
-// the server checks the client's certificate, so the first read returns the server's refusal.
+// recordingConn records the error of its first read. In TLS 1.3, the client's handshake ends before
+// the server checks the client's certificate. The first read therefore returns the server's
+// refusal.
 type recordingConn struct {
 	net.Conn
 
 	handshakes *handshakes
-	read       bool // gRPC reads in one goroutine
+	read       bool // true after the first read; only one goroutine of gRPC reads
 }
 
 func (c *recordingConn) Read(p []byte) (int, error) {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// leaseSet is the set of leases that occupy a worker's slots, with their links. It uses open
-// addressing with linear probing, since each task needs two look-ups. A task that was leased twice,
-// because its first lease expired, is in the set with two tokens; two tasks of different shards may
-// have the same token.
+// leaseSet is the set of leases that occupy a worker's slots. It stores the link of each lease,
+// over which the task was delivered. The set uses open addressing with linear probing, because each
+// task needs two look-ups. A task whose first lease expired and that was leased again is in the set
+// twice, with different tokens. Two tasks of different shards may have the same token.
 type leaseSet struct {
 	mu      sync.Mutex
-	entries []lease // the length is a power of two; at most half is used
+	entries []lease // the length is a power of two; at most half of the entries are used
 	count   int
 }
 
@@ -20,24 +20,25 @@ type lease struct {
 	token uint64
 	used  bool
 	from  *workLink
-	until time.Duration // when the lease expires, by the session's clock; 0 if unknown
+	until time.Duration // end of the lease, by the session's clock; 0 if unknown
 }
 
 func (l *lease) over(now time.Duration) bool { return l.used && l.until != 0 && l.until <= now }
 
 const heldMin = 64
 
-// slot returns the index at which the search for a lease starts.
+// slot returns the start index of the search for a lease.
 func (h *leaseSet) slot(id string, token uint64) int {
 	x := token
-	for i := max(0, len(id)-8); i < len(id); i++ { // consecutive ids differ at the end
+	for i := max(0, len(id)-8); i < len(id); i++ { // consecutive ids differ in the last bytes
 		x = x<<8 ^ x>>56 ^ uint64(id[i])
 	}
 	x *= 0x9e3779b97f4a7c15
 	return int(x >> 33 & uint64(len(h.entries)-1))
 }
 
-// put adds a lease from a link, and reports whether it is new. The caller must hold mu.
+// put adds a lease that came from a link. It returns true if the lease is new. The caller must hold
+// mu.
 func (h *leaseSet) put(id string, token uint64, from *workLink, until time.Duration) bool {
 	if 2*(h.count+1) > len(h.entries) {
 		h.grow()
@@ -68,7 +69,6 @@ func (h *leaseSet) insert(l lease) bool {
 	return true
 }
 
-// find returns the index of a lease, or -1.
 func (h *leaseSet) find(id string, token uint64) int {
 	if h.count == 0 {
 		return -1
@@ -84,7 +84,8 @@ func (h *leaseSet) find(id string, token uint64) int {
 	return i
 }
 
-// origin returns the link of a lease, or nil if the lease is absent. The caller must hold mu.
+// origin returns the link of a lease, or nil if the lease is not in the set. The
+// caller must hold mu.
 func (h *leaseSet) origin(id string, token uint64) *workLink {
 	if i := h.find(id, token); i >= 0 {
 		return h.entries[i].from
@@ -92,7 +93,8 @@ func (h *leaseSet) origin(id string, token uint64) *workLink {
 	return nil
 }
 
-// remove removes a lease, and returns its link and whether it was present. The caller must hold mu.
+// remove removes a lease. It returns the lease's link, and whether the lease was in the set. The
+// caller must hold mu.
 func (h *leaseSet) remove(id string, token uint64) (from *workLink, was bool) {
 	i := h.find(id, token)
 	if i < 0 {
@@ -101,7 +103,7 @@ func (h *leaseSet) remove(id string, token uint64) (from *workLink, was bool) {
 	from = h.entries[i].from
 	mask := len(h.entries) - 1
 	h.count--
-	// Move up the entries that the removed one had displaced, so that searches still find them.
+	// Move back the entries that the removed entry had displaced, so that searches still find them.
 	for j := (i + 1) & mask; h.entries[j].used; j = (j + 1) & mask {
 		home := h.slot(h.entries[j].id, h.entries[j].token)
 		if (j-home)&mask >= (j-i)&mask {

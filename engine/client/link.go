@@ -10,19 +10,19 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// link is one stream of a session to one node, with its active calls.
+// link is one stream of a session to one node, together with its active calls.
 type link[T any] struct {
 	to      leader
 	peer    *peer
 	stream  grpc.ClientStream
 	cancel  context.CancelFunc
 	batcher *batcher[T]
-	end     error         // why the link ended; set before over is closed
+	end     error         // the reason why the link ended; set before over is closed
 	over    chan struct{} // closed when the link has ended
 }
 
-// openLink opens a stream to a node. ctx bounds the link's life. The caller must then set the
-// batcher and start the link.
+// openLink opens a stream to a node. The stream ends when ctx ends. The caller must then set the
+// batcher and call start, or call abandon.
 func openLink[T any, S grpc.ClientStream](ctx context.Context, c *Client, to leader, open func(context.Context, *peer) (S, error)) (*link[T], S, error) {
 	var none S
 	p, err := c.peer(to.address)
@@ -44,7 +44,8 @@ func openLink[T any, S grpc.ClientStream](ctx context.Context, c *Client, to lea
 	return &link[T]{to: to, peer: p, stream: stream, cancel: cancel, over: make(chan struct{})}, stream, nil
 }
 
-// start starts the link's goroutines. receive returns why the link ended; then ended is called.
+// start starts the link's goroutines. receive must return the reason why the link ended. start then
+// calls ended.
 func (l *link[T]) start(receive func() error, ended func()) {
 	go func() {
 		err := l.batcher.run()
@@ -74,7 +75,7 @@ func (l *link[T]) abandon() {
 
 func (l *link[T]) send(f *wire.Frame) error { return l.stream.SendMsg(f) }
 
-// Methods of linked.
+// These methods implement linked.
 
 func (l *link[T]) node() leader           { return l.to }
 func (l *link[T]) at() string             { return l.peer.address }

@@ -12,22 +12,21 @@ import (
 	"github.com/pronybench/prony/engine/internal/busypoll"
 )
 
-// WithTLS encrypts the connection. config has the trusted authorities and, for mTLS, the client
-// certificate; nil trusts the system's authorities.
+// WithTLS encrypts the connection. config contains the trusted authorities and, for mTLS, the
+// client certificate. If config is nil, the client trusts the system's authorities.
 func WithTLS(config *tls.Config) grpc.DialOption {
 	secure := credentials.NewTLS(config)
 	return tlsOption{DialOption: grpc.WithTransportCredentials(secure), credentials: secure}
 }
 
 // WithBusyPoll makes an unencrypted connection poll for a short time before its thread sleeps. It
-// is for a process with a dedicated processor that uses only that one (GOMAXPROCS=1 on a host with
-// several): short answers arrive faster, at the cost of CPU in idle time. In other processes the
-// option has no effect.
+// is for a process that uses only one processor (GOMAXPROCS=1 on a host with several) and does not
+// share that processor. Short answers then arrive faster, but the process uses CPU time while it is
+// idle. In other processes the option has no effect.
 func WithBusyPoll() grpc.DialOption { return busyPollOption{} }
 
 type busyPollOption struct{ grpc.EmptyDialOption }
 
-// plainCredentials returns the credentials of an unencrypted connection.
 func plainCredentials(options []grpc.DialOption) credentials.TransportCredentials {
 	for _, o := range options {
 		if _, ok := o.(busyPollOption); ok {

@@ -17,8 +17,8 @@ type peer struct {
 	handshakes handshakes
 	api        queuepb.QueueServiceClient
 	seed       bool
-	alone      []*peer      // a slice of only this peer
-	inUse      atomic.Int32 // by links and calls
+	alone      []*peer      // a list that contains only this peer
+	inUse      atomic.Int32 // number of links and calls that use this peer
 }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -39,7 +39,8 @@ func (p *peer) NewStream(ctx context.Context, d *grpc.StreamDesc, method string,
 	return s, nil
 }
 
-// peer returns the peer of an address, and adds it to the known peers.
+// peer returns the peer with the given address. It creates the peer if the client does not know it
+// yet.
 func (c *Client) peer(address string) (*peer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +69,7 @@ func (c *Client) known() []*peer {
 	return slices.Clone(c.peers)
 }
 
-// forget closes the connections to addresses that are neither seeds, nor in use, nor in keep.
+// forget closes connections, except those to seeds, to addresses in keep, and those in use.
 func (c *Client) forget(keep []leader) {
 	c.mu.Lock()
 	var gone []*peer
@@ -81,6 +82,6 @@ func (c *Client) forget(keep []leader) {
 	})
 	c.mu.Unlock()
 	for _, p := range gone {
-		_ = p.conn.Close() // no calls are active
+		_ = p.conn.Close() // the connection has no active calls
 	}
 }

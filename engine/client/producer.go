@@ -15,34 +15,35 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// produceFramesMax bounds the unanswered frames of a producer link. Later calls wait and share a
-// frame, so a larger bound makes frames smaller. With four, new frames arrive at the server while
-// an earlier one waits for the disk.
+// produceFramesMax limits the number of unanswered frames of a producer link. Later calls wait and
+// share a frame, so a larger limit would make frames smaller. With a limit of four, new frames
+// arrive at the server while an earlier one waits for the disk.
 const produceFramesMax = 4
 
-// Producer is a session that enqueues over a stream; in a cluster, over a stream to each node that
-// leads, used in turn. It is safe for concurrent use.
+// Producer is a session that enqueues tasks over a stream. In a cluster it has a stream to each
+// node that leads, and uses these streams in turn. It is safe for concurrent use.
 //
-// A task that was not stored because the server stopped, did not lead or could not be reached is
-// sent again until the call's context or the time of WithRetryMax ends. A task with a Key is also
-// sent again if the outcome of a try is unknown: it is stored once, within the server's window of
-// keys. A task without a Key is not: see WithIdempotency.
+// A task may not be stored because the server stopped, did not lead or could not be reached. The
+// session then sends the task again, until the call's context ends or the time of WithRetryMax has
+// passed. If the outcome of a try is unknown, the session sends the task again only if it has a
+// Key: the server then stores the task once, within its window of keys. WithIdempotency adds keys
+// to tasks without a Key.
 //
-// Sequential calls keep their order in an ordered queue, despite retries: a call returns only when
-// its tasks are stored. Concurrent calls, and the tasks of one batch of which a part is repeated,
-// may be stored in any order.
+// Sequential calls keep their order in an ordered queue, despite retries: a call returns only after
+// its tasks are stored. Concurrent calls may be stored in any order. So may the tasks of one batch,
+// if only a part of the batch is repeated.
 type Producer struct {
 	links  *follower[*produceLink]
 	client *Client
 	tenant string
 
-	keys   string        // the prefix of keys that the session generates; "" generates none
-	serial atomic.Uint64 // of the last generated key
+	keys   string        // prefix of keys that the session generates; "" if it generates no keys
+	serial atomic.Uint64 // number of the last generated key
 }
 
 type produceLink = link[Task]
 
-// Producer opens a session for one tenant ("" means "default"). ctx bounds the session's life.
+// Producer opens a session for one tenant ("" means "default"). The session ends when ctx ends.
 // Producer waits for the server, or for a node that leads, for at most the time of WithRetryMax.
 func (c *Client) Producer(ctx context.Context, tenant string) (*Producer, error) {
 	p := &Producer{client: c, tenant: tenant, links: newFollower[*produceLink](ctx, c)}
@@ -66,7 +67,7 @@ func (p *Producer) open(ctx context.Context, to leader, _ []leader) (*produceLin
 	l.batcher = (&batcher[Task]{
 		framesMax: produceFramesMax, encode: encodeTasks, send: l.send,
 		begin: func(f *wire.Frame, number uint64) {
-			if number == 1 { // the server reads it from the first frame only
+			if number == 1 { // the server reads the tenant only from the first frame
 				f.Text(wire.ProduceRequestTenant, p.tenant)
 			}
 			f.Uint(wire.ProduceRequestFrame, number)
@@ -86,10 +87,10 @@ func (p *Producer) open(ctx context.Context, to leader, _ []leader) (*produceLin
 	return l, nil
 }
 
-// Enqueue stores one task and returns its id once the server has acknowledged it. The error is an
-// *Error if the server refused the task, ErrUnknownOutcome if the session broke or ctx ended first,
-// and ErrUnavailable if the task was not stored because no node that stores it could be reached in
-// time.
+// Enqueue stores one task and returns the task's id once the server has acknowledged it. The error
+// is an *Error if the server refused the task, and ErrUnknownOutcome if the session broke or ctx
+// ended first. It is ErrUnavailable if the task was not stored, because no node that could store it
+// was reached in time.
 func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
 	if p.keys != "" && t.Key == "" {
 		t.Key = p.key()
@@ -107,7 +108,8 @@ func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
 	return p.enqueueOne(ctx, t, c, err)
 }
 
-// enqueueOne continues after a first try; c is nil without a first try.
+// enqueueOne continues the enqueue of one task after a first try. c is nil if there was no first
+// try.
 func (p *Producer) enqueueOne(ctx context.Context, t Task, c *call[Task], err error) (string, error) {
 	ids, errs, err := p.retry(ctx, []Task{t}, c, err)
 	if err != nil {
@@ -119,9 +121,10 @@ func (p *Producer) enqueueOne(ctx context.Context, t Task, c *call[Task], err er
 	return ids[0], nil
 }
 
-// EnqueueBatch stores up to 1,000 tasks, with up to 4 MiB in total, in one frame. errs is nil if
-// all were accepted; otherwise it has an element for each task, nil if accepted. err concerns all
-// tasks: ErrInvalidArgument if they could not be sent, otherwise as for Enqueue.
+// EnqueueBatch stores up to 1,000 tasks, with up to 4 MiB in total, in one frame. If all tasks were
+// accepted, errs is nil. Otherwise errs has one element for each task, which is nil if the task was
+// accepted. err applies to all tasks: it is ErrInvalidArgument if they could not be sent, and
+// otherwise the same error as that of Enqueue.
 func (p *Producer) EnqueueBatch(ctx context.Context, tasks []Task) (ids []string, errs []error, err error) {
 	if len(tasks) == 0 || len(tasks) > frameTasksMax {
 		return nil, nil, fmt.Errorf("tasks: %w: a batch of %d: pass 1 to %d", ErrInvalidArgument, len(tasks), frameTasksMax)
@@ -151,10 +154,9 @@ func batchOf(b *batcher[Task], tasks []Task) *call[Task] {
 	return c
 }
 
-// key returns a unique key.
 func (p *Producer) key() string { return p.keys + strconv.FormatUint(p.serial.Add(1), 36) }
 
-// withKeys returns copies of the tasks in which each has a key.
+// withKeys returns copies of the tasks, with a generated key in each task without a key.
 func (p *Producer) withKeys(tasks []Task) []Task {
 	out := make([]Task, len(tasks))
 	for i, t := range tasks {
@@ -166,7 +168,6 @@ func (p *Producer) withKeys(tasks []Task) []Task {
 	return out
 }
 
-// encodeTasks adds a call's tasks to a frame.
 func encodeTasks(f *wire.Frame, c *call[Task]) error {
 	var m queuepb.NewTask
 	for i := range c.items {
@@ -179,7 +180,8 @@ func encodeTasks(f *wire.Frame, c *call[Task]) error {
 	return nil
 }
 
-// Close waits for active calls and closes the session. If ctx ends first, Close cuts the session.
+// Close waits for active calls and closes the session. If ctx ends first, Close ends the session
+// immediately.
 func (p *Producer) Close(ctx context.Context) error {
 	return p.links.close(ctx)
 }

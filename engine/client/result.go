@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// awaitOnce makes one call. In a cluster it bounds the call's time, since a node may hang.
+// awaitOnce makes one call. In a cluster it limits the time of the call, since a node may hang.
 func (c *Client) awaitOnce(ctx context.Context, wait time.Duration, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	if c.only.Load() == nil {
 		var cancel context.CancelFunc
@@ -22,10 +22,11 @@ func (c *Client) awaitOnce(ctx context.Context, wait time.Duration, in *queuepb.
 }
 
 // AwaitResult waits until a task is done or dead, or until ctx ends. The answer's state is DONE or
-// DEAD; a done task has its result while the server retains it. The wait continues after a restart
-// or a failover, unless no server answers for the time of WithRetryMax. The error is ErrNotFound if
-// the server does not know the task, or no longer knows it, and for a done task whose result is not
-// retained. tenant is "" for the token's tenant.
+// DEAD. For a done task, the answer contains the result while the server retains it. The wait
+// continues after a restart or a failover, unless no server answers for the time of WithRetryMax.
+// The error is ErrNotFound if the server never had the task or has forgotten it. The same applies
+// to a done task whose result the server does not retain. If tenant is "", it is the token's
+// tenant.
 func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.AwaitResultResponse, error) {
 	for {
 		wait := c.timing.resultWait
@@ -46,7 +47,7 @@ func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.A
 		switch r.GetState() {
 		case queuepb.TaskState_TASK_STATE_DONE, queuepb.TaskState_TASK_STATE_DEAD:
 			return r, nil
-		default: // continue to wait
+		default: // the task has not ended: wait again
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err

@@ -10,14 +10,14 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// retries is the state of a call with items that have no outcome yet. A call that succeeds at the
-// first try needs none.
+// retries is the state of a call while some of its items have no outcome yet. A call that succeeds
+// at the first try does not need it.
 type retries struct {
-	errs       []error // one for each item with an outcome: nil if accepted
-	open       []int   // the places of the items without an outcome
-	unsure     []bool  // an earlier try of the item may have taken effect
-	leaderHint string  // the leader's address in the last refusal because another node leads
-	cause      error   // of the last failure
+	errs       []error // by item: the outcome, nil if the item was accepted or is in open
+	open       []int   // indexes of the items without an outcome
+	unsure     []bool  // by item: an earlier try may have taken effect
+	leaderHint string  // address of the leader, if the last refusal named another node
+	cause      error   // error of the last failure
 }
 
 func newRetries(n int) retries {
@@ -28,7 +28,7 @@ func newRetries(n int) retries {
 	return r
 }
 
-// outcome is the consequence of one try for an item.
+// outcome is what one try means for an item.
 type outcome int
 
 const (
@@ -37,7 +37,6 @@ const (
 	unclear                // the try may have taken effect
 )
 
-// outcomeOf classifies the error of an item.
 func outcomeOf(err error) outcome {
 	var refused *Error
 	var doubt *ambiguousError
@@ -61,7 +60,8 @@ func outcomeOf(err error) outcome {
 	return settled
 }
 
-// callOutcome converts the error of a unary call to that of a session.
+// callOutcome converts the error of a unary call to the error that a session would return for the
+// same failure.
 func callOutcome(ctx context.Context, err error) error {
 	switch {
 	case err == nil || isFinal(err) || isUndone(err):
@@ -72,12 +72,12 @@ func callOutcome(ctx context.Context, err error) error {
 	return unknownOutcome(err)
 }
 
-// note records an item's outcome of one try. again means that the item may be repeated although a
-// try may have taken effect.
+// note records the outcome of one try for an item. If again is true, the item may be repeated even
+// if a try may have taken effect.
 func (r *retries) note(place int, err error, again bool) {
 	switch outcomeOf(err) {
 	case settled:
-		if r.unsure[place] && errors.Is(err, ErrOverloaded) { // the error concerns only this try
+		if r.unsure[place] && errors.Is(err, ErrOverloaded) { // an earlier try may have succeeded
 			r.keep(place, err)
 			return
 		}
@@ -103,21 +103,21 @@ func (r *retries) keep(place int, cause error) {
 	r.cause = cause
 }
 
-// trying returns the open places and clears them. The caller must make a try, and call note for
-// each place.
+// trying returns the indexes of the items without an outcome, and clears the list. The caller must
+// make a try with them, and call note for each.
 func (r *retries) trying() []int {
 	places := r.open
 	r.open, r.leaderHint = nil, ""
 	return places
 }
 
-// giveUp gives each open item an outcome: ErrUnknownOutcome if a try may have taken effect, and
-// ErrUnavailable otherwise, but never both. why must be neither.
+// giveUp sets the outcome of each open item. The outcome is ErrUnknownOutcome if a try may have
+// taken effect, and ErrUnavailable otherwise; it is never both. why must be neither of them.
 func (r *retries) giveUp(why error) {
 	refused, doubtful := why, why
 	if r.cause != nil {
-		// Not wrapped with %w: the last try may have had only one item, whose error does not apply
-		// to the others.
+		// Do not wrap the cause with %w: the last try may have had only one item, and its error
+		// does not apply to the others.
 		doubtful = fmt.Errorf("%w, last: %s", why, r.cause.Error())
 		refused = doubtful
 		if !errors.Is(r.cause, ErrUnknownOutcome) {
@@ -134,9 +134,9 @@ func (r *retries) giveUp(why error) {
 	r.open = nil
 }
 
-// result returns the result of a batch: an error of the whole call, an error for each failed item,
-// or nil. An error of the whole call applies to each item: all outcomes are unknown, or no item had
-// an effect.
+// result returns the result of a batch: either an error of the whole call, or an error for each
+// failed item, or nil. An error of the whole call applies to each item: either all outcomes are
+// unknown, or no item had an effect.
 func (r *retries) result() (errs []error, err error) {
 	failed, unknown := 0, 0
 	for _, e := range r.errs {
@@ -163,7 +163,7 @@ type tries[L linked] struct {
 	links    *follower[L]
 	deadline time.Time
 	pace     pace
-	seen     <-chan struct{} // closed when the links have changed since the last try
+	seen     <-chan struct{} // closed if the links have changed since the last try
 }
 
 func (f *follower[L]) tries() tries[L] {
@@ -171,9 +171,10 @@ func (f *follower[L]) tries() tries[L] {
 	return tries[L]{links: f, deadline: time.Now().Add(f.client.retryMax), pace: pace{of: &f.client.timing}, seen: changed}
 }
 
-// wait waits until another try makes sense: until the links change or some time has passed, or
-// without a link until one opens. An error ends the tries. A closing session opens no links, so
-// wait does not wait for one.
+// wait waits until another try makes sense. With a link, it waits until the links change or some
+// time has passed. Without a link, it waits until a link opens. In a closing session no link will
+// open, so it only waits for some time. If wait returns an error, the caller must make no more
+// tries.
 func (p *tries[L]) wait(ctx context.Context) error {
 	for {
 		links, changed := p.links.current()

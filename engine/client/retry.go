@@ -16,15 +16,17 @@ import (
 // retryMaxDefault is the default of WithRetryMax.
 const retryMaxDefault = 30 * time.Second
 
-// WithRetryMax bounds the retries of a call that was not executed, and the wait of a call for a
-// server or a leader. The default is 30 s; 0 disables retries. It does not bound how long an open
-// session reconnects. A call does not wait if the TLS handshake with every address was refused: the
-// server's certificate does not verify, or the server does not accept the client's.
+// WithRetryMax limits the time for retries of a call that was not executed, and the time that a
+// call waits for a server or a leader. The default is 30 s; 0 disables retries. It does not limit
+// how long an open session tries to reconnect. If the TLS handshake with every address was refused,
+// a call fails immediately. A handshake is refused if the server's certificate does not verify, or
+// if the server does not accept the client's certificate.
 func WithRetryMax(max time.Duration) grpc.DialOption { return retryOption{max: max} }
 
-// WithIdempotency makes producer sessions give each task without a key a unique key. A task whose
-// outcome is unknown can then be enqueued again without being stored twice within the server's
-// window. A key ties a task to the shard of the key, and costs the server a record.
+// WithIdempotency makes producer sessions add a unique key to each task without a key. If the
+// outcome of an enqueue is unknown, the session can then repeat it, and the server stores the task
+// only once within its window of keys. A key determines the shard of its task, and costs the server
+// a record.
 func WithIdempotency() grpc.DialOption { return keysOption{} }
 
 type retryOption struct {
@@ -35,7 +37,8 @@ type retryOption struct {
 
 type keysOption struct{ grpc.EmptyDialOption }
 
-// undoneError is an ErrUnavailable: no server executed the call or item, which may be repeated.
+// undoneError matches ErrUnavailable. It means that no server executed the call or item, so it may
+// be repeated.
 type undoneError struct{ cause error }
 
 func (e *undoneError) Error() string        { return e.cause.Error() }
@@ -54,7 +57,6 @@ func isUndone(err error) bool {
 	return errors.As(err, &u)
 }
 
-// notLeader returns the NotLeader detail of a status, or nil.
 func notLeader(err error) *queuepb.NotLeader {
 	if status.Code(err) != codes.Unavailable {
 		return nil
@@ -67,7 +69,8 @@ func notLeader(err error) *queuepb.NotLeader {
 	return nil
 }
 
-// isFinal reports whether a status is a decision of the server that another try would not change.
+// isFinal reports whether a status is a decision of the server that would be the same at another
+// try.
 func isFinal(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.Unauthenticated,
@@ -78,8 +81,8 @@ func isFinal(err error) bool {
 	}
 }
 
-// linkEnd returns why a stream ended. The error is undone if the server executed none of the
-// unanswered frames.
+// linkEnd returns the reason why a stream ended. The error is an undoneError if the server executed
+// none of the unanswered frames.
 func linkEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return ErrClosed
@@ -90,7 +93,7 @@ func linkEnd(err error) error {
 	return err
 }
 
-// sleep waits for d. It returns an error if ctx ends or over is closed first.
+// sleep waits for d. If ctx ends or over is closed first, it returns an error.
 func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

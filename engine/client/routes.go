@@ -16,30 +16,28 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// shardsMax bounds the number of shards that the client accepts in an answer.
+// shardsMax is the maximum number of shards that the client accepts in an answer.
 const shardsMax = 1 << 12
 
 type leader struct {
-	node    string // "" for a server without a cluster
-	address string // the address that this client uses
-	named   string // the address that the cluster names; "" for a server without a cluster
+	node    string // the node's ID; "" for a server without a cluster
+	address string // the address with which this client reaches the node
+	named   string // the address that the cluster reports; "" for a server without a cluster
 }
 
-// same reports whether both are the same node.
 func (l leader) same(o leader) bool {
 	return l.node == o.node && (l.node != "" || l.address == o.address)
 }
 
-// table has the leader of each shard.
+// table contains the leader of each shard.
 type table struct {
-	leaders []leader // by shard; zero if unknown
-	alone   bool     // the server has no cluster
+	leaders []leader // by shard; the zero value if unknown
+	alone   bool     // true if the server is not in a cluster
 }
 
-// complete reports whether each shard's leader is known.
 func (t *table) complete() bool { return !slices.Contains(t.leaders, leader{}) }
 
-// nodes returns the distinct nodes that lead a shard, sorted.
+// nodes returns the distinct nodes that lead a shard, in a fixed order.
 func (t *table) nodes() (all []leader) {
 	for _, l := range t.leaders {
 		if l != (leader{}) && !slices.ContainsFunc(all, l.same) {
@@ -50,18 +48,18 @@ func (t *table) nodes() (all []leader) {
 	return all
 }
 
-// routing has the client's knowledge of the routes. Concurrent callers share one round of requests.
-// While sessions follow the routes, each node is asked to answer when its routes change.
+// routing contains what the client knows of the routes. Concurrent callers share one round of
+// requests. While sessions follow the routes, each node is asked to answer when its routes change.
 type routing struct {
 	client *Client
 
 	mu sync.Mutex
-	// Each node's last answer, until the node fails to answer in time.
+	// answers contains each node's last answer. A node that fails to answer in time is removed.
 	answers   map[*peer]*queuepb.GetRoutesResponse
-	table     *table        // nil if unknown
+	table     *table        // nil if no route is known
 	changed   chan struct{} // closed and replaced when the table changes
 	asking    *asking
-	followers int // sessions that follow
+	followers int // number of sessions that follow the routes
 	unwatch   context.CancelFunc
 }
 
@@ -72,15 +70,14 @@ type asking struct {
 	err   error
 }
 
-// current returns the table, and a channel that is closed when the table changes.
 func (r *routing) current() (*table, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.table, r.changed
 }
 
-// ask asks the nodes for the routes, or waits for the current round. It returns early if the routes
-// change.
+// ask starts a round of requests to the nodes for the routes, or joins the current round, and waits
+// for it. It returns early if the routes change.
 func (r *routing) ask(ctx context.Context) (*table, error) {
 	r.mu.Lock()
 	a, changed := r.asking, r.changed
@@ -101,7 +98,6 @@ func (r *routing) ask(ctx context.Context) (*table, error) {
 	}
 }
 
-// round makes one round of requests.
 func (r *routing) round(a *asking) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.client.timing.askMax)
 	defer cancel()
@@ -122,8 +118,8 @@ func (r *routing) round(a *asking) {
 	close(a.done)
 }
 
-// learn applies a change to the answers, and returns the resulting table. Without any answer the
-// table stays unchanged.
+// learn applies a change to the answers, and returns the table that follows from them. If there is
+// no answer, the table does not change.
 func (r *routing) learn(change func()) *table {
 	known := r.client.known()
 	r.mu.Lock()
@@ -160,11 +156,11 @@ type answer struct {
 	says *queuepb.GetRoutesResponse
 }
 
-// question asks one node for the routes. If version is that of the node's last answer, the node
-// waits for at most the given time until the routes change.
+// question asks one node for the routes. If version is the version of the node's last answer, the
+// node waits until the routes change, but for at most the given time.
 func (p *peer) question(ctx context.Context, version uint64, wait time.Duration) (*queuepb.GetRoutesResponse, error) {
 	out, err := p.api.GetRoutes(ctx, &queuepb.GetRoutesRequest{Version: version, WaitMs: uint64(wait.Milliseconds())})
-	if status.Code(err) == codes.Unimplemented { // an older server has no cluster
+	if status.Code(err) == codes.Unimplemented { // older servers have no clusters
 		out, err = &queuepb.GetRoutesResponse{Routes: []*queuepb.Route{{Here: true}}}, nil
 	}
 	if n := len(out.GetRoutes()); err == nil && (n == 0 || n > shardsMax) {
@@ -176,7 +172,7 @@ func (p *peer) question(ctx context.Context, version uint64, wait time.Duration)
 	return out, nil
 }
 
-// answers asks all known nodes. If no node answers, it returns the last error.
+// answers asks all known nodes for the routes. If no node answers, it returns the last error.
 func (c *Client) answers(ctx context.Context) ([]answer, error) {
 	type reply struct {
 		answer
@@ -209,7 +205,8 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 				}
 			case isFinal(r.err):
 				refused = r.err
-			// Less informative than the error of a node that is down.
+			// A refused handshake is less informative than the error of a node that is down, so
+			// replace its error.
 			case last == nil || isHandshakeRefused(last):
 				last = r.err
 			}
@@ -220,18 +217,18 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 	if len(answers) > 0 {
 		return answers, nil
 	}
-	if refused != nil { // more informative than the error of a node that is down
+	if refused != nil { // this says more than the error of a node that is down
 		last = refused
 	}
 	return nil, errors.Join(last)
 }
 
-// count merges several answers into one table: for each shard, the node that most answers name.
-// Among nodes with equal counts it prefers one that names itself. A node that lost its connection
-// to the others is the only one that names itself. A node that answers without naming itself does
-// not lead: it was elected but does not serve yet, or no longer does.
+// count merges several answers into one table. The leader of a shard is the node that most answers
+// name. Among nodes with equal counts, count prefers a node that names itself. A node that has lost
+// its connection to the others is named only by itself. A node that answers without
+// naming itself is not a leader: it was elected but does not serve yet, or no longer does.
 func count(answers []answer, old *table) *table {
-	addresses := map[string]string{} // of nodes that proved to be reachable
+	addresses := map[string]string{} // addresses at which nodes have answered
 	shards := 0
 	t := &table{alone: true}
 	for _, a := range answers {
@@ -262,7 +259,8 @@ func count(answers []answer, old *table) *table {
 	return t
 }
 
-// denies reports whether the node in a route answered without claiming to lead the shard.
+// denies reports whether the node that a route names has answered without claiming to lead the
+// shard.
 func denies(answers []answer, r *queuepb.Route) bool {
 	if r.GetHere() || r.GetNode() == "" {
 		return false
@@ -275,7 +273,7 @@ func denies(answers []answer, r *queuepb.Route) bool {
 	return int(r.GetShard()) < len(own) && !own[r.GetShard()].GetHere()
 }
 
-// vote counts the answers that name a leader.
+// vote is the number of answers that name a leader.
 type vote struct {
 	leader leader
 	count  int
@@ -291,7 +289,7 @@ func addVote(votes []vote, from *peer, r *queuepb.Route, addresses map[string]st
 		l.address = from.address
 	}
 	if l.address == "" {
-		return votes // the leader or its address is unknown
+		return votes // the leader or the leader's address is unknown
 	}
 	i := slices.IndexFunc(votes, func(v vote) bool { return v.leader.same(l) })
 	if i < 0 {
@@ -317,7 +315,7 @@ func winner(votes []vote, was leader) leader {
 	return best.leader
 }
 
-// follow keeps the routes up to date until the returned function is called.
+// follow keeps the routes up to date until the caller calls leave.
 func (r *routing) follow() (leave func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -336,7 +334,7 @@ func (r *routing) follow() (leave func()) {
 	})
 }
 
-// watch watches each known node until ctx ends.
+// watch makes a goroutine watch each known node, until ctx ends.
 func (r *routing) watch(ctx context.Context) {
 	t := time.NewTicker(r.client.timing.peersEvery)
 	defer t.Stop()
@@ -345,7 +343,7 @@ func (r *routing) watch(ctx context.Context) {
 		known := r.client.known()
 		for p := range watched {
 			if !slices.Contains(known, p) {
-				delete(watched, p) // its goroutine ends by itself
+				delete(watched, p) // the goroutine of the node ends without help
 			}
 		}
 		for _, p := range known {
@@ -361,9 +359,9 @@ func (r *routing) watch(ctx context.Context) {
 	}
 }
 
-// watchEvery is the minimum mean time between two requests to a watched node. Up to watchAtOnce
-// requests may follow without a pause: a change of leader changes the routes several times within
-// milliseconds, and the client needs the last change.
+// watchEvery is the minimum average interval of requests to a watched node. Up to watchAtOnce
+// requests may follow each other without a pause: a change of the leader changes the routes several
+// times within milliseconds, and the client needs the last change.
 const (
 	watchEvery  = 10 * time.Millisecond
 	watchAtOnce = 4
@@ -372,7 +370,7 @@ const (
 // watchPace limits the rate of requests to a node.
 type watchPace struct{ next time.Time }
 
-// rest returns how long to wait after an answer.
+// rest returns the pause to make after an answer.
 func (p *watchPace) rest(now time.Time) time.Duration {
 	if earliest := now.Add(-(watchAtOnce - 1) * watchEvery); p.next.Before(earliest) {
 		p.next = earliest
@@ -381,7 +379,7 @@ func (p *watchPace) rest(now time.Time) time.Duration {
 	return p.next.Sub(now)
 }
 
-// watchPeer asks one node repeatedly until ctx ends or the client forgets the node. The node
+// watchPeer asks one node repeatedly, until ctx ends or the client forgets the node. The node
 // answers when its routes change, or after askEvery. The calls also keep the connection to the node
 // open.
 func (r *routing) watchPeer(ctx context.Context, p *peer) {
@@ -410,7 +408,7 @@ func (r *routing) watchPeer(ctx context.Context, p *peer) {
 			version, pace.wait = says.GetVersion(), 0
 			r.learn(func() { r.answers[p] = says })
 			rest = answers.rest(time.Now())
-			if version == 0 { // a server that does not wait
+			if version == 0 { // this server answers without waiting
 				rest = timing.askEvery - time.Since(began)
 			}
 		}

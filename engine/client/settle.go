@@ -10,7 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// encodeSettlements adds a call's settlements to a frame. It encodes their common fields once.
+// encodeSettlements adds the settlements of a call to a frame. It encodes their common fields only
+// once.
 func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
 	same := queuepb.Settlement{
 		Action: c.how.action, Result: c.how.result, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs,
@@ -46,8 +47,8 @@ func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) e
 	return w.retrySettle(ctx, []*queuepb.Task{t}, how, c, err)
 }
 
-// linkOf returns the link for the settlement of a task: the link that the task came from, or else
-// the next one.
+// linkOf returns the link for the settlement of a task. This is the link that delivered the task,
+// if it is still usable, or else the next link.
 func (w *Worker) linkOf(t *queuepb.Task) (*workLink, bool) {
 	if links := *w.links.links.Load(); len(links) == 1 {
 		return links[0], true
@@ -58,9 +59,9 @@ func (w *Worker) linkOf(t *queuepb.Task) (*workLink, bool) {
 	return w.links.pick()
 }
 
-// retrySettle continues after a first try of a settlement; c is nil without a first try.
+// retrySettle continues a settlement after a first try. c is nil if there was no first try.
 func (w *Worker) retrySettle(ctx context.Context, tasks []*queuepb.Task, how settling, c *call[*queuepb.Task], err error) error {
-	// An unwrapped ErrClosed means that the batcher did not accept the call.
+	// If ErrClosed is not wrapped, the batcher has not accepted the call.
 	if c == nil && w.links.closing() || err == ErrClosed && w.links.closing() { //nolint:errorlint // see above
 		return w.freed(tasks, ErrClosed)
 	}
@@ -75,7 +76,6 @@ func (w *Worker) retrySettle(ctx context.Context, tasks []*queuepb.Task, how set
 	return err
 }
 
-// freed frees the slots of tasks that will not be settled.
 func (w *Worker) freed(tasks []*queuepb.Task, err error) error {
 	errs := make([]error, len(tasks))
 	for i := range errs {
@@ -110,21 +110,21 @@ func (w *Worker) settle(ctx context.Context, tasks []*queuepb.Task, how settling
 	return s.finish(ctx)
 }
 
-// settlement is the settlement of tasks of which some have no outcome yet.
+// settlement is the state of a settlement while some of its tasks have no outcome yet.
 type settlement struct {
 	retries
 
 	worker *Worker
 	tasks  []*queuepb.Task
 	how    settling
-	before time.Time // the end of all tries
+	before time.Time // the time at which all tries must end
 }
 
 func (w *Worker) settlement(tasks []*queuepb.Task, how settling) *settlement {
 	return &settlement{retries: newRetries(len(tasks)), worker: w, tasks: tasks, how: how, before: time.Now().Add(w.client.retryMax)}
 }
 
-// tried records the outcome of a call with the tasks at the given places.
+// tried records the outcome of a call. places are the indexes of the call's tasks in s.tasks.
 func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 	for i, place := range places {
 		one := err
@@ -139,8 +139,8 @@ func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 }
 
 // repeated converts the error of a repeated settlement. If the lease has ended, the outcome is
-// unknown: an earlier try may have settled the task, or the lease may have expired. It must not be
-// called for extensions, which do not end a lease.
+// unknown: either an earlier try has settled the task, or the lease has expired. Do not call
+// repeated for extensions, since an extension does not end the lease.
 func (s *settlement) repeated(err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) {
 		return err
@@ -148,13 +148,13 @@ func (s *settlement) repeated(err error) error {
 	return &ambiguousError{fmt.Errorf("an earlier try has settled the task, or the lease has ended: %s", err.Error())}
 }
 
-// ambiguousError is an unknown outcome that no further try could resolve.
+// ambiguousError is an unknown outcome that another try cannot resolve.
 type ambiguousError struct{ cause error }
 
 func (e *ambiguousError) Error() string   { return ErrUnknownOutcome.Error() + ": " + e.cause.Error() }
 func (e *ambiguousError) Unwrap() []error { return []error{ErrUnknownOutcome, e.cause} }
 
-// finish tries until all tasks are settled or the time has passed, and frees the slots.
+// finish makes tries until all tasks are settled or the time has passed, and then frees the slots.
 func (s *settlement) finish(ctx context.Context) ([]error, error) {
 	tries := s.worker.links.tries()
 	for len(s.open) > 0 {
@@ -172,8 +172,9 @@ func (s *settlement) finish(ctx context.Context) ([]error, error) {
 	return s.result()
 }
 
-// try sends the open tasks: to the leader that a refusal named, or over the link that each task
-// came from, or else over the next link. Without a link, it makes a unary call to any node.
+// try sends the tasks without an outcome. It sends them to the leader that a refusal named, or else
+// over the links that delivered the tasks, or else over the next link. If there is no link, it
+// makes a unary call to any node.
 func (s *settlement) try(ctx context.Context) {
 	near := s.leaderHint
 	byLink := map[*workLink][]int{}

@@ -11,19 +11,19 @@ import (
 type workLink struct {
 	*link[*queuepb.Task]
 
-	freed atomic.Int32 // slots of the link that were not granted to the server yet
-	share atomic.Int32 // how many slots the link should have
+	freed atomic.Int32 // number of the link's slots for which the server has no credits yet
+	share atomic.Int32 // number of slots that the link should have
 
-	// Guarded by the slots' mutex.
-	has   int32 // slots of the link: granted or to be granted, and those of its tasks
-	tasks int32 // tasks of the link that are not settled
+	// The mutex of slots guards the following fields.
+	has   int32 // slots of the link: free, granted to the server, or occupied by tasks
+	tasks int32 // tasks of the link that are not yet settled
 	gone  bool
 
 	leaving bool
 	slots   *slots
 }
 
-// leave lets active calls end, and then ends the link.
+// leave ends the link after its active calls.
 func (l *workLink) leave() {
 	l.slots.leases.mu.Lock()
 	l.leaving = true
@@ -32,20 +32,20 @@ func (l *workLink) leave() {
 	l.link.leave()
 }
 
-// slots divides a worker's slots among its links. A slot belongs to a link, or to a task of an
-// ended link, or is spare. A session therefore never has more tasks than slots. The mutex is that
-// of leases, since freeing a slot removes a lease.
+// slots divides a worker's slots among its links. A slot belongs to a link, or to a task of a link
+// that has ended, or is spare. A session therefore never has more tasks than slots. All methods use
+// the mutex of leases, since freeing a slot removes a lease.
 type slots struct {
 	leases leaseSet
 	expiry expiry
 
 	total int32
 	spare int32
-	links []*workLink // not ended
+	links []*workLink // the links that have not ended
 }
 
-// admit gives a new link its share, limited by the spare slots. It returns the credits for the
-// link's first frame.
+// admit assigns spare slots to a new link, up to the link's share. It returns
+// the number of credits for the link's first frame.
 func (s *slots) admit(l *workLink, share int32) int32 {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -69,7 +69,8 @@ func (s *slots) leave(l *workLink) {
 	s.distribute()
 }
 
-// origin returns the link that a task came from, or nil if that link is ending or has ended.
+// origin returns the link that delivered a task. It returns nil if that link is ending or has
+// ended.
 func (s *slots) origin(t *queuepb.Task) *workLink {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -79,8 +80,8 @@ func (s *slots) origin(t *queuepb.Task) *workLink {
 	return nil
 }
 
-// arrived records the leases of tasks that just arrived. serverMs is the server's time when it sent
-// them, or 0.
+// arrived records the leases of tasks that have just arrived. serverMs is the server's time when it
+// sent them, or 0 if unknown.
 func (s *slots) arrived(l *workLink, tasks []*queuepb.Task, serverMs int64) {
 	now := s.expiry.now()
 	s.leases.mu.Lock()
@@ -94,7 +95,7 @@ func (s *slots) arrived(l *workLink, tasks []*queuepb.Task, serverMs int64) {
 	}
 }
 
-// settled frees the slots of leases that answered calls have ended.
+// settled frees the slots of leases that ended with answered calls.
 func (s *slots) settled(calls []*call[*queuepb.Task]) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -117,13 +118,13 @@ func (s *slots) settled(calls []*call[*queuepb.Task]) {
 	s.distribute()
 }
 
-// frees reports whether a settlement with this error frees the task's slot. A settlement that the
-// server refused for its content does not: the lease continues, and the task can be settled again.
+// frees reports whether a settlement with this error frees the task's slot. If the server refused
+// the settlement because of its content, it does not: the lease continues, and the task can be
+// settled again.
 func frees(err error) bool {
 	return err == nil || errors.Is(err, ErrStaleToken) || errors.Is(err, ErrNotFound)
 }
 
-// extendAll records the final outcomes of extensions.
 func (s *slots) extendAll(tasks []*queuepb.Task, errs []error, leaseMs uint64) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -135,8 +136,8 @@ func (s *slots) extendAll(tasks []*queuepb.Task, errs []error, leaseMs uint64) {
 	}
 }
 
-// freeAll frees the slots of tasks after their settlement. errs has the final error of each task's
-// settlement.
+// freeAll frees the slots of tasks after their settlement. errs contains the final error of each
+// task.
 func (s *slots) freeAll(tasks []*queuepb.Task, errs []error) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()
@@ -149,8 +150,8 @@ func (s *slots) freeAll(tasks []*queuepb.Task, errs []error) {
 	s.distribute()
 }
 
-// free frees the slot of a task, once for each lease: a second settlement of the task, for example
-// after an unknown outcome, frees nothing. The caller must hold the mutex.
+// free frees the slot of a task. It does so only once for each lease: another settlement of the
+// task, for example after an unknown outcome, frees nothing. The caller must hold the mutex.
 func (s *slots) free(t *queuepb.Task) { s.freeLease(t.GetId(), t.GetToken()) }
 
 func (s *slots) freeLease(id string, token uint64) {
@@ -165,7 +166,7 @@ func (s *slots) freeLease(id string, token uint64) {
 	s.spare++
 }
 
-// distribute gives spare slots to the links with less than their share. The caller must hold the
+// distribute assigns spare slots to links that have less than their share. The caller must hold the
 // mutex.
 func (s *slots) distribute() {
 	for _, l := range s.links {
@@ -175,16 +176,17 @@ func (s *slots) distribute() {
 		}
 		s.spare -= n
 		l.has += n
-		// Credits are sent with the frames of settlements. They get a separate frame only when the
-		// server runs short of them.
+		// Credits are normally sent with the frames of settlements. They get their own frame only
+		// if the server would otherwise run out of credits.
 		if l.freed.Add(n) >= max(1, l.share.Load()/4) {
 			l.batcher.flush()
 		}
 	}
 }
 
-// shareOf returns the share of n slots for the node at the given index: an equal part; the first
-// nodes get the remainder. With fewer slots than nodes, turn rotates which nodes get one.
+// shareOf returns how many of n slots the node at index place gets. All nodes get an equal number;
+// the first nodes also get the remainder. If there are fewer slots than nodes, turn determines
+// which nodes get one.
 func shareOf(n, place, nodes, turn int) int32 {
 	if n < nodes {
 		place = (place + nodes - turn%nodes) % nodes
@@ -196,9 +198,9 @@ func shareOf(n, place, nodes, turn int) int32 {
 	return int32(share)
 }
 
-// setShares sets the shares of the links. It returns a link with unused slots beyond its share
-// while another link has too few: only ending that link frees them. It returns nil while another
-// link is ending.
+// setShares sets the shares of the links. If one link has unused slots beyond its share and another
+// link has too few, setShares returns the first one: the slots become free only if that link is
+// ended. It returns nil while another link is ending.
 func (s *slots) setShares(share func(*workLink) int32) (overfull *workLink) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()

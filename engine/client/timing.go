@@ -7,34 +7,35 @@ import (
 	"google.golang.org/grpc"
 )
 
-// timing has the waits and limits of a client.
+// timing contains the times that a client uses for waits and limits.
 type timing struct {
-	// The wait between two tries grows from waitMin to waitMax; up to half of it is subtracted at
-	// random.
+	// The wait between two tries grows from waitMin to waitMax. A random part of up to one half is
+	// subtracted.
 	waitMin, waitMax time.Duration
-	// keeperWaitMax bounds the keeper's waits, which delay all calls of a session.
+	// keeperWaitMax limits the waits of the keeper, because they delay all calls of a session.
 	keeperWaitMax time.Duration
-	// calm is the time without an error after which a session's next try is immediate again.
+	// calm is the duration without errors after which the next try of a session is immediate again.
 	calm time.Duration
-	// leaveMax is how long a session waits for answers on a link that it retires. It then repeats
-	// unanswered settlements, whose outcome may be unknown.
+	// leaveMax is the maximum time that a session waits for answers on a link that it retires. It
+	// then repeats unanswered settlements, whose outcome may be unknown.
 	leaveMax time.Duration
-	// openMax bounds the time for a node to accept a stream.
+	// openMax limits the wait for a node to accept a stream.
 	openMax time.Duration
-	// balanceEvery is how often a session compares its links' slots with their shares.
+	// balanceEvery is how often a session compares the slots of its links with their
+	// shares.
 	balanceEvery time.Duration
-	// resultWait is how long one call of AwaitResult waits at the server, whose limit is a minute.
-	// answerMax is the additional time for a node of a cluster to answer.
+	// resultWait is the time that one call of AwaitResult waits at the server; the server's maximum
+	// is a minute. answerMax is the additional time that a node of a cluster has for its answer.
 	resultWait, answerMax time.Duration
-	// askMax bounds the time for a node to answer with the routes.
+	// askMax limits the wait for a node's answer with the routes.
 	askMax time.Duration
-	// askGrace is how long the other nodes have once one has answered, since one answer may be out
-	// of date.
+	// askGrace is the time that the other nodes have to answer after the first one has. The client
+	// waits for them because one answer may be out of date.
 	askGrace time.Duration
-	// askEvery bounds the wait of a node before it answers with unchanged routes, while sessions
-	// follow them. It detects hanging nodes, which send no refusal.
+	// askEvery is the time after which a node answers even if its routes have not changed, while
+	// sessions follow the routes. It serves to detect hanging nodes, which send no refusal.
 	askEvery time.Duration
-	// peersEvery is how often a session looks for nodes that it does not watch yet.
+	// peersEvery is the interval of a client's searches for nodes that it does not watch yet.
 	peersEvery time.Duration
 }
 
@@ -51,13 +52,12 @@ type timingOption struct {
 	timing
 }
 
-// pace has the pauses between the tries of one call, or of one session.
+// pace computes the pauses between the tries of one call, or of one session.
 type pace struct {
 	of   *timing
 	wait time.Duration
 }
 
-// next returns how long to wait before the next try.
 func (p *pace) next() time.Duration {
 	p.wait = min(max(2*p.wait, p.of.waitMin), p.of.waitMax)
 	return p.wait - rand.N(p.wait/2)

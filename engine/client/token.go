@@ -11,19 +11,19 @@ import (
 	"google.golang.org/grpc"
 )
 
-// TokenBytesMax bounds the length of an access token and of a token file.
+// TokenBytesMax is the maximum length in bytes of an access token and of a token file.
 const TokenBytesMax = 4 << 10
 
 // WithToken sends an access token's secret with each call. It removes white space around the
-// secret, so the text of a token file may be passed unchanged. Dial fails if the rest cannot be a
-// secret (see ParseToken). Dial refuses to send a secret unencrypted to another host, unless
+// secret, so the text of a token file may be passed unchanged. Dial fails if the result cannot be a
+// secret (see ParseToken). Dial also refuses to send a secret unencrypted to another host, unless
 // WithPlaintextToken allows it.
 func WithToken(secret string) grpc.DialOption {
 	return tokenOption{name: "WithToken", secret: func() (string, error) { return ParseToken(secret) }}
 }
 
-// WithTokenFile is WithToken with the secret in a file, such as the admin.token in a server's data
-// folder. Dial reads the file once (see ReadToken) and fails if it cannot.
+// WithTokenFile is like WithToken, but reads the secret from a file, such as admin.token in a
+// server's data folder. Dial reads the file once (see ReadToken) and fails if it cannot.
 func WithTokenFile(path string) grpc.DialOption {
 	return tokenOption{name: "WithTokenFile", secret: func() (string, error) {
 		if path == "" {
@@ -38,8 +38,8 @@ func WithTokenFile(path string) grpc.DialOption {
 func WithPlaintextToken() grpc.DialOption { return plaintextOption{} }
 
 // ParseToken returns the secret of an access token without the white space around it. It fails if
-// the text cannot be a secret, which is 1 to TokenBytesMax printable ASCII characters without a
-// space. The error does not contain the text.
+// the text cannot be a secret. A secret consists of 1 to TokenBytesMax printable ASCII characters
+// other than the space. The error does not contain the text.
 func ParseToken(text string) (string, error) {
 	secret := strings.TrimSpace(text)
 	switch {
@@ -88,7 +88,7 @@ func ReadToken(path string) (string, error) {
 type tokenOption struct {
 	grpc.EmptyDialOption
 
-	name   string // of the option, for errors
+	name   string // name of the option; used in errors
 	secret func() (string, error)
 }
 
@@ -101,8 +101,8 @@ type secretOption struct {
 
 type plaintextOption struct{ grpc.EmptyDialOption }
 
-// readTokens replaces the access tokens among options by their secrets. addresses are the dialed
-// addresses, for errors.
+// readTokens reads the access tokens in options and replaces each by an option with its secret.
+// Errors contain addresses, the addresses to dial.
 func readTokens(addresses string, options []grpc.DialOption) ([]grpc.DialOption, error) {
 	out := make([]grpc.DialOption, len(options))
 	for i, o := range options {
@@ -118,8 +118,8 @@ func readTokens(addresses string, options []grpc.DialOption) ([]grpc.DialOption,
 	return out, nil
 }
 
-// grpcOptions replaces this package's options by gRPC's, and reports whether there is a token that
-// must not be sent unencrypted.
+// grpcOptions replaces this package's options with options of gRPC. guarded is true if options
+// contains a token that must not be sent unencrypted.
 func grpcOptions(address string, options []grpc.DialOption, h *handshakes) (out []grpc.DialOption, guarded bool) {
 	plaintext := OnThisHost(address)
 	for _, o := range options {

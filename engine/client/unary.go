@@ -16,13 +16,13 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// unary sends unary calls to a node that answers. Any node executes a call, but the leader does so
-// without a second hop, and a node that lost its connection to the others accepts calls and fails
-// them. Therefore calls stay with one node, preferably a leader, until that node fails. gRPC's
-// round robin would spread them.
+// unary sends unary calls to a node that answers. Any node can execute a call, but the leader does
+// so without forwarding it, and a node that has lost its connection to the others accepts calls and
+// fails them. Therefore all calls go to one node, preferably a leader, until that node fails.
+// gRPC's round robin would distribute them over all nodes.
 type unary struct {
 	client *Client
-	most   time.Duration // how long to try
+	most   time.Duration // maximum time for retries
 }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -36,7 +36,7 @@ func (c *unary) Invoke(ctx context.Context, method string, in, out any, options 
 	})
 }
 
-// reach records whether a call was sent.
+// reach records whether a call was sent. Its parts are reused.
 type reach struct {
 	to      grpcpeer.Peer
 	options []grpc.CallOption
@@ -44,7 +44,7 @@ type reach struct {
 
 var reaches = sync.Pool{New: func() any { return &reach{} }}
 
-// invoke makes a call, and reports whether it was sent.
+// invoke makes a call. sent is false if the call was certainly not sent.
 func (p *peer) invoke(ctx context.Context, method string, in, out any, options []grpc.CallOption) (sent bool, err error) {
 	r, _ := reaches.Get().(*reach)
 	r.options = append(append(r.options, options...), grpc.Peer(&r.to))
@@ -68,7 +68,6 @@ func (c *unary) NewStream(ctx context.Context, d *grpc.StreamDesc, method string
 	return s, err
 }
 
-// repeatable reports whether executing a call twice is harmless.
 func repeatable(method string, in any) bool {
 	switch method {
 	case queuepb.QueueService_GetTask_FullMethodName, queuepb.QueueService_AwaitResult_FullMethodName,
@@ -80,10 +79,11 @@ func repeatable(method string, in any) bool {
 }
 
 // try makes a call at one node after another, until one executes or refuses it, or the time has
-// passed. It tries each node at least once, unless ctx ends, and only once if the TLS handshakes
-// with all of them were refused. The error is undone only if no try may have taken effect.
+// passed. It tries each node at least once, unless ctx ends. If the TLS handshakes with all nodes
+// were refused, it tries each only once. The error is an undoneError only if certainly no try has
+// taken effect.
 func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (again bool, err error)) error {
-	var deadline time.Time // from the first failure: a call may wait long before that
+	var deadline time.Time // set at the first failure, since a call may wait long before that
 	pace := pace{of: &c.timing}
 	var last, doubtful error // doubtful is the error of a try that may have taken effect
 	failed := func() error {
@@ -130,14 +130,15 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 	}
 }
 
-// brokeOff reports whether a call ended with its connection, or because a server stopped or lost
-// the lead. After any other error, another node may execute the call, but the same one will not.
+// brokeOff reports whether a call ended because its connection broke, or because a server stopped
+// or lost the lead. After any other error, another node may execute the call, but the same node
+// will not.
 func brokeOff(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.Aborted
 }
 
-// order returns all peers, beginning with the one that answered last.
+// order returns all peers. The first one is the peer that answered last.
 func (c *Client) order() []*peer {
 	if p := c.only.Load(); p != nil {
 		return p.alone
@@ -149,14 +150,13 @@ func (c *Client) order() []*peer {
 	return peers
 }
 
-// switchPeer makes later calls use another node.
 func (c *Client) switchPeer() {
 	if peers := c.order(); len(peers) > 1 {
 		c.last.Store(peers[1+rand.N(len(peers)-1)])
 	}
 }
 
-// prefer makes later calls use a node that leads, if the current one did not answer or leads no
+// prefer makes later calls go to a node that leads, if the current node did not answer or leads no
 // shard.
 func (c *Client) prefer(answers []answer, t *table) {
 	leads := func(p *peer) bool {

@@ -15,29 +15,29 @@ import (
 type UnaryWorkerConfig struct {
 	Tenant string   // "" means "default"
 	Queues []string // the queues to claim from
-	// Weights are the queues' shares of the tasks while all have ready tasks: one weight of 1 to
-	// 100 for each queue, or none for equal shares.
+	// Weights are the relative shares of the queues among the claimed tasks while all queues have
+	// ready tasks. There is one weight from 1 to 100 for each queue; no weights mean equal shares.
 	Weights []uint32
-	Tasks   int           // largest number of tasks in one claim; 1 to 1,000
+	Tasks   int           // maximum number of tasks in one claim; 1 to 1,000
 	Lease   time.Duration // 0: each task's lease duration, or the server's default
-	// Wait is how long a claim waits at the server for the first task, at most a minute; 0 answers
-	// immediately. It is truncated to milliseconds.
+	// Wait is the time that a claim waits at the server for the first task, at most a minute. If it
+	// is 0, the server answers immediately. It is truncated to milliseconds.
 	Wait time.Duration
-	// Combined sends the completions of Next with the following claim: one call instead of two. The
-	// completions take effect immediately, but Next returns their outcomes with the claim's answer,
-	// up to Wait later.
+	// Combined makes Next send its completions together with the claim, in one call instead of two.
+	// The completions take effect immediately, but Next returns their outcomes with the answer to
+	// the claim, up to Wait later.
 	Combined bool
 }
 
-// UnaryWorker claims and completes with unary calls, for a program without a stream. It has no
-// state between calls and needs no closing. It is safe for concurrent use.
+// UnaryWorker claims and completes tasks with unary calls, for a program that does not use a
+// stream. It has no state between calls and need not be closed. It is safe for concurrent use.
 type UnaryWorker struct {
 	client *Client
 	config UnaryWorkerConfig
 }
 
-// UnaryWorker returns a worker that makes unary calls, as Client.API does. The error is
-// ErrInvalidArgument; the server checks the names and times.
+// UnaryWorker returns a worker that uses the unary calls of Client.API. It returns
+// ErrInvalidArgument if a number in config is out of range; the server checks the names and times.
 func (c *Client) UnaryWorker(config UnaryWorkerConfig) (*UnaryWorker, error) {
 	switch {
 	case config.Tasks < 1 || config.Tasks > frameTasksMax:
@@ -50,13 +50,13 @@ func (c *Client) UnaryWorker(config UnaryWorkerConfig) (*UnaryWorker, error) {
 	return &UnaryWorker{client: c, config: config}, nil
 }
 
-// Next completes the tasks of done, up to 1,000, and claims the next ones. It returns no task if
-// none was ready within the wait.
+// Next completes the tasks in done, up to 1,000, and claims other tasks. It returns no task if none
+// was ready within the wait.
 //
-// errs has the outcomes of the completions: nil if the server confirmed all of them, otherwise an
-// error for each task, as of Worker.Complete. They are valid whether or not err is nil: err
-// concerns only the claim. A completion with an unknown outcome may be passed again: if it took
-// effect, the second one is refused with ErrStaleToken or ErrNotFound.
+// errs contains the outcomes of the completions. It is nil if the server confirmed all of them;
+// otherwise it has an error for each task, as Worker.Complete returns it. errs is valid whether or
+// not err is nil: err concerns only the claim. A completion with an unknown outcome may be passed
+// again: if it had taken effect, the second one is refused with ErrStaleToken or ErrNotFound.
 func (w *UnaryWorker) Next(ctx context.Context, done []*queuepb.Task) (tasks []*queuepb.Task, errs []error, err error) {
 	in := &queuepb.ClaimRequest{
 		Tenant: w.config.Tenant, Queues: w.config.Queues, Weights: w.config.Weights, MaxTasks: uint32(w.config.Tasks),
@@ -77,7 +77,8 @@ func (w *UnaryWorker) Next(ctx context.Context, done []*queuepb.Task) (tasks []*
 	return out.GetTasks(), errs, err
 }
 
-// Complete settles up to 1,000 tasks without a claim. The outcomes are as for Next.
+// Complete settles up to 1,000 tasks without a claim. It returns the outcomes in the same way as
+// Next.
 func (w *UnaryWorker) Complete(ctx context.Context, done []*queuepb.Task) (errs []error) {
 	if len(done) == 0 {
 		return nil
@@ -99,8 +100,8 @@ func completionsOf(tasks []*queuepb.Task) []*queuepb.Completion {
 	return out
 }
 
-// outcomes returns the outcomes of n settlements of a unary call: nil if the server confirmed all
-// of them.
+// outcomes returns the outcomes of n settlements in a unary call. It returns nil if the server
+// confirmed all of them.
 func outcomes(ctx context.Context, n int, results []*queuepb.SettleResult, err error) (errs []error) {
 	switch {
 	case err != nil && !isRefusal(err):
@@ -125,7 +126,8 @@ func outcomes(ctx context.Context, n int, results []*queuepb.SettleResult, err e
 	return errs
 }
 
-// isRefusal reports whether the server refused a call for lack of room, so that it had no effect.
+// isRefusal reports whether the server refused a call because it had no room. The call then had no
+// effect.
 func isRefusal(err error) bool {
 	for _, d := range status.Convert(err).Details() {
 		if _, ok := d.(*errdetails.RetryInfo); ok {

@@ -4,21 +4,21 @@ import "context"
 
 // watch waits for the end of one context on behalf of all calls with that context: waiting for only
 // the answer costs half as much as waiting for the answer or the context. Most callers share one
-// context; calls with another context wait for both. The mutex of the containing type guards the
-// fields.
+// context. Calls with another context wait for the answer and the context. The mutex of the
+// containing type guards the fields.
 type watch struct {
-	watched <-chan struct{} // of the watched context
-	last    <-chan struct{} // of the last call's context
-	same    int             // the number of consecutive calls with last
+	watched <-chan struct{} // the Done channel of the watched context
+	last    <-chan struct{} // the Done channel of the last call's context
+	same    int             // number of consecutive calls with that context
 }
 
-// watchAfter is the number of consecutive calls with the same context before that context is
-// watched: for the context of a single call, the goroutine would cost more than it saves.
+// watchAfter is the number of consecutive calls with the same context after which that context is
+// watched. If few calls use a context, the goroutine that watches it would cost more than it saves.
 const watchAfter = 32
 
 // covers reports whether a call's context is watched or cannot end. If a watched context ends
-// before over is closed, ended is called once; it must begin with forget. The caller must hold the
-// mutex.
+// before over is closed, ended is called once. ended must first call forget. The caller must hold
+// the mutex.
 func (w *watch) covers(ctx context.Context, over <-chan struct{}, ended func(context.Context)) bool {
 	done := ctx.Done()
 	if done == nil || done == w.watched {
@@ -41,5 +41,5 @@ func (w *watch) covers(ctx context.Context, over <-chan struct{}, ended func(con
 	return true
 }
 
-// forget ends the watch. The caller must hold the mutex.
+// forget stops using the watched context. The caller must hold the mutex.
 func (w *watch) forget() { w.watched = nil }

@@ -14,10 +14,10 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// slotsMax bounds the slots of a worker session: the server's limit of credits.
+// slotsMax is the maximum number of slots of a worker session. It is the server's limit of credits.
 const slotsMax = 1 << 16
 
-// workFramesMax bounds the unanswered frames of a worker session. It exceeds the bound for
+// workFramesMax limits the number of unanswered frames of a worker link. It exceeds the limit for
 // producers, so that finishing tasks has priority over adding tasks when both are busy.
 const workFramesMax = 6
 
@@ -25,40 +25,41 @@ const workFramesMax = 6
 type WorkerConfig struct {
 	Tenant string   // "" means "default"
 	Queues []string // the queues to claim from
-	// Weights are the queues' shares of the slots while all have ready tasks: one weight of 1 to
-	// 100 for each queue, or none for equal shares.
+	// Weights are the relative shares of the queues among the slots while all queues have ready
+	// tasks. There is one weight from 1 to 100 for each queue; no weights mean equal shares.
 	Weights []uint32
-	Slots   int           // largest number of leased, unsettled tasks; 1 to 65,536. See Worker
+	Slots   int           // maximum number of leased, unsettled tasks; 1 to 65,536. See Worker
 	Lease   time.Duration // 0: each task's lease duration, or the server's default
 }
 
-// Worker is a session that claims and settles over a stream; in a cluster, over a stream to each
-// node that leads, which share the slots evenly. It is safe for concurrent use.
+// Worker is a session that claims and settles tasks over a stream. In a cluster it has a stream to
+// each node that leads, and these streams share the slots evenly. It is safe for concurrent use.
 //
-// A task can be settled until its lease ends, even after a restart of the server and whichever node
-// of a cluster leads by then. The session repeats a settlement that was refused or whose outcome is
-// unknown, until the call's context or the time of WithRetryMax ends. A nil error means that the
-// server has confirmed the settlement. If a repetition finds that the lease has ended, the call
-// returns ErrUnknownOutcome: an earlier try may have settled the task, or the lease may have
-// expired, and the server does not remember which.
+// A task can be settled until its lease ends, even after a restart of the server, and whichever
+// node of a cluster leads by then. If a settlement was refused or its outcome is unknown, the
+// session repeats it, until the call's context ends or the time of WithRetryMax has passed. A nil
+// error means that the server has confirmed the settlement. If a repetition finds that the lease
+// has ended, the call returns ErrUnknownOutcome: either an earlier try has settled the task, or the
+// lease has expired, and the server does not remember which.
 //
-// If a task is not settled in time, its lease ends on the client too: its slot is free for another
-// task, Stats counts the lease, and Receive no longer returns the task. The client measures the
-// lease by its own monotonic clock, from the arrival of the task or of the answer to the last
-// extension, so the server has ended the lease by then. The session still sends a later settlement,
-// because the server decides. If the server refuses it, the error is ErrLeaseExpired.
+// If a task is not settled in time, its lease ends on the client too: its slot becomes free for
+// another task, Stats counts the lease, and Receive no longer returns the task. The client measures
+// the lease with its own monotonic clock. It starts at the arrival of the task, or of the answer to
+// the last extension, so the server has ended the lease by then. If the task is settled later, the
+// session still sends the settlement, because the server decides. If the server refuses it, the
+// error is ErrLeaseExpired.
 type Worker struct {
 	client *Client
 	config WorkerConfig
 	links  *follower[*workLink]
 	slots  slots
 	tasks  arrivals
-	// Owned by the keeper.
+	// The keeper owns the following fields.
 	turned time.Time
-	turn   int // rotates the nodes with a slot when there are fewer slots than nodes
+	turn   int // if there are fewer slots than nodes, determines which nodes have a slot
 }
 
-// Worker opens a session. ctx bounds the session's life. Worker waits for the server, or for a
+// Worker opens a session. The session ends when ctx ends. Worker waits for the server, or for a
 // leader, for at most the time of WithRetryMax.
 func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, error) {
 	if config.Slots < 1 || config.Slots > slotsMax {
@@ -101,7 +102,7 @@ func (w *Worker) open(ctx context.Context, to leader, all []leader) (*workLink, 
 			Tenant: w.config.Tenant, Queues: w.config.Queues, Weights: w.config.Weights, LeaseMs: uint64(w.config.Lease.Milliseconds()),
 		},
 		Credits: uint32(credits),
-	}); err != nil && !errors.Is(err, io.EOF) { // the receiver has the reason for the stream's end
+	}); err != nil && !errors.Is(err, io.EOF) { // for io.EOF, the receiver reports the reason
 		w.slots.leave(l)
 		l.abandon()
 		return nil, fmt.Errorf("%s: %w", l.at(), err)
@@ -127,24 +128,23 @@ func (w *Worker) receive(l *workLink, stream grpc.BidiStreamingClient[queuepb.Wo
 			if !w.tasks.put(tasks) {
 				return errors.New("the server pushed more tasks than it had credits")
 			}
-			clear(tasks) // the receivers own them
+			clear(tasks) // the receivers own the tasks now
 		}
 	}
 }
 
-// end records that the session has ended.
 func (w *Worker) end(why error) {
 	w.tasks.end(why)
 	w.slots.stopExpiry()
 }
 
-// share returns how many slots a node should have.
 func (w *Worker) share(of leader, all []leader) int32 {
 	return shareOf(w.config.Slots, slices.IndexFunc(all, of.same), len(all), w.turn)
 }
 
-// balance updates the links' shares. With fewer slots than nodes, the nodes get a slot in turn. It
-// retires a link with slots that another link needs, since the server cannot return credits.
+// balance updates the shares of the links. If there are fewer slots than nodes, the nodes get a
+// slot in turn. balance retires a link whose slots another link needs, since the server cannot
+// return credits.
 func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
 	if w.config.Slots < len(all) && time.Since(w.turned) >= w.client.timing.balanceEvery {
 		w.turn++
@@ -162,11 +162,11 @@ func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
 	return overfull != nil || w.config.Slots < len(all)
 }
 
-// Receive waits for a leased task, also during restarts of the server. It returns ErrUnavailable
-// after each period of WithRetryMax without a connection, ErrClosed after Close, and the cause if
-// the server refused the session or the session's context ended.
+// Receive waits for a leased task, even while the server restarts. It returns ErrUnavailable after
+// each period of WithRetryMax without a connection. It returns ErrClosed after Close. If the server
+// refused the session or the session's context ended, it returns the cause.
 func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
-	if w.links.closing() { // a task could no longer be settled
+	if w.links.closing() { // the caller could no longer settle a task
 		return nil, ErrClosed
 	}
 	return w.tasks.receive(ctx)
@@ -175,7 +175,7 @@ func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
 // TryReceive returns a leased task if one has arrived.
 func (w *Worker) TryReceive() (*queuepb.Task, bool) { return w.tasks.tryReceive() }
 
-// settling is the way in which the items of a call are settled.
+// settling describes how the items of a call are settled.
 type settling struct {
 	action  queuepb.SettleAction
 	result  []byte
@@ -186,22 +186,22 @@ type settling struct {
 
 func (s *settling) bytes() int { return len(s.error) + len(s.result) }
 
-// Complete settles a task whose work succeeded. The error is as for Producer.Enqueue. ErrStaleToken
-// means that the lease has ended: it expired, or the task was already settled. The error is also
-// ErrLeaseExpired if the session knows that the lease expired.
+// Complete settles a task whose work succeeded. It returns the same errors as Producer.Enqueue, and
+// ErrStaleToken if the lease has ended: it has expired, or the task was already settled. The error
+// also matches ErrLeaseExpired if the session knows that the lease had expired.
 func (w *Worker) Complete(ctx context.Context, t *queuepb.Task) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }
 
-// CompleteWith is Complete with the task's result, at most 256 KiB with the server's default limit.
-// The server retains it if the task, or its queue, has a result retention. The result must not
-// change until the call has returned.
+// CompleteWith is like Complete, but also stores the task's result. With the server's default
+// limit, the result may have at most 256 KiB. The server retains it if the task, or its queue, has
+// a result retention. The result must not be changed until the call has returned.
 func (w *Worker) CompleteWith(ctx context.Context, t *queuepb.Task, result []byte) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE, result: result})
 }
 
-// CompleteBatch settles up to 1,000 tasks in one frame; errs and err are as for
-// Producer.EnqueueBatch.
+// CompleteBatch completes up to 1,000 tasks in one frame. It returns errs and err in the same way
+// as Producer.EnqueueBatch.
 func (w *Worker) CompleteBatch(ctx context.Context, tasks []*queuepb.Task) (errs []error, err error) {
 	if len(tasks) == 0 || len(tasks) > frameTasksMax {
 		return nil, fmt.Errorf("tasks: %w: a batch of %d: pass 1 to %d", ErrInvalidArgument, len(tasks), frameTasksMax)
@@ -209,31 +209,32 @@ func (w *Worker) CompleteBatch(ctx context.Context, tasks []*queuepb.Task) (errs
 	return w.settle(ctx, tasks, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }
 
-// Fail settles a task whose work failed. The task is retried after delay, or after the server's
-// backoff if delay is 0, and is dead once its attempts are used up.
+// Fail settles a task whose work failed. The server retries the task after delay, or after the
+// task's backoff if delay is 0. Once its attempts are used up, the task is dead.
 func (w *Worker) Fail(ctx context.Context, t *queuepb.Task, reason string, delay time.Duration) error {
 	return w.settleOne(ctx, t, settling{
 		action: queuepb.SettleAction_SETTLE_ACTION_FAIL, error: sendable(reason), delayMs: uint64(delay.Milliseconds()),
 	})
 }
 
-// Release returns a task without using up an attempt; it is ready again after delay.
+// Release returns a task to its queue without using up an attempt. The task is ready again after
+// delay.
 func (w *Worker) Release(ctx context.Context, t *queuepb.Task, delay time.Duration) error {
 	return w.settleOne(ctx, t, settling{
 		action: queuepb.SettleAction_SETTLE_ACTION_RELEASE, delayMs: uint64(delay.Milliseconds()),
 	})
 }
 
-// Extend sets the end of a task's lease to now plus lease.
+// Extend makes a task's lease end at the current time plus lease.
 func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duration) error {
 	return w.settleOne(ctx, t, settling{
 		action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, leaseMs: uint64(lease.Milliseconds()),
 	})
 }
 
-// Close waits for active calls, closes the session, and releases the tasks that were not received.
-// Received but unsettled tasks are ready again when their leases expire. If ctx ends first, Close
-// cuts the session.
+// Close waits for active calls, closes the session, and releases the tasks that Receive has not
+// returned. Tasks that were received but not settled are ready again when their leases expire. If
+// ctx ends first, Close ends the session immediately.
 func (w *Worker) Close(ctx context.Context) error {
 	w.links.markClosing()
 	w.tasks.end(ErrClosed)
@@ -244,11 +245,11 @@ func (w *Worker) Close(ctx context.Context) error {
 	return w.releaseUnreceived(ctx)
 }
 
-// releaseUnreceived releases the tasks that were not received. It must run after the session has
-// ended: earlier, the server could push the released tasks to the same session again.
+// releaseUnreceived releases the tasks that Receive has not returned. It must run after the session
+// has ended; otherwise the server could push the released tasks to the same session again.
 func (w *Worker) releaseUnreceived(ctx context.Context) error {
 	if w.links.broke() {
-		return nil // the leases expire
+		return nil // the session broke: the leases expire
 	}
 	for {
 		var releases []*queuepb.Releasing

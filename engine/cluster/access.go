@@ -10,8 +10,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// EnsureAdminToken creates an operator's token once this node leads group 0, if there is no token
-// by then or another one was requested. It does not wait.
+// EnsureAdminToken makes the leader of group 0 create an operator's token, when this node is that
+// leader. The token is created if the registry contains none by then, or if another is true.
+// EnsureAdminToken does not wait for this.
 func (k *Cluster) EnsureAdminToken(another bool) {
 	k.background.Go(func() { k.makeAdminToken(another) })
 }
@@ -25,7 +26,7 @@ func (k *Cluster) makeAdminToken(another bool) {
 		}
 		var full *disk.FullError
 		err := k.registry.Follow(k.ctx)
-		if err == nil { // a leader has applied all entries that earlier leaders committed
+		if err == nil { // a leader has applied all entries that were committed before
 			err = k.host.KeepAdminToken(true)
 		}
 		if err == nil && (k.registry.Empty() || another) {
@@ -34,7 +35,7 @@ func (k *Cluster) makeAdminToken(another bool) {
 		switch {
 		case err == nil:
 			return
-		// The next leader creates it.
+		// The next leader creates the token.
 		case errors.Is(err, shard.ErrNotLeader), errors.Is(err, shard.ErrUnknownOutcome):
 		case errors.As(err, &full): // retry when there is space
 			time.AfterFunc(disk.SpaceRetry, func() { signal.Send(k.ledZero) })
@@ -45,8 +46,7 @@ func (k *Cluster) makeAdminToken(another bool) {
 	}
 }
 
-// followRegistry keeps this node's copy of the tenants and tokens up to date. They are stored in
-// group 0.
+// followRegistry keeps this node's copy of the tenants and tokens up to date. Group 0 stores them.
 func (k *Cluster) followRegistry() {
 	for {
 		select {
@@ -65,9 +65,9 @@ func (k *Cluster) followRegistry() {
 	}
 }
 
-// LacksTokens reports whether this node may be missing access tokens, because it has not yet
-// applied all entries that were committed before it started. After a crash, a node may have to
-// apply all of these entries again.
+// LacksTokens reports whether this node may lack access tokens, because it has not yet applied all
+// entries that were committed before it started. After a crash, a node may have to apply all of
+// these entries again.
 func (k *Cluster) LacksTokens() bool {
 	if k.knowsTokens.Load() {
 		return false
@@ -76,5 +76,5 @@ func (k *Cluster) LacksTokens() bool {
 	if err == nil && s.Leader != "" && s.CommitIndex > 0 && s.Applied >= s.CommitIndex && k.registry.Follow(k.ctx) == nil && !k.registry.Empty() {
 		k.knowsTokens.Store(true)
 	}
-	return true // this call's token was checked before Follow read the registry
+	return true // the token of this call was checked before Follow read the registry
 }

@@ -16,26 +16,27 @@ import (
 	"github.com/pronybench/prony/engine/peerpb"
 )
 
-// A voter with a new data folder has lost the entries that it acknowledged. It must not vote,
-// because its vote could elect a leader without these entries. So a node with a new data folder
-// takes part only after the other nodes have reported that they do not know it, or have removed it.
+// If a voter has a new data folder, the entries that it acknowledged are lost. It must not vote,
+// because its vote could elect a leader without these entries. A node with a new data folder may
+// take part only after the other nodes have reported that they do not know the node, or after they
+// have removed it.
 
 const (
-	// welcomeMin is how long a node with a new data folder waits for unreachable nodes.
+	// welcomeMin is the time that a node with a new data folder waits for unreachable nodes.
 	welcomeMin = 250 * time.Millisecond
-	// welcomeMax is how long it waits for a node that accepts connections but does not answer,
-	// because that node may be recovering its stores.
+	// welcomeMax is the time that such a node waits for a node that accepts connections but does
+	// not answer. The other node may be recovering its stores.
 	welcomeMax = time.Minute
-	// readmitMax bounds one attempt to be removed. The pause between attempts grows from
-	// readmitPause to readmitPauseMax.
+	// readmitMax limits the time of one attempt to be removed. The pause between two attempts grows
+	// from readmitPause to readmitPauseMax.
 	readmitMax      = 3 * time.Second
 	readmitPause    = 200 * time.Millisecond
 	readmitPauseMax = 2 * time.Second
-	// readmitLogEvery is the interval of the log lines about failed attempts.
+	// readmitLogEvery is the minimum interval between two log lines about failed attempts.
 	readmitLogEvery = 10 * time.Second
 )
 
-// target is a node named by the configuration: by its ID, or only by its address.
+// target is a node that the configuration names, either by its ID or only by its address.
 type target struct{ node, address string }
 
 func (t target) String() string {
@@ -45,7 +46,7 @@ func (t target) String() string {
 	return t.address
 }
 
-// targets returns the nodes that the configuration names, except this one.
+// targets returns all nodes that the configuration names, except this node.
 func (k *Cluster) targets() (out []target) {
 	for _, address := range k.config.Join {
 		out = append(out, target{address: address})
@@ -58,7 +59,7 @@ func (k *Cluster) targets() (out []target) {
 	return out
 }
 
-// connTo returns a connection to a node that may not be a member. connected is called after each
+// connTo returns a connection to a node that need not be a member. It calls connected after each
 // successful dial.
 func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 	return k.newConn(func(ctx context.Context) (net.Conn, error) {
@@ -110,9 +111,10 @@ func (k *Cluster) seekAdmission() error {
 	return nil
 }
 
-// begin lets this node take part: no other node that answered knows it with another data folder.
+// begin lets this node take part in the cluster. It is called when no other node that answered
+// knows this node with another data folder.
 func (k *Cluster) begin() error {
-	// First, because from here on this node may acknowledge entries.
+	// Store this first, because from now on this node may acknowledge entries.
 	if err := k.identity.change(false, true); err != nil {
 		return err
 	}
@@ -123,14 +125,14 @@ func (k *Cluster) begin() error {
 	}
 	close(k.admitted)
 	if len(k.config.Join) > 0 {
-		return nil // one of them has already answered
+		return nil // one of the first members has already answered
 	}
 	return k.awaitLateAnswers()
 }
 
 // awaitLateAnswers asks all first members again, and returns when all have answered. If one of them
-// knows this node with another data folder, this node must not continue to vote. It then returns an
-// error, which ends the node. The node joins again at its next start.
+// knows this node with another data folder, this node must not continue to vote. awaitLateAnswers
+// then returns an error, which ends the node. At its next start, the node joins again.
 func (k *Cluster) awaitLateAnswers() error {
 	ctx, cancel := context.WithCancel(k.ctx)
 	defer cancel()
@@ -155,7 +157,7 @@ func (k *Cluster) awaitLateAnswers() error {
 }
 
 // knownWithAnotherFolder asks the other nodes whether they know this node with another data folder.
-// It does not wait for unreachable nodes, unless this node must join them and none has answered.
+// It waits for unreachable nodes only if this node must join them and none of them has answered.
 func (k *Cluster) knownWithAnotherFolder() (bool, error) {
 	ctx, cancel := context.WithCancel(k.ctx)
 	var asking sync.WaitGroup
@@ -205,7 +207,7 @@ func (k *Cluster) knownWithAnotherFolder() (bool, error) {
 	return false, nil
 }
 
-// askStanding asks a node whether it knows this one. It waits until the node answers or ctx ends.
+// askStanding asks a node whether it knows this node. It waits until that node answers or ctx ends.
 func (k *Cluster) askStanding(ctx context.Context, t target, connected func()) (_ peerpb.Standing, err error) {
 	c, err := k.connTo(t, connected)
 	if err != nil {
@@ -262,7 +264,8 @@ func (k *Cluster) callAt(t target, timeout time.Duration, call func(context.Cont
 	return call(ctx, peerpb.NewPeerServiceClient(c))
 }
 
-// standing returns what this node knows about another one.
+// standing returns whether this node knows the given node with another data folder. incarnation
+// identifies the node's current data folder.
 func (k *Cluster) standing(node, incarnation string) peerpb.Standing {
 	if seen := k.identity.seen(node); seen != "" && seen != incarnation {
 		return peerpb.Standing_STANDING_KNOWN_OTHER
@@ -270,19 +273,19 @@ func (k *Cluster) standing(node, incarnation string) peerpb.Standing {
 	return peerpb.Standing_STANDING_UNKNOWN
 }
 
-// readmit removes a node with a new data folder from all groups. That node does not take part
-// before this succeeds.
+// readmit removes a node with a new data folder from all groups, at that node's request. The node
+// does not take part in the cluster before this has succeeded.
 func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
 	ctx, cancel := context.WithTimeout(ctx, readmitMax)
 	defer cancel()
 	if !k.isAdmitted() {
 		return errors.New("this node does not take part in the cluster either")
 	}
-	if node == k.Self() || k.identity.seen(node) == incarnation { // it already takes part
+	if node == k.Self() || k.identity.seen(node) == incarnation { // that node already takes part
 		return fmt.Errorf("node %q has no new data folder", node)
 	}
-	// Change is not used: the leaders know best whether the node is a member, and removing a
-	// nonmember has no effect.
+	// Do not use Change: the groups' leaders know best whether the node is a member, and removing a
+	// node that is not a member has no effect.
 	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, node, ""); err != nil {
 		return err
 	}
@@ -290,8 +293,8 @@ func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
 	return nil
 }
 
-// noteIncarnation stores the incarnation of a member, which identifies its data folder, once the
-// member has applied committed entries.
+// noteIncarnation stores a member's incarnation, which identifies the member's data folder. It does
+// so once the member has applied committed entries.
 func (k *Cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
 	applied := slices.ContainsFunc(info.GetGroups(), func(g *peerpb.Group) bool { return g.GetAppliedIndex() > 0 })
 	if node == k.Self() || info.GetIncarnation() == "" || !applied {

@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// certificates are the node's own certificate and the CA of the other nodes. Get reloads the files
-// after a change.
+// certificates contains the node's own certificate and the CA of the other nodes. Get reads the
+// files again after they have changed.
 type certificates struct {
 	*reload.Value[*certs.Credentials]
 
@@ -43,12 +43,12 @@ func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) 
 	return c, nil
 }
 
-// look logs a problem of the certificate in use, if it is not valid.
+// look logs a problem if the certificate in use is not valid.
 func (c *certificates) look() { c.validity.Look(c.Get().Certificate.Leaf) }
 
-// LookAtCertificates logs a problem of the certificate that this node shows to other nodes, once
+// LookAtCertificates logs a problem of the certificate that this node presents to other nodes, once
 // per certificate. The caller must call it periodically.
 func (k *Cluster) LookAtCertificates() { k.certificates.look() }
 
-// CertificateEnd returns when the certificate that this node shows to other nodes expires.
+// CertificateEnd returns the expiry of the certificate that this node presents to other nodes.
 func (k *Cluster) CertificateEnd() time.Time { return k.certificates.Get().Certificate.Leaf.NotAfter }

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// refusal returns why a change is not possible with the current members, or nil. The groups' own
-// errors would name no remedy, or would come only after other groups have changed.
+// refusal returns the reason why a change is not possible with the current members, or nil. The
+// errors of the groups would name no remedy, or would occur only after some groups have changed.
 func (d *directory) refusal(c route.ClusterChange) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -23,7 +23,7 @@ func (d *directory) refusal(c route.ClusterChange) error {
 		}
 		return nil
 	}
-	if c.Node == "" { // any node, or the node that receives the request
+	if c.Node == "" { // "" means any node, or the node that receives the request
 		return nil
 	}
 	if !member {
@@ -39,7 +39,6 @@ func (d *directory) refusal(c route.ClusterChange) error {
 	return nil
 }
 
-// votersLocked returns the number of voters. The caller holds d.mu.
 func (d *directory) votersLocked() (n int) {
 	for _, m := range d.members {
 		if m.Voter {

@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// clockEvery is how often a node queries the other nodes' time and checks whether
-	// it may lead.
+	// clockEvery is how often a node queries the times of the other nodes and checks whether it may
+	// lead.
 	clockEvery = 500 * time.Millisecond
-	// clockAnswerMax bounds the wait for an answer, and the age of a usable answer.
+	// clockAnswerMax is the maximum wait for an answer, and the maximum age of an answer that is
+	// used.
 	clockAnswerMax = 2 * time.Second
-	// clockQuestionsMax bounds the successive queries to a node. The most precise answer counts,
-	// and an answer within clockPrecise ends the queries.
+	// clockQuestionsMax is the maximum number of successive queries to a node. The most precise
+	// answer is used. If an answer's error is at most clockPrecise, there are no further queries.
 	clockQuestionsMax = 3
 	clockPrecise      = time.Millisecond
 )
@@ -34,9 +35,9 @@ const (
 type clocks struct {
 	cluster *Cluster
 	clock   *clock.Clock
-	skewMax time.Duration // 0: leading does not depend on clocks
+	skewMax time.Duration // from the median; 0: leading does not depend on clocks
 
-	refused atomic.Pointer[clockRefusal] // why this node must not lead; nil if it may
+	refused atomic.Pointer[clockRefusal] // why this node must not lead; nil if it may lead
 
 	mu      sync.Mutex
 	peers   map[string]*peerClock
@@ -46,16 +47,16 @@ type clocks struct {
 // peerClock is the estimate of one node's clock.
 type peerClock struct {
 	stop     context.CancelFunc
-	again    chan struct{} // has an element when the node should be queried immediately
+	again    chan struct{} // contains an element when the node should be queried immediately
 	answered bool
 	estimate clock.Estimate
 }
 
-// clockRefusal is the error of a node that must not lead because of its clock.
+// clockRefusal is the reason why a node must not lead because of its clock.
 type clockRefusal struct {
-	ahead   time.Duration // relative to the median; negative if behind
+	ahead   time.Duration // the clock's time minus the median; negative if the clock is behind
 	skewMax time.Duration
-	voters  []string // the other voters that answered
+	voters  []string // the other voters whose answers were used
 }
 
 // Error implements error.
@@ -78,7 +79,7 @@ func newClocks(k *Cluster) *clocks {
 	}
 }
 
-// watch queries the other nodes' time until ctx ends, and makes the replicas check again whether
+// watch queries the other nodes' times until ctx ends. It makes the replicas check again whether
 // this node may lead.
 func (c *clocks) watch(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
@@ -99,8 +100,8 @@ func (c *clocks) watch(ctx context.Context) {
 	}
 }
 
-// follow starts a goroutine for each new member, which queries that member, and stops the
-// goroutines of former members.
+// follow starts a goroutine that queries each new member. It stops the goroutines for members that
+// were removed.
 func (c *clocks) follow(ctx context.Context) {
 	members, _ := c.cluster.currentMembers()
 	c.mu.Lock()
@@ -135,8 +136,8 @@ func (c *clocks) queryPeriodically(ctx context.Context, id string, p *peerClock)
 	}
 }
 
-// query queries a node's time up to clockQuestionsMax times. The last estimate stays if the node
-// does not answer or does not support the call.
+// query queries a node's time up to clockQuestionsMax times. If the node does not answer or does
+// not support the call, the last estimate remains.
 func (c *clocks) query(ctx context.Context, id string, p *peerClock) {
 	conn, err := c.cluster.conn(id)
 	if err != nil {
@@ -171,14 +172,14 @@ func (c *clocks) note(p *peerClock, e clock.Estimate) {
 	c.changed = make(chan struct{})
 }
 
-// skew is the difference of a node's clock from this node's.
+// skew is the difference between another node's clock and this node's clock.
 type skew struct {
-	ahead, wrong time.Duration // how far it is ahead, and the bound of the error
-	asked        int64         // when the query was sent, by this node's monotonic clock
+	ahead, wrong time.Duration // the other clock minus this clock; the maximum error
+	asked        int64         // when the query was sent, in ns of this node's monotonic clock
 }
 
-// skews returns the skews of the nodes that answered in time, and a channel that is closed with the
-// next answer.
+// skews returns the skews of the nodes that have answered in time, and a channel that is closed
+// when the next answer arrives.
 func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,8 +194,8 @@ func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
 	return out, c.changed
 }
 
-// counting returns the sufficiently precise skews of voters, by node, and whether these voters and
-// this node form a majority.
+// counting returns the skews of voters that are precise enough, by node. It also reports whether
+// these voters and this node form a majority.
 func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]skew, bool) {
 	out := maps.Clone(skews)
 	maps.DeleteFunc(out, func(id string, s skew) bool {
@@ -203,9 +204,9 @@ func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]sk
 	return out, 2*(len(out)+1) > len(voters)
 }
 
-// check decides whether this node may lead. Without answers from a majority of the voters, the last
-// decision remains valid: no node leads for long without a majority, and late answers must not
-// allow a refused node to lead.
+// check decides whether this node may lead. If a majority of the voters has not answered, the
+// previous decision remains valid: without a majority no node leads for long, and missing answers
+// must not allow a refused node to lead.
 func (c *clocks) check() {
 	_, voters := c.cluster.currentMembers()
 	if c.skewMax == 0 || !slices.Contains(voters, c.cluster.Self()) {
@@ -251,9 +252,9 @@ func (c *clocks) Refused() error {
 }
 
 // Renew implements replica.Permission. Before a node leads, it waits for new answers from a
-// majority, so that a node that has just started or was suspended does not lead based on outdated
-// estimates. It waits at most clockAnswerMax, because Raft may reach a majority that does not
-// answer these queries.
+// majority. So a node that has just started or was suspended does not lead based on outdated
+// estimates. It waits for at most clockAnswerMax, because the nodes that answer Raft's messages may
+// not answer these queries.
 func (c *clocks) Renew(ctx context.Context) error {
 	if c.skewMax == 0 {
 		return nil
@@ -263,7 +264,7 @@ func (c *clocks) Renew(ctx context.Context) error {
 	select {
 	case <-c.cluster.opened:
 	case <-ctx.Done():
-		// The node is stopping, or is slow to open its other shards: the caller tries again.
+		// The node is stopping, or it is still opening its other shards. The caller tries again.
 		return ctx.Err()
 	}
 	since := c.clock.Mono()
@@ -322,8 +323,8 @@ func (c *clocks) Successor(voters []string) (node string, ok bool) {
 	return node, node != ""
 }
 
-// deviation returns how far another voter's clock is ahead of the median, according to this node's
-// estimates.
+// deviation returns the time of another voter's clock minus the median of the clocks, according to
+// this node's estimates.
 func (c *clocks) deviation(id string, known map[string]skew) time.Duration {
 	its := known[id].ahead
 	offsets := []time.Duration{-its}
@@ -335,7 +336,7 @@ func (c *clocks) deviation(id string, known map[string]skew) time.Duration {
 	return clock.Deviation(offsets)
 }
 
-// fit reports whether a voter's clock allows it to lead, according to this node's estimates.
+// fit reports whether a voter's clock allows the voter to lead, according to this node's estimates.
 func (c *clocks) fit(id string) bool {
 	if c.skewMax == 0 {
 		return true
@@ -350,8 +351,8 @@ func (c *clocks) fit(id string) bool {
 	return !enough || !answers || c.deviation(id, known).Abs() <= c.skewMax
 }
 
-// currentMembers returns the members of all groups with their addresses, and the members that vote
-// in any group.
+// currentMembers returns the addresses of the members of any group, by ID, and the members that
+// have a vote in any group.
 func (k *Cluster) currentMembers() (members map[string]string, voters []string) {
 	members = map[string]string{}
 	for _, r := range k.replicas {

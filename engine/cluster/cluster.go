@@ -1,17 +1,17 @@
 // Package cluster makes a server a node of a cluster. It handles membership, admission, calls
 // between nodes, and leadership.
 //
-// Every node holds a replica of every shard, and the replicas of a shard are a Raft group (package
+// Every node has a replica of every shard. The replicas of a shard form a Raft group (package
 // replica). Open opens this node's replicas, connects them to the other nodes (package
 // replica/peer), and runs what a cluster needs in addition to Raft:
 //
 //   - the directory of the members: their addresses for clients, and which of them answer
 //     (peers.go);
 //   - admission: a node with a new data folder takes part only after the other nodes have removed
-//     its former self (admission.go);
+//     it as a member (admission.go);
 //   - membership changes, made by the leader of each group (members.go), and the check of a node
 //     before it is added (newmember.go);
-//   - information for operators: which nodes do not answer and since when (presence.go), the effect
+//   - information for operators: which nodes do not answer, and since when (presence.go), the effect
 //     of losing the majority (outage.go), the leaders (leaders.go) and membership changes
 //     (memberlog.go);
 //   - placement: leadership is spread over the nodes, and moves away from nodes whose disk is full
@@ -19,7 +19,7 @@
 //   - quotas, which apply to all nodes together (quotas.go).
 //
 // The server is the cluster's Host: it provides the options of the shards that this node leads, and
-// ends when the cluster cannot continue. The package depends on nothing else of the server.
+// ends when the cluster cannot continue. The package uses nothing else of the server.
 //
 //	k, err := cluster.Open(cluster.Options{Config: config, DataDir: dir, Shards: shards, Host: host, ...})
 //	...
@@ -27,7 +27,7 @@
 //	k.HandOver()    // before the server stops serving
 //	err = k.Close() // after the shards are closed
 //
-// A Cluster is safe for concurrent use. It implements route.Cluster, with which the services find
+// A Cluster is safe for concurrent use. It implements route.Cluster, which the services use to find
 // leaders and change members. A change that the cluster refuses is a *route.ChangeError. A call
 // that reaches a node without leadership returns a shard.NotLeaderError. Calls after Close return
 // errClosed.
@@ -59,34 +59,37 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// Subfolders of the data folder of a node.
+// These are subfolders of a node's data folder.
 const (
-	raftFolder      = "raft"      // the logs of all groups
-	snapshotsFolder = "snapshots" // the record of each group's newest snapshot
+	raftFolder      = "raft"      // contains the logs of all groups
+	snapshotsFolder = "snapshots" // contains the record of each group's newest snapshot
 )
 
-// Host is the server that runs the Cluster. From Open on, its methods are called from any
-// goroutine.
+// Host is the server that runs the Cluster. After Open is called, its methods may be called from
+// any goroutine.
 type Host interface {
-	// ShardOptions returns the server's part of the options of a shard that this node begins to
-	// lead: memory, metrics and limits. The cluster sets the options that concern replication.
+	// ShardOptions returns those options of a shard that the server sets: memory, metrics and
+	// limits. It is called when this node starts to lead the shard. The cluster sets the options
+	// that concern replication.
 	ShardOptions(shard int) shard.Options
-	// SwapStore calls swap while nothing reads the stores, or returns shard.ErrClosed.
+	// SwapStore calls swap while nothing reads the stores. If the server has closed the stores, it
+	// returns shard.ErrClosed.
 	SwapStore(swap func() error) error
 	// Listeners returns the addresses of this node's client listeners.
 	Listeners() Listeners
 	// MakeAdminToken creates an operator's token.
 	MakeAdminToken(ctx context.Context) error
-	// KeepAdminToken handles the secret of a token whose creation by MakeAdminToken had an unknown
-	// outcome. It keeps the secret if the registry contains the token. It removes the secret if the
-	// registry lacks the token and is complete.
+	// KeepAdminToken handles the secret of a token if it is unknown whether MakeAdminToken created
+	// the token. If the registry contains the token, KeepAdminToken keeps the secret. If the
+	// registry lacks the token and complete is true, which means that the registry is complete, it
+	// removes the secret.
 	KeepAdminToken(complete bool) error
 	// Fail ends the server because the cluster cannot continue.
 	Fail(err error)
 }
 
-// Listeners are the addresses of a server's listeners. An address is "" if the server lacks that
-// listener.
+// Listeners are the addresses of a server's listeners. If the server lacks a listener, the address
+// is "".
 type Listeners struct{ GRPC, HTTP, Admin string }
 
 // Options configures Open. All fields except Used are required.
@@ -95,24 +98,24 @@ type Options struct {
 
 	Host    Host
 	DataDir string
-	// Used reports that a member already used the data folder before.
+	// Used is true if a member has already used the data folder.
 	Used bool
-	// Shards are the shards of shard.NewClusterGroup. The cluster starts and stops leading them;
-	// the server closes them.
+	// Shards are the shards, created by shard.NewClusterGroup. The cluster makes this node start
+	// and stop leading them. The server closes them.
 	Shards *shard.Group
-	// Store has the options of each replica's store. All stores share one cache of CacheBytes. Logs
-	// has the options of the log that all groups share.
+	// Store contains the options of each replica's store. All stores share one cache of CacheBytes
+	// bytes. Logs contains the options of the log, which all groups share.
 	Store      storage.Options
 	CacheBytes int64
 	Logs       logs.Options
 	Registry   *access.Registry
 	Clock      *clock.Clock
-	Version    string // of the server program
+	Version    string // version of the server program
 	Log        *slog.Logger
 }
 
-// Cluster is this node's part of the cluster: its replicas of the shards and its connections to
-// peers.
+// Cluster is this node's part of the cluster: its replicas of the shards and its connections to the
+// other nodes.
 type Cluster struct {
 	route.Changes
 
@@ -127,37 +130,37 @@ type Cluster struct {
 
 	mux  *peer.Mux
 	logs *logs.Store
-	// cache is shared by all stores, including those that an installed snapshot brings.
+	// cache is shared by all stores. Installed snapshots bring new stores, which use it too.
 	cache    *storage.Cache
-	replicas []*replica.Replica // by shard
-	// running has the shards that this node leads, by shard; the other elements are nil. Each
-	// element belongs to its replica's goroutine.
+	replicas []*replica.Replica // one per shard
+	// running contains, by shard, the shards that this node leads. The other elements are nil. Only
+	// the leadership goroutine of a shard's replica uses the shard's element.
 	running  []*shard.Shard
-	opened   chan struct{} // closed when replicas is complete or opening has failed
+	opened   chan struct{} // closed once replicas is complete or opening has failed
 	calls    *grpc.Server
 	peers    directory
-	updating sync.Mutex // held while the directory copies the groups' members
+	updating sync.Mutex // held while the directory copies the members of the groups
 	outage   atomic.Pointer[string]
 	clocks   *clocks
 	identity *identity
-	admitted chan struct{} // closed when this node may take part
+	admitted chan struct{} // closed once this node may take part
 	quotas   *quotaShares
 
-	systemChanged chan struct{} // has an element when the registry should be read again
-	ledZero       chan struct{} // has an element when this node begins to lead group 0
+	systemChanged chan struct{} // contains an element when the registry should be read again
+	ledZero       chan struct{} // contains an element when this node has started to lead group 0
 	background    sync.WaitGroup
-	ctx           context.Context // of the background goroutines
+	ctx           context.Context // the context of the background goroutines
 	cancel        context.CancelFunc
 	closing       atomic.Bool
-	// knowsTokens reports that this node has applied all access records committed before it
-	// started.
+	// knowsTokens is true once this node has applied all access records that were committed before
+	// it started.
 	knowsTokens atomic.Bool
 }
 
 var _ route.Cluster = (*Cluster)(nil)
 
-// Open opens the replicas and starts taking part, or asks the other nodes for admission. The Raft
-// groups decide which shards this node leads.
+// Open opens the replicas. It then starts to take part in the cluster, or asks the other nodes for
+// admission. The Raft groups decide which shards this node leads.
 func Open(o Options) (_ *Cluster, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := o.Shards.Len()
@@ -184,11 +187,11 @@ func Open(o Options) (_ *Cluster, err error) {
 	if k.identity.get().Admitted {
 		close(k.admitted)
 	}
-	k.mux.Calls() // from here on, connections wait until Serve
+	k.mux.Calls() // from now on, connections for calls wait until Serve is called
 	if err := k.openReplicas(); err != nil {
 		return nil, err
 	}
-	// Only now, because openReplicas may refuse the folder.
+	// Write the identity only now, because openReplicas may refuse the data folder.
 	if err := k.identity.keep(); err != nil {
 		return nil, err
 	}
@@ -246,8 +249,8 @@ func (k *Cluster) openReplicas() error {
 	return errors.Join(errs...)
 }
 
-// firstMembers returns the members of newly created groups, or nil if this node must ask for
-// membership.
+// firstMembers returns the first members of groups that this node creates. It returns nil if this
+// node must ask for membership instead.
 func (k *Cluster) firstMembers() []raft.Server {
 	c := k.config.Config
 	if len(c.Join) > 0 || k.identity.get().Wiped {
@@ -267,8 +270,8 @@ func (k *Cluster) firstMembers() []raft.Server {
 	return servers
 }
 
-// Serve starts answering the other nodes with a gRPC server, and starts following the access
-// records. The registry must be loaded before.
+// Serve starts to answer the other nodes with a gRPC server, and to follow the access records. The
+// registry must be loaded before.
 func (k *Cluster) Serve(calls *grpc.Server) {
 	k.calls = calls
 	k.background.Go(k.followRegistry)
@@ -280,7 +283,7 @@ func (k *Cluster) Serve(calls *grpc.Server) {
 }
 
 // Close stops the calls from other nodes and closes the replicas. Call HandOver first, so that
-// other nodes lead immediately.
+// other nodes can lead immediately.
 func (k *Cluster) Close() error {
 	k.cancel()
 	if k.calls != nil {
@@ -306,7 +309,7 @@ func (k *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// NotReady returns why this node is not ready to serve clients, or "".
+// NotReady returns the reason why this node is not ready to serve clients, or "".
 func (k *Cluster) NotReady() string {
 	if !k.isAdmitted() {
 		if k.identity.get().Wiped {
@@ -328,7 +331,7 @@ func (k *Cluster) NotReady() string {
 	return ""
 }
 
-// Addr returns the address where other nodes connect.
+// Addr returns the address that other nodes connect to.
 func (k *Cluster) Addr() string { return k.mux.Addr() }
 
 // Replicas returns this node's replicas, indexed by shard.
@@ -337,7 +340,7 @@ func (k *Cluster) Replicas() []*replica.Replica { return k.replicas }
 // MayLead reports whether this node's clock allows it to lead.
 func (k *Cluster) MayLead() bool { return k.clocks.Refused() == nil }
 
-// Skews returns the clock skews of the nodes that answer, relative to this node.
+// Skews returns the clock skew of each node that answers, relative to this node's clock.
 func (k *Cluster) Skews() map[string]route.ClockSkew {
 	skews, _ := k.clocks.skews()
 	out := make(map[string]route.ClockSkew, len(skews))
@@ -347,8 +350,8 @@ func (k *Cluster) Skews() map[string]route.ClockSkew {
 	return out
 }
 
-// PeersRefused returns the number of connections between nodes that this node refused.
+// PeersRefused returns the number of connections between nodes that this node has refused.
 func (k *Cluster) PeersRefused() uint64 { return k.mux.Counters().Refused }
 
-// LogSyncs returns the number of fsyncs of the log of all groups.
+// LogSyncs returns the number of fsyncs of the log that all groups share.
 func (k *Cluster) LogSyncs() uint64 { return k.logs.Counters().Syncs }

@@ -12,50 +12,53 @@ import (
 	"github.com/pronybench/prony/engine/internal/setting"
 )
 
-// Config configures a node of a cluster. The zero value configures a server without a cluster.
+// Config configures a node of a cluster. The zero value means a server without a cluster.
 type Config struct {
-	// Node is this node's ID; nodeid.Check must accept it. "" means a server without a cluster.
+	// Node is this node's ID, which must be valid according to nodeid.Check. "" means a server
+	// without a cluster.
 	Node string
-	// Listen is the host:port where other nodes connect. With port 0, the system chooses the port.
+	// Listen is the host:port that other nodes connect to. If the port is 0, the system chooses
+	// the port.
 	Listen string
-	// Advertise is the host:port that other nodes dial to reach this one; "" means the listener's
+	// Advertise is the host:port that other nodes dial to reach this node. "" means the listener's
 	// address.
 	Advertise string
-	// Peers maps node IDs to the addresses where this node reaches them. They take precedence over
-	// the addresses that the cluster knows, so each may be a proxy. At the first start without
-	// Join, they are the initial members and must include this node. If both are empty, this node
-	// is the only initial member.
+	// Peers maps node IDs to the addresses that this node uses to reach the nodes. These addresses
+	// take precedence over the addresses that the cluster knows, so each may be the address of a
+	// proxy. At the first start, if Join is empty, the nodes in Peers are the initial members,
+	// which must include this node. If both are empty, this node is the only initial member.
 	Peers map[string]string
-	// Join lists addresses of members. At the first start, the node joins their cluster.
+	// Join lists addresses of members. At its first start, the node joins the cluster of these
+	// members.
 	Join []string
-	// CertsDir is the folder with the certificate that this node shows to other nodes. Package
-	// certs describes its files.
+	// CertsDir is the folder with the certificate that this node presents to other nodes. Package
+	// certs describes the files.
 	CertsDir string
-	// ElectionTimeout is how long a candidate waits for votes; 0 means DefaultElectionTimeout.
+	// ElectionTimeout is the time that a candidate waits for votes; 0 means DefaultElectionTimeout.
 	ElectionTimeout time.Duration
-	// HeartbeatTimeout is how long a follower waits for a message from the leader before it stands
-	// for election; 0 means ElectionTimeout, which it may not exceed.
+	// HeartbeatTimeout is the time that a follower waits for a message from the leader before it
+	// stands for election. 0 means ElectionTimeout, which is also the maximum.
 	HeartbeatTimeout time.Duration
-	// LeaderLease is how long a leader that cannot reach a majority continues to lead. 0 means half
-	// of ElectionTimeout, but at most HeartbeatTimeout.
+	// LeaderLease is how long a leader that cannot reach a majority continues to lead. 0
+	// means half of ElectionTimeout, but at most HeartbeatTimeout.
 	LeaderLease time.Duration
-	// AppendEntriesMax bounds the entries of one message to a follower and of one write to the log;
-	// 0 means replica.DefaultAppendEntriesMax.
+	// AppendEntriesMax limits the number of entries in one message to a follower and in one write
+	// to the log. 0 means replica.DefaultAppendEntriesMax.
 	AppendEntriesMax int
-	// MessagesInFlight bounds the concurrent messages to one follower; 0 means
+	// MessagesInFlight limits the number of concurrent messages to one follower. 0 means
 	// replica.DefaultMessagesInFlight.
 	MessagesInFlight int
-	// Alone disables group commit: each command becomes a separate entry. It serves to measure the
+	// Alone disables group commit: each command becomes a separate entry. It is used to measure the
 	// benefit of group commit.
 	Alone bool
-	// ClockSkewMax is how far a node's clock may differ from the median of the voters' clocks for
-	// the node to lead, from 0 to ClockSkewMaxMax. Leases granted by another leader last
-	// clock.LeaseGrace(ClockSkewMax) longer. With 0, leading does not depend on clocks, and leases
-	// are not extended.
+	// ClockSkewMax is the maximum difference between a leading node's clock and the median of the
+	// voters' clocks. It ranges from 0 to ClockSkewMaxMax. If another leader granted a lease, the
+	// new leader extends it by clock.LeaseGrace(ClockSkewMax). If ClockSkewMax is 0, leading does
+	// not depend on clocks, and leases are not extended.
 	ClockSkewMax time.Duration
 }
 
-// Bounds of a cluster's configuration.
+// These limit the fields of Config.
 const (
 	DefaultElectionTimeout = 500 * time.Millisecond
 	ElectionTimeoutMin     = 100 * time.Millisecond
@@ -65,15 +68,15 @@ const (
 	AppendEntriesMaxMax    = 1024
 	MessagesInFlightMax    = 64
 	ClockSkewMaxMax        = time.Minute
-	peersMax               = 32 // bounds both Peers and Join
+	peersMax               = 32 // maximum number of elements of Peers, and of Join
 )
 
 // On reports whether the server is a node of a cluster.
 func (c *Config) On() bool { return c.Node != "" }
 
-// Reach returns the address where other hosts reach a listener of this node, given as host:port.
-// If the listener is on all interfaces, Reach replaces its host by the host where other nodes reach
-// this one.
+// Reach returns the address that other hosts use to reach a listener of this node. listener is the
+// listener's host:port. If the listener is on all interfaces, Reach replaces the host by the host
+// that other nodes use to reach this node.
 func (c *Config) Reach(listener string) string {
 	host, port, err := net.SplitHostPort(listener)
 	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
@@ -87,7 +90,7 @@ func (c *Config) Reach(listener string) string {
 	return listener
 }
 
-// Check returns all problems of the configuration.
+// Check returns all problems of the configuration, or nil.
 func (c *Config) Check() (errs []error) {
 	problem := func(path, remedy, format string, args ...any) {
 		errs = append(errs, setting.Errorf(path, remedy, format, args...))
@@ -125,8 +128,9 @@ func (c *Config) Check() (errs []error) {
 	return errs
 }
 
-// checkTimers checks the timers and limits of Raft. Raft requires that the lease does not exceed
-// the heartbeat timeout, and that the heartbeat timeout does not exceed the election timeout.
+// checkTimers checks the timers and limits of Raft. Raft requires that the leader lease does not
+// exceed the heartbeat timeout, and that the heartbeat timeout does not exceed the election
+// timeout.
 func (c *Config) checkTimers() (errs []error) {
 	election := cmp.Or(c.ElectionTimeout, DefaultElectionTimeout)
 	heartbeat := cmp.Or(c.HeartbeatTimeout, election)

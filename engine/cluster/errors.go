@@ -2,5 +2,5 @@ package cluster
 
 import "errors"
 
-// errClosed is the error of a call to another node after Close.
+// errClosed is returned for calls to other nodes after Close.
 var errClosed = errors.New("the node is stopping")

@@ -14,32 +14,33 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// identityFile, in the data folder, stores the node's identity in its cluster, and identifies the
-// data folders of the other nodes.
+// identityFile is the name of a file in the data folder. It contains the node's identity in its
+// cluster, and identifies the data folders of the other nodes.
 const identityFile = "cluster.json"
 
 const (
-	// identityFormat is the newest format that this code reads and the one that it writes.
+	// identityFormat is the newest format that this code reads, and the format that it writes.
 	identityFormat = 1
-	// incarnationsMax bounds the stored incarnations of other nodes. Former members are dropped
-	// first.
+	// incarnationsMax is the maximum number of stored incarnations of other nodes. The incarnations
+	// of former members are dropped first.
 	incarnationsMax = 64
 )
 
 type identityRecord struct {
 	Format int `json:"format"`
-	// Incarnation identifies this data folder.
+	// Incarnation is a random text that identifies this data folder.
 	Incarnation string `json:"incarnation"`
-	// Wiped reports that the node was a member with another data folder, which is lost. The node
-	// joins again.
+	// Wiped is true if the node was a member with another data folder, which is lost. The node must
+	// join again.
 	Wiped bool `json:"wiped,omitempty"`
-	// Admitted reports that the node may take part.
+	// Admitted is true if the node may take part in the cluster.
 	Admitted bool `json:"admitted,omitempty"`
-	// Seen has the incarnations of the other nodes that had applied committed entries.
+	// Seen contains, by node, the incarnations of the other nodes that have applied committed
+	// entries.
 	Seen map[string]string `json:"seen,omitempty"`
 }
 
-// identity is this node's identity. Each change is written to the file. Its methods are safe for
+// identity is this node's identity. It writes each change to the file. Its methods are safe for
 // concurrent use.
 type identity struct {
 	path string
@@ -48,8 +49,8 @@ type identity struct {
 	record identityRecord
 }
 
-// openIdentity reads this node's identity. used reports that a member already used the folder
-// before servers wrote identity files.
+// openIdentity reads this node's identity. used is true if a member has used the folder before
+// servers wrote identity files.
 func openIdentity(dir string, used bool) (*identity, error) {
 	d := &identity{path: filepath.Join(dir, identityFile)}
 	text, err := os.ReadFile(d.path)
@@ -76,19 +77,20 @@ func (d *identity) get() identityRecord {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	out := d.record
-	out.Seen = nil // it is modified concurrently
+	out.Seen = nil // the map may be modified concurrently
 	return out
 }
 
-// seen returns the incarnation of another node when it had applied committed entries, or "".
+// seen returns the last known incarnation of another node that has applied committed entries, or
+// "".
 func (d *identity) seen(node string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.record.Seen[node]
 }
 
-// note stores that another node has applied committed entries. member reports whether a node is a
-// member.
+// note stores the incarnation of another node that has applied committed entries. member reports
+// whether a node is a member.
 func (d *identity) note(node, incarnation string, member func(node string) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -107,7 +109,6 @@ func (d *identity) note(node, incarnation string, member func(node string) bool)
 	return d.storeLocked(changed)
 }
 
-// change stores whether the node was wiped and whether it may take part.
 func (d *identity) change(wiped, admitted bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +117,7 @@ func (d *identity) change(wiped, admitted bool) error {
 	return d.storeLocked(changed)
 }
 
-// keep writes the file, which does not exist before the first start.
+// keep writes the file. Before the first start, the file does not exist.
 func (d *identity) keep() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // admittedLayer is the stream layer of a group. Until this node is admitted, it refuses connections
-// of other nodes and dials none.
+// from other nodes and does not dial other nodes.
 type admittedLayer struct {
 	cluster *Cluster
 	group   uint16
@@ -26,7 +26,7 @@ func newAdmittedLayer(k *Cluster, group uint16) *admittedLayer {
 	return &admittedLayer{cluster: k, group: group, stop: make(chan struct{})}
 }
 
-// under returns the layer below, which the first call creates.
+// under returns the underlying layer. The first call creates it.
 func (l *admittedLayer) under() (raft.StreamLayer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

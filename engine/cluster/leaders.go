@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// leadersSettle is the delay of the log after a change of leaders. Usually the leaders of all
-	// shards change together, with an interval without leaders.
+	// leadersSettle is the delay between a change of leaders and its log line. Usually
+	// the leaders of all shards change together, and for some time the shards have no leader.
 	leadersSettle = 500 * time.Millisecond
-	// leaderlessMax is how long a shard may have no leader before this is logged.
+	// leaderlessMax is the time after which a shard without a leader is logged.
 	leaderlessMax = 3 * time.Second
-	// leaderLinesMax bounds the rounds of lines per leaderLinesPeriod.
+	// leaderLinesMax is the maximum number of rounds of lines per leaderLinesPeriod.
 	leaderLinesMax    = 10
 	leaderLinesPeriod = time.Minute
 )
 
-// logLeaders logs changes of the leaders: one line for all shards that have the same new leader.
+// logLeaders logs changes of the leaders. It writes one line for all shards that have the same new
+// leader.
 func (k *Cluster) logLeaders() {
 	l := newLeaderLog(len(k.replicas))
 	again := time.NewTimer(leadersSettle)
@@ -53,22 +54,22 @@ func (k *Cluster) logLeaders() {
 }
 
 type leaderLog struct {
-	logged  []string  // by shard; "" for no leader, unsaid before the first line
-	missing time.Time // since when some shard has no leader; zero if all have one
-	refused []string  // the leaders in the last round that the limit suppressed
-	leftOut int       // suppressed rounds since the last line
+	logged  []string  // by shard: the leader in the last line; "" for none, unsaid before any line
+	missing time.Time // since when at least one shard has no leader; zero if all have one
+	refused []string  // the leaders in the last round that the limit has suppressed
+	leftOut int       // number of rounds that were suppressed since the last line
 	limit   linelimit.Limit
 }
 
-// unsaid is not a valid node ID.
+// unsaid cannot be the ID of a node.
 const unsaid = "?"
 
 func newLeaderLog(shards int) *leaderLog {
 	return &leaderLog{logged: slices.Repeat([]string{unsaid}, shards), limit: linelimit.Limit{Max: leaderLinesMax, Period: leaderLinesPeriod}}
 }
 
-// lines returns the lines to log about the current leaders, and the maximum delay until the next
-// call.
+// lines returns the lines to log about the current leaders, and the maximum time until it must be
+// called again.
 func (l *leaderLog) lines(leaders []string, now time.Time) (out []leaderLine, again time.Duration) {
 	again = time.Hour
 	if !slices.Contains(leaders, "") {
@@ -76,7 +77,7 @@ func (l *leaderLog) lines(leaders []string, now time.Time) (out []leaderLine, ag
 	} else if l.missing.IsZero() {
 		l.missing = now
 	}
-	shards := map[string][]int{} // shards whose leader differs from the logged one, by leader
+	shards := map[string][]int{} // by leader: the shards whose logged leader differs
 	for i, leader := range leaders {
 		if leader != l.logged[i] && (leader != "" || now.Sub(l.missing) >= leaderlessMax) {
 			shards[leader] = append(shards[leader], i)
@@ -101,7 +102,7 @@ func (l *leaderLog) lines(leaders []string, now time.Time) (out []leaderLine, ag
 	}
 	leftOut := l.leftOut
 	if slices.Equal(l.refused, leaders) {
-		leftOut-- // it is logged now
+		leftOut-- // this round is logged now
 	}
 	for _, leader := range slices.Sorted(maps.Keys(shards)) {
 		for _, i := range shards[leader] {
@@ -137,7 +138,6 @@ func (l leaderLine) write(k *Cluster) {
 	}
 }
 
-// shardsText formats some of n shards: "all", or their numbers.
 func shardsText(shards []int, n int) string {
 	if len(shards) == n {
 		return "all"

@@ -10,13 +10,14 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// memberChange is a change of a member, and its log message.
+// memberChange is a change of a member, with the message to log.
 type memberChange struct {
 	route.Member
 	what string
 }
 
-// changesOf returns the changes of the members, sorted by ID. It returns nil if before is empty.
+// changesOf returns the differences between two lists of members, sorted by ID. It returns nil if
+// before is empty.
 func changesOf(before, now map[string]route.Member) (out []memberChange) {
 	if len(before) == 0 {
 		return nil
@@ -43,8 +44,8 @@ func changesOf(before, now map[string]route.Member) (out []memberChange) {
 	return out
 }
 
-// logMembers logs membership changes. Every node logs them; the node that received the request also
-// logs the requester (logChange).
+// logMembers logs changes of members. Every node logs them. The node that received the request for
+// a change also logs who requested it (logChange).
 func (k *Cluster) logMembers(changes []memberChange) {
 	for _, c := range changes {
 		k.log.Info(c.what, "peer", c.Node, "address", c.PeerAddress, "voter", c.Voter)

@@ -19,11 +19,11 @@ import (
 )
 
 const (
-	// changeMax bounds a change of the cluster without an earlier deadline.
+	// changeMax limits the time of a change of the cluster whose context has no earlier deadline.
 	changeMax = 30 * time.Second
-	// changePause is the pause before a change looks for a group's leader again.
+	// changePause is the pause before a change looks up a group's leader again.
 	changePause = 100 * time.Millisecond
-	// behindMax is how many entries a member may lack when it receives a vote.
+	// behindMax is the maximum number of entries that a member may lack when it receives a vote.
 	behindMax = 1_000
 )
 
@@ -128,11 +128,12 @@ func (k *Cluster) Change(ctx context.Context, c route.ClusterChange) error {
 	return err
 }
 
-// change makes a change unless check refuses it. check receives the members' answers.
+// change makes a change unless check returns an error. check is called with the answers of the
+// members.
 func (k *Cluster) change(ctx context.Context, c route.ClusterChange, check func(map[string]*peerpb.GetInfoResponse) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeMax)
 	defer cancel()
-	// The directory is up to a second old, and a removed member must not be promoted.
+	// The directory may be a second old. A member that was removed since then must not be promoted.
 	infos := k.queryPeers(ctx)
 	if err := k.peers.refusal(c); err != nil {
 		return err
@@ -184,11 +185,11 @@ func (k *Cluster) change(ctx context.Context, c route.ClusterChange, check func(
 	}
 }
 
-// addMember adds a node, and gives it a vote after it has caught up: a voter with an empty log
-// would delay the others.
+// addMember adds a node without a vote. It gives the node a vote only after the node has caught up,
+// because a voter with an empty log would delay the other voters.
 func (k *Cluster) addMember(ctx context.Context, c route.ClusterChange) error {
-	// Add it even if it seems to be a member: it may just have been removed. A voter remains a
-	// voter.
+	// Add the node even if it seems to be a member: it may just have been removed. If it is a
+	// voter, it keeps its vote.
 	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
 		return err
 	}
@@ -199,9 +200,9 @@ func (k *Cluster) addMember(ctx context.Context, c route.ClusterChange) error {
 	return k.promote(ctx, c)
 }
 
-// promote waits until a member has caught up, and gives it a vote. It refuses the change as soon as
-// this node knows that the member was removed: this node may apply a removal later than the leader,
-// and the member may be removed while it catches up.
+// promote waits until a member has caught up, and then gives it a vote. It refuses the change as
+// soon as this node knows that the member was removed. This check is repeated, because this node
+// may apply a removal later than the leader, and the member may be removed while it catches up.
 func (k *Cluster) promote(ctx context.Context, c route.ClusterChange) error {
 	node := c.Node
 	for !k.caughtUp(ctx, node) {
@@ -239,8 +240,8 @@ func (k *Cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, no
 	})
 }
 
-// inGroups makes the leader of each group apply a change. change returns nil if a group needs no
-// change.
+// inGroups makes the leader of each group apply a change. If one is a shard, it does so only for
+// that shard's group. change returns the request for a group, or nil if the group needs no change.
 func (k *Cluster) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
 	for i := range k.replicas {
 		if one != route.AllShards && one != i {
@@ -253,7 +254,7 @@ func (k *Cluster) inGroups(ctx context.Context, one int, change func(i int) *pee
 	return nil
 }
 
-// changeAtLeader retries until a group's leader makes the change or ctx ends.
+// changeAtLeader asks a group's leader to make a change, and retries until it succeeds or ctx ends.
 func (k *Cluster) changeAtLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
 	for {
 		err := error(&shard.NotLeaderError{Shard: i})
@@ -265,7 +266,7 @@ func (k *Cluster) changeAtLeader(ctx context.Context, i int, change func(int) *p
 			in.Shard = uint32(i)
 			err = k.changeAt(ctx, leader, in)
 		} else if k.Outage() != "" {
-			return err // there will be no leader before an operator acts
+			return err // no node can lead until an operator acts
 		}
 		if err == nil || !retryable(err) {
 			return err
@@ -290,8 +291,8 @@ func (k *Cluster) changeAt(ctx context.Context, leader string, in *peerpb.Change
 	return err
 }
 
-// retryable reports whether a retry of a change may succeed: the node does not lead, is
-// unreachable, or the members changed concurrently.
+// retryable reports whether a retry of a change may succeed. It may if the node does not lead or is
+// unreachable, or if the members changed concurrently.
 func retryable(err error) bool {
 	return errors.Is(err, shard.ErrNotLeader) || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
 		errors.Is(err, replica.ErrMembersChanged) || status.Code(err) == codes.Unavailable
@@ -304,7 +305,7 @@ func (k *Cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest
 	r := k.replicas[in.GetShard()]
 	switch in.GetChange() {
 	case peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER:
-		err := r.Promote(ctx, in.GetNode()) // not AddVoter, which would add a removed member again
+		err := r.Promote(ctx, in.GetNode()) // AddVoter could add a removed member again
 		if errors.Is(err, replica.ErrNoMember) {
 			return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster: add it first", in.GetNode())}
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// visitMax bounds the check of a node that an operator wants to add.
+// visitMax limits the time to check a node that an operator wants to add.
 const visitMax = 3 * time.Second
 
-// takeIn makes a node a member at its own request. The node may be a member already: it asks until
-// it knows.
+// takeIn makes a node a member at the node's own request. The node may already be a member, since
+// it asks until it knows that it is one.
 func (k *Cluster) takeIn(ctx context.Context, in *peerpb.JoinRequest) error {
 	c := route.ClusterChange{
 		Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: true, Shard: route.AllShards,
@@ -28,9 +28,9 @@ func (k *Cluster) takeIn(ctx context.Context, in *peerpb.JoinRequest) error {
 	return err
 }
 
-// refuseMember refuses to add a node that is already a member of all groups according to their
-// leaders. If the node is a member of only some groups, an earlier change failed half-way, and this
-// change continues it.
+// refuseMember refuses to add a node that is already a member of all groups according to the
+// groups' leaders. If the node is a member of only some groups, an earlier change has failed
+// half-way, and this change continues it.
 func (k *Cluster) refuseMember(c route.ClusterChange, infos map[string]*peerpb.GetInfoResponse) error {
 	var member *peerpb.GroupMember
 	votes := true
@@ -63,8 +63,8 @@ func memberOf(g *peerpb.Group, node string) *peerpb.GroupMember {
 	return nil
 }
 
-// visit refuses to add a node unless it answers at the address, has the expected ID, and belongs to
-// no other cluster.
+// visit returns an error unless the node to add answers at its address, has the expected ID, and
+// does not belong to another cluster.
 func (k *Cluster) visit(ctx context.Context, c route.ClusterChange) error {
 	ctx, cancel := context.WithTimeout(ctx, visitMax)
 	defer cancel()
@@ -87,8 +87,8 @@ func (k *Cluster) visit(ctx context.Context, c route.ClusterChange) error {
 	return nil
 }
 
-// elsewhere reports whether a node is a member of a group that shares no other member with this
-// cluster. A new node is in no group, and a removed node still knows its former members.
+// elsewhere reports whether a node is a member of a group that has no other member in common with
+// this cluster. A new node is in no group. A removed node still knows its former members.
 func (k *Cluster) elsewhere(info *peerpb.GetInfoResponse) bool {
 	known := false
 	for _, g := range info.GetGroups() {
@@ -105,8 +105,8 @@ func (k *Cluster) elsewhere(info *peerpb.GetInfoResponse) bool {
 	return known
 }
 
-// infoAt asks the node at an address for its state. It dials once and directly, because a dial
-// error is more informative than that of a failed call.
+// infoAt asks the node at an address for its state. It dials the address once and directly, because
+// the error of a dial is more informative than the error of a call.
 func (k *Cluster) infoAt(ctx context.Context, address string) (_ *peerpb.GetInfoResponse, err error) {
 	made, err := k.mux.DialCalls(ctx, "", address)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Outage implements route.Cluster. It returns the state of this node's last query of the members.
+// Outage implements route.Cluster. It returns the result of this node's last query of the members.
 func (k *Cluster) Outage() string {
 	if text := k.outage.Load(); text != nil {
 		return *text
@@ -16,7 +16,7 @@ func (k *Cluster) Outage() string {
 	return ""
 }
 
-// outage returns why no shard can have a leader: fewer than a majority of the voters answer this
+// outage explains why no shard can have a leader: less than a majority of the voters answer this
 // node. It returns "" if a majority answers.
 func (d *directory) outage(self string, now time.Time) string {
 	d.mu.Lock()
@@ -34,7 +34,7 @@ func (d *directory) outage(self string, now time.Time) string {
 		}
 	}
 	voters := len(here) + len(missing)
-	// A node that waits to join knows no voters.
+	// If there are no voters, this node is waiting to join and does not know them.
 	if need := voters/2 + 1; voters > 0 && len(here) < need {
 		slices.Sort(here)
 		slices.Sort(missing)
@@ -49,7 +49,8 @@ func (d *directory) outage(self string, now time.Time) string {
 	return ""
 }
 
-// absence describes since when a member does not answer: "n2 since 2026-11-25T17:54:20Z (2m13s)".
+// absence describes since when a member has not answered, as in "n2 since 2026-11-25T17:54:20Z
+// (2m13s)".
 func (p *presence) absence(id string, now time.Time) string {
 	text := fmt.Sprintf("%s since %s (%v", id, timeText(p.since), now.Sub(p.since).Round(time.Second))
 	if !p.answered {

@@ -20,18 +20,19 @@ import (
 )
 
 const (
-	// askEvery is how often a node queries the other nodes' listeners and state.
+	// askEvery is how often a node queries the state and the listeners of the other
+	// nodes.
 	askEvery = time.Second
 	askMax   = time.Second
-	// redialMax bounds the pause before a node dials another node again.
+	// redialMax is the maximum pause before a node dials another node again.
 	redialMax = 500 * time.Millisecond
 )
 
-// directory stores what a node knows about the members. Its methods are safe for concurrent use.
+// directory stores what this node knows about the members. Its methods are safe for concurrent use.
 type directory struct {
 	mu       sync.Mutex
-	members  map[string]route.Member // the groups' members and this node, by ID
-	presence map[string]*presence    // by ID, for each element of members
+	members  map[string]route.Member // by ID: the members of the groups, and this node
+	presence map[string]*presence    // by ID: one for each element of members
 	conns    map[string]*grpc.ClientConn
 	closed   bool
 }
@@ -90,7 +91,8 @@ func (k *Cluster) conn(node string) (*grpc.ClientConn, error) {
 	return c, nil
 }
 
-// newConn returns a connection for calls. dial must return authenticated and encrypted connections.
+// newConn returns a connection for calls. The connections that dial returns must already be
+// authenticated and encrypted.
 func (k *Cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.ClientConn, error) {
 	retry := backoff.DefaultConfig
 	retry.BaseDelay, retry.MaxDelay = redialMax/10, redialMax
@@ -102,11 +104,12 @@ func (k *Cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.C
 	)
 }
 
-// peerMessageBytesMax bounds the size of a forwarded answer.
+// peerMessageBytesMax is the maximum size of a forwarded answer in bytes.
 const peerMessageBytesMax = 64 << 20
 
-// watchPeers keeps the directory up to date, and joins the cluster if the configuration requires
-// it. A node that was removed while it runs does not join again, because an operator removed it.
+// watchPeers keeps the directory up to date. It also makes the node join the cluster if the
+// configuration requires this. If the node is removed while it runs, it does not join again,
+// because an operator has removed it.
 func (k *Cluster) watchPeers() {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
@@ -130,7 +133,7 @@ func (k *Cluster) watchPeers() {
 }
 
 func (k *Cluster) updateMembers() map[string]string {
-	k.updating.Lock() // an older view must not overwrite a newer one
+	k.updating.Lock() // prevents an older list of members from overwriting a newer one
 	defer k.updating.Unlock()
 	addresses, voters := k.currentMembers()
 	k.mux.SetMembers(addresses)
@@ -138,13 +141,14 @@ func (k *Cluster) updateMembers() map[string]string {
 	return addresses
 }
 
-// update replaces the members. It returns the differences from the previous members.
+// update replaces the members. It returns the differences between the previous members and the new
+// ones.
 func (d *directory) update(addresses map[string]string, voters []string, now time.Time) (changes []memberChange) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found := map[string]route.Member{}
 	for id, address := range addresses {
-		m := d.members[id] // keep the previous information until the node answers
+		m := d.members[id] // keep what is known of the node until it answers
 		m.Node, m.PeerAddress, m.Voter = id, address, slices.Contains(voters, id)
 		found[id] = m
 		if d.presence[id] == nil {
@@ -161,13 +165,13 @@ func (d *directory) update(addresses map[string]string, voters []string, now tim
 	for id, c := range d.conns {
 		if _, still := found[id]; !still {
 			delete(d.conns, id)
-			_ = c.Close() // it belongs to a removed node
+			_ = c.Close() // the connection belongs to a removed node
 		}
 	}
 	return changes
 }
 
-// queryPeers asks each member of any group for its state, and returns the answers.
+// queryPeers asks the members of all groups for their state, and returns their answers by ID.
 func (k *Cluster) queryPeers(ctx context.Context) map[string]*peerpb.GetInfoResponse {
 	addresses := k.updateMembers()
 	answers := map[string]*peerpb.GetInfoResponse{}
@@ -177,7 +181,7 @@ func (k *Cluster) queryPeers(ctx context.Context) map[string]*peerpb.GetInfoResp
 		all.Go(func() {
 			info, err := k.query(ctx, id)
 			if err != nil {
-				return // the directory records it as unreachable
+				return // the directory records the member as unreachable
 			}
 			answered.Lock()
 			defer answered.Unlock()
@@ -204,8 +208,8 @@ func (k *Cluster) query(ctx context.Context, id string) (*peerpb.GetInfoResponse
 	return info, err
 }
 
-// note records a member's answer, or that it did not answer. It reports whether the member's
-// addresses for clients have changed, and returns the line to log, or nil.
+// note records a member's answer, or that the member did not answer. moved is true if the member's
+// addresses for clients have changed. line is the line to log, or nil.
 func (d *directory) note(id string, info *peerpb.GetInfoResponse, err error, now time.Time) (moved bool, line *presenceLine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -238,21 +242,20 @@ func (k *Cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse,
 	return peerpb.NewPeerServiceClient(c).GetInfo(ctx, &peerpb.GetInfoRequest{})
 }
 
-// join asks the configured nodes for membership, if this node must join. It returns true once this
-// node is a member.
+// join asks the configured nodes for membership, if this node must join. It returns true if this
+// node is now a member or need not join.
 func (k *Cluster) join(member bool) (joined bool) {
 	wiped := k.identity.get().Wiped
 	if len(k.config.Join) == 0 && !wiped || !k.isAdmitted() {
 		return false
 	}
-	// The log of a wiped node may end before the node's removal, so the node may wrongly consider
-	// itself a member.
+	// Do not rely on member for a wiped node: its log may end before the entry that removed it.
 	if member && !wiped {
 		return true
 	}
 	for _, t := range k.targets() {
 		err := k.joinAt(t)
-		if err == nil && wiped { // from here on it is an ordinary member
+		if err == nil && wiped { // from now on it is an ordinary member
 			if err := k.identity.change(false, true); err != nil {
 				k.host.Fail(err)
 			}

@@ -15,7 +15,8 @@ import (
 // PeerService returns the service that answers the other nodes.
 func (k *Cluster) PeerService() peerpb.PeerServiceServer { return &peerService{cluster: k} }
 
-// peerService answers the other nodes. Their connections are authenticated.
+// peerService answers the other nodes. The caller of every call is authenticated, because the
+// connection is.
 type peerService struct {
 	peerpb.UnimplementedPeerServiceServer
 

@@ -8,10 +8,11 @@ import (
 )
 
 // spreadEvery is how often a node compares the number of groups that it leads with the
-// other nodes.
+// numbers of the other nodes.
 const spreadEvery = 5 * time.Second
 
-// spreadLeadership hands groups over while another voter leads at least two fewer than this node.
+// spreadLeadership hands over the leadership of groups while another voter leads at least two
+// groups fewer than this node.
 func (k *Cluster) spreadLeadership() {
 	tick := time.NewTicker(spreadEvery)
 	defer tick.Stop()
@@ -31,8 +32,8 @@ func (k *Cluster) spreadLeadership() {
 	}
 }
 
-// surplus returns a group that this node leads and the node that should lead it instead, or "" if
-// there is none.
+// surplus returns a group that this node leads, and the node that should lead the group instead. to
+// is "" if no group should be handed over.
 func (k *Cluster) surplus() (i int, to string) {
 	self := k.Self()
 	led := map[string]int{}
@@ -60,8 +61,8 @@ func (k *Cluster) surplus() (i int, to string) {
 	return own, to
 }
 
-// HandOver hands over the leadership of all groups before the node stops, so that other nodes lead
-// without waiting for the election timeout.
+// HandOver hands over the leadership of all groups. It must be called before the node stops, so
+// that other nodes lead without waiting for the election timeout.
 func (k *Cluster) HandOver() {
 	k.closing.Store(true)
 	var all sync.WaitGroup

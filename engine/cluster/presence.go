@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// absentAfter is how long a member may be silent before it counts as absent. A member that
-	// refuses connections counts as absent immediately.
+	// absentAfter is the time after which a member that does not answer counts as absent. A member
+	// that refuses connections counts as absent immediately.
 	absentAfter = 3 * time.Second
-	// presenceLinesMax bounds the log lines about one member per presenceLinesPeriod. An omitted
-	// line is logged later if it is still true.
+	// presenceLinesMax is the maximum number of log lines about one member per presenceLinesPeriod.
+	// A line that was omitted is logged later if it is still true then.
 	presenceLinesMax    = 6
 	presenceLinesPeriod = time.Minute
 )
 
-// presence tracks whether one member answers this node, and what was logged about it.
+// presence records whether one member answers this node, and what was logged about the member.
 type presence struct {
-	// since is the time of the member's last answer, or else when this node learned of the member.
+	// since is the time of the member's last answer. Before the first answer, it is the time at
+	// which this node learned of the member.
 	since    time.Time
-	answered bool // it has answered since this node started
+	answered bool // true if the member has answered since this node started
 	gone     bool
 	away     time.Duration // duration of its last absence
 
-	logged  bool // the value of gone in the last logged line
-	changes int  // changes of gone since the last line
+	logged  bool // the value of gone in the last line
+	changes int  // number of changes of gone since the last line
 	lines   linelimit.Limit
 }
 
@@ -39,8 +40,8 @@ func newPresence(now time.Time) *presence {
 	return &presence{since: now, lines: linelimit.Limit{Max: presenceLinesMax, Period: presenceLinesPeriod}}
 }
 
-// note records that the member answered, or the error if it did not. It returns the line to log, or
-// nil.
+// note records that the member has answered (err is nil), or the error of not answering. It returns
+// the line to log, or nil.
 func (p *presence) note(err error, now time.Time) *presenceLine {
 	silent := now.Sub(p.since)
 	switch {
@@ -65,12 +66,12 @@ func (p *presence) note(err error, now time.Time) *presenceLine {
 	return line
 }
 
-// presenceLine is a log line about a member that is absent or has come back.
+// presenceLine is a log line that a member is absent or answers again.
 type presenceLine struct {
 	gone    bool
-	since   time.Time     // time of the last answer, if gone
-	away    time.Duration // duration of the absence, if back
-	leftOut int           // number of omitted lines about the member before this one
+	since   time.Time     // time of the last answer; set if gone is true
+	away    time.Duration // duration of the absence; set if gone is false
+	leftOut int           // number of lines about the member that were omitted before this one
 }
 
 func (l *presenceLine) write(log *slog.Logger, node string, err error) {

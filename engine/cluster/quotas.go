@@ -21,15 +21,15 @@ import (
 
 const (
 	// shareEvery is how often a node reports its usage of quotas. It reports sooner if
-	// it lacks room.
+	// its share of a quota is used up.
 	shareEvery = time.Second
-	// shareGap is the minimum time between two reports.
+	// shareGap is the minimum pause between two reports.
 	shareGap = 20 * time.Millisecond
-	// shareTimeout bounds one report.
+	// shareTimeout limits the time of one report.
 	shareTimeout = 500 * time.Millisecond
 )
 
-// quotaShares is a node's part in sharing quotas; see access.Coordinator.
+// quotaShares is a node's part in dividing quotas among the nodes; see access.Coordinator.
 type quotaShares struct {
 	started time.Time
 
@@ -45,7 +45,8 @@ func newQuotaShares() *quotaShares {
 
 func (q *quotaShares) nowMs() int64 { return time.Since(q.started).Milliseconds() }
 
-// counting records that a shard's usage is in the accounts, or is about to be removed from them.
+// counting records whether this node's accounts include the usage of a shard. counts is true if
+// they include it, and false if it is about to be removed from them.
 func (q *quotaShares) counting(shard int, counts bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,7 +70,7 @@ func (q *quotaShares) coordinate(c *access.Coordinator) {
 	q.coordinator = c
 }
 
-// report answers a node's report if this node leads shard 0.
+// report answers another node's report. It fails unless this node leads shard 0.
 func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, r access.Report) (access.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,7 +84,7 @@ func (k *Cluster) shareQuotas() {
 	registry := k.registry
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()
-	seq := uint64(time.Now().UnixNano()) // greater than all numbers before a restart
+	seq := uint64(time.Now().UnixNano()) // exceeds all numbers that were used before a restart
 	heard := time.Now()
 	for {
 		select {
@@ -102,7 +103,7 @@ func (k *Cluster) shareQuotas() {
 		} else if time.Since(heard) > access.ShareExpiry {
 			registry.Expire()
 		}
-		select { // pause even if the node still lacks room
+		select { // make a pause even if the node still lacks room
 		case <-k.ctx.Done():
 			return
 		case <-time.After(shareGap):
@@ -185,7 +186,7 @@ func reportOf(in *peerpb.ShareQuotasRequest) (access.Report, error) {
 			return access.Report{}, err
 		}
 		var shares access.Shares
-		// A newer node may share more.
+		// Ignore additional shares: a newer node may report more of them.
 		for kind, s := range m.GetShares()[:min(len(shares), len(m.GetShares()))] {
 			if s.GetLimit() > math.MaxInt64 || s.GetUsed() > math.MaxInt64 || s.GetWant() > math.MaxInt64 {
 				return access.Report{}, fmt.Errorf("tenants.shares: %d, %d or %d is out of range", s.GetLimit(), s.GetUsed(), s.GetWant())

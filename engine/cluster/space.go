@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// spaceEvery is how often a node checks whether its disk has the space to lead, and
-	// whether a majority can store more.
+	// spaceEvery is how often a node checks whether its disk has enough space to lead,
+	// and whether the disks of a majority have enough space to store more.
 	spaceEvery = 500 * time.Millisecond
-	// fullWaitMax bounds the wait of a write for space on a full disk. After that, the node stops.
-	// While it waits, its groups cannot elect another leader.
+	// fullWaitMax is the maximum time that a write waits for space on a full disk. After that, the
+	// node stops. While the write waits, the node's groups cannot elect another leader.
 	fullWaitMax = 10 * time.Second
 )
 
-// watchSpaces hands leadership over to nodes with disk space, and refuses changes for which no
-// majority has space.
+// watchSpaces hands leadership over to nodes with more disk space. It refuses changes if no
+// majority of the voters has the space for them.
 func (k *Cluster) watchSpaces() {
 	tick := time.NewTicker(spaceEvery)
 	defer tick.Stop()
@@ -47,18 +47,18 @@ func (k *Cluster) watchSpaces() {
 	}
 }
 
-// DiskState converts a state for the admin service.
+// DiskState converts the state of a disk to the constant of the admin service.
 func DiskState(s disk.SpaceState) adminpb.DiskState {
 	return adminpb.DiskState(s) + adminpb.DiskState_DISK_STATE_OK
 }
 
-// spaceOf returns what a member's free disk space allows, from the member's last report or from
-// this node's own state.
+// spaceOf returns which operations a member's free disk space allows. It uses the member's last
+// report or, for this node, the node's own state.
 func (k *Cluster) spaceOf(m route.Member) disk.SpaceState {
 	if m.Node == k.Self() {
 		return k.space.Own()
 	}
-	if m.Disk == adminpb.DiskState_DISK_STATE_UNSPECIFIED { // an older version
+	if m.Disk == adminpb.DiskState_DISK_STATE_UNSPECIFIED { // a node of an older version
 		return disk.SpaceOK
 	}
 	return disk.SpaceState(m.Disk - adminpb.DiskState_DISK_STATE_OK)
@@ -75,9 +75,9 @@ func (k *Cluster) voters() (voters []route.Member) {
 	return voters
 }
 
-// majoritySpace returns what the disks of the best majority of voters allow, because nothing more
-// could be committed. It ignores nodes that do not answer. If fewer than a majority answer, it
-// returns no restriction.
+// majoritySpace returns which operations the disks of the best majority of voters allow, since all
+// other operations could not be committed. It ignores nodes that do not answer. If less than a
+// majority answer, it returns no restriction.
 func (k *Cluster) majoritySpace() (state disk.SpaceState, why string) {
 	voters := k.voters()
 	answer := slices.DeleteFunc(slices.Clone(voters), func(m route.Member) bool { return !m.Reachable && m.Node != k.Self() })
@@ -101,19 +101,20 @@ func (k *Cluster) majoritySpace() (state disk.SpaceState, why string) {
 	return state, "too few nodes have enough disk space: " + strings.Join(lacking, ", ")
 }
 
-// yields reports whether another voter should lead because its disk has more space.
+// yields reports whether another voter should lead because more space is free on its disk.
 func (k *Cluster) yields() bool {
 	own := k.space.Own()
 	return own > disk.SpaceOK && slices.ContainsFunc(k.voters(), func(m route.Member) bool { return k.better(m, own) })
 }
 
-// better reports whether a member other than this node answers, may lead according to its clock,
-// and has a better disk state than than.
+// better reports whether a member other than this node answers, has a better disk state than the
+// given one, and may lead according to its clock.
 func (k *Cluster) better(m route.Member, than disk.SpaceState) bool {
 	return m.Node != k.Self() && m.Reachable && k.spaceOf(m) < than && k.clocks.fit(m.Node)
 }
 
-// voterWithSpace returns the voter that should lead when this node stops, or "" if any may.
+// voterWithSpace returns the voter that should lead when this node stops, or "" if any voter may
+// lead.
 func (k *Cluster) voterWithSpace() string {
 	voters := k.voters()
 	if !slices.ContainsFunc(voters, func(m route.Member) bool { return m.Node != k.Self() && k.spaceOf(m) > disk.SpaceOK }) {

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// replicaHost runs the shards that this node leads during its tenures.
+// replicaHost is the host of the replicas. It runs a shard while this node leads the shard's group.
 type replicaHost struct{ *Cluster }
 
 var _ replica.Host = replicaHost{}
@@ -55,7 +55,7 @@ func (k replicaHost) Lose(i int) {
 		k.quotas.coordinate(nil)
 	}
 	k.shards.Lose(i)
-	k.Changed() // before the shard refuses waiting calls
+	k.Changed() // notify watchers before the shard refuses waiting calls
 	if s := k.running[i]; s != nil {
 		s.Lose()
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// CheckValue checks the value of the setting with the given path, without regard to other settings.
-// It returns the problem and a remedy. The message is "" if the value is valid. It is for programs
-// that start a server with settings that they do not interpret.
+// CheckValue checks whether text is a valid value of the setting with the given path. It does not
+// consider the values of other settings. It returns the problem and a remedy; message is "" if the
+// value is valid. It is for programs that start a server with settings that they do not interpret.
 func CheckValue(path, text string) (message, remedy string) {
 	table := Table(Default())
 	i := slices.IndexFunc(table, func(s *Setting) bool { return s.Path == path })

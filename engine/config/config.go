@@ -16,7 +16,7 @@ import (
 // Config is the configuration of a server.
 type Config struct {
 	Node node.Config
-	// AddressFile is the file to which the server writes its pid and addresses, or "".
+	// AddressFile is the path of the file to which the server writes its pid and addresses, or "".
 	AddressFile string
 	LogLevel    slog.Level
 	LogFormat   LogFormat
@@ -25,7 +25,7 @@ type Config struct {
 // LogFormat is the format of log lines.
 type LogFormat string
 
-// Formats of log lines.
+// These are the formats of log lines.
 const (
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"

@@ -1,5 +1,5 @@
-// Package config reads the configuration of a server from flags, the environment, one HCL file and
-// defaults, in this order of precedence.
+// Package config reads the configuration of a server. The sources are flags, environment variables,
+// one HCL file and defaults, in descending order of precedence.
 //
 //	l := config.NewLoader()
 //	l.AddFlags(cmd.Flags())                          // before the command line is parsed
@@ -8,8 +8,8 @@
 //
 // The table in table.go lists all settings. The flags, the environment variables, the names in the
 // file and the documentation (Markdown) are derived from it. Reading is strict: an unknown name, a
-// value of the wrong type and a value out of range are problems. Load reports all problems of all
-// sources together, each with its place and, for a misspelt name, a suggestion.
+// value of the wrong type and a value out of range are problems. Load reports the problems of all
+// sources together. Each problem includes its place and, for a misspelt name, a suggestion.
 //
-// A Loader may be used for one Load, by one goroutine.
+// A Loader may be used for only one Load, and by only one goroutine.
 package config

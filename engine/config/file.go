@@ -16,7 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fileBytesMax bounds the size of a file, and thereby the depth of the parser's recursion.
+// fileBytesMax is the maximum size of a file in bytes. It also limits the depth of the parser's
+// recursion.
 const fileBytesMax = 64 << 10
 
 type fileValue struct {
@@ -24,8 +25,8 @@ type fileValue struct {
 	texts []string
 }
 
-// readFile returns the values in a file, by path of the setting. It returns valid values even if it
-// adds problems, so that they are checked in the same pass.
+// readFile returns the values in a file, by the path of the setting. If it finds problems, it adds
+// them to problems and still returns the valid values, so that the caller can check these too.
 func readFile(path string, table []*Setting, problems *Problems) map[string]fileValue {
 	src, err := readSource(path)
 	if err != nil {
@@ -70,7 +71,7 @@ func readSource(path string) ([]byte, error) {
 	return src.Bytes(), nil
 }
 
-// withoutPath strips the path from an error, because the problem already names it.
+// withoutPath removes the path from an error, because the problem already names it.
 func withoutPath(err error) error {
 	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err
@@ -78,15 +79,16 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Bounds of the parser's input: the parser is recursive and would exhaust the stack.
+// These limit the parser's input: the parser is recursive, and deeply nested input would exhaust
+// the stack.
 const (
 	bracketsMax  = 16
 	operatorsMax = 200
 )
 
-// tooDeep returns the place where a text nests too deep for the parser, or nil.
+// tooDeep returns the place where a text is nested too deeply for the parser, or nil.
 func tooDeep(src []byte, path string) *hcl.Range {
-	// The parser also reports problems of tokens.
+	// Ignore problems of tokens, since the parser reports them too.
 	tokens, _ := hclsyntax.LexConfig(src, path, hcl.InitialPos)
 	depth, operators := 0, 0
 	for i := range tokens {
@@ -133,7 +135,8 @@ func (r *fileReader) syntax(diags hcl.Diagnostics) {
 	}
 }
 
-// body reads the top level of the file, or the block with the given name.
+// body reads the body of the block with the given name, or the top level of the file if block is
+// "".
 func (r *fileReader) body(block string, body *hclsyntax.Body) {
 	attributes := make([]*hclsyntax.Attribute, 0, len(body.Attributes))
 	for _, a := range body.Attributes {
@@ -195,7 +198,8 @@ func (r *fileReader) attribute(block string, a *hclsyntax.Attribute) {
 	r.values[path] = fileValue{at: a.NameRange, texts: texts}
 }
 
-// texts converts a value of a file to the texts of a flag, or returns a remedy.
+// texts converts a value in a file to the texts that a flag would have. If it cannot, it returns a
+// remedy.
 func texts(k kind, v cty.Value) (texts []string, remedy string) {
 	isA := func(t cty.Type) bool { return !v.IsNull() && v.IsKnown() && v.Type() == t }
 	switch k {
@@ -277,8 +281,8 @@ func stringPairs(v cty.Value) ([]string, bool) {
 	return items, true
 }
 
-// repeated returns the place where an object repeats a name, or nil. The parser would use the last
-// value.
+// repeated returns the place where an object contains the same name a second time, or nil. Without
+// this check, the parser would silently use the last value.
 func repeated(e hclsyntax.Expression) *hcl.Range {
 	object, is := e.(*hclsyntax.ObjectConsExpr)
 	if !is {
@@ -287,7 +291,7 @@ func repeated(e hclsyntax.Expression) *hcl.Range {
 	seen := map[string]bool{}
 	for _, item := range object.Items {
 		name, diags := item.KeyExpr.Value(nil)
-		// The evaluation of the whole object reports it.
+		// Skip a name with an error: evaluating the whole object reports the error.
 		if diags.HasErrors() || name.IsNull() || name.Type() != cty.String {
 			continue
 		}
@@ -309,7 +313,8 @@ func (r *fileReader) blocks() (names []string) {
 	return names
 }
 
-// attributes returns the names that a block, or the top level, may contain.
+// attributes returns the names of the settings that a block may contain. If of is "", it returns
+// the names at the top level.
 func (r *fileReader) attributes(of string) (names []string) {
 	for _, s := range r.table {
 		block, name, inner := strings.Cut(s.Path, ".")
@@ -323,7 +328,6 @@ func (r *fileReader) attributes(of string) (names []string) {
 	return names
 }
 
-// unknown adds a problem for an unknown name, with a suggestion.
 func (r *fileReader) unknown(block, what, name string, at hcl.Range) {
 	where := "the file"
 	blocks := r.blocks()
@@ -353,8 +357,8 @@ func (r *fileReader) unknown(block, what, name string, at hcl.Range) {
 	r.note(at, fmt.Sprintf("unknown %s %s in %s", what, name, where), remedy)
 }
 
-// elsewhere looks for a name in other blocks. It returns "lease in queue" or "shards outside of
-// blocks", for example.
+// elsewhere looks for a misplaced name in other blocks. It returns its place, such as "lease in
+// queue" or "shards outside of blocks".
 func (r *fileReader) elsewhere(name string) string {
 	for _, s := range r.table {
 		block, inner, nested := strings.Cut(s.Path, ".")

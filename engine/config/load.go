@@ -12,10 +12,9 @@ import (
 	"github.com/pronybench/prony/engine/internal/setting"
 )
 
-// Origin is the kind of source of a value.
 type Origin string
 
-// Origins, in ascending order of precedence.
+// These are the origins, in ascending order of precedence.
 const (
 	FromDefault     Origin = "default"
 	FromFile        Origin = "file"
@@ -23,23 +22,23 @@ const (
 	FromFlag        Origin = "flag"
 )
 
-// Effective is a setting, its effective value, and the source of the value.
+// Effective is a setting with its value in effect and the source of that value.
 type Effective struct {
 	*Setting
 	Origin Origin
-	// At is the place in the source: "queued.hcl:3:1", "QUEUED_SHARDS" or "--shards". It is "" for
-	// a default.
+	// At is the place in the source, such as "queued.hcl:3:1", "QUEUED_SHARDS" or "--shards". It is
+	// "" for a default.
 	At string
 
-	offset int // in the file, from 1; 0 for a value from another source
+	offset int // byte offset in the file, from 1; 0 for a value from another source
 }
 
-// Loader collects the sources of a configuration. It may be used for one load, and is not safe for
-// concurrent use.
+// Loader collects the sources of a configuration. It may be used for only one load, and is not safe
+// for concurrent use.
 type Loader struct {
 	config *Config
 	table  []*Setting
-	flags  map[*Setting][]string // values of flags, in order
+	flags  map[*Setting][]string // the values of each flag, in order
 	file   string
 }
 
@@ -49,16 +48,17 @@ func NewLoader() *Loader {
 	return &Loader{config: c, table: Table(c), flags: map[*Setting][]string{}}
 }
 
-// Settings returns all settings. Their values are the defaults until Load is called.
+// Settings returns all settings. They have their default values until Load is called.
 func (l *Loader) Settings() []*Setting { return l.table }
 
-// Names of the flag and the variable that name the file.
+// These are the names of the flag and the environment variable with the path of the file.
 const (
 	FileFlag = "config"
 	FileEnv  = EnvPrefix + "CONFIG"
 )
 
-// AddFlags defines a flag for each setting, and --config for the file. Load checks the values.
+// AddFlags defines a flag for each setting, and --config for the file. The values are checked
+// later, by Load.
 func (l *Loader) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&l.file, FileFlag, "", "read the settings in this HCL file; flags and the environment override it")
 	for _, s := range l.table {
@@ -76,20 +76,21 @@ type flagValue struct {
 }
 
 func (f *flagValue) Set(text string) error {
-	if k := f.setting.value.kind; k != kindList && k != kindMap { // the last value counts, as usual
+	if k := f.setting.value.kind; k != kindList && k != kindMap { // the last value replaces others
 		delete(f.loader.flags, f.setting)
 	}
 	f.loader.flags[f.setting] = append(f.loader.flags[f.setting], text)
 	return nil
 }
 
-// Choices returns the values that the flag accepts, or nil if they are not limited to a list.
+// Choices returns the values that the flag accepts. It returns nil if other values are accepted
+// too.
 func (f *flagValue) Choices() []string { return f.setting.Choices() }
 
 func (f *flagValue) Type() string { return f.setting.Kind() }
 
 func (f *flagValue) String() string {
-	if f.setting == nil { // pflag creates a zero value to recognize empty defaults
+	if f.setting == nil { // pflag creates a zero flagValue to recognize empty defaults
 		return ""
 	}
 	return f.def
@@ -99,12 +100,13 @@ func (f *flagValue) String() string {
 type Loaded struct {
 	Config   *Config
 	Settings []Effective
-	// Warnings are about input that is valid but probably a mistake.
+	// Warnings describe input that is valid but probably a mistake.
 	Warnings []Problem
 }
 
-// Load reads the file and the environment (elements NAME=value) and returns the configuration. It
-// ignores the variables in others, which other programs read. The error is a *Problems.
+// Load reads the file and the environment, whose elements have the form NAME=value, and returns the
+// configuration. It ignores the variables in others, which other programs read. The error is a
+// *Problems.
 func (l *Loader) Load(environment, others []string) (*Loaded, error) {
 	out, err := l.load(environment, others)
 	if err != nil {
@@ -116,8 +118,8 @@ func (l *Loader) Load(environment, others []string) (*Loaded, error) {
 	return out, nil
 }
 
-// Explain converts the settings errors in err to *Problems, each with the place of the value, and
-// joins them with the other errors. It returns nil if err is nil.
+// Explain converts the errors about settings in err to a *Problems, which contains the place of
+// each value, and joins it with the other errors. It returns nil if err is nil.
 func (l *Loaded) Explain(err error) error {
 	faults, others := setting.Split(err)
 	var problems Problems
@@ -127,9 +129,9 @@ func (l *Loaded) Explain(err error) error {
 	return errors.Join(append([]error{problems.err()}, others...)...)
 }
 
-// note adds a problem for a fault. Its place is that of the first setting that is not a default, or
-// else of the first setting. If several settings are at fault, the message has the value and the
-// source of each.
+// note adds a problem for a fault. The place of the problem is the place of the first setting whose
+// value is not the default, or else of the first setting. If several settings are at fault, the
+// message contains the value and the source of each.
 func (l *Loaded) note(problems *Problems, fault *setting.Error) {
 	at, offset := "", 0
 	var values []string
@@ -162,7 +164,7 @@ func (l *Loaded) note(problems *Problems, fault *setting.Error) {
 	problems.addAt(offset, at, message, fault.Remedy)
 }
 
-// together returns an error for each task default that exceeds its limit.
+// together returns an error for each default for tasks that exceeds the corresponding limit.
 func (l *Loader) together() error {
 	q, most := &l.config.Node.Queue, &l.config.Node.Limits
 	var errs []error
@@ -184,7 +186,7 @@ func (l *Loader) together() error {
 	return errors.Join(errs...)
 }
 
-// load implements Load without checking settings against each other.
+// load implements Load, except for the checks of settings against each other.
 func (l *Loader) load(environment, others []string) (*Loaded, error) {
 	var problems Problems
 	env, warnings := l.environment(environment, others)
@@ -218,8 +220,8 @@ func (l *Loader) load(environment, others []string) (*Loaded, error) {
 	return out, nil
 }
 
-// apply sets a value, or adds a problem. offset is the place in the file, from 1, or 0 for flags
-// and variables, whose names already identify the setting.
+// apply sets a value, or adds a problem if the value is invalid. offset is the byte offset in the
+// file, from 1. It is 0 for flags and variables, whose names already identify the setting.
 func (s *Setting) apply(at string, offset int, texts []string, problems *Problems) {
 	err := s.value.set(texts)
 	if err == nil {
@@ -232,8 +234,9 @@ func (s *Setting) apply(at string, offset int, texts []string, problems *Problem
 	problems.addAt(offset, at, fmt.Sprintf("%s%s %s", name, strconv.Quote(strings.Join(texts, ",")), err), "")
 }
 
-// environment returns the variables of this server, and warnings about variables with similar
-// names. It ignores other variables with the same prefix: a cluster manager may define some.
+// environment returns the environment variables for this server, and warnings about variables with
+// similar names. It ignores other variables with the same prefix, because a cluster manager may
+// define some.
 func (l *Loader) environment(all, others []string) (map[string]string, []Problem) {
 	known := []string{FileEnv}
 	for _, s := range l.table {
@@ -256,7 +259,7 @@ func (l *Loader) environment(all, others []string) (map[string]string, []Problem
 	return found, warnings
 }
 
-// pathName returns a setting in the notation of messages: "cert in tls".
+// pathName returns a setting's path in the form that messages use, such as "cert in tls".
 func pathName(path string) string {
 	if block, attribute, inner := strings.Cut(path, "."); inner {
 		return attribute + " in " + block

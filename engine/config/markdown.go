@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown returns the documentation of all settings: one table per group.
+// Markdown returns the documentation of all settings, with one table for each group.
 func Markdown() string {
 	var b strings.Builder
 	settings := NewLoader().Settings()

@@ -8,14 +8,14 @@ import (
 
 // Problem is one problem of a configuration.
 type Problem struct {
-	// At is the place: "queued.hcl:3:5", "--shards" or "QUEUED_SHARDS".
+	// At is the place of the problem, such as "queued.hcl:3:5", "--shards" or "QUEUED_SHARDS".
 	At string `json:"at"`
 	// Message names the setting and its value.
 	Message string `json:"message"`
-	// Remedy is a correction, or "".
+	// Remedy describes how to correct the problem, or is "".
 	Remedy string `json:"remedy,omitempty"`
 
-	offset int // in the file, from 1; 0 for a problem outside the file
+	offset int // byte offset in the file, from 1; 0 for a problem outside the file
 }
 
 // String returns the problem on one line.
@@ -27,13 +27,13 @@ func (p Problem) String() string {
 	return text
 }
 
-// problemsMax bounds the stored problems.
+// problemsMax is the maximum number of problems that are stored.
 const problemsMax = 100
 
-// Problems are all problems of a configuration, as one error.
+// Problems contains all problems of a configuration, as one error.
 type Problems struct {
 	List []Problem
-	// Omitted is the number of problems beyond the 100 in List.
+	// Omitted is the number of problems that List does not contain because it already has 100.
 	Omitted int
 }
 
@@ -59,8 +59,8 @@ func (p *Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err returns p as an error, or nil if there is no problem. Problems of the file come first, in the
-// file's order.
+// err returns p as an error, or nil if there is no problem. It sorts the problems in the file to
+// the front, in the order of their offsets.
 func (p *Problems) err() error {
 	if len(p.List) == 0 {
 		return nil

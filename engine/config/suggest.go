@@ -2,8 +2,9 @@ package config
 
 import "github.com/agext/levenshtein"
 
-// Nearest returns the candidate that name is most likely a misspelling of, or "". At most two
-// characters may be added, omitted or changed, and at most half as many as the name has.
+// Nearest returns the candidate that was most likely misspelt as name, or "". The two may
+// differ by at most two added, omitted or changed characters. The number of these characters must
+// not exceed half of the length of name.
 func Nearest(name string, candidates []string) string {
 	nearest, least := "", 3
 	for _, c := range candidates {

@@ -15,40 +15,41 @@ import (
 
 // Setting is one configurable value.
 type Setting struct {
-	// Path is the name in the file: "sync_interval", or "tls.cert" for cert in the block tls. The
-	// flag and the environment variable are derived from it.
+	// Path is the name of the setting in the file. Examples are "sync_interval", and "tls.cert" for
+	// cert in the block tls. The names of the flag and the environment variable are derived from
+	// it.
 	Path  string
 	Group string
-	// Usage is one line of documentation, without the default.
+	// Usage is one line of documentation. It does not contain the default.
 	Usage string
-	// NotInFile marks a setting that applies to one start and must not be stored in the file.
+	// NotInFile is true for a setting that applies to one start and must not be stored in the file.
 	NotInFile bool
 
 	value value
 }
 
-// EnvPrefix is the prefix of all environment variables.
+// EnvPrefix is the prefix of the names of all environment variables.
 const EnvPrefix = "QUEUED_"
 
-// Flag returns the setting's flag, without the leading dashes.
+// Flag returns the name of the setting's flag, without the leading dashes.
 func (s *Setting) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.Path) }
 
-// Env returns the setting's environment variable.
+// Env returns the name of the setting's environment variable.
 func (s *Setting) Env() string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(s.Path, ".", "_"))
 }
 
-// Value returns the setting's current value in the notation of the environment.
+// Value returns the setting's current value in the form that the environment variable has.
 func (s *Setting) Value() string { return s.value.get() }
 
-// Kind returns the type of the value: text, list, map, choice, bool, number, duration, size, space
-// or memory.
+// Kind returns the name of the value's type: text, list, map, choice, bool, number, duration, size,
+// space or memory.
 func (s *Setting) Kind() string { return string(s.value.kind) }
 
-// Choices returns the values that a setting of the kind choice accepts.
+// Choices returns the values that the setting accepts if its kind is choice.
 func (s *Setting) Choices() []string { return s.value.choices }
 
-// The groups of settings, in the order of help and documentation.
+// These are the groups of settings, in the order of the help and the documentation.
 const (
 	groupListen  = "Listeners"
 	groupData    = "Data"
@@ -59,15 +60,15 @@ const (
 	groupLog     = "Log"
 )
 
-// Groups returns the groups of settings, in the order of help and documentation.
+// Groups returns the groups of settings, in the order of the help and the documentation.
 func Groups() []string {
 	return []string{groupListen, groupData, groupAccess, groupCluster, groupQueue, groupLimits, groupLog}
 }
 
-// Bounds of the settings. Values beyond them are probably mistakes.
+// These limit the values of settings. A value beyond them is probably a mistake.
 const (
 	longest       = 10 * 366 * day
-	payloadMax    = 12 << 20 // must fit into a call of 16 MiB
+	payloadMax    = 12 << 20 // bytes; must fit into a call of 16 MiB
 	batchMax      = 1_000
 	attemptsMax   = 1_000_000
 	waitMax       = time.Minute
@@ -81,15 +82,15 @@ const (
 	markBytesMax   = 1 << 40
 )
 
-// sizeOf returns the value for the size of a part of the stores. The default follows from the
-// memory bound.
+// sizeOf returns the value for the size of a part of the stores. The default depends on the memory
+// limit.
 func sizeOf(c *Config, path string) value {
 	named := c.Node.Stores.Named()
 	s := named[slices.IndexFunc(named, func(s memory.NamedSize) bool { return s.Path == path })]
 	return auto(s.At, size(s.At, uint64(s.Least), uint64(s.Most)))
 }
 
-// Table returns all settings, bound to the fields of c, which hold the defaults.
+// Table returns all settings. Their values are fields of c, which contains the defaults.
 func Table(c *Config) []*Setting {
 	n, own := &c.Node, &c.Node.Cluster
 	return []*Setting{

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// day is the longest unit of a duration: longer units vary in length.
+// day is the longest unit of a duration. Longer units, such as months, vary in length.
 const day = 24 * time.Hour
 
 var errDuration = errors.New(`is not a duration: write a number with its unit (ms, s, m, h or d), as in "30s", "1h30m" or "7d"`)
 
-// errLong is the error of a well-formed duration that is too long.
+// errLong means that a duration has the right form but is too long.
 var errLong = fmt.Errorf("is too long: write at most %q", strconv.FormatInt(int64(math.MaxInt64/day), 10)+"d")
 
-// whole matches durations in whole numbers, of any length.
+// whole matches durations of any length in whole numbers of units.
 var whole = regexp.MustCompile(`^(\d+(ms|s|m|h))+$`)
 
-// ParseDuration parses a duration of whole milliseconds. It accepts the format of
-// time.ParseDuration, and whole days such as "7d". It refuses negative durations and numbers
-// without a unit.
+// ParseDuration parses a duration, which must be a whole number of milliseconds. It accepts the
+// format of time.ParseDuration, and whole days such as "7d". It refuses negative durations and
+// numbers without a unit.
 func ParseDuration(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 64)
@@ -53,7 +53,8 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// FormatDuration formats a duration for ParseDuration: "30s", "1h30m", "7d".
+// FormatDuration formats a duration in a form that ParseDuration accepts, such as "30s", "1h30m" or
+// "7d".
 func FormatDuration(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"
@@ -68,7 +69,7 @@ func FormatDuration(d time.Duration) string {
 	return s
 }
 
-// sizeUnits are the units of sizes. "B" is last, because all other names end with it.
+// sizeUnits are the units of sizes. "B" is last, because the names of all other units end with it.
 var sizeUnits = []struct {
 	name  string
 	bytes uint64
@@ -80,7 +81,7 @@ var sizeUnits = []struct {
 	{"B", 1},
 }
 
-// ParseSize parses a number of bytes: "64KiB", "1MiB", "512B" or "512".
+// ParseSize parses a number of bytes, such as "64KiB", "1MiB", "512B" or "512".
 func ParseSize(text string) (uint64, error) {
 	number, factor := text, uint64(1)
 	for _, u := range sizeUnits {
@@ -99,8 +100,8 @@ func ParseSize(text string) (uint64, error) {
 	return n * factor, nil
 }
 
-// FormatSize formats a number of bytes for ParseSize, in the largest unit that gives a whole
-// number.
+// FormatSize formats a number of bytes in a form that ParseSize accepts. It uses the largest unit
+// that makes the number whole.
 func FormatSize(bytes uint64) string {
 	for _, u := range sizeUnits {
 		if bytes >= u.bytes && bytes%u.bytes == 0 {
@@ -110,8 +111,8 @@ func FormatSize(bytes uint64) string {
 	return "0B"
 }
 
-// parseMemory parses a size. Unlike ParseSize, it also accepts decimal units, such as "200MB" and
-// "2GB".
+// parseMemory parses a size. In addition to the units of ParseSize, it accepts decimal units, as in
+// "200MB" and "2GB".
 func parseMemory(text string) (uint64, error) {
 	for unit, factor := range map[string]uint64{"MB": 1e6, "GB": 1e9} {
 		number, ok := strings.CutSuffix(text, unit)

@@ -16,7 +16,7 @@ import (
 
 type kind string
 
-// Kinds. Help and messages show these names.
+// These are the kinds of values. The help and messages show their names.
 const (
 	kindText     kind = "text"
 	kindList     kind = "list"
@@ -30,14 +30,14 @@ const (
 	kindMemory   kind = "memory"
 )
 
-// value gets and sets a field of the configuration as text.
+// value gets and sets a field of the configuration in the form of text.
 type value struct {
 	kind kind
-	// set sets the field. Only lists and maps accept several texts. The error continues a sentence
-	// that begins with the setting's name and the text.
+	// set sets the field. Only lists and maps accept more than one text. The error continues a
+	// sentence that starts with the setting's name and the text.
 	set func(texts []string) error
 	get func() string
-	// choices are the accepted texts of a choice.
+	// choices are the texts that a value of kindChoice accepts.
 	choices []string
 }
 
@@ -64,7 +64,7 @@ func text(at *string) value {
 	}
 }
 
-// list accepts one or more texts. Commas separate several items in a text.
+// list is a list of texts. Each text given to set may contain several items, separated by commas.
 func list(at *[]string) value {
 	return value{
 		kind: kindList,
@@ -88,7 +88,7 @@ func list(at *[]string) value {
 	}
 }
 
-// optional makes a list or map that may be empty: an empty text calls none.
+// optional makes a list or map accept an empty text. set calls none for an empty text.
 func optional(v value, none func()) value {
 	set := v.set
 	v.set = func(texts []string) error {
@@ -101,7 +101,7 @@ func optional(v value, none func()) value {
 	return v
 }
 
-// pairs is a map of NAME=VALUE pairs, separated by commas.
+// pairs is a map. Its text consists of NAME=VALUE pairs, separated by commas.
 func pairs(at *map[string]string) value {
 	return optional(value{
 		kind: kindMap,
@@ -126,10 +126,11 @@ func pairs(at *map[string]string) value {
 	}, func() { *at = nil })
 }
 
-// Pair is one item of a map.
+// Pair is one item of a map: a name and its value.
 type Pair struct{ Name, Value string }
 
-// ParsePairs parses NAME=VALUE pairs, separated by commas. It refuses a repeated name.
+// ParsePairs parses NAME=VALUE pairs, separated by commas. It refuses a text that contains a name
+// twice.
 func ParsePairs(text string) ([]Pair, error) {
 	var all []Pair
 	for item := range strings.SplitSeq(text, ",") {
@@ -146,7 +147,7 @@ func ParsePairs(text string) ([]Pair, error) {
 	return all, nil
 }
 
-// choice accepts one of texts. Each text stands for the value at the same index.
+// choice is a value that must be one of texts. The i-th text means the i-th of values.
 func choice[T comparable](at *T, texts []string, values []T) value {
 	return value{
 		kind:    kindChoice,
@@ -190,7 +191,7 @@ func boolean(at *bool) value {
 	}
 }
 
-// unless is a boolean for a field with the opposite meaning.
+// unless is a boolean whose field has the opposite meaning.
 func unless(at *bool) value {
 	v := boolean(at)
 	set := v.set
@@ -252,7 +253,7 @@ func duration(at *time.Duration, least, most time.Duration) value {
 	}
 }
 
-// durationMs is a duration that is stored as a number of milliseconds.
+// durationMs is a duration whose field contains a number of milliseconds.
 func durationMs(at *uint64, least, most time.Duration) value {
 	d := time.Duration(*at) * time.Millisecond
 	v := duration(&d, least, most)
@@ -268,7 +269,7 @@ func durationMs(at *uint64, least, most time.Duration) value {
 	return v
 }
 
-// mark is a mark of free space: a size, a percentage of the file system, or the default.
+// mark is a limit for free space. It is a size, a percentage of the file system, or the default.
 func mark(at *storage.SpaceMark) value {
 	return value{
 		kind: kindSpace,
@@ -321,8 +322,8 @@ func size[T ~int | ~int64 | ~uint64](at *T, least, most uint64) value {
 	}
 }
 
-// auto makes a value whose zero value is the default. The default follows from other settings, and
-// its text is auto.
+// auto adds the text "auto" to a value. It means the default, which depends on other settings. The
+// field then has its zero value.
 func auto[T comparable](at *T, v value) value {
 	const word = "auto"
 	var zero T

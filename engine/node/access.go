@@ -35,7 +35,7 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 	if err := n.keepAdminToken(n.cluster == nil); err != nil {
 		return err
 	}
-	if n.cluster != nil { // the leader creates it
+	if n.cluster != nil { // the leader of the cluster creates the token
 		n.cluster.EnsureAdminToken(c.NewAdminToken)
 		return nil
 	}
@@ -48,7 +48,7 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 	return n.makeAdminToken(ctx)
 }
 
-// systemRecords stores the node's own records in shard 0.
+// systemRecords reads and writes the node's own records in shard 0.
 type systemRecords interface {
 	System() ([]storage.SystemRecord, error)
 	PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error
@@ -70,7 +70,7 @@ func (s accessStore) Load(context.Context) ([]access.Record, error) {
 	return out, nil
 }
 
-// Save implements access.Store. The shard always answers, so ctx need not bound the wait.
+// Save implements access.Store. It ignores the context: the shard always answers, so the wait ends.
 func (s accessStore) Save(_ context.Context, puts []access.Record, deletes []string) error {
 	var records []storage.SystemRecord
 	for _, key := range deletes {

@@ -16,9 +16,9 @@ import (
 	"github.com/pronybench/prony/engine/rpc/admin"
 )
 
-// newAdmin creates the server of the admin listener: probes, metrics, profiles, audit, settings,
-// and the admin service over gRPC and REST. It is separate from the clients' listeners, because
-// profiles reveal internals and cost CPU time.
+// newAdmin creates the server of the admin listener. It serves probes, metrics, profiles, the
+// audit, settings, and the admin service over gRPC and REST. It is separate from the clients'
+// listeners, because profiles reveal internals and cost CPU time.
 func (n *Node) newAdmin(service adminpb.AdminServiceServer, c Config) error {
 	if n.adminAt == nil {
 		return nil
@@ -88,14 +88,15 @@ func (n *Node) readyz(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	writeLine(w, "ok")
-	// The node can still read; below only the low mark, it can also complete tasks.
+	// The node is ready even if the disk is low on space: it can still read and, above the critical
+	// mark, also complete tasks.
 	if why := n.space.Why(); why != "" {
 		writeLine(w, why)
 	}
 }
 
-// notReadyWhy returns why the node is not ready, or "": it failed, is stopping, or a shard is
-// stalled.
+// notReadyWhy returns the reason why the node is not ready, or "". The node is not ready if it has
+// failed or is stopping, or if a shard is stalled.
 func (n *Node) notReadyWhy() string {
 	if why := n.notReady.Load(); why != nil {
 		return *why
@@ -115,7 +116,7 @@ func (n *Node) notReadyWhy() string {
 }
 
 func writeLine(w http.ResponseWriter, line string) {
-	// An error means that the client has disconnected.
+	// The client has disconnected if writing fails.
 	_, _ = fmt.Fprintln(w, line)
 }
 
@@ -124,11 +125,11 @@ func writeJSON(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// profileRates sets the runtime's profiling rates, so that a mutex or block profile covers a chosen
-// period.
+// profileRates sets the runtime's profiling rates on request, so that a mutex or block profile
+// describes a chosen period.
 type profileRates struct {
 	mu    sync.Mutex
-	block int // the runtime has no getter for it
+	block int // the current rate; the runtime has no function that returns it
 }
 
 func (p *profileRates) put(w http.ResponseWriter, r *http.Request) {
@@ -142,7 +143,7 @@ func (p *profileRates) put(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	runtime.SetMutexProfileFraction(mutex) // a negative value changes nothing
+	runtime.SetMutexProfileFraction(mutex) // a negative value leaves the rate unchanged
 	runtime.SetBlockProfileRate(p.block)
 	writeJSON(w, map[string]int{"mutex": runtime.SetMutexProfileFraction(-1), "block": p.block})
 }
@@ -169,8 +170,8 @@ type auditedQueue struct {
 	Delayed   uint64 `json:"delayed"`
 	Dead      uint64 `json:"dead"`
 	Stored    uint64 `json:"stored"`
-	// Found has the tasks by state, counted from their own records at the same moment. It differs
-	// from the counters above only if those are wrong.
+	// Found has the number of tasks in each state, counted from the tasks' records at the same
+	// moment. If it differs from the counters above, the counters are wrong.
 	Found auditedStates `json:"found"`
 }
 
@@ -181,7 +182,8 @@ type auditedStates struct {
 	Dead    uint64 `json:"dead"`
 }
 
-// audit returns the queues' counters together with counts of the stored tasks.
+// audit returns the queues' counters together with the numbers of stored tasks, counted from the
+// stores.
 func (n *Node) audit(w http.ResponseWriter, _ *http.Request) {
 	n.storesInUse.RLock()
 	defer n.storesInUse.RUnlock()

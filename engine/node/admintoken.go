@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// adminTokenFile, in the data folder, has the secret of the operator's token that the first
-	// start creates.
+	// adminTokenFile is the name of a file in the data folder. The file contains the secret of the
 	adminTokenFile = "admin.token"
-	// nextSuffix is the suffix of the file with a secret whose token may not be in the registry
-	// yet.
+	// nextSuffix is the suffix of the file with the secret of a token that the registry may not
+	// have stored yet.
 	nextSuffix = ".next"
-	// secretBytesMax is longer than any secret.
+	// secretBytesMax exceeds the length of any secret in bytes.
 	secretBytesMax = 1 << 10
 )
 
-// TokenFile returns the path of the file with the secret of an operator's token, or "" without
-// authentication. An operator who has stored the secret elsewhere may remove the file.
+// TokenFile returns the path of the file with the secret of an operator's token. It returns ""
+// without authentication. An operator who has stored the secret elsewhere may remove the file.
 func (n *Node) TokenFile() string { return n.tokenFile }
 
 // makeAdminToken creates an operator's token and writes its secret to the token file.
 //
-// It writes the secret to a separate file first, and renames that file once the token is stored. So
-// the token file never has the secret of a token that does not exist. If the process dies before
-// the rename, or loses leadership with an unknown outcome, keepAdminToken decides later.
+// It first writes the secret to a separate file, and renames that file once the registry has stored
+// the token. So the token file never contains the secret of a token that does not exist. If the
+// process dies before the rename, or the node loses leadership and the outcome is unknown,
+// keepAdminToken later renames or removes the separate file.
 func (n *Node) makeAdminToken(ctx context.Context) error {
 	next := n.tokenFile + nextSuffix
 	kept := false
@@ -55,9 +55,10 @@ func (n *Node) makeAdminToken(ctx context.Context) error {
 	return nil
 }
 
-// keepAdminToken handles the file with a secret that makeAdminToken left. It renames the file if
-// the registry has the secret's token. It removes the file if the registry lacks the token and is
-// complete.
+// keepAdminToken handles a file with a secret that makeAdminToken has left behind. If the registry
+// contains the secret's token, keepAdminToken renames the file to the token file. If the registry
+// lacks the token and complete is true, which means that the registry is complete, keepAdminToken
+// removes the file.
 func (n *Node) keepAdminToken(complete bool) error {
 	if n.tokenFile == "" {
 		return nil

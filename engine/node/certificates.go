@@ -8,8 +8,8 @@ import (
 // certificatesEvery is the interval between checks of the certificates.
 const certificatesEvery = 500 * time.Millisecond
 
-// watchCertificates logs invalid certificates, even without connections, until ctx ends. It reads
-// files in a separate goroutine, so a hanging file system blocks nothing else.
+// watchCertificates logs invalid certificates until ctx ends, even if there are no connections. It
+// runs in a separate goroutine, so that a hanging file system blocks nothing else.
 func (n *Node) watchCertificates(ctx context.Context) {
 	if n.tls == nil && n.cluster == nil {
 		return

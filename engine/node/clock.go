@@ -10,15 +10,16 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// clockEvery is how often watchClock reads the clock.
+// clockEvery is the interval at which watchClock reads the clock.
 const clockEvery = 500 * time.Millisecond
 
-// slewedMin is the minimum offset of the wall clock from the engine's clock for which correcting
-// the shards' sleeps is worthwhile.
+// slewedMin is the minimum offset between the wall clock and the engine's clock for which it is
+// worthwhile to correct the shards' sleeps.
 const slewedMin = time.Millisecond
 
-// watchClock keeps slewing the clock when nothing else reads it, notifies the shards while the
-// clock is slewed, and updates the gRPC health status, until ctx ends.
+// watchClock runs until ctx ends. It reads the clock, so that slewing continues even if nothing
+// else reads it. It also notifies the shards while the clock is slewed, and updates the gRPC health
+// status.
 func (n *Node) watchClock(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -36,8 +37,9 @@ func (n *Node) watchClock(ctx context.Context) {
 	}
 }
 
-// showHealth sets the status of the gRPC health service: NOT_SERVING if the clock does not allow
-// the node to lead, else SERVING. A stopping node keeps its status.
+// showHealth sets the status of the gRPC health service. The status is NOT_SERVING if the clock
+// prevents the node from leading; otherwise it is SERVING. The status of a stopping node does not
+// change.
 func (n *Node) showHealth() {
 	status := healthpb.HealthCheckResponse_SERVING
 	if n.cluster != nil && !n.cluster.MayLead() {

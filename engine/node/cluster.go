@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-// openCluster opens this node's replicas and its connections to the other nodes. used reports that
-// the data folder was a member's before.
+// openCluster opens this node's replicas and its connections to the other nodes. used is true if
+// the data folder already belonged to a member.
 func (n *Node) openCluster(c Config, used bool) (err error) {
 	if n.shards, err = shard.NewClusterGroup(c.Shards, n.clock.NowMs, c.Log); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (h clusterHost) KeepAdminToken(complete bool) error { return h.node.keepAdm
 // Fail implements cluster.Host.
 func (h clusterHost) Fail(err error) { h.node.fail(err) }
 
-// ClusterAddr returns the address where other nodes connect, or "".
+// ClusterAddr returns the address to which other nodes connect, or "" without a cluster.
 func (n *Node) ClusterAddr() string {
 	if n.cluster == nil {
 		return ""
@@ -80,7 +80,7 @@ func (n *Node) ClusterAddr() string {
 	return n.cluster.Addr()
 }
 
-// NodeID returns the node's ID in its cluster, or "".
+// NodeID returns the node's ID in its cluster, or "" without a cluster.
 func (n *Node) NodeID() string {
 	if n.cluster == nil {
 		return ""
@@ -88,8 +88,8 @@ func (n *Node) NodeID() string {
 	return n.cluster.Self()
 }
 
-// store returns the store of a shard. In a cluster, stores are replaced while storesInUse is
-// locked.
+// store returns the store of a shard. In a cluster, an installed snapshot replaces the store while
+// storesInUse is locked.
 func (n *Node) store(i int) *storage.Store {
 	if n.cluster != nil {
 		return n.cluster.Replicas()[i].Store()
@@ -97,8 +97,8 @@ func (n *Node) store(i int) *storage.Store {
 	return n.stores[i]
 }
 
-// clusterRecords are the node's own records in a cluster. They are read from this node's copy and
-// written by the leader.
+// clusterRecords reads and writes the node's own records in a cluster. It reads them from this
+// node's copy; the leader writes them.
 type clusterRecords struct{ node *Node }
 
 var _ systemRecords = clusterRecords{}

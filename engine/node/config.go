@@ -22,96 +22,99 @@ import (
 // Config configures a node.
 type Config struct {
 	DataDir string
-	// Listen lists addresses for gRPC clients: "host:port" or "unix:/path". With port 0, the system
-	// chooses the port.
+	// Listen lists addresses for gRPC clients, as "host:port" or "unix:/path". If the port is 0,
+	// the system chooses the port.
 	Listen []string
-	// Listeners are served in addition to those of Listen, without the node's TLS. Open takes
-	// ownership: it closes them when it fails, and Shutdown closes them otherwise.
+	// Listeners are listeners that the node serves in addition to the addresses of Listen, without
+	// the node's TLS. Open takes ownership: it closes them if it fails; otherwise Shutdown closes
+	// them.
 	Listeners []net.Listener
 	// HTTP is the host:port of the REST listener; "" disables it.
 	HTTP string
 	// Admin is the host:port of the admin listener; "" disables it.
 	Admin string
-	// AllowedHosts are additional host names, without ports, that are accepted in the Host header
-	// of a request to HTTP or Admin. Their pages may send requests. "*" accepts every Host.
+	// AllowedHosts are additional host names, without ports, that the node accepts in the Host
+	// header of a request to HTTP or Admin. Pages of these hosts may send requests. "*" accepts
+	// every Host.
 	AllowedHosts []string
-	// BusyPoll lets gRPC connections without TLS poll before their thread sleeps. Package busypoll
-	// describes when that is useful.
+	// BusyPoll makes gRPC connections without TLS poll before their thread sleeps. Package busypoll
+	// describes when this is useful.
 	BusyPoll bool
-	// Shards is the number of shards, from 1 to shard.ShardsMax; 0 means 1. The first use of the
-	// data folder fixes it.
+	// Shards is the number of shards, from 1 to shard.ShardsMax; 0 means 1. It cannot change after
+	// the first use of the data folder.
 	Shards int
-	// StallMax is how long a commit may take before the node is not ready; 0 means 10s.
+	// StallMax is the maximum duration of a commit. If a commit takes longer, the node is not
+	// ready. 0 means 10s.
 	StallMax   time.Duration
 	Durability storage.Durability
-	// DiskLow and DiskCritical are marks for the free space of the data folder's file system. Below
-	// the low mark, the node refuses commands that grow the store. Below the critical mark, it
-	// refuses every change.
+	// DiskLow and DiskCritical are limits for the free space of the data folder's file system. If
+	// less space than DiskLow is free, the node refuses commands that increase the size of the
+	// store. If less than DiskCritical is free, it refuses every change.
 	DiskLow, DiskCritical storage.SpaceMark
-	SyncInterval          time.Duration // used with storage.Interval
+	SyncInterval          time.Duration // interval of fsyncs; used with storage.Interval
 	Limits                queue.Limits  // the zero value means queue.DefaultLimits
-	Queue                 queue.Config  // Open sets its Account
-	// KeyFilterBytesMax bounds the idempotency-key filters of all shards; 0 means
-	// storage.DefaultKeyFilterBytes. Any other value than that default overrides the share of
-	// Memory.
+	Queue                 queue.Config  // Open sets the field Account
+	// KeyFilterBytesMax limits the bytes of the idempotency-key filters of all shards; 0 means
+	// storage.DefaultKeyFilterBytes. Any value other than that default overrides the share of
+	// Memory for the filters.
 	KeyFilterBytesMax int64
 	Log               *slog.Logger
-	// Commit bounds the contents of one commit. The zero value means the defaults of package shard.
+	// Commit limits the contents of one commit. Its zero value means the defaults of package shard.
 	Commit Commit
-	// Stores has sizes of parts of the stores. They override the shares of Memory.
+	// Stores contains sizes of parts of the stores. They override the shares of Memory for these
+	// parts.
 	Stores memory.Sizes
-	// Memory bounds the process's memory. The zero value means no bound, for a server inside
+	// Memory limits the memory of the process. The zero value means no limit, for a server inside
 	// another process.
 	Memory memory.Size
 
-	// Auth requires access tokens of clients. Without it, every client is an operator.
+	// Auth is true if clients need access tokens. Otherwise every client is an operator.
 	Auth bool
-	// NewAdminToken creates a new operator's token, with Auth. It replaces the token that the
-	// server created before, and its secret goes to the file returned by TokenFile. The first start
-	// creates a token even without NewAdminToken.
+	// NewAdminToken makes the node create a new operator's token. It requires Auth. The new token
+	// replaces the token that the server created before. Its secret is in the file that TokenFile
+	// returns. The first start creates a token even without NewAdminToken.
 	NewAdminToken bool
 	TLS           TLS
-	// Insecure allows listeners without TLS or authentication that other hosts can reach.
+	// Insecure allows listeners without TLS or authentication that are reachable from other hosts.
 	Insecure bool
 
-	// Settings is the configuration that /settings of the admin listener returns as JSON. With nil,
-	// that page does not exist.
+	// Settings is the configuration that the page /settings of the admin listener returns as JSON.
+	// If it is nil, that page does not exist.
 	Settings any
 
 	// Metrics configures /metrics of the admin listener.
 	Metrics Metrics
 
-	// Cluster makes the node a member of a cluster. The zero value configures a node without a
-	// cluster.
+	// Cluster makes the node a member of a cluster. Its zero value means a node without a cluster.
 	Cluster cluster.Config
 
 	fs    vfs.FS       // nil means the operating system's file system
-	clock *clock.Clock // nil means the host's clock
+	clock *clock.Clock // nil means a clock that follows the host's
 }
 
-// Commit bounds the contents of one commit of a shard.
+// Commit limits the contents of one commit of a shard.
 type Commit struct {
-	// Alone disables group commit: each command is committed separately. It serves to measure the
-	// benefit of group commit. In a cluster, use Cluster.Alone.
+	// Alone disables group commit: each command is committed separately. It is used to measure the
+	// benefit of group commit. In a cluster, use Cluster.Alone instead.
 	Alone bool
-	// TasksMax and BytesMax are shard.Options.CommitTasksMax and CommitBytesMax.
+	// TasksMax and BytesMax are the values of shard.Options.CommitTasksMax and CommitBytesMax.
 	TasksMax, BytesMax int
 }
 
-// Bounds of Commit.
+// These are the limits of the fields of Commit.
 const (
 	CommitTasksMaxMax = 1 << 14
 	CommitBytesMaxMin = 1 << 10
 	CommitBytesMaxMax = shard.DefaultInboxBytesMax
 )
 
-// Metrics configures access to /metrics and its content.
+// Metrics configures the content of /metrics and who may read it.
 type Metrics struct {
-	// Auth requires an operator's token with the scope admin, like /audit and /debug/. It needs
-	// Config.Auth.
+	// Auth is true if /metrics requires an operator's token with the scope admin, as /audit and
+	// /debug/ do. It requires Config.Auth.
 	Auth bool
-	// Tenants shows the figures of each queue, whose labels name tenants and queues. Without it,
-	// only the sums over all queues are shown.
+	// Tenants is true if /metrics contains series of each queue, whose labels name tenants and
+	// queues. Otherwise it contains only sums over all queues.
 	Tenants bool
 }
 
@@ -124,7 +127,6 @@ const unixPrefix = "unix:"
 // Check returns all problems of the configuration, one per line. Open calls it too.
 func (c *Config) Check() error { return c.check() }
 
-// check implements Check.
 func (c *Config) check() error {
 	var errs []error
 	problem := func(path, remedy, format string, args ...any) {
@@ -141,7 +143,7 @@ func (c *Config) check() error {
 			if path == "" {
 				problem("listen", "write unix:/path", "listen address %q has no path", address)
 			}
-			// The system would create an abstract socket, which no file mode protects.
+			// The system would create an abstract socket, which has no file mode to protect it.
 			if strings.HasPrefix(path, "@") {
 				problem("listen", "write unix:/path", "listen address %q begins its path with @", address)
 			}
@@ -198,8 +200,8 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// checkReach refuses a listener without TLS or authentication that other hosts can reach. path is
-// the listener's setting.
+// checkReach refuses a listener without TLS or authentication that is reachable from other hosts.
+// path is the listener's setting.
 func (c *Config) checkReach(path, address string) error {
 	what := path + " address"
 	_, port, err := net.SplitHostPort(address)

@@ -14,34 +14,35 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// Bounds of client connections.
+// These constants limit client connections.
 const (
-	// strangerMax is how long a gRPC connection may be open without a call.
+	// strangerMax is the maximum time for which a gRPC connection may be open without a call.
 	strangerMax = 30 * time.Second
-	// unreadMax is how long a client may leave pending bytes unread.
+	// unreadMax is the maximum time for which a client may leave pending bytes unread.
 	unreadMax = time.Minute
-	// progressBytesMin is how many bytes the client must read within unreadMax. Answers to pings
-	// are fewer.
+	// progressBytesMin is the number of bytes that the client must read within unreadMax. It
+	// exceeds the bytes of answers to pings.
 	progressBytesMin = 1 << 10
 	// sweepEvery is the interval between checks of the connections.
 	sweepEvery = time.Second
-	// heldBytesMin is the minimum that a connection must hold for cutting it to free enough memory.
+	// heldBytesMin is the minimum number of bytes that a connection must occupy to be worth closing
+	// for lack of memory.
 	heldBytesMin = 64 << 10
 )
 
-// conns tracks the client connections of all listeners. A connection is a stranger until its first
-// call with a valid token.
+// conns tracks and limits the client connections of all listeners. A connection is a stranger until
+// its first call with a valid token.
 type conns struct {
 	max, strangersMax, tenantMax int
 	unreadBytesMax               int64
-	outboxes                     *memory.Budget // bytes waiting for clients to read them
+	outboxes                     *memory.Budget // for bytes that wait until clients read them
 	gate                         *memory.Gate
 	log                          *slog.Logger
 
 	mu        sync.Mutex
 	all       map[*conn]struct{} // guarded by mu
-	strangers *list.List         // of *conn, oldest first; guarded by mu
-	tenants   map[string]int     // connections per tenant; guarded by mu
+	strangers *list.List         // list of *conn, oldest first; guarded by mu
+	tenants   map[string]int     // number of connections by tenant; guarded by mu
 	refused   atomic.Uint64
 }
 
@@ -53,8 +54,8 @@ func newConns(s memory.Shares, files int, log *slog.Logger) *conns {
 	}
 }
 
-// listener wraps a listener to bound its connections. quiet must be set if another component closes
-// connections without calls.
+// listener wraps a listener to limit its connections. quiet must be true if another component
+// closes connections without calls; conns then leaves them open.
 func (k *conns) listener(l net.Listener, quiet bool) net.Listener {
 	return &boundedListener{Listener: l, conns: k, quiet: quiet}
 }
@@ -66,8 +67,8 @@ type boundedListener struct {
 	quiet bool
 }
 
-// Accept implements net.Listener. While there are too many connections, it closes the oldest
-// stranger in favor of the new connection, or the new connection if there is no stranger.
+// Accept implements net.Listener. If there are too many connections, it closes the oldest stranger
+// and accepts the new connection. If there is no stranger, it closes the new connection.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -100,7 +101,7 @@ func (k *conns) admit(inner net.Conn, quiet bool) *conn {
 	if out != nil {
 		k.refused.Add(1)
 		out.closed.Store(true)
-		_ = out.Conn.Close() // without an error to the client, which has not authenticated
+		_ = out.Conn.Close() // sends no error, since the client has not authenticated
 	}
 	if full {
 		k.refused.Add(1)
@@ -133,8 +134,8 @@ func (k *conns) count() (all, strangers int) {
 	return len(k.all), k.strangers.Len()
 }
 
-// sweep closes connections without calls, and connections whose clients do not read, until ctx
-// ends.
+// sweep runs until ctx ends. It closes connections without calls, and connections whose clients do
+// not read.
 func (k *conns) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -144,7 +145,7 @@ func (k *conns) sweep(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			for _, c := range k.overdue(now) {
-				_ = c.Close() // this notifies the client
+				_ = c.Close() // notifies the client
 			}
 		}
 	}
@@ -165,8 +166,8 @@ func (k *conns) overdue(now time.Time) (out []*conn) {
 	return out
 }
 
-// cut closes the connection that holds and sent the most bytes. It returns false if no connection
-// has at least heldBytesMin.
+// cut closes the connection that occupies the most bytes of memory. It returns false if no
+// connection occupies at least heldBytesMin.
 func (k *conns) cut() bool {
 	k.mu.Lock()
 	var most *conn
@@ -200,16 +201,16 @@ type conn struct {
 	known    atomic.Bool
 	closed   atomic.Bool
 	probed   atomic.Bool
-	tenant   string        // tenant of its first call; guarded by owner.mu
-	stranger *list.Element // guarded by owner.mu
+	tenant   string        // tenant of the first call; guarded by owner.mu
+	stranger *list.Element // in owner.strangers; nil if not a stranger; guarded by owner.mu
 
 	came    atomic.Int64 // bytes received but not yet reported as decoded
-	holds   atomic.Int64 // bytes that streams keep for the client
-	answers atomic.Int64 // approximate bytes of unwritten answers
+	holds   atomic.Int64 // bytes that streams buffer for the client
+	answers atomic.Int64 // approximate bytes of answers that are not yet written
 	written atomic.Int64
 
-	progress   int64     // value of written when it last grew; guarded by owner.mu
-	progressAt time.Time // time of that growth; guarded by owner.mu
+	progress   int64     // value of written at the last progress; guarded by owner.mu
+	progressAt time.Time // time of the last progress; guarded by owner.mu
 }
 
 // Read implements net.Conn.
@@ -244,7 +245,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Socket returns the underlying connection, for package busypoll.
+// Socket returns the underlying connection. Package busypoll needs it.
 func (c *conn) Socket() net.Conn { return c.Conn }
 
 // RemoteAddr implements net.Conn.
@@ -253,7 +254,8 @@ func (c *conn) RemoteAddr() net.Addr { return link{c.Conn.RemoteAddr(), c} }
 func (c *conn) held() int64   { return c.holds.Load() + c.answers.Load() }
 func (c *conn) weight() int64 { return c.held() + c.came.Load() }
 
-// stalled reports whether the client does not read its pending bytes. The caller holds owner.mu.
+// stalled reports whether the client has not read its pending bytes for unreadMax. The caller holds
+// owner.mu.
 func (c *conn) stalled(now time.Time) bool {
 	if written := c.written.Load(); c.held() == 0 || written-c.progress >= progressBytesMin || c.progressAt.IsZero() {
 		c.progress, c.progressAt = written, now
@@ -261,8 +263,8 @@ func (c *conn) stalled(now time.Time) bool {
 	return now.Sub(c.progressAt) > unreadMax
 }
 
-// subtract subtracts n from a counter, but not below 0, because the counts are not exact. It
-// returns the subtracted amount.
+// subtract subtracts n from a counter and returns the subtracted amount. Since the counts are not
+// exact, it stops at 0.
 func subtract(from *atomic.Int64, n int64) int64 {
 	for {
 		was := from.Load()
@@ -273,7 +275,7 @@ func subtract(from *atomic.Int64, n int64) int64 {
 	}
 }
 
-// link is a connection's remote address. Calls use it to report to the connection.
+// link is a connection's remote address. Calls use it to report events to the connection.
 type link struct {
 	net.Addr
 
@@ -294,7 +296,7 @@ func (l link) Known(tenant string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, here := k.all[c]; !here || c.stranger == nil {
-		return nil // the connection is closed, or an earlier call named its tenant
+		return nil // the connection is closed, or an earlier call has named the tenant
 	}
 	if tenant != "" {
 		if k.tenants[tenant] >= k.tenantMax {
@@ -335,8 +337,8 @@ func (l link) Unread() bool {
 	return l.c.closed.Load() || l.c.answers.Load() > l.c.owner.unreadBytesMax || l.c.owner.outboxes.Full()
 }
 
-// keep counts bytes that wait for clients. If the budget is exceeded, it cuts the connection with
-// the most bytes.
+// keep adds bytes to the number of bytes that wait for clients. If the budget is exceeded, it
+// closes the connection with the most bytes.
 func (k *conns) keep(bytes int64) {
 	if bytes <= 0 {
 		k.outboxes.Give(-bytes)

@@ -8,19 +8,18 @@ import (
 	"time"
 )
 
-// cpuProfileLongest bounds a CPU profile that is not stopped. A profile costs about 1 % of a busy
-// server.
+// cpuProfileLongest is the time after which a CPU profile stops by itself. Recording costs about 1
+// % of the CPU time of a busy server.
 const cpuProfileLongest = 15 * time.Minute
 
-// cpuProfile records CPU profiles that begin and end on request, so that a profile covers exactly
-// the chosen period. The runtime has one profile per process.
+// cpuProfile records CPU profiles that start and stop on request, so that a profile describes
+// exactly the chosen period. The runtime can record one profile per process.
 type cpuProfile struct {
 	mu      sync.Mutex
-	profile *bytes.Buffer // nil when off
-	end     *time.Timer   // stops the profile
+	profile *bytes.Buffer // nil while no profile is recorded
+	end     *time.Timer   // stops the profile after cpuProfileLongest
 }
 
-// start begins a profile. It answers after the profile has begun.
 func (c *cpuProfile) start(w http.ResponseWriter, _ *http.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +37,6 @@ func (c *cpuProfile) start(w http.ResponseWriter, _ *http.Request) {
 	writeLine(w, "on")
 }
 
-// halt ends the profile and returns it to the client.
 func (c *cpuProfile) halt(w http.ResponseWriter, _ *http.Request) {
 	profile := c.stop()
 	if profile == nil {
@@ -46,10 +44,10 @@ func (c *cpuProfile) halt(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(profile.Bytes()) // an error means that the client has disconnected
+	_, _ = w.Write(profile.Bytes()) // if it fails, the client has disconnected
 }
 
-// stop ends the profile and returns it, or nil if none is being recorded.
+// stop stops the profile and returns it, or returns nil if none is being recorded.
 func (c *cpuProfile) stop() *bytes.Buffer {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// Embedded returns the configuration of a server inside another process. It serves the listener,
-// which may be reachable only from that process, and serves REST and admin on loopback ports that
-// the system chooses. Every client is an operator. durability is "sync", "interval" or "none". The
-// caller may change the configuration before Open.
+// Embedded returns the configuration of a server inside another process. The server serves
+// listener, which may be reachable only from that process. It serves REST and admin on loopback
+// ports that the system chooses. Every client is an operator. durability is "sync", "interval" or
+// "none". The caller may change the configuration before Open.
 func Embedded(dataDir, durability string, listener net.Listener) (Config, error) {
 	parsed, err := storage.ParseDurability(durability)
 	if err != nil {

@@ -6,24 +6,24 @@ import (
 	"github.com/pronybench/prony/engine/internal/setting"
 )
 
-// File descriptors that the node reserves.
+// These are numbers of file descriptors.
 const (
-	filesMin      = 96    // the minimum with which a server works
-	ownFiles      = 64    // logs, locks, listeners, and temporarily open files
-	storeFiles    = 1_000 // tables of each store: Pebble's default
+	filesMin      = 96    // minimum of the process, in addition to the minimum of each store
+	ownFiles      = 64    // for logs, locks, listeners, and temporarily open files
+	storeFiles    = 1_000 // for the tables of each store; Pebble's default
 	storeFilesMin = 16
-	// storeFilesBeside is the number of other files of each store: logs, manifest, and output of
-	// flushes and compactions.
+	// storeFilesBeside is the number of file descriptors for each store's other files: logs,
+	// manifest, and the output of flushes and compactions.
 	storeFilesBeside = 24
 )
 
 type fileShares struct {
 	connections int
-	stores      int // tables of each store
+	stores      int // for the tables of each store
 }
 
 // divideFiles divides file descriptors among client connections and stores. The tables of all
-// stores get at most half, unless storeFilesMin per store is more.
+// stores together get at most half of them, or storeFilesMin per store if that is more.
 func divideFiles(files, stores int) (fileShares, error) {
 	if files < filesMin+stores*(storeFilesMin+storeFilesBeside) {
 		return fileShares{}, setting.Wrap(fmt.Errorf("the process may have %d files open (RLIMIT_NOFILE)", files),

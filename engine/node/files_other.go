@@ -2,5 +2,5 @@
 
 package node
 
-// filesLimit returns an assumed number of file descriptors, for systems without a limit.
+// filesLimit returns an assumed maximum number of open files, for systems that have no such limit.
 func filesLimit() (int, error) { return 1 << 16, nil }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// filesLimitMost is more than any server opens.
+// filesLimitMost exceeds the number of files that any server opens.
 const filesLimitMost = 1 << 24
 
-// filesLimit returns the maximum number of open files. The Go runtime has already raised the soft
-// limit to the hard limit.
+// filesLimit returns the maximum number of open files of the process. It uses the soft limit, which
+// the Go runtime has already raised to the hard limit.
 func filesLimit() (int, error) {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

@@ -11,26 +11,27 @@ import (
 )
 
 const (
-	// flightBytesMax is the approximate size of the recording. The runtime treats it as a hint.
+	// flightBytesMax is the approximate maximum size of the recording in bytes. The runtime treats
+	// it as a hint.
 	flightBytesMax = 16 << 20
-	// flightSecondsMax bounds the time that a flight recorder can look back.
+	// flightSecondsMax limits the period, in seconds, that the flight recorder keeps.
 	flightSecondsMax     = 60
 	flightSecondsDefault = 5
-	// flightLongest bounds a recording that is not stopped: it costs a few percent of a busy
-	// server.
+	// flightLongest is the time after which the recorder stops by itself. Recording costs a few
+	// percent of the CPU time of a busy server.
 	flightLongest = 15 * time.Minute
 )
 
 // flight is the node's flight recorder. While it is on, it keeps the execution trace of the last
-// seconds, so that operators can examine what happened before an incident. It is off until an
+// few seconds, so that operators can examine what happened before an incident. It is off until an
 // operator starts it. The runtime has one recorder per process.
 type flight struct {
 	mu       sync.Mutex
-	recorder *trace.FlightRecorder // nil when off
-	end      *time.Timer           // stops the recorder
+	recorder *trace.FlightRecorder // nil while the recorder is off
+	end      *time.Timer           // stops the recorder after flightLongest
 }
 
-// start starts recording, or reports why it cannot.
+// start starts the recorder, or answers why it cannot.
 func (f *flight) start(w http.ResponseWriter, r *http.Request) {
 	seconds, err := flightSeconds(r.URL.Query().Get("seconds"))
 	if err != nil {
@@ -64,7 +65,7 @@ func flightSeconds(text string) (int, error) {
 	return n, nil
 }
 
-// snapshot returns the trace so far. Recording continues.
+// snapshot returns the trace that the recorder contains. Recording continues.
 func (f *flight) snapshot(w http.ResponseWriter, _ *http.Request) {
 	f.mu.Lock() // the runtime refuses concurrent snapshots
 	defer f.mu.Unlock()
@@ -72,13 +73,13 @@ func (f *flight) snapshot(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the flight recorder is off: start it with POST /debug/trace/start", http.StatusConflict)
 		return
 	}
-	var taken bytes.Buffer // the runtime waits for the writer, and a client may be slow
+	var taken bytes.Buffer // WriteTo waits for its writer, and a client may be slow
 	if _, err := f.recorder.WriteTo(&taken); err != nil {
 		http.Error(w, "take a snapshot of the trace: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(taken.Bytes()) // an error means that the client has disconnected
+	_, _ = w.Write(taken.Bytes()) // if it fails, the client has disconnected
 }
 
 func (f *flight) halt(w http.ResponseWriter, _ *http.Request) {

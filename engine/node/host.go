@@ -20,7 +20,7 @@ type host struct {
 
 	config    Config
 	startedAt time.Time
-	backup    chan struct{} // has an element while a backup is being made
+	backup    chan struct{} // contains an element while a backup is being made
 }
 
 func newHost(n *Node, c Config) *host {
@@ -37,7 +37,7 @@ func (h *host) Status() admin.Status {
 	}
 }
 
-// removeUnfinished removes backups that a previous server did not finish from the data folder.
+// removeUnfinished removes unfinished backups of a previous server from the data folder.
 func (n *Node) removeUnfinished(data string) {
 	removed, err := backup.RemoveUnfinished(data)
 	for _, path := range removed {
@@ -48,7 +48,8 @@ func (n *Node) removeUnfinished(data string) {
 	}
 }
 
-// Backup implements admin.Host. A stopping node waits for the copy of a shard in progress.
+// Backup implements admin.Host. If the node stops, it waits until the shard that is being copied is
+// complete.
 func (h *host) Backup(ctx context.Context, name string) (path string, bytes int64, err error) {
 	select {
 	case h.backup <- struct{}{}:

@@ -18,28 +18,28 @@ import (
 )
 
 // A browser sends requests to this server on behalf of any page that its user visits, even if the
-// server listens only on loopback. The Origin header identifies a page of another site; for
-// requests without Origin, Sec-Fetch-Site does. If an attacker's host name resolves to this
-// server's address (DNS rebinding), the browser treats the page and the server as the same site.
-// The Host header then has the attacker's host name.
+// server listens only on loopback. The Origin header identifies a page of another site. In a
+// request without Origin, Sec-Fetch-Site identifies it. An attacker can also make their own host
+// name resolve to this server's address (DNS rebinding). The browser then considers the page and
+// the server to be the same site, but the Host header contains the attacker's host name.
 
-// everyHost in Config.AllowedHosts accepts every Host.
+// everyHost, as an element of Config.AllowedHosts, makes the server accept every Host.
 const everyHost = "*"
 
 // hostLenMax is the maximum length of a host name.
 const hostLenMax = 253
 
 type hosts struct {
-	every   bool // accept any Host
+	every   bool // true: accept any Host
 	own     []string
 	allowed []string
 	tls     *certificates // nil without TLS
-	flag    string        // the flag with which the operator allows more hosts
+	flag    string        // the flag with which an operator can allow more hosts
 }
 
-// hostsOf returns the hosts of a listener. With authentication, a listener beyond loopback accepts
-// every Host unless AllowedHosts lists names: clients use names that the server does not know, and
-// a page of another site has no access token.
+// hostsOf returns the hosts that a listener accepts. If authentication is on, a listener that is
+// reachable from other hosts accepts every Host, unless AllowedHosts is not empty: clients use
+// names that the server does not know, and a page of another site has no access token.
 func (n *Node) hostsOf(c Config, l net.Listener) *hosts {
 	at, isTCP := l.Addr().(*net.TCPAddr)
 	beyond := isTCP && !at.IP.IsLoopback()
@@ -61,8 +61,8 @@ func (n *Node) hostsOf(c Config, l net.Listener) *hosts {
 	return h
 }
 
-// guard refuses requests that a page of another site may have sent. It accepts gRPC calls without
-// Origin, because pages cannot send them.
+// guard refuses requests that a page of another site may have sent. It accepts all gRPC calls
+// without Origin, because pages cannot send such calls.
 func (h *hosts) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isGRPC(r) || r.Header.Get("Origin") != "" {
@@ -75,7 +75,7 @@ func (h *hosts) guard(next http.Handler) http.Handler {
 	})
 }
 
-// check returns why a request is refused, or nil.
+// check returns the reason to refuse a request, or nil.
 func (h *hosts) check(r *http.Request) error {
 	if r.Host != "" && !h.accepts(hostName(r.Host)) { // a browser always sends a Host
 		return h.refusal("Host", r.Host, "is not a name of this server", hostName(r.Host))
@@ -95,7 +95,7 @@ func (h *hosts) check(r *http.Request) error {
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
 	case site == "" || site == "none" || site == "same-origin":
-	// The user followed a link.
+	// Accept the request if the user has followed a link.
 	case r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document":
 	default:
 		return status.Errorf(codes.PermissionDenied, "the header Sec-Fetch-Site is %.*q, which means a page of another site: open the address in the browser instead", hostLenMax, site)
@@ -103,8 +103,8 @@ func (h *hosts) check(r *http.Request) error {
 	return nil
 }
 
-// accepts reports whether a Host header may have this name. It accepts every IP address, because
-// DNS rebinding needs a name, and a request may come through a forwarded port of another host.
+// accepts reports whether a Host header may contain the name. It accepts every IP address: DNS
+// rebinding needs a name, and a request may have come through a forwarded port of another host.
 func (h *hosts) accepts(name string) bool {
 	if h.every || name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
@@ -115,8 +115,8 @@ func (h *hosts) accepts(name string) bool {
 	return slices.Contains(h.own, name) || slices.Contains(h.allowed, name) || h.tls != nil && h.tls.named(name)
 }
 
-// refusal returns an error with the header, its value and the remedy. name is the host to allow, if
-// it is a valid host name.
+// refusal returns an error with the header, its value and the remedy. name is the host to allow;
+// the remedy includes it if it is a valid host name.
 func (h *hosts) refusal(header, value, problem, name string) error {
 	remedy := fmt.Sprintf("start the server with %s and the name", h.flag)
 	if checkHost(name) == nil {
@@ -130,7 +130,8 @@ func (h *hosts) refusal(header, value, problem, name string) error {
 	return status.Errorf(codes.PermissionDenied, "the header %s is %.*q, which %s: %s", header, hostLenMax, value, problem, remedy)
 }
 
-// hostName normalizes a host for comparison: without port, brackets and final dot, in lower case.
+// hostName normalizes a host for comparison: it removes the port, brackets and final dot, and
+// converts to lower case.
 func hostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -139,7 +140,7 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// allowedHostsPath is the setting that configures Config.AllowedHosts.
+// allowedHostsPath is the name of the setting for Config.AllowedHosts.
 const allowedHostsPath = "allowed_hosts"
 
 func (c *Config) checkAllowedHosts() (errs []error) {

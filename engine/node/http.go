@@ -17,17 +17,19 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// Limits of the HTTP listeners.
+// These constants limit the HTTP listeners.
 const (
 	headerReadMax  = 10 * time.Second
 	headerBytesMax = 64 << 10
 	connectionIdle = 2 * time.Minute
-	// From the end of a request's header on. A claim waits at most half of it.
+	// answerMax limits the time from the end of a request's header to the end of the answer. A
+	// claim waits for at most half of it.
 	answerMax = 2 * time.Minute
-	// It also bounds the duration of a profile and of a gRPC stream on the admin listener.
+	// adminAnswerMax is answerMax for the admin listener. It also limits the duration of a profile
+	// and of a gRPC stream there.
 	adminAnswerMax = 10 * time.Minute
-	// adminStopMax is how long a stopping node waits for admin calls: profiles must not delay
-	// closing the store.
+	// adminStopMax limits the time that a stopping node waits for admin calls. Without it, a
+	// profile could delay closing the stores.
 	adminStopMax = time.Second
 )
 
@@ -46,7 +48,8 @@ func (n *Node) restOptions(l queue.Limits) rest.Options {
 	}
 }
 
-// restArrives handles the arrival of a REST call, as interceptors do for a gRPC call.
+// restArrives handles the arrival of a REST call in the same way as interceptors handle the arrival
+// of a gRPC call.
 func (n *Node) restArrives(ctx context.Context, method string) context.Context {
 	ctx = n.metrics.RESTArrives(ctx, method)
 	planted.Frame()
@@ -71,7 +74,7 @@ func (n *Node) newHTTP(c Config) error {
 }
 
 // boundedServer returns a server with timeouts for every phase of a connection, except for reading
-// a body: the handler bounds that.
+// a body. The handler limits that time.
 func (n *Node) boundedServer(h http.Handler, answerMax time.Duration) *http.Server {
 	return &http.Server{
 		Handler: h, ConnContext: call.WithLink, ReadHeaderTimeout: headerReadMax, MaxHeaderBytes: headerBytesMax, IdleTimeout: connectionIdle, WriteTimeout: answerMax,
@@ -79,7 +82,7 @@ func (n *Node) boundedServer(h http.Handler, answerMax time.Duration) *http.Serv
 	}
 }
 
-// serveHTTP serves until the server is shut down. It does nothing if the listener is disabled.
+// serveHTTP serves until the server is shut down. If the listener is disabled, it does nothing.
 func (n *Node) serveHTTP(what string, s *http.Server, l net.Listener) {
 	if s == nil {
 		return
@@ -91,7 +94,8 @@ func (n *Node) serveHTTP(what string, s *http.Server, l net.Listener) {
 	})
 }
 
-// stopHTTP lets the REST calls end, and cuts those that do not end in time.
+// stopHTTP waits for the REST calls until ctx ends, and then closes the connections of calls that
+// have not ended.
 func (n *Node) stopHTTP(ctx context.Context) {
 	if n.http == nil {
 		return
@@ -102,8 +106,8 @@ func (n *Node) stopHTTP(ctx context.Context) {
 	}
 }
 
-// stopAdmin stops the admin listener, last of all listeners. It waits at most adminStopMax for its
-// calls.
+// stopAdmin stops the admin listener. It is the last listener to stop. stopAdmin waits for calls
+// for at most adminStopMax.
 func (n *Node) stopAdmin(ctx context.Context) {
 	if n.admin == nil {
 		return
@@ -118,7 +122,7 @@ func (n *Node) stopAdmin(ctx context.Context) {
 	n.cpuProfile.stop()
 }
 
-// HTTP returns the address of the REST listener, or "".
+// HTTP returns the address of the REST listener, or "" if it is disabled.
 func (n *Node) HTTP() string {
 	if n.httpAt == nil {
 		return ""

@@ -12,11 +12,11 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// payloadOverhead bounds the size of a message beyond its payload.
+// payloadOverhead is the maximum number of bytes of a message in addition to its payload.
 const payloadOverhead = 64 << 10
 
-// divideMemory divides the memory among the node's parts. It starts the goroutines that bound
-// connections and watch the process.
+// divideMemory divides the memory among the parts of the node. It also starts the goroutines that
+// limit connections and watch the process's memory.
 func (n *Node) divideMemory(c *Config) error {
 	total, err := c.Memory.Resolve()
 	if err != nil {
@@ -51,7 +51,6 @@ func (n *Node) divideMemory(c *Config) error {
 	return nil
 }
 
-// unwatch stops the goroutines that divideMemory started.
 func (n *Node) unwatch() {
 	if n.stopWatching != nil {
 		n.stopWatching()
@@ -59,8 +58,8 @@ func (n *Node) unwatch() {
 	n.watching.Wait()
 }
 
-// queueShares sets the shards' bounds to their shares of the memory. A configured bound that
-// differs from its default overrides the share.
+// queueShares sets the limits of the shards to their shares of the memory. A configured limit that
+// differs from the default overrides the share.
 func queueShares(c queue.Config, s memory.Shares) queue.Config {
 	d := queue.DefaultConfig()
 	if cmp.Or(c.CacheBytesMax, d.CacheBytesMax) == d.CacheBytesMax {
@@ -78,8 +77,8 @@ func queueShares(c queue.Config, s memory.Shares) queue.Config {
 	return c
 }
 
-// keyFilterShare returns the bound of the filters of idempotency keys. A configured bound that
-// differs from its default overrides the share.
+// keyFilterShare returns the limit, in bytes, of the filters of idempotency keys. A configured
+// limit that differs from the default overrides the share.
 func keyFilterShare(configured int64, s memory.Shares) int64 {
 	if most := cmp.Or(configured, storage.DefaultKeyFilterBytes); most != storage.DefaultKeyFilterBytes {
 		return most
@@ -87,5 +86,5 @@ func keyFilterShare(configured int64, s memory.Shares) int64 {
 	return s.KeyFilterBytes
 }
 
-// refillBytesMin allows a refill to read several tasks of typical size.
+// refillBytesMin is large enough for a refill to read several tasks of typical size.
 const refillBytesMin = 256 << 10

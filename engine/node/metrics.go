@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// watch gives the metrics the functions that they call at each scrape. tenants shows the figures of
-// each queue.
+// watch passes to the metrics the functions that they call at each scrape. If tenants is true, the
+// metrics contain series of each queue.
 func (n *Node) watch(tenants bool) {
 	var certificateEnd func() time.Time
 	if n.tls != nil {
@@ -30,10 +30,12 @@ func (n *Node) watch(tenants bool) {
 	}
 }
 
-// statsMax bounds a scrape's wait for the shards' figures. It is shorter than a scraper's timeout.
+// statsMax limits the time that a scrape waits for the shards' figures. It is shorter than the
+// timeout of a scraper.
 const statsMax = 5 * time.Second
 
-// stats returns the figures of the shards' queues. It waits at most statsMax for a stalled shard.
+// stats returns the figures of the shards' queues. It waits for at most statsMax if a shard is
+// stalled.
 func (n *Node) stats() ([]queue.Stats, error) {
 	type answer struct {
 		stats []queue.Stats
@@ -54,7 +56,7 @@ func (n *Node) stats() ([]queue.Stats, error) {
 }
 
 // pebbleMetrics returns the figures of the shards' stores. It returns nil while a store is being
-// replaced, so that a scrape does not wait.
+// replaced, so that a scrape does not wait for the replacement.
 func (n *Node) pebbleMetrics() []storage.PebbleMetrics {
 	if !n.storesInUse.TryRLock() {
 		return nil

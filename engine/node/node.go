@@ -1,5 +1,5 @@
-// Package node implements a server. It assembles the shards, their stores, the listeners and, in a
-// cluster, the replicas. It starts and stops them in order.
+// Package node implements a server. It creates the shards, their stores, the listeners and, in a
+// cluster, the replicas, and starts and stops them in the right order.
 //
 //	n, err := node.Open(node.Config{DataDir: dir, Listen: []string{"127.0.0.1:7070"}, Durability: storage.Sync, Auth: true})
 //	if err != nil {
@@ -11,18 +11,18 @@
 //	}
 //	return errors.Join(err, n.Shutdown(stopCtx))
 //
-// Open checks the whole configuration, opens the listeners, opens and recovers the stores, and
-// starts serving. If it fails, it reports every problem of the configuration and closes what it
-// opened. Shutdown lets calls end, commits pending commands, and closes the stores. It must be
-// called exactly once after each successful Open, also after Failed.
+// Open validates the configuration, opens the listeners, opens and recovers the stores, and starts
+// serving. If it fails, it closes everything that it has opened. If the configuration is invalid,
+// the error lists every problem. Shutdown lets calls end, commits pending commands, and closes the
+// stores. It must be called exactly once after each successful Open, even if the node has failed.
 //
 // The other methods are safe for concurrent use. The node makes no decisions about tasks: package
 // shard does. Package cluster makes the node a member of a cluster, and uses the node as its Host.
-// Package node/metrics has its Prometheus series.
+// Package node/metrics contains the Prometheus series of the node.
 //
-// After Open, errors are reported only by Failed: a store cannot be written, a listener ended, or a
-// shard has unreadable data. The node is then not ready (/readyz), and its shards refuse everything
-// that they have not committed. The process should stop.
+// After Open, only Failed reports errors: a store cannot be written, a listener has ended, or a
+// shard has unreadable data. The node is then not ready (/readyz), and its shards refuse all
+// commands that are not committed. The process should stop.
 package node
 
 import (
@@ -63,7 +63,7 @@ import (
 // Node is a running server.
 type Node struct {
 	log        *slog.Logger
-	stores     []*storage.Store // by shard; empty in a cluster, see store
+	stores     []*storage.Store // by shard; empty in a cluster, see method store
 	shards     *shard.Group
 	cluster    *cluster.Cluster // nil without a cluster
 	service    *rpc.Service
@@ -83,22 +83,23 @@ type Node struct {
 	registry   *access.Registry
 	auth       *call.Auth
 	tokenFile  string
-	tokenFiles sync.Mutex    // held while tokenFile and its .next file change
+	tokenFiles sync.Mutex    // held while the token file or its .next file is changed
 	tls        *certificates // nil without TLS
 	flight     flight
 	cpuProfile cpuProfile
 	clock      *clock.Clock
-	stopClock  context.CancelFunc // ends watchClock and watchCertificates
+	stopClock  context.CancelFunc // stops watchClock and watchCertificates
 	shares     memory.Shares
 	files      fileShares
 	bounds     *call.Bounds
 	conns      *conns
 
-	stopWatching func() // nil before divideMemory has started the goroutines
+	stopWatching func() // nil until divideMemory has started its goroutines
 	watching     sync.WaitGroup
 
-	failed chan error // receives the reason after the node failed
-	// notReady is the first reason why the node is not ready: it failed or is stopping.
+	failed chan error // receives the reason when the node fails
+	// notReady is the first reason why the node is not ready, or nil. A node that has
+	// failed or is stopping is not ready.
 	notReady atomic.Pointer[string]
 	serving  sync.WaitGroup
 
@@ -106,8 +107,8 @@ type Node struct {
 	storesClosed bool         // guarded by storesInUse
 }
 
-// Open opens the listeners and the data folder, recovers the stores, and starts serving. On an
-// error it closes everything that it opened.
+// Open opens the listeners and the data folder, recovers the stores, and starts serving. If it
+// fails, it closes everything that it has opened.
 func Open(c Config) (_ *Node, err error) {
 	if err := c.check(); err != nil {
 		for _, l := range c.Listeners {
@@ -146,7 +147,7 @@ func Open(c Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
-	// Listen first, so that a taken port is found before the data folder is touched.
+	// Listen first: if a port is taken, Open then fails before it touches the data folder.
 	if err := n.listen(c); err != nil {
 		return nil, err
 	}
@@ -188,8 +189,8 @@ func Open(c Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// openState opens the shards, or this node's replicas of a cluster's shards. It returns the store
-// of the node's own records.
+// openState opens the shards or, in a cluster, this node's replicas of the shards. It returns the
+// store of the node's own records.
 func (n *Node) openState(c Config) (systemRecords, error) {
 	if err := settleLayout(c.fs, c.DataDir, c.Shards); err != nil {
 		return nil, err
@@ -209,15 +210,15 @@ func (n *Node) openState(c Config) (systemRecords, error) {
 	if err := n.openCluster(c, was != ""); err != nil {
 		return nil, err
 	}
-	if was == "" { // only now: the folder of a server without a cluster may have been refused
+	if was == "" { // do this last, since the folder of a server without a cluster may be refused
 		err = storage.WriteLayoutNode(c.DataDir, c.Cluster.Node)
 	}
 	return clusterRecords{n}, err
 }
 
-// checkNodeOf refuses a data folder of another node. A member's folder must not be served without
-// the cluster either: the other nodes would lack the tasks stored in the meantime when the server
-// is a member again.
+// checkNodeOf refuses a data folder that belongs to another node. It also refuses to serve a
+// member's folder without the cluster: tasks stored in that time would be missing on the other
+// nodes when the server is a member again.
 func checkNodeOf(dir, was, node string) error {
 	switch {
 	case was == "" || was == node:
@@ -252,8 +253,8 @@ func (n *Node) listen(c Config) error {
 	return nil
 }
 
-// listenOn listens for clients at the address of the setting path. overHTTP reports that an HTTP
-// server closes idle connections.
+// listenOn listens for clients at an address. path is the name of the address's setting. overHTTP
+// is true if an HTTP server serves the listener, and thus closes idle connections.
 func (n *Node) listenOn(path, address string, overHTTP bool) (net.Listener, error) {
 	if socket, isUnix := strings.CutPrefix(address, unixPrefix); isUnix {
 		l, err := listenUnix(socket)
@@ -297,7 +298,7 @@ func (n *Node) serve() {
 	n.spaceChanged(n.space.State())
 }
 
-// fail records why the node failed. Only the first reason counts.
+// fail records the reason why the node failed. Only the first reason is reported.
 func (n *Node) fail(err error) {
 	n.turnNotReady("failed: " + err.Error())
 	select {
@@ -311,11 +312,12 @@ func (n *Node) turnNotReady(why string) {
 	n.health.Shutdown()
 }
 
-// Failed receives the reason after the node failed. Shutdown must still be called.
+// Failed returns a channel that receives the reason when the node fails. Shutdown must still be
+// called.
 func (n *Node) Failed() <-chan error { return n.failed }
 
-// Addresses returns the addresses for gRPC clients, with the chosen ports: those of
-// Config.Listeners, then those of Config.Listen in order.
+// Addresses returns the addresses for gRPC clients, with the ports that the system chose. The
+// addresses of Config.Listeners come first, followed by those of Config.Listen in order.
 func (n *Node) Addresses() []string {
 	out := make([]string, len(n.listeners))
 	for i, l := range n.listeners {
@@ -327,7 +329,7 @@ func (n *Node) Addresses() []string {
 	return out
 }
 
-// Admin returns the address of the admin listener, or "".
+// Admin returns the address of the admin listener, or "" if it is disabled.
 func (n *Node) Admin() string {
 	if n.adminAt == nil {
 		return ""
@@ -335,9 +337,9 @@ func (n *Node) Admin() string {
 	return n.adminAt.Addr().String()
 }
 
-// Shutdown stops the node in order. It makes the node not ready, lets calls and streams end with
-// their answers, commits pending commands, and closes the stores. If ctx ends first, Shutdown cuts
-// the connections; everything acknowledged is safe even then.
+// Shutdown stops the node in order. It makes the node not ready, waits until calls and streams have
+// ended with their answers, commits pending commands, and closes the stores. If ctx ends first,
+// Shutdown closes the connections. Everything that was acknowledged is safe even in this case.
 func (n *Node) Shutdown(ctx context.Context) error {
 	n.turnNotReady("stopping")
 	n.stopClock()
@@ -358,13 +360,13 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		n.grpc.Stop()
 		<-stopped
 	}
-	n.space.Close() // pending writes that wait for disk space fail now
+	n.space.Close() // makes writes that wait for disk space fail
 	n.shards.Close()
 	n.stopAdmin(ctx)
 	n.registry.Close()
 	n.serving.Wait()
 	n.unwatch()
-	n.storesInUse.Lock() // an audit whose connection was cut may still be reading
+	n.storesInUse.Lock() // an audit may still be reading, although its connection is closed
 	n.storesClosed = true
 	n.storesInUse.Unlock()
 	if n.cluster != nil {
@@ -377,7 +379,6 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// close closes what an unsuccessful Open opened.
 func (n *Node) close() {
 	for _, l := range append(n.listeners, n.httpAt, n.adminAt) {
 		if l != nil {

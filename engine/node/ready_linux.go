@@ -10,14 +10,14 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// readyReader reads a socket into a buffer that it allocates only after data has arrived, so that
-// idle connections have no buffer. gRPC does the same for plain sockets, and calls ReadOnReady of a
-// connection that wraps one.
+// readyReader reads a socket into a buffer. It allocates the buffer only after data has arrived, so
+// idle connections have no buffer. gRPC does the same for plain sockets. For a connection that
+// wraps a socket, gRPC calls ReadOnReady.
 type readyReader struct {
-	raw  syscall.RawConn // nil: the connection is not a socket
+	raw  syscall.RawConn // nil if the connection is not a socket
 	read func(fd uintptr) bool
 
-	// The state of the read in progress.
+	// The following fields are the state of the current read.
 	size   int
 	pool   mem.BufferPool
 	buffer *[]byte
@@ -39,7 +39,7 @@ func (r *readyReader) open(c net.Conn) {
 	r.read = r.once
 }
 
-// once reads available data. It returns false if there is none, so that the caller waits.
+// once reads data if it is available. Otherwise it returns false, so that the caller waits.
 func (r *readyReader) once(fd uintptr) bool {
 	r.buffer = r.pool.Get(r.size)
 	for {
@@ -56,7 +56,7 @@ func (r *readyReader) once(fd uintptr) bool {
 	return true
 }
 
-// ReadOnReady reads once data is available. gRPC calls it instead of Read.
+// ReadOnReady waits until data is available and reads once. gRPC calls it instead of Read.
 func (c *conn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	r := &c.ready
 	if r.raw == nil {

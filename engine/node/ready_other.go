@@ -4,7 +4,7 @@ package node
 
 import "net"
 
-// readyReader is empty on systems where gRPC has no special treatment of sockets.
+// readyReader is empty, since gRPC reads sockets specially only on Linux.
 type readyReader struct{}
 
 func (*readyReader) open(net.Conn) {}

@@ -18,7 +18,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// inboxBytesMin is the minimum share of each shard's inbox, unless half of the total is less.
+// inboxBytesMin is the minimum size in bytes of each shard's inbox. If half of the total for all
+// inboxes is smaller, that half is the minimum instead.
 const inboxBytesMin = 4 << 20
 
 func inboxBytes(s memory.Shares, shards int) int {
@@ -40,7 +41,7 @@ func (n *Node) openShards(c Config) error {
 	return err
 }
 
-// shardOptions returns the options of a shard that do not depend on replication.
+// shardOptions returns the options of a shard that are the same with and without a cluster.
 func (n *Node) shardOptions(c Config, i int) shard.Options {
 	return shard.Options{
 		Queue: shareOf(c.Queue, c.Shards), Space: n.space, InboxBytesMax: inboxBytes(n.shares, c.Shards),
@@ -77,7 +78,7 @@ func (n *Node) openStores(c Config) error {
 	return errors.Join(errs...)
 }
 
-// shareOf returns one shard's share of the memory for tasks.
+// shareOf returns one shard's share of the configured memory for tasks.
 func shareOf(c queue.Config, shards int) queue.Config {
 	d := queue.DefaultConfig()
 	if c.WindowsTasks == 0 {
@@ -93,8 +94,8 @@ func shareOf(c queue.Config, shards int) queue.Config {
 
 const dataRemedy = "name a folder with --data that the user of the server may write"
 
-// settleLayout records the number of shards of a new data folder, and refuses a different number
-// for an existing one.
+// settleLayout records the number of shards in a new data folder. For an existing data folder, it
+// refuses a number that differs from the recorded one.
 func settleLayout(files vfs.FS, dir string, shards int) error {
 	if err := backup.CheckDataFolder(dir); err != nil {
 		if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
@@ -113,7 +114,7 @@ func settleLayout(files vfs.FS, dir string, shards int) error {
 	settled, err := storage.ReadLayout(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return storage.WriteLayout(dir, shards) // before any shard is created
+		return storage.WriteLayout(dir, shards) // record it before any shard is created
 	case err != nil:
 		return setting.Wrap(err, "restore it, or the data folder from a backup", "data")
 	case settled != shards:

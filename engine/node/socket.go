@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/setting"
 )
 
-// socketMode lets only the server's user connect: a Unix socket has no other protection.
+// socketMode allows only the server's user to connect. A Unix socket has no other protection.
 const socketMode = 0o600
 
 func listenUnix(path string) (net.Listener, error) {
@@ -22,7 +22,8 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s%s: %w", unixPrefix, path, err)
 	}
-	// If the system did not derive the file's mode from the socket, others can connect until here.
+	// On systems where the file does not get the mode of the socket, others can connect until this
+	// point.
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != socketMode {
 		if err := os.Chmod(path, socketMode); err != nil {
 			return nil, errors.Join(fmt.Errorf("guard the socket: %w", err), l.Close())
@@ -31,8 +32,8 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// guardedSockets sets the mode of a socket before it gets its path. Linux creates the file with the
-// socket's mode, so others can never connect.
+// guardedSockets sets the mode of a socket before the socket gets its path. Linux creates the file
+// with the socket's mode, so others can never connect.
 var guardedSockets = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 	if e := c.Control(func(fd uintptr) { err = syscall.Fchmod(int(fd), socketMode) }); e != nil {
 		return e
@@ -43,8 +44,8 @@ var guardedSockets = net.ListenConfig{Control: func(_, _ string, c syscall.RawCo
 	return nil
 }}
 
-// removeStaleSocket removes a socket that a killed server left. It fails if a server answers at the
-// socket.
+// removeStaleSocket removes a socket that a killed server has left behind. It fails if a server
+// still answers at the socket.
 func removeStaleSocket(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -60,7 +61,7 @@ func removeStaleSocket(path string) error {
 	if err == nil {
 		return errors.Join(fmt.Errorf("listen on unix:%s: a server answers there: stop it, or choose another path", path), c.Close())
 	}
-	if !errors.Is(err, syscall.ECONNREFUSED) { // a busy server's socket, or another user's
+	if !errors.Is(err, syscall.ECONNREFUSED) { // the socket of a busy server or another user
 		return fmt.Errorf("listen on unix:%s: the socket may be in use: %w: choose another path", path, err)
 	}
 	if err := os.Remove(path); err != nil {

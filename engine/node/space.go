@@ -8,17 +8,17 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// diskService is the name with which the gRPC health service reports whether the disk has enough
-// space for all operations.
+// diskService is the name of a service in the gRPC health service. Its status reports whether the
+// disk has enough space for all operations.
 const diskService = "disk"
 
-// startRoom is what a start writes in addition to tables: manifests, options and the first bytes of
-// logs.
+// startRoom is the number of bytes that a start writes in addition to tables: manifests, options
+// and the first bytes of logs.
 const startRoom = 8 << 20
 
-// watchSpace starts watching the free space of the data folder. Without a cluster, it limits the
-// memtables to the size of the ballast. So the server starts on a full disk whatever the memtables
-// contained when it ended.
+// watchSpace starts watching the free space of the data folder. Without a cluster, it also limits
+// the memtables to the size of the ballast. The server can then start on a full disk, whatever the
+// memtables contained when the server ended.
 func (n *Node) watchSpace(c Config) {
 	n.space = disk.WatchSpace(disk.SpaceOptions{
 		FS: c.fs, Dir: c.DataDir, Low: c.DiskLow, Critical: c.DiskCritical, Log: c.Log, Changed: n.spaceChanged,
@@ -29,8 +29,8 @@ func (n *Node) watchSpace(c Config) {
 	}
 }
 
-// spaceChanged updates the disk status of the health service. The node stays ready, because it can
-// still read, and below only the low mark it can also complete tasks.
+// spaceChanged updates the disk status in the health service. The node remains ready: it can still
+// read and, unless space is below the critical mark, complete tasks.
 func (n *Node) spaceChanged(state disk.SpaceState) {
 	serving := healthpb.HealthCheckResponse_SERVING
 	if state > disk.SpaceOK {
@@ -39,7 +39,8 @@ func (n *Node) spaceChanged(state disk.SpaceState) {
 	n.health.SetServingStatus(diskService, serving)
 }
 
-// diskStatus returns the disk status for the admin service, or nil if the free space is unknown.
+// diskStatus returns the disk status for the admin service. It returns nil if the free space is
+// unknown.
 func (n *Node) diskStatus() *adminpb.DiskStatus {
 	u := n.space.Usage()
 	if u.Total == 0 {

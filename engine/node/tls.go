@@ -14,13 +14,14 @@ import (
 	"github.com/pronybench/prony/engine/internal/validity"
 )
 
-// TLS configures TLS 1.3 for the TCP listeners. The zero value disables it. The files are PEM, and
-// are read again when they change. Unix sockets are not encrypted: their file mode protects them.
+// TLS configures TLS 1.3 for the TCP listeners. The zero value disables it. The files are in PEM
+// format. They are read again when they change. Unix sockets are not encrypted: their file mode
+// protects them.
 type TLS struct {
 	CertFile string // the server's certificate and the intermediate certificates
 	KeyFile  string // the certificate's key
-	// ClientCAFile, if not empty, has the authorities that must have signed client certificates
-	// (mTLS).
+	// ClientCAFile, if not empty, contains the authorities that must have signed client
+	// certificates (mTLS).
 	ClientCAFile string
 }
 
@@ -38,8 +39,8 @@ func (t TLS) check() error {
 	return nil
 }
 
-// certificates are the certificates for handshakes. They are reloaded at the first handshake after
-// their files changed. If the new files cannot be used, the previous certificates stay in use.
+// certificates are the certificates for handshakes. When the files have changed, the next handshake
+// loads them. If the new files cannot be used, the previous certificates remain in use.
 type certificates struct {
 	files    *reload.Value[*tls.Config]
 	validity *validity.Watch
@@ -67,7 +68,7 @@ func loadCertificates(t TLS, log *slog.Logger, now func() time.Time) (*certifica
 
 func (c *certificates) leaf() *x509.Certificate { return c.files.Get().Certificates[0].Leaf }
 
-// look logs a problem of the certificate in use, if it is not valid.
+// look logs a problem if the certificate in use is not valid.
 func (c *certificates) look() { c.validity.Look(c.leaf()) }
 
 func (c *certificates) listener(l net.Listener) net.Listener {
@@ -97,8 +98,8 @@ func (t TLS) load() (*tls.Config, error) {
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{pair},
 		NextProtos:   []string{"h2", "http/1.1"},
-		// A client that resumed a session would not show its certificate again, which may have been
-		// refused in the meantime.
+		// If a client resumed a session, it would not present its certificate again, which the
+		// server may refuse by now.
 		SessionTicketsDisabled: true,
 	}
 	if t.ClientCAFile == "" {

@@ -12,7 +12,8 @@ import (
 // termName is the key under which Raft stores its term in the stable store.
 var termName = []byte("CurrentTerm")
 
-// alignHistory makes the log, the snapshots and the store consistent before Raft starts.
+// alignHistory makes the log, the snapshots and the store consistent. It must run before Raft
+// starts.
 func (r *Replica) alignHistory() error {
 	known, err := raft.HasExistingState(r.o.Logs, r.o.Logs, r.snapshots)
 	if err != nil {
@@ -31,8 +32,8 @@ func (r *Replica) alignHistory() error {
 
 // adoptStore turns the store of a single server, or a store restored from a backup, into the first
 // snapshot of a group. This node must be the only member of the group. Nodes that join later
-// receive the snapshot. A group with several first members cannot adopt a store, because only one
-// of them would have it.
+// receive the snapshot. A group cannot start with several members from such a store, because only
+// one of them would have the data.
 func (r *Replica) adoptStore() error {
 	at := r.store.Load().Position()
 	holds, err := r.store.Load().Holds()
@@ -52,8 +53,8 @@ func (r *Replica) adoptStore() error {
 	return r.snapshots.note(made)
 }
 
-// raiseTerm raises Raft's term to that of the newest snapshot, in case the process died after
-// recording the snapshot. No later election may use an earlier term.
+// raiseTerm raises Raft's term to the term of the newest snapshot. Raft's term is lower if the
+// process died after recording the snapshot. No later election may use an earlier term.
 func (r *Replica) raiseTerm() error {
 	taken := r.snapshots.latest()
 	if taken == nil {

@@ -13,37 +13,37 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A dead process resets its connections, and its host refuses new ones. A follower of such a leader
-// stands for election without waiting for the election timeout. A refused connection does not prove
-// that the leader is dead, because a proxy can refuse it too. The election is safe even then,
-// because a read needs the answers of a majority (questions). It disturbs a live leader at most
-// standsMax times in standsPer. A connection timeout proves nothing: then the election timeout
-// decides.
+// When a process dies, its connections are reset, and its host refuses new ones. If the leader's
+// connections fail in this way, a follower stands for election without waiting for the election
+// timeout. A refused connection does not prove that the leader is dead, because a proxy can refuse
+// it too. The election is safe even then, because a read needs the answers of a majority (see
+// questions). Such elections disturb a live leader at most standsMax times in standsPer. A
+// connection timeout proves nothing: the follower then waits for the election timeout.
 
 const (
-	// standPart is the pause per voter that should stand before this follower, and standSpread
-	// bounds an additional random pause. A voter with a longer log should stand first, because it
-	// does not vote for a candidate with a shorter log.
+	// A follower pauses for standPart for each voter that should stand before it, plus a random
+	// pause of at most standSpread. A voter with a longer log should stand first, because it does
+	// not vote for a candidate with a shorter log.
 	standPart   = 60 * time.Millisecond
 	standSpread = 5 * time.Millisecond
 	// standRetry is the minimum wait for the outcome of the first election before the follower
-	// stands again; the maximum is twice as long. Both double with each try. If another node stood,
-	// the follower stands again only if a majority would vote for it, which means that those voters
-	// know no leader.
+	// stands again. The maximum is twice as long. Both double with each try. If another node stood,
+	// the follower stands again only if a majority would vote for it; those voters then know no
+	// leader.
 	standRetry = 50 * time.Millisecond
-	// standAsk bounds the wait for the other voters' terms and log lengths.
+	// standAsk limits the wait for the other voters' terms and log lengths.
 	standAsk = 100 * time.Millisecond
-	// standTries bounds the elections for which a follower stands because of one lost leader. After
-	// that, the election timeout decides.
+	// standTries limits the number of elections in which a follower stands because of the same lost
+	// leader. After that, the follower waits for the election timeout.
 	standTries = 6
-	// standsMax bounds the elections for which a follower stands within standsPer.
+	// standsMax limits the number of elections in which a follower stands within standsPer.
 	standsMax = 4
 	standsPer = 10 * time.Second
-	// redialMax bounds one attempt to reach the leader.
+	// redialMax limits the time of one attempt to reach the leader.
 	redialMax = time.Second
 )
 
-// watchedStream reports the end of each connection that another member opened.
+// watchedStream calls ended when a connection that another member opened has ended.
 type watchedStream struct {
 	raft.StreamLayer
 	ended func()
@@ -74,7 +74,7 @@ func (c watchedConn) Read(b []byte) (int, error) {
 
 // stands limits how often a member stands for election without waiting for the election timeout.
 type stands struct {
-	at []time.Time // times of the latest ones, at most standsMax
+	at []time.Time // the latest times at which the member stood; at most standsMax of them
 }
 
 // take reports whether the member may stand now. If so, it records the time.
@@ -89,7 +89,6 @@ func (s *stands) take(now time.Time) bool {
 	return true
 }
 
-// watchLeader makes this node stand for election when the leader's process dies.
 func (r *Replica) watchLeader() {
 	var s stands
 	var leader raft.ServerID // the last known leader
@@ -105,10 +104,10 @@ func (r *Replica) watchLeader() {
 	}
 }
 
-// latestLeader returns the leader that an observation names. If it names none, latestLeader returns
-// before.
+// latestLeader returns the leader that an observation names. If it does not name a leader,
+// latestLeader returns before, the previous leader.
 func latestLeader(o raft.Observation, before raft.ServerID) raft.ServerID {
-	// The observer's filter admits only this type.
+	// The observer's filter admits only observations of this type.
 	if now := o.Data.(raft.LeaderObservation).LeaderID; now != "" {
 		return now
 	}
@@ -133,7 +132,7 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 	if !r.pause(time.Duration(before)*standPart + rand.N(standSpread)) {
 		return leader
 	}
-	// This node voted: that candidate may win.
+	// This node has voted for a candidate during the pause: give that candidate time to win.
 	if r.raft.LastContact().After(began) && !r.pause(standPart) {
 		return leader
 	}
@@ -144,11 +143,11 @@ func (r *Replica) replaceLeader(leader raft.ServerID, s *stands) raft.ServerID {
 		switch _, now := r.raft.LeaderWithID(); {
 		case now != "" && now != leader && try > 0:
 			return now
-		// A late vote request of another node may still end its leadership.
+		// The new leader may still lose its leadership to a late vote request of another node.
 		case now != "" && now != leader:
 		case r.withholdsVote():
 			return leader
-		// Standing would depose the winner.
+		// Another election has begun. Standing now would depose its winner.
 		case r.electionBegan(term, leader) && (try == 0 || !r.wouldWin()):
 		case !s.take(time.Now()):
 			return leader
@@ -169,9 +168,9 @@ func (r *Replica) pause(d time.Duration) bool {
 	}
 }
 
-// electionBegan reports whether an election after this term may be in progress or decided: this
-// node or another voter has a later term, or a voter does not answer. It waits for this node's
-// Raft, which may be about to vote.
+// electionBegan reports whether an election in a term after the given one may be in progress or
+// decided. It returns true if this node or another voter has a later term, or if a voter does not
+// answer. It first waits for this node's Raft, which may be about to vote.
 func (r *Replica) electionBegan(term uint64, leader raft.ServerID) bool {
 	barrier := raft.RequestPreVoteRequest{RPCHeader: r.transport.header(), Term: term}
 	if !r.transport.deliver(&barrier) || r.raft.CurrentTerm() > term {
@@ -181,16 +180,16 @@ func (r *Replica) electionBegan(term uint64, leader raft.ServerID) bool {
 		its, err := r.standing(m)
 		return err == nil && its.Term <= term
 	}
-	// All but the leader and this node.
+	// Expect an answer from each voter except the leader and this node.
 	return !r.askVoters(leader, inTerm, standAsk, func(voters, yes int) bool { return yes >= voters-2 })
 }
 
-// wouldWin asks the voters whether they would vote for this node. A voter that knows a leader
-// answers no.
+// wouldWin asks the voters whether they would vote for this node, and reports whether a majority
+// would. A voter that knows a leader answers no.
 func (r *Replica) wouldWin() bool {
 	header, last := r.transport.header(), raft.Log{Index: r.raft.LastIndex()}
 	if err := r.o.Logs.GetLog(last.Index, &last); err != nil {
-		return false // the log was cut at this moment: the election timeout decides
+		return false // the log was truncated at this moment: wait for the election timeout
 	}
 	question := raft.RequestPreVoteRequest{RPCHeader: header, Term: r.raft.CurrentTerm() + 1, LastLogIndex: last.Index, LastLogTerm: last.Term}
 	granted := func(m raft.Server) bool {
@@ -202,7 +201,7 @@ func (r *Replica) wouldWin() bool {
 
 // votersBefore returns the number of voters that should stand before this node: those with a longer
 // log, and those with an equally long log and a smaller ID. It ignores voters that do not answer.
-// It returns false if this node has no vote.
+// votes is false if this node has no vote.
 func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
 	own, self := r.raft.LastIndex(), raft.ServerID(r.o.Node)
 	votes = slices.ContainsFunc(r.members(), func(m raft.Server) bool { return m.ID == self && m.Suffrage == raft.Voter })
@@ -217,18 +216,19 @@ func (r *Replica) votersBefore(leader raft.ServerID) (before int, votes bool) {
 	return int(comeBefore.Load()), votes
 }
 
-// standing asks a voter for its term and log length. It sends a heartbeat of term 1, which has no
-// effect because the leader's term is later. The voter answers immediately, even while it waits for
-// its disk.
+// standing asks a voter for its term and log length. It sends a heartbeat of term 1. This heartbeat
+// has no effect, because the leader's term is later. The voter answers immediately, even while it
+// waits for its disk.
 func (r *Replica) standing(m raft.Server) (*raft.AppendEntriesResponse, error) {
 	question := raft.AppendEntriesRequest{RPCHeader: r.transport.header(), Term: 1}
 	answer := new(raft.AppendEntriesResponse)
 	return answer, r.transport.NetworkTransport.AppendEntries(m.ID, m.Address, &question, answer)
 }
 
-// askVoters asks all other voters concurrently, except one. It returns enough(voters, yes), where
-// voters is the number of voters of the group and yes the number of positive answers. It returns as
-// soon as that is true, and false after most or when the replica stops.
+// askVoters asks all other voters concurrently, except the voter with the ID except. It waits until
+// enough(voters, yes) is true or all have answered, and returns that value. voters is the number of
+// voters of the group, and yes is the number of positive answers. If most has passed or the replica
+// stops, it returns false.
 func (r *Replica) askVoters(except raft.ServerID, ask func(raft.Server) bool, most time.Duration, enough func(voters, yes int) bool) bool {
 	members := r.members()
 	answers, voters, asked := make(chan bool, len(members)), 0, 0
@@ -258,13 +258,15 @@ func (r *Replica) askVoters(except raft.ServerID, ask func(raft.Server) bool, mo
 	return enough(voters, yes)
 }
 
-// stand makes Raft request votes immediately, as if a leader had handed over to this node.
+// stand makes Raft request votes immediately, as if the leader had transferred leadership to this
+// node.
 func (r *Replica) stand() {
 	switch r.raft.State() {
 	case raft.Leader:
 		return
 	case raft.Candidate:
-		// Raft ends an election only at its timeout or when it learns of a later term.
+		// Raft ends its current election only at the election's timeout or when it learns of a
+		// later term.
 		if !r.transport.deliver(&raft.RequestVoteRequest{RPCHeader: r.transport.header(), Term: r.raft.CurrentTerm() + 1, LeadershipTransfer: true}) {
 			return
 		}
@@ -272,8 +274,8 @@ func (r *Replica) stand() {
 	r.transport.deliver(&raft.TimeoutNowRequest{RPCHeader: r.transport.header()})
 }
 
-// refusesConnections reports whether a member's host refuses connections. A timeout is not a
-// refusal.
+// refusesConnections reports whether a member's host refuses connections. A connection timeout is
+// not a refusal.
 func (r *Replica) refusesConnections(member raft.ServerID) bool {
 	members := r.members()
 	i := slices.IndexFunc(members, func(m raft.Server) bool { return m.ID == member })
@@ -288,14 +290,14 @@ func (r *Replica) refusesConnections(member raft.ServerID) bool {
 	}
 	c, err := r.o.Stream.Dial(address, redialMax)
 	if err == nil {
-		_ = c.Close() // nothing was sent
+		_ = c.Close() // nothing was sent on it
 		return false
 	}
 	return refusal(err)
 }
 
 // refusal reports whether a dial failed because the other side refused the connection or ended it
-// without an answer. A proxy in front of a dead process does the latter.
+// without an answer. A proxy in front of a dead process ends it without an answer.
 func refusal(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
 }

@@ -18,9 +18,9 @@ func (c *counters) commit(whole, applying time.Duration) {
 	}
 }
 
-// Counters counts what a replica did since it was opened.
+// Counters are the numbers of events of a replica since it was opened.
 type Counters struct {
-	Entries    uint64 // applied entries
+	Entries    uint64 // entries applied
 	EntryBytes uint64 // size of the applied entries in bytes
 	Proposed   uint64
 	Tenures    uint64 // how often this node became the leader
@@ -28,7 +28,7 @@ type Counters struct {
 	Installed  uint64 // snapshots received from a leader
 }
 
-// Counters returns the current counts.
+// Counters returns the current values of the counters.
 func (r *Replica) Counters() Counters {
 	c := &r.count
 	return Counters{
@@ -38,6 +38,7 @@ func (r *Replica) Counters() Counters {
 }
 
 // OnCommit sets a function that is called after each commit of this leader. whole is the time from
-// the proposal until the entry was applied. applying is the part of it that the store spent on the
-// entry and the other entries of the same call. The calls are not concurrent within a tenure.
+// the proposal until the entry was applied. applying is the part of that time that the store spent
+// on this entry and the other entries of the same call of ApplyBatch. Calls within one tenure are
+// not concurrent.
 func (r *Replica) OnCommit(f func(whole, applying time.Duration)) { r.count.onCommit.Store(&f) }

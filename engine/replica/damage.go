@@ -10,13 +10,13 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// damagedPause is the pause between attempts of a member with a damaged store to hand leadership
-// over.
+// damagedPause is the pause between two attempts to transfer leadership away from a member with a
+// damaged store.
 const damagedPause = 10 * time.Second
 
-// Damage returns the damage found in the store and the remedy, or nil. A member checks its store
-// when it sends it to another member. A member with a damaged store still votes and stores the log,
-// but leads only if no other voter can.
+// Damage returns an error that describes the damage found in the store and the remedy, or nil. A
+// member checks its store when it sends it to another member. A member with a damaged store still
+// votes and stores the log. It leads only if no other voter can.
 func (r *Replica) Damage() error {
 	if found := r.damage.Load(); found != nil {
 		return fmt.Errorf("the store in %s is damaged: this node does not send it, and leads only if no other voter can: "+
@@ -32,8 +32,8 @@ func (r *Replica) reportDamage(found *disk.DamagedError) {
 	signal.Send(r.damaged)
 }
 
-// yieldLeadership hands leadership over whenever this member leads with a damaged store. It waits
-// until damage is found.
+// yieldLeadership waits until damage is found. From then on it hands leadership over whenever this
+// member leads.
 func (r *Replica) yieldLeadership() {
 	select {
 	case <-r.stop:

@@ -3,8 +3,8 @@
 //
 // # Usage
 //
-// Open starts a member with its store, its log (package logs) and a transport. The member elects
-// and follows leaders without further calls. While this node leads, its Host runs the shard:
+// Open starts a member with its store, its log (package logs) and a transport. Elections of leaders
+// then need no further calls. While this node leads, its Host runs the shard:
 //
 //	elected ──▶ commit the first entry of a tenure ──▶ Host.Lead(store, log) ──▶ ... ──▶ Host.Lose ──▶ hand over
 //	                                                        │
@@ -14,34 +14,36 @@
 //	             each member: machine.ApplyBatch ──▶ storage.Store.Apply
 //
 // The leader decides before the group commits an entry, and answers its client after the commit. An
-// entry takes effect only in the tenure that proposed it; otherwise its proposal fails with
-// storage.ErrSkipped. Restart ends a tenure whose in-memory state is ahead of the store and begins
-// another one. Transfer hands leadership over once a successor is ready (handover.go).
+// entry takes effect only if the tenure that proposed it has not ended; otherwise its proposal
+// fails with storage.ErrSkipped. If the in-memory state of a tenure is ahead of the store, Restart
+// ends the tenure and starts another one. Transfer hands leadership over once a successor is ready
+// (handover.go).
 //
-// Reads do not go through the log. Instead, questions asks a majority of the voters whether this
-// node still leads, with heartbeats sent after the read arrived. If the leader's process dies,
-// replaceLeader makes a follower stand for election without waiting for the election timeout.
+// Reads do not go through the log. Instead, type questions sends heartbeats after a read has
+// arrived, and thus asks a majority of the voters whether this node still leads. If the leader's
+// process dies, replaceLeader makes a follower stand for election without waiting for the election
+// timeout.
 //
 // # Snapshots
 //
-// The store is the snapshot. After Options.SnapshotBytes of applied entries, cutLog flushes the
-// store and truncates the log. Before that, it writes to the store all tasks and leases that exist
-// only in the entries to be removed. spaceLog retains entries that the store still needs. A
-// follower that needs older entries receives a copy of the leader's whole store (install.go), and
-// checks it before installing it.
+// A snapshot is the store itself. After Options.SnapshotBytes of applied entries, cutLog flushes
+// the store and truncates the log. Before the truncation, it writes to the store all tasks and
+// leases that exist only in the entries to be removed. spaceLog retains entries that the store
+// still needs. A follower that needs entries that were removed receives a copy of the leader's
+// whole store (install.go), and checks it before installing it.
 //
 // # Concurrency
 //
-// A Replica's methods are safe for concurrent use. One goroutine, lead, begins and ends all
+// A Replica's methods are safe for concurrent use. One goroutine, lead, starts and ends all
 // tenures, so Host.Lead and Host.Lose never run concurrently. Raft calls machine from another
 // goroutine. The mutex inUse is read-locked during a tenure, a flush and a checkpoint. It is
 // write-locked while an installed snapshot replaces the store.
 //
 // # Errors
 //
-// The error of a failed proposal reports whether the proposal can have taken effect:
-// shard.ErrNotLeader (it did not) or shard.ErrUnknownOutcome. Membership changes return
-// ErrNoMember, ErrMembersChanged or Raft's error. An error of the store or the log ends the node:
-// see Host.Failed. If a check finds damage in the store, the member hands leadership over, and
-// Damage returns the remedy.
+// The error of a failed proposal reports whether the proposal may have taken effect:
+// shard.ErrNotLeader means that it did not, shard.ErrUnknownOutcome that it may have. Membership
+// changes return ErrNoMember, ErrMembersChanged or Raft's error. An error of the store or the log
+// is passed to Host.Failed, and the node ends. If a check finds damage in the store, the member
+// hands leadership over, and Damage returns the remedy.
 package replica

@@ -7,40 +7,41 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A leader that hands over serves its shard until a successor is ready. A ready successor answers
-// promptly and has all committed entries, and commits take no longer than usual. Only then does the
-// tenure end, the successor receive the last entries, and Raft transfer leadership. Clients wait
-// only for the last commits, one election, and the start of the next tenure. The old leader remains
-// a voter until then, so the successor need not wait for the slower one of the other voters.
+// A leader that hands over serves its shard until a successor is ready. A successor is ready if it
+// answers promptly and has all committed entries. In addition, commits must take no longer than
+// usual. Only then does the tenure end, the successor receive the last entries, and Raft transfer
+// leadership. Clients wait only for the last commits, one election, and the start of the next
+// tenure. The old leader remains a voter during the transfer, so the successor does not depend on
+// the slowest voter.
 
 const (
-	// readyMax bounds the wait for a ready successor. After that, Raft chooses the successor.
-	// During the first readyAllMax, the leader also waits until all voters that answer are ready,
-	// because the successor needs one of them if this node stops.
+	// readyMax limits the wait for a ready successor. After that, Raft chooses the successor.
+	// During the first readyAllMax, the leader waits until all voters that answer are ready: if
+	// this node stops after the hand-over, the successor needs one of them for a majority.
 	readyMax    = time.Second
 	readyAllMax = 700 * time.Millisecond
-	// readyAnswer bounds the answer time of a ready voter, and readyCommit the time of a commit
-	// during a hand-over.
+	// readyAnswer is the maximum answer time of a ready voter. readyCommit is the maximum time of a
+	// commit that is fast enough for a hand-over.
 	readyAnswer = 5 * time.Millisecond
 	readyCommit = 20 * time.Millisecond
 	readyPause  = 5 * time.Millisecond
-	// lastEntriesMax bounds the wait for the successor to receive the last entries after the tenure
+	// lastEntriesMax limits the wait for the successor to receive the last entries after the tenure
 	// has ended. A successor that lacks some of them would lose the election.
 	lastEntriesMax   = 500 * time.Millisecond
 	lastEntriesPause = 500 * time.Microsecond
-	// successorMax bounds the wait for the first entry of the successor's tenure.
+	// successorMax limits the wait for the first entry of the successor's tenure.
 	successorMax   = time.Second
 	successorPause = time.Millisecond
 )
 
-// handOver is a request to hand leadership over to one of voters.
+// handOver is a request to hand leadership over to one of the voters.
 type handOver struct {
 	voters []raft.Server // candidates for the next leader
-	done   chan error    // receives one result
+	done   chan error    // receives the result once
 }
 
-// requestHandOver makes the leadership goroutine hand over. If the transfer fails, this node begins
-// another tenure.
+// requestHandOver makes the leadership goroutine hand over, and returns the result. If the transfer
+// fails, this node starts another tenure.
 func (r *Replica) requestHandOver(voters []raft.Server) error {
 	term := r.raft.CurrentTerm()
 	h := handOver{voters, make(chan error, 1)}
@@ -56,7 +57,7 @@ func (r *Replica) requestHandOver(voters []raft.Server) error {
 	}
 }
 
-// awaitSuccessor waits until this node has applied an entry of a later term, at most for
+// awaitSuccessor waits until this node has applied an entry of a later term. It waits for at most
 // successorMax.
 func (r *Replica) awaitSuccessor(term uint64) {
 	ctx, cancel := context.WithTimeout(r.ctx, successorMax)
@@ -90,8 +91,8 @@ func (r *Replica) handOver(voters []raft.Server) error {
 	return err
 }
 
-// awaitReady returns a voter that is ready. On timeout it returns the only voter, or the zero value
-// if there are several.
+// awaitReady returns a voter that is ready. If none is ready in time, it returns the only voter, or
+// the zero value if there are several.
 func (r *Replica) awaitReady(voters []raft.Server) raft.Server {
 	ctx, cancel := context.WithTimeout(r.ctx, readyMax)
 	defer cancel()
@@ -109,14 +110,14 @@ func (r *Replica) awaitReady(voters []raft.Server) raft.Server {
 	return raft.Server{}
 }
 
-// serves reports whether this node's tenure continues. It includes events that the leadership
+// serves reports whether this node's tenure continues. It also considers events that the leadership
 // goroutine has not processed yet.
 func (r *Replica) serves() bool {
 	return r.tenure.Load() != nil && r.raft.State() == raft.Leader && len(r.restart) == 0 && len(r.review) == 0
 }
 
-// readyVoters asks voters concurrently. It returns the first ready voter, the number of ready
-// voters, and the number that answered.
+// readyVoters asks voters concurrently whether they are ready. It returns the first voter that is
+// ready, the number of ready voters, and the number of voters that answered.
 func (r *Replica) readyVoters(ctx context.Context, voters []raft.Server) (first raft.Server, ready, answered int) {
 	type answer struct {
 		from            raft.Server
@@ -149,8 +150,8 @@ func (r *Replica) readyVoters(ctx context.Context, voters []raft.Server) (first 
 	return first, ready, answered
 }
 
-// commitsFast reports whether a commit currently takes no longer than readyCommit. The end of the
-// tenure waits for pending commits.
+// commitsFast reports whether a commit currently takes no longer than readyCommit. This matters
+// because ending the tenure waits for pending commits.
 func (r *Replica) commitsFast() bool {
 	began := time.Now()
 	return r.raft.Barrier(readyMax).Error() == nil && time.Since(began) <= readyCommit
@@ -163,7 +164,7 @@ func pauseUntil(ctx context.Context, d time.Duration) {
 	}
 }
 
-// awaitLastEntries waits until a voter has all entries of this node's log, at most for
+// awaitLastEntries waits until a voter has all entries of this node's log. It waits for at most
 // lastEntriesMax.
 func (r *Replica) awaitLastEntries(to raft.Server) {
 	ctx, cancel := context.WithTimeout(r.ctx, lastEntriesMax)

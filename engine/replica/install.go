@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// A store is sent as a tar archive of its files. They have plain names and are in one folder.
+// A store is sent as a tar archive of its files. All files are in one folder, so their names have
+// no path.
 
 const (
 	tarBlock    = 512
@@ -20,7 +21,7 @@ const (
 	copyBuffer  = 256 << 10
 )
 
-// checkpoint writes a copy of the current store to dir. It reports damage that the copy reveals.
+// checkpoint writes a copy of the current store to dir. If it finds damage, it reports it.
 func (r *Replica) checkpoint(dir string) error {
 	r.inUse.RLock()
 	defer r.inUse.RUnlock()
@@ -32,7 +33,7 @@ func (r *Replica) checkpoint(dir string) error {
 }
 
 // copyStore returns a copy of the store as a stream of known size. The copy consists of hard links
-// to the store's files. Closing the stream removes them.
+// to the store's files; closing the stream removes the links.
 func (s *snapshots) copyStore() (size int64, _ io.ReadCloser, err error) {
 	parent, err := os.MkdirTemp(s.dir, copyName+"-")
 	if err != nil {
@@ -78,7 +79,7 @@ type copying struct {
 	*io.PipeReader
 
 	dir  string
-	done chan struct{} // closed when nothing reads the copy's files any longer
+	done chan struct{} // closed once nothing reads the files of the copy any longer
 }
 
 // Close implements io.Closer.
@@ -117,9 +118,9 @@ func sendFile(w *tar.Writer, path string, info os.FileInfo) (err error) {
 }
 
 // installLocked builds the store from the received file. The caller holds inUse. After a crash at
-// any point, the next start repeats the installation from the beginning: the old store is removed
-// only once the received file is complete, and the received file is removed only once the new store
-// is complete.
+// any point, the next start repeats the installation from the beginning. This is possible because
+// the old store is removed only once the received file is complete, and the received file is
+// removed only once the new store is complete.
 func (r *Replica) installLocked() error {
 	received := r.snapshots.toInstall()
 	if received == "" {
@@ -146,7 +147,7 @@ func (r *Replica) installLocked() error {
 	if err := r.reopen(); err != nil {
 		return err
 	}
-	r.damage.Store(nil) // the damage was in the previous store
+	r.damage.Store(nil) // only the previous store was damaged
 	return r.snapshots.installed(r.store.Load().Position().Index)
 }
 
@@ -185,7 +186,6 @@ func checkReceived(f *os.File) (err error) {
 	return nil
 }
 
-// unpack durably extracts the files of a tar archive into a new folder.
 func unpack(path, dir string) (err error) {
 	f, err := os.Open(path)
 	if err != nil {

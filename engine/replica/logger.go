@@ -14,16 +14,16 @@ import (
 	"github.com/pronybench/prony/engine/internal/linelimit"
 )
 
-// Raft logs at most raftLinesMax lines per raftLinesPeriod, not counting debug lines.
+// At most raftLinesMax lines of Raft are logged per raftLinesPeriod, not counting debug lines.
 const (
 	raftLinesMax    = 10
 	raftLinesPeriod = 10 * time.Second
 )
 
-// aboutContact lists the beginnings of Raft's messages about unreachable members, elections, and
-// logs that differ after elections. Raft repeats them many times a second while a member is
-// unreachable, so they are logged at debug level. Package cluster logs once that a node is
-// unreachable, that it is back, and who leads.
+// aboutContact lists the prefixes of Raft's messages about unreachable members, elections, and logs
+// that differ after elections. Raft repeats these messages many times a second while a member is
+// unreachable, so they are logged at debug level. Package cluster logs once that a node has become
+// unreachable or reachable, and which node leads.
 var aboutContact = []string{
 	"failed to heartbeat to", "failed to contact", "failed to appendEntries to", "failed to pipeline appendEntries", "failed to start pipeline replication to",
 	"failed to make requestVote RPC", "failed to decode incoming command", "failed to flush response",
@@ -32,12 +32,13 @@ var aboutContact = []string{
 	"previous log term mis-match", "clearing log suffix", "duplicate requestVote from",
 }
 
-// aboutReceiving matches Raft's lines about a store that the leader sends to this node: one every
-// ten seconds and one at the end.
+// aboutReceiving matches Raft's lines about receiving a store from the leader. Raft writes one line
+// every ten seconds and one at the end.
 var aboutReceiving = regexp.MustCompile(`^` + raftName + `: snapshot network transfer progress: read-bytes=(\d+) percent-complete="?([\d.]+)%"?$`)
 
-// newLogger returns a logger for Raft that writes to to. It drops lines below a warning, except
-// those about receiving the leader's store: the replica itself logs the important changes.
+// newLogger returns a logger for Raft that writes to the given logger. It logs warnings and errors.
+// It drops other lines, except those about receiving the leader's store, since the replica itself
+// logs the important changes.
 func newLogger(to *slog.Logger) hclog.Logger {
 	out := &lines{to: to, limit: linelimit.Limit{Max: raftLinesMax, Period: raftLinesPeriod}}
 	return hclog.New(&hclog.LoggerOptions{Name: raftName, Level: hclog.Info, Output: out, DisableTime: true})
@@ -52,7 +53,7 @@ type lines struct {
 
 var _ io.Writer = (*lines)(nil)
 
-// Write implements io.Writer; hclog writes a line at a time.
+// Write implements io.Writer. hclog passes one line at a time.
 func (l *lines) Write(b []byte) (int, error) {
 	text := strings.TrimSpace(string(b))
 	if rest, is := strings.CutPrefix(text, "[INFO]"); is {

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// machine implements Raft's state machine on a Replica. Raft calls it from one goroutine.
+// machine implements Raft's state machine for a Replica. Raft calls it from one goroutine.
 type machine Replica
 
 var _ raft.BatchingFSM = (*machine)(nil)
@@ -22,11 +22,12 @@ func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0
 
 // applying is the response to an applied entry.
 type applying struct {
-	took  time.Duration // for all entries of the call
+	took  time.Duration // time for all entries of the call of ApplyBatch
 	parts stalls.Parts
 }
 
-// ApplyBatch implements raft.BatchingFSM. The response to each entry is an error, or an *applying.
+// ApplyBatch implements raft.BatchingFSM. The response to each entry is either an error or an
+// *applying.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	r := (*Replica)(m)
 	out := make([]any, len(logs))
@@ -46,9 +47,9 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	}
 	began := time.Now()
 	applied, err := r.store.Load().Apply(entries)
-	took := &applying{time.Since(began), applied.Parts} // one allocation for all
+	took := &applying{time.Since(began), applied.Parts} // all entries share this value
 	if err != nil {
-		// No later entry may be applied: it may depend on these entries.
+		// Later entries may depend on these entries, so no further entry may be applied.
 		r.o.Host.Failed(r.o.Shard, fmt.Errorf("apply the log: %w", err))
 		for i := range out {
 			out[i] = err
@@ -75,17 +76,17 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	return out
 }
 
-// Snapshot implements raft.FSM. The store is the snapshot once Persist has flushed it.
+// Snapshot implements raft.FSM. The snapshot is the store itself; Persist flushes it.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	store := m.store.Load()
 	return flushed{(*Replica)(m), store, store.Position().Index}, nil
 }
 
-// Restore implements raft.FSM. It installs the store that the leader has sent.
+// Restore implements raft.FSM. It installs the store that the leader sent.
 func (m *machine) Restore(from io.ReadCloser) error {
 	r := (*Replica)(m)
-	// The received file is on disk. installLocked reads it from there. If the node dies during the
-	// installation, the next start does too.
+	// The received file is on disk, and installLocked reads it from there. If the node dies during
+	// the installation, the next start reads it from there too.
 	if err := from.Close(); err != nil {
 		return fmt.Errorf("install a snapshot: %w", err)
 	}
@@ -103,15 +104,15 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	return nil
 }
 
-// flushed is a snapshot of a store at an index. The store may already contain later entries.
+// flushed is the snapshot of a store at an index. The store may already contain later entries.
 type flushed struct {
 	replica *Replica
 	store   *storage.Store
-	index   uint64 // of the last applied entry
+	index   uint64 // index of the last applied entry
 }
 
-// Persist implements raft.FSMSnapshot. All entries up to the snapshot's index were applied before
-// the call.
+// Persist implements raft.FSMSnapshot. It flushes the store. All entries up to the snapshot's index
+// were already applied.
 func (f flushed) Persist(to raft.SnapshotSink) error {
 	f.replica.inUse.RLock()
 	defer f.replica.inUse.RUnlock()
@@ -121,8 +122,8 @@ func (f flushed) Persist(to raft.SnapshotSink) error {
 	if err := f.store.Flush(); err != nil {
 		return err
 	}
-	to.(*sink).record.StoreIndex = f.index // to is from snapshots.Create
-	return nil                             // Raft closes to
+	to.(*sink).record.StoreIndex = f.index // snapshots.Create returned to
+	return nil                             // Raft closes the sink
 }
 
 // Release implements raft.FSMSnapshot.

@@ -10,17 +10,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// changeMax bounds a membership change without an earlier deadline.
+// changeMax limits the time of a membership change whose context has no earlier deadline.
 const changeMax = 10 * time.Second
 
-// Status is this member's view of the group.
+// Status is the state of the group as this member knows it.
 type Status struct {
 	Leader                                          string // "" if unknown
 	Term, LastIndex, CommitIndex, Applied, Snapshot uint64
 	Members                                         []raft.Server
 }
 
-// Status returns this member's view of the group. It reads only memory.
+// Status returns the state of the group as this member knows it. It reads only memory.
 func (r *Replica) Status() (Status, error) {
 	_, leader := r.raft.LeaderWithID()
 	s := Status{
@@ -40,26 +40,26 @@ func (r *Replica) Status() (Status, error) {
 // Term returns Raft's current term.
 func (r *Replica) Term() uint64 { return r.raft.CurrentTerm() }
 
-// Leader returns the ID of the group's leader, or "" if it is unknown.
+// Leader returns the ID of the group's leader, or "" if unknown.
 func (r *Replica) Leader() string {
 	_, leader := r.raft.LeaderWithID()
 	return string(leader)
 }
 
-// AddVoter adds a member with a vote, or gives an existing member a vote. It fails unless this node
-// leads.
+// AddVoter adds a member with a vote, or gives a vote to an existing member. It fails unless this
+// node leads.
 func (r *Replica) AddVoter(ctx context.Context, node, address string) error {
 	return r.changed("add", node, r.raft.AddVoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
 }
 
-// configured is a configuration entry of the log and its index.
+// configured is the configuration in an entry of the log, and the entry's index.
 type configured struct {
 	raft.Configuration
 	index uint64
 }
 
-// Promote gives a member a vote. It fails unless this node leads. Unlike AddVoter, it does not add
-// a node: it returns ErrNoMember if the node is not a member.
+// Promote gives a vote to an existing member. It fails unless this node leads. If the node is not a
+// member, Promote returns ErrNoMember, in contrast to AddVoter.
 func (r *Replica) Promote(ctx context.Context, node string) error {
 	c, err := r.currentMembers(ctx)
 	if err == nil {
@@ -68,8 +68,8 @@ func (r *Replica) Promote(ctx context.Context, node string) error {
 	return r.changed("promote", node, err)
 }
 
-// currentMembers returns the members, including all changes committed before the call. It fails
-// unless this node leads.
+// currentMembers returns the members after all changes that were committed before the call. It
+// fails unless this node leads.
 func (r *Replica) currentMembers(ctx context.Context) (configured, error) {
 	if err := r.raft.Barrier(left(ctx)).Error(); err != nil {
 		return configured{}, err
@@ -84,7 +84,7 @@ func (r *Replica) currentMembers(ctx context.Context) (configured, error) {
 	return c, nil
 }
 
-// promote gives a member a vote unless the members changed since c.
+// promote gives a vote to a member. It fails if the members have changed since c.
 func (r *Replica) promote(ctx context.Context, node string, c configured) error {
 	i := slices.IndexFunc(c.Servers, func(s raft.Server) bool { return string(s.ID) == node })
 	if i < 0 {
@@ -115,8 +115,8 @@ func (r *Replica) Demote(ctx context.Context, node string) error {
 	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)).Error())
 }
 
-// Transfer hands leadership over to another voter: to node, or to any voter if node is "". It
-// returns after this node has lost leadership. It does nothing if this node does not lead.
+// Transfer hands leadership over to the given node, or to any voter if node is "". It returns after
+// this node has lost leadership. It does nothing if this node does not lead.
 func (r *Replica) Transfer(node string) error {
 	if r.raft.State() != raft.Leader || node == r.o.Node {
 		return nil
@@ -141,7 +141,7 @@ func (r *Replica) Transfer(node string) error {
 	if len(voters) > 0 || node == "" {
 		return r.changed("hand over to", cmp.Or(node, "any"), r.requestHandOver(voters))
 	}
-	// A transfer would fail after ending the tenure.
+	// Return before the tenure ends, since the transfer would fail.
 	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node)
 }
 

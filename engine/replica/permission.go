@@ -9,20 +9,20 @@ import (
 	"github.com/pronybench/prony/engine/internal/signal"
 )
 
-// Permission decides whether this node may lead, based on its clock. Its methods are safe for
-// concurrent use.
+// Permission decides, based on this node's clock, whether this node may lead. Its methods are safe
+// for concurrent use.
 type Permission interface {
-	// Refused returns why this node must not lead, or nil. It does not block.
+	// Refused returns the reason why this node must not lead, or nil. It does not block.
 	Refused() error
-	// Renew determines again, in bounded time, whether this node may lead, and returns the new
-	// value of Refused. It is called before each tenure.
+	// Renew checks again whether this node may lead, and returns the new value of Refused. The time
+	// it takes is limited. It is called before each tenure.
 	Renew(ctx context.Context) error
-	// Successor returns which of the voters should lead next, or "" if any of them may. It returns
-	// false if none may.
+	// Successor returns the voter that should lead next, or "" if any of the voters may. ok is
+	// false if no voter may lead.
 	Successor(voters []string) (node string, ok bool)
 }
 
-// refusedPause is how long a leader that must not lead waits before it checks again.
+// refusedPause is the time after which a leader that must not lead checks again.
 const refusedPause = time.Second
 
 func (r *Replica) refused() error {
@@ -39,13 +39,14 @@ func (r *Replica) renew() error {
 	return r.o.Permission.Renew(r.ctx)
 }
 
-// Review makes the replica check whether this node may lead. If the node leads and must not, the
-// replica ends the tenure and hands leadership over, or steps down if no other node takes over.
+// Review makes the replica check whether this node may lead. If the node leads although it must
+// not, the replica ends the tenure and hands leadership over. If no other node takes over, it steps
+// down.
 func (r *Replica) Review() { signal.Send(r.review) }
 
 // stepAside hands leadership over to a node that may lead. The caller has ended the tenure, because
-// this node must not lead. If no node takes over, this node stops sending to its followers. Raft
-// then steps down after it has not reached a majority for the leader lease.
+// this node must not lead. If the transfer fails, this node stops sending to its followers. Raft
+// then reaches no majority, and steps down when the leader lease ends.
 func (r *Replica) stepAside(why error) {
 	s, err := r.Status()
 	if err != nil {
@@ -68,8 +69,8 @@ func (r *Replica) stepAside(why error) {
 	r.silent.Store(true)
 }
 
-// successor returns the voter that should lead next, or the zero value if any may. It returns false
-// if none may.
+// successor returns the voter that should lead next, or the zero value if any voter may. It returns
+// false if no voter may lead.
 func (r *Replica) successor(members []raft.Server) (raft.Server, bool) {
 	if r.o.Permission == nil {
 		return raft.Server{}, true

@@ -16,14 +16,14 @@ import (
 type proposal struct {
 	shard   int
 	future  raft.Future
-	observe func(whole, applying time.Duration) // reports how long it took
-	at      time.Time                           // when it was proposed
+	observe func(whole, applying time.Duration) // called with the times of the commit
+	at      time.Time                           // time of the proposal
 
 	answered  chan struct{} // closed once err is set
 	err       error
 	whole     time.Duration   // from at until the entry was applied; set before answered is closed
 	applying  applying        // set before answered is closed
-	abandoned <-chan struct{} // closed when the proposals stop waiting for Raft's answers
+	abandoned <-chan struct{} // closed when the tenure's proposals no longer wait for Raft
 }
 
 // Wait implements storage.Proposal.
@@ -56,8 +56,8 @@ func (p *proposal) Done() bool {
 	}
 }
 
-// Took returns the time from the proposal until the entry was applied, and its parts. Call it after
-// Wait.
+// Took returns the time from the proposal until the entry was applied, and the parts of the time
+// that the store spent. Call it after Wait.
 func (p *proposal) Took() (time.Duration, stalls.Parts) {
 	select {
 	case <-p.answered:
@@ -78,8 +78,8 @@ func (p *proposal) settle() {
 	close(p.answered)
 }
 
-// outcome waits for Raft's answer. Its error is shard.ErrNotLeader if the proposal had no effect,
-// and shard.ErrUnknownOutcome if it may have had one.
+// outcome waits for Raft's answer. It returns shard.ErrNotLeader if the proposal had no effect, and
+// shard.ErrUnknownOutcome if it may have had an effect.
 func (p *proposal) outcome() error {
 	err := p.future.Error()
 	if apply, ok := p.future.(raft.ApplyFuture); ok && err == nil {

@@ -11,48 +11,48 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// questions confirms, on behalf of the reads of one tenure, that this node still leads. A read is
-// answered once a majority of the voters has answered heartbeats that were sent after the read
-// arrived. A voter that answers has not voted in a later term, so no other node can have led, and
-// written, before the read arrived.
+// questions confirms that this node still leads, before the reads of one tenure are answered. A
+// read is answered once a majority of the voters has answered heartbeats that were sent after the
+// read arrived. A voter that answers has not voted in a later term. So no other node can have been
+// elected, and can have written, before the read arrived.
 //
-// Raft's VerifyLeader also counts answers to heartbeats that were sent earlier. Such an answer may
-// be older than the election of another leader.
+// Raft's own VerifyLeader is not sufficient: it also counts answers to heartbeats that were sent
+// before the read arrived. Such an answer may be older than the election of another leader.
 //
-// At most one heartbeat is in flight to each voter. It covers all reads that arrived before it was
-// sent. A voter that does not answer does not delay heartbeats to the others. The number of waiting
-// reads is bounded by the number of commits that a shard has in flight.
+// At most one heartbeat is in flight to each voter. Its answer confirms all reads that arrived
+// before it was sent. A voter that does not answer does not delay heartbeats to the others. The
+// number of waiting reads is limited by the number of commits that a shard has in flight.
 type questions struct {
 	shard  int
 	term   uint64
 	self   raft.ServerID
 	group  questioned
-	asking *sync.WaitGroup // the goroutines that wait for a voter's answer
+	asking *sync.WaitGroup // waits for the goroutines that ask voters
 
 	mu      sync.Mutex
-	arrived uint64      // number of the last read
-	waiting []*question // in ascending order of number
+	arrived uint64      // number of the last read, and of reads so far
+	waiting []*question // ordered by number
 	voters  map[raft.ServerID]*asked
 	closed  bool
 }
 
-// questioned is the group that questions asks. Its methods are safe for concurrent use.
+// questioned is the Raft group whose voters are asked. Its methods are safe for concurrent use.
 type questioned interface {
-	// members returns the latest members known to this node.
+	// members returns the newest members that this node knows.
 	members() []raft.Server
-	// heartbeat asks one member whether it follows the leader of a term. It returns the member's
-	// term.
+	// heartbeat sends a heartbeat of the given term to one member. It returns the member's term.
 	heartbeat(to raft.Server, term uint64) (uint64, error)
 	// currentTerm returns the term in which this node leads, or 0 if it does not lead.
 	currentTerm() uint64
 }
 
 type asked struct {
-	busy     bool   // a goroutine is asking it
-	answered uint64 // the last answer confirms reads up to this number
+	busy     bool   // a goroutine is asking this voter
+	answered uint64 // the voter has confirmed the reads up to this number
 }
 
-// question is a read that waits for a majority. It implements storage.Proposal.
+// question is a read that waits until a majority confirms this node's leadership. It implements
+// storage.Proposal.
 type question struct {
 	number uint64
 	done   chan struct{} // closed once err is set
@@ -79,7 +79,7 @@ func newQuestions(shard int, term uint64, self string, group questioned, asking 
 	return &questions{shard: shard, term: term, self: raft.ServerID(self), group: group, asking: asking, voters: map[raft.ServerID]*asked{}}
 }
 
-// ask registers a read and asks the voters. It does not wait.
+// ask registers a read and makes goroutines ask the voters. It does not wait for the answers.
 func (qs *questions) ask() storage.Proposal {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -91,11 +91,10 @@ func (qs *questions) ask() storage.Proposal {
 		return q
 	}
 	qs.askLocked()
-	qs.settleLocked() // in a group with one voter, the read is confirmed immediately
+	qs.settleLocked() // if this node is the only voter, the read is confirmed immediately
 	return q
 }
 
-// askLocked starts a goroutine for each voter that is not being asked.
 func (qs *questions) askLocked() {
 	for _, m := range qs.group.members() {
 		if m.Suffrage != raft.Voter || m.ID == qs.self {
@@ -113,7 +112,7 @@ func (qs *questions) askLocked() {
 	}
 }
 
-// askPause is the pause after a failed heartbeat.
+// askPause is the pause after a failed heartbeat to a voter.
 const askPause = 10 * time.Millisecond
 
 // askVoter asks one voter until no read waits for its answer.
@@ -132,8 +131,8 @@ func (qs *questions) askVoter(m raft.Server, a *asked) {
 	}
 }
 
-// next returns the number of the last read that the next heartbeat covers. It returns false if no
-// read waits for the voter.
+// next returns the number of the last read that the next heartbeat can confirm. needed is false if
+// no read waits for the voter.
 func (qs *questions) next(a *asked) (number uint64, needed bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -142,7 +141,7 @@ func (qs *questions) next(a *asked) (number uint64, needed bool) {
 }
 
 // review fails the waiting reads if this node no longer leads. The leadership goroutine cannot be
-// relied on for that: it may wait for one of these reads while it ends the tenure.
+// relied on to do this: while it ends the tenure, it may itself wait for one of these reads.
 func (qs *questions) review() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -151,8 +150,8 @@ func (qs *questions) review() {
 	}
 }
 
-// answer records that a voter, now in the given term, answered a heartbeat covering all reads up to
-// number.
+// answer records that a voter answered a heartbeat. term is the voter's term, and number is that of
+// the last read that the heartbeat confirms.
 func (qs *questions) answer(a *asked, number, term uint64) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -164,7 +163,7 @@ func (qs *questions) answer(a *asked, number, term uint64) {
 	qs.settleLocked()
 }
 
-// settleLocked answers the reads that a majority has confirmed.
+// settleLocked answers the reads that a majority of the voters has confirmed.
 func (qs *questions) settleLocked() {
 	if qs.group.currentTerm() != qs.term { // this node may have voted for another leader
 		qs.closeLocked()
@@ -186,14 +185,13 @@ func (qs *questions) settleLocked() {
 		return
 	}
 	slices.Sort(answered)
-	agreed := answered[(len(answered)-1)/2] // a majority has confirmed the reads up to this one
+	agreed := answered[(len(answered)-1)/2] // a majority has confirmed the reads up to this number
 	for len(qs.waiting) > 0 && qs.waiting[0].number <= agreed {
 		close(qs.waiting[0].done)
 		qs.waiting = qs.waiting[1:]
 	}
 }
 
-// close fails all waiting and later reads, because the tenure ends.
 func (qs *questions) close() {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()

@@ -20,33 +20,34 @@ import (
 
 // Host is the node that runs a replica.
 type Host interface {
-	// Lead starts the shard. The store holds the decisions of all earlier tenures. The shard
-	// proposes its decisions to log. Any error except loss of leadership ends the node.
+	// Lead starts the shard. The store contains the decisions of all earlier tenures. The shard
+	// proposes its decisions to log. Any error ends the node, except loss of leadership.
 	Lead(shard int, store *storage.Store, log storage.Log, tenure storage.Tenure) error
-	// Lose stops the shard and returns once the shard no longer reads the store. It is called after
-	// each Lead.
+	// Lose stops the shard and returns once the shard no longer reads the store. The replica calls
+	// it after each call of Lead.
 	Lose(shard int)
 	// LeaderChanged is called when the group's known leader changes or becomes unknown. It must not
 	// block.
 	LeaderChanged(shard int)
-	// SystemChanged is called when the node's own records in the shard's store may have changed.
+	// SystemChanged is called when the shard's store may contain changed records of the node
+	// itself.
 	SystemChanged(shard int)
 	// Failed is called when the replica stops because of an error.
 	Failed(shard int, err error)
-	// Swap calls swap while the node does not read the store. The shard is stopped by then: Lose
-	// was called.
+	// Swap must call swap while the node does not read the store. The replica has called Lose
+	// before, so the shard is stopped.
 	Swap(swap func() error) error
 }
 
-// Logs is the log and the stable store of a Raft group.
+// Logs is the log and the stable store of one Raft group.
 type Logs interface {
 	raft.LogStore
 	raft.StableStore
-	// Persist returns once everything stored before the call survives a power loss.
+	// Persist returns once everything stored before the call would survive a power loss.
 	Persist() error
 }
 
-// Options configure a replica. Zero durations and sizes mean the defaults.
+// Options configure a replica. For durations and sizes, 0 means the default.
 type Options struct {
 	Shard int
 	Node  string // this node's ID
@@ -56,40 +57,42 @@ type Options struct {
 	Store          storage.Options
 	Logs           Logs
 	Stream         raft.StreamLayer
-	Addresses      raft.ServerAddressProvider // nil means the addresses in the Raft configuration
-	// Bootstrap lists the first members of a new group. It is empty for a node that joins a group.
+	Addresses      raft.ServerAddressProvider // nil: use the addresses in the Raft configuration
+	// Bootstrap lists the first members of a new group. It is empty for a node that joins an
+	// existing group.
 	Bootstrap []raft.Server
-	// Hold makes a new group wait until Bootstrap is called.
+	// Hold is true if a new group is not created until Bootstrap is called.
 	Hold bool
 	Host Host
-	// Reluctant, if not nil, reports whether this node should leave elections to others. It must
-	// not block.
+	// Reluctant, if not nil, reports whether this node should let other nodes win elections. It
+	// must not block.
 	Reluctant func() bool
-	// Permission decides whether this node may lead; nil always allows it.
+	// Permission decides whether this node may lead. If it is nil, this node always may.
 	Permission Permission
 	Log        *slog.Logger
 
-	// ElectionTimeout is how long a candidate waits for votes; default 500 ms.
+	// ElectionTimeout is the time that a candidate waits for votes. The default is 500 ms.
 	ElectionTimeout time.Duration
-	// HeartbeatTimeout is how long a follower waits for a message from the leader before it stands
-	// for election. A leader sends a heartbeat after a tenth to a fifth of it. It defaults to
-	// ElectionTimeout and may not exceed it.
+	// HeartbeatTimeout is the time that a follower waits for a message from the leader before it
+	// stands for election. The interval of the leader's heartbeats is a tenth to a fifth of it. The
+	// default is ElectionTimeout, which is also the maximum.
 	HeartbeatTimeout time.Duration
-	// LeaderLease is how long a leader that cannot reach a majority continues to lead. Default:
-	// half of ElectionTimeout, or HeartbeatTimeout if that is shorter. It may not exceed
-	// HeartbeatTimeout.
+	// LeaderLease is the time for which a leader that cannot reach a majority continues to lead.
+	// The default is half of ElectionTimeout, or HeartbeatTimeout if that is shorter. The maximum
+	// is HeartbeatTimeout.
 	LeaderLease time.Duration
-	// AppendEntriesMax bounds the entries of one message to a follower and of one write to the log;
-	// default DefaultAppendEntriesMax.
+	// AppendEntriesMax limits the number of entries in one message to a follower and in one write
+	// to the log. The default is DefaultAppendEntriesMax.
 	AppendEntriesMax int
-	// MessagesInFlight bounds the concurrent messages to one follower; default
+	// MessagesInFlight limits the number of concurrent messages to one follower. The default is
 	// DefaultMessagesInFlight.
 	MessagesInFlight int
-	// SnapshotBytes is the size of applied entries after which the replica cuts its log; default 32
-	// MiB.
+	// SnapshotBytes is the size of applied entries in bytes after which the replica truncates its
+	// log. The default is 32 MiB.
 	SnapshotBytes uint64
-	// TrailingBytes is the approximate size of the entries that stay in the log for slow followers;
-	// default 48 MiB. A follower that needs older entries receives the whole store.
+	// TrailingBytes is the approximate size in bytes of the entries that remain in the log for slow
+	// followers. The default is 48 MiB. A follower that needs older entries receives the whole
+	// store.
 	TrailingBytes uint64
 }
 
@@ -98,10 +101,10 @@ const (
 	defaultSnapshotBytes   = 32 << 20
 	// A node that is killed and restarted immediately misses about 2 s of entries. It must find
 	// them in the log of any leader, because copying the store occupies two nodes for seconds. With
-	// defaultSnapshotBytes, the whole log is smaller than a memtable of the logs, so little of it
-	// is written twice.
+	// defaultSnapshotBytes, the whole log is smaller than one memtable of package logs, so little
+	// of the log is written twice.
 	defaultTrailingBytes = 48 << 20
-	// Bounds of the number of trailing entries.
+	// These limit the number of trailing entries.
 	trailingEntriesMin, trailingEntriesMax = 10, 100_000
 
 	// DefaultAppendEntriesMax is the default of Options.AppendEntriesMax.
@@ -122,36 +125,36 @@ type Replica struct {
 	snapshots *snapshots
 	count     counters
 
-	started atomic.Bool // raft is set
+	started atomic.Bool // true once raft is set
 	store   atomic.Pointer[storage.Store]
 	// inUse is read-locked while this node leads and while the store is flushed or copied. It is
 	// write-locked while the store is replaced.
 	inUse      sync.RWMutex
-	configured atomic.Pointer[configured] // the latest applied configuration entry; nil if none
-	sinceSnap  atomic.Uint64              // bytes of entries since the log was cut
-	sinceSkip  atomic.Uint64              // bytes of entries since ended leases were skipped
-	skip       chan struct{}              // has an element when ended leases should be skipped
-	cut        chan struct{}              // has an element when the log should be cut
+	configured atomic.Pointer[configured] // the last applied configuration entry; nil if none
+	sinceSnap  atomic.Uint64              // bytes of entries applied since the log was truncated
+	sinceSkip  atomic.Uint64              // bytes applied since ended leases were skipped
+	skip       chan struct{}              // contains an element when ended leases should be skipped
+	cut        chan struct{}              // contains an element when the log should be truncated
 
-	restart chan struct{} // has an element when the tenure should end and another one begin
-	// silent makes the transport send nothing to the followers, so that Raft steps down. The
+	restart chan struct{} // contains an element when another tenure should replace this one
+	// silent makes the transport send nothing to the followers, so that Raft steps down. Only the
 	// leadership goroutine sets it.
 	silent atomic.Bool
-	// review has an element when the replica should check whether this node may lead.
+	// review contains an element when the replica should check whether this node may lead.
 	review    chan struct{}
 	handOvers chan handOver // requests to hand leadership over
 	// tenure is not nil while the host runs the shard. The leadership goroutine sets it.
 	tenure  atomic.Pointer[tenureLog]
-	damage  atomic.Pointer[disk.DamagedError] // the damage found in the store, if any
-	damaged chan struct{}                     // has an element once damage is found
-	// lost has an element when a connection that another member opened has ended.
+	damage  atomic.Pointer[disk.DamagedError] // the damage found in the store, or nil
+	damaged chan struct{}                     // contains an element once damage was found
+	// lost contains an element when a connection that another member opened has ended.
 	lost    chan struct{}
-	leaders chan raft.Observation // changes of the leader that Raft reports
+	leaders chan raft.Observation // Raft's observations of changes of the leader
 	stop    chan struct{}
 	ctx     context.Context // ends when stop is closed
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
-	asking  sync.WaitGroup // the goroutines that ask voters on behalf of reads
+	asking  sync.WaitGroup // waits for the goroutines that ask voters
 	closed  sync.Once
 }
 
@@ -216,8 +219,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// openStore opens the store. If the node died while installing a snapshot, openStore installs it
-// first.
+// openStore opens the store. If the node died while installing a snapshot, openStore first installs
+// the snapshot.
 func (r *Replica) openStore() error {
 	if r.snapshots.toInstall() != "" {
 		r.inUse.Lock()
@@ -241,8 +244,8 @@ func (r *Replica) reopen() error {
 	return nil
 }
 
-// entries calls visit for the command entries with indexes from to to. Command entries change the
-// store or begin a tenure.
+// entries calls visit for the command entries with indexes in [from, to]. A command entry changes
+// the store or starts a tenure.
 func (r *Replica) entries(from, to uint64, visit func(storage.LogEntry) error) error {
 	for i := from; i <= to; i++ {
 		var l raft.Log
@@ -260,8 +263,8 @@ func (r *Replica) entries(from, to uint64, visit func(storage.LogEntry) error) e
 	return nil
 }
 
-// alignLog compares the log, snapshot and store of an existing group, and replaces a log that ends
-// before the store does.
+// alignLog compares the log, the snapshot and the store of an existing group. If the log ends
+// before the store, alignLog replaces the log.
 func (r *Replica) alignLog() error {
 	at := r.store.Load().Position()
 	taken := r.snapshots.latest()
@@ -276,8 +279,8 @@ func (r *Replica) alignLog() error {
 	if last >= at.Index || taken != nil && taken.Meta.Index >= at.Index {
 		return nil
 	}
-	// A power loss removed the end of the log. Durability none and interval allow this. The applied
-	// entries were committed, so the log may continue after them.
+	// A power loss removed the end of the log, which can happen in the modes none and interval. The
+	// store's entries were committed, so the log may continue after them.
 	r.o.Log.Warn("the log ends before the store: continuing from the store", "log", last, "store", at.Index)
 	configuration, index, err := r.lastConfiguration(taken, last)
 	if err != nil {
@@ -298,8 +301,8 @@ func (r *Replica) alignLog() error {
 	return nil
 }
 
-// lastConfiguration returns the members of the last configuration in the log, or the snapshot's if
-// the log has none.
+// lastConfiguration returns the last configuration in the log. If the log contains none, it returns
+// the snapshot's configuration.
 func (r *Replica) lastConfiguration(taken *record, last uint64) (c raft.Configuration, index uint64, err error) {
 	if taken != nil {
 		c, index = taken.Meta.Configuration, taken.Meta.ConfigurationIndex
@@ -327,8 +330,9 @@ func (o Options) raftConfig(logger hclog.Logger) *raft.Config {
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = o.HeartbeatTimeout, o.ElectionTimeout, o.LeaderLease
 	c.MaxAppendEntries, c.BatchApplyCh = o.AppendEntriesMax, true
 	c.TrailingLogs = trailingEntriesMin // keepTrailing adjusts it
-	// Raft must not cut the log by itself: cutLog does, by the size of the entries. The store is
-	// never behind a snapshot.
+	// Raft must not truncate the log by itself: cutLog does so, depending on the size of the
+	// entries. A snapshot never needs to be restored at the start, since the store is never behind
+	// it.
 	c.SnapshotThreshold, c.SnapshotInterval = 1<<62, time.Hour
 	c.NoSnapshotRestoreOnStart = true
 	c.ShutdownOnRemove = false
@@ -368,7 +372,7 @@ func (r *Replica) startRaft() error {
 	r.raft.RegisterObserver(raft.NewObserver(r.leaders, false, func(o *raft.Observation) bool {
 		_, is := o.Data.(raft.LeaderObservation)
 		if is {
-			r.o.Host.LeaderChanged(r.o.Shard) // here, because watchLeader may be busy
+			r.o.Host.LeaderChanged(r.o.Shard) // call it here, because watchLeader may be busy
 		}
 		return is
 	}))
@@ -376,7 +380,7 @@ func (r *Replica) startRaft() error {
 	return nil
 }
 
-// Bootstrap begins a group that Options.Hold delayed. It does nothing if the group exists or
+// Bootstrap creates a group that Options.Hold has delayed. It does nothing if the group exists or
 // Options.Bootstrap is empty.
 func (r *Replica) Bootstrap() error {
 	if len(r.o.Bootstrap) == 0 {
@@ -390,16 +394,17 @@ func (r *Replica) Bootstrap() error {
 }
 
 // Store returns the shard's store. Installing a snapshot replaces the store, so Host.Swap must wait
-// for all readers.
+// until nothing reads it.
 func (r *Replica) Store() *storage.Store { return r.store.Load() }
 
-// Close stops Raft and closes the store. It does not hand leadership over; see Transfer.
+// Close stops Raft and closes the store. It does not hand leadership over; call Transfer first for
+// that.
 func (r *Replica) Close() error {
 	var err error
 	r.closed.Do(func() {
 		close(r.stop)
 		r.cancel()
-		r.work.Wait() // first, because Raft does not answer queued proposals after its shutdown
+		r.work.Wait() // before Shutdown, after which Raft does not answer queued proposals
 		err = r.raft.Shutdown().Error()
 		err = errors.Join(err, r.transport.Close())
 		r.asking.Wait()
@@ -411,12 +416,12 @@ func (r *Replica) Close() error {
 	return nil
 }
 
-// skipBytes is the size of applied entries after which ended leases are skipped again: a fraction
-// of a second's worth under load.
+// skipBytes is the size in bytes of applied entries after which ended leases are skipped again.
+// Under load, this corresponds to a fraction of a second.
 const skipBytes = 1 << 20
 
-// skipEndedLeases makes the store skip lease batches that have ended, so that a tenure of this
-// node begins sooner.
+// skipEndedLeases makes the store skip batches of leases that have ended. A later tenure of this
+// node then starts sooner.
 func (r *Replica) skipEndedLeases() {
 	for {
 		select {
@@ -459,7 +464,7 @@ func (r *Replica) cutLog() {
 }
 
 // keepTrailing sets the number of trailing entries of the log to TrailingBytes divided by the
-// average size of recent entries.
+// average size of recent entries, within its limits.
 func (r *Replica) keepTrailing(entries, bytes uint64) (trailing uint64, err error) {
 	c := r.raft.ReloadableConfig()
 	if bytes == 0 {
@@ -472,7 +477,7 @@ func (r *Replica) keepTrailing(entries, bytes uint64) (trailing uint64, err erro
 	return c.TrailingLogs, nil
 }
 
-// storeYoung writes to the store the tasks and leases that exist only in the log entries about to
+// storeYoung writes to the store those tasks and leases that exist only in the log entries about to
 // be removed.
 func (r *Replica) storeYoung(trailing uint64) error {
 	r.inUse.RLock()
@@ -486,7 +491,7 @@ func (r *Replica) storeYoung(trailing uint64) error {
 	return err
 }
 
-// Snapshot flushes the applied entries to disk and cuts the log.
+// Snapshot flushes the applied entries to disk and truncates the log.
 func (r *Replica) Snapshot() error {
 	err := r.raft.Snapshot().Error()
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {

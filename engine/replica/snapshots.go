@@ -17,9 +17,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// The store itself is the snapshot of a replicated shard: taking a snapshot flushes the store and
-// records up to which entry the log may be cut. Only a snapshot received from a leader is a
-// separate file, until the store has been built from it.
+// The snapshot of a replicated shard is the store itself: taking a snapshot flushes the store, and
+// records the entry up to which the log may be truncated. Only a snapshot received from a leader is
+// a separate file, until the store has been built from it. The files are:
 //
 //	snapshot.json   the record of the newest snapshot; replaced as a whole
 //	received        the file that the leader sent; complete once snapshot.json names it
@@ -27,10 +27,10 @@ import (
 // snapshots is the raft.SnapshotStore of one group. It keeps only the newest snapshot.
 type snapshots struct {
 	dir        string
-	checkpoint func(dir string) error // writes a copy of the store to a folder
-	space      *storage.Space         // nil means unlimited space
+	checkpoint func(dir string) error // writes a copy of the store to the folder dir
+	space      *storage.Space         // nil means that the space is unlimited
 
-	noting sync.Mutex // held while the newest record is replaced
+	noting sync.Mutex // held while the newest record is being replaced
 
 	// mu guards now. Readers of now do not wait for noting, which is held during a disk write.
 	mu  sync.Mutex
@@ -41,16 +41,16 @@ var _ raft.SnapshotStore = (*snapshots)(nil)
 
 type record struct {
 	Meta raft.SnapshotMeta `json:"meta"`
-	// StoreIndex is the last entry in the flushed store.
+	// StoreIndex is the index of the last entry in the flushed store.
 	StoreIndex uint64 `json:"store_index"`
-	// Received reports that the store has not been built from the received file yet.
+	// Received is true until the store has been built from the received file.
 	Received bool `json:"received,omitempty"`
 }
 
 const (
 	recordName   = "snapshot.json"
 	receivedName = "received"
-	copyName     = "copy" // a checkpoint that is being sent
+	copyName     = "copy" // prefix of folders with a checkpoint that is being sent
 )
 
 func openSnapshots(dir string, checkpoint func(string) error) (*snapshots, error) {
@@ -81,7 +81,6 @@ func openSnapshots(dir string, checkpoint func(string) error) (*snapshots, error
 	return s, nil
 }
 
-// latest returns a copy of the newest record, or nil.
 func (s *snapshots) latest() *record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +91,8 @@ func (s *snapshots) latest() *record {
 	return &r
 }
 
-// toInstall returns the received file if the store has not been built from it yet, or else "".
+// toInstall returns the path of the received file if the store has not been built from it yet.
+// Otherwise it returns "".
 func (s *snapshots) toInstall() string {
 	if r := s.latest(); r != nil && r.Received {
 		return filepath.Join(s.dir, receivedName)
@@ -100,14 +100,12 @@ func (s *snapshots) toInstall() string {
 	return ""
 }
 
-// note durably replaces the newest record.
 func (s *snapshots) note(r record) error {
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	return s.noteLocked(r)
 }
 
-// noteLocked implements note. The caller holds noting.
 func (s *snapshots) noteLocked(r record) error {
 	text, err := json.Marshal(r)
 	if err == nil {
@@ -143,8 +141,8 @@ func newRecord(version raft.SnapshotVersion, index, term uint64, c raft.Configur
 	}}
 }
 
-// Create implements raft.SnapshotStore. Nothing is written to the sink for a snapshot of this
-// node's own store.
+// Create implements raft.SnapshotStore. If this node takes the snapshot of its own store, nothing
+// is written to the sink.
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
 	return &sink{to: s, record: newRecord(version, index, term, c, configurationIndex)}, nil
 }
@@ -159,8 +157,8 @@ func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 }
 
 // Open implements raft.SnapshotStore. It returns the received file if the store has not been built
-// from it yet, or else a copy of the store. The copy may include entries after the snapshot's: the
-// receiver skips them when the leader sends them again.
+// from it yet. Otherwise it returns a copy of the store. The copy may include entries after the
+// snapshot's; the receiver skips them when the leader sends them again.
 func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	r := s.latest()
 	if r == nil || r.Meta.ID != id {
@@ -186,7 +184,7 @@ func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 type sink struct {
 	to     *snapshots
 	record record
-	file   *os.File // holds the received data; nil until data arrives
+	file   *os.File // contains the received data; nil until data arrives
 }
 
 // ID implements raft.SnapshotSink.
@@ -211,7 +209,7 @@ func (k *sink) Write(b []byte) (int, error) {
 func (k *sink) Close() error {
 	if k.file != nil {
 		if err := errors.Join(k.file.Sync(), checkReceived(k.file), k.file.Close()); err != nil {
-			// Raft refuses it, and the leader sends another one.
+			// Raft refuses the snapshot, and the leader sends another one.
 			return fmt.Errorf("receive a snapshot: %w", err)
 		}
 		// Both the received file and the new store must fit on the disk.
@@ -223,7 +221,8 @@ func (k *sink) Close() error {
 	k.to.noting.Lock()
 	defer k.to.noting.Unlock()
 	if newest := k.to.latest(); k.file == nil && newest != nil && newest.Meta.Index > k.record.Meta.Index {
-		// A leader's snapshot arrived in the meantime, and Raft cut the log for it.
+		// While this node took a snapshot, a newer one arrived from the leader, and Raft truncated
+		// the log for it.
 		return errNoSnapshot
 	}
 	return k.to.noteLocked(k.record)
@@ -241,7 +240,7 @@ func (s *snapshots) fits() error {
 	return nil
 }
 
-// Cancel implements raft.SnapshotSink. The next snapshot overwrites the received file.
+// Cancel implements raft.SnapshotSink. The received file remains; the next snapshot overwrites it.
 func (k *sink) Cancel() error {
 	if k.file == nil {
 		return nil

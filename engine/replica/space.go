@@ -12,12 +12,12 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// reluctantElections is the number of election timeouts after the last contact with a leader during
-// which a reluctant node does not stand for election. After that it stands, because the others may
-// be unable to win.
+// reluctantElections is the number of election timeouts, counted from the last contact with a
+// leader, for which a reluctant node does not stand for election. After that it does, because the
+// other nodes may be unable to win.
 const reluctantElections = 10
 
-// reluctant reports whether this node should leave elections to the others, because its disk lacks
+// reluctant reports whether this node should let other nodes win elections, because its disk lacks
 // space and theirs do not.
 func (r *Replica) reluctant() bool {
 	if r.o.Reluctant == nil || !r.started.Load() || !r.o.Reluctant() {
@@ -26,22 +26,22 @@ func (r *Replica) reluctant() bool {
 	return time.Since(r.raft.LastContact()) < reluctantElections*r.o.ElectionTimeout
 }
 
-// spaceLog is a log that refuses changes while the member's disk is exhausted. The leader learns
+// spaceLog is a log that refuses entries while the member's disk is exhausted. The leader learns
 // that they were not stored and sends them again later. A majority continues without this member.
-// The log always accepts entries without changes, which elect and confirm a leader, because they
-// are only a few bytes. Raft cuts the log up to a snapshot, but spaceLog retains the entries that
-// the store needs after a restart.
+// spaceLog always accepts entries that do not change the store: they are only a few bytes long, and
+// electing and confirming a leader needs them. When Raft truncates the log after a snapshot,
+// spaceLog retains the entries that the store needs after a restart.
 type spaceLog struct {
 	Logs
 
 	space *storage.Space
-	// leading reports whether this member leads. A leader must store what it proposed before its
-	// disk was exhausted.
+	// leading reports whether this member leads. A leader must store the entries that it proposed
+	// before its disk was exhausted.
 	leading func() bool
-	// kept returns an index. Entries after it must be retained, unless the end of the log is
+	// kept returns an index. Entries after it must be retained when the start of the log is
 	// removed.
 	kept func() uint64
-	// cut reports that the end of the log was just removed. Raft relies on the replacing entries
+	// cut is true if the end of the log was just removed. Raft then relies on the replacing entries
 	// being stored.
 	cut atomic.Bool
 }
@@ -58,7 +58,7 @@ func (l *spaceLog) DeleteRange(first, last uint64) error {
 	if err != nil {
 		return err
 	}
-	if last < end { // Raft removes the beginning of the log
+	if last < end { // Raft removes the start of the log
 		if last = min(last, l.kept()); last < first {
 			return nil
 		}
@@ -91,8 +91,8 @@ func (l *spaceLog) StoreLogs(entries []*raft.Log) error {
 	return nil
 }
 
-// CutLog flushes the applied entries to the store and cuts the log before its size requires it, to
-// reclaim space.
+// CutLog flushes the applied entries to the store and truncates the log, to reclaim space. It does
+// so before the size of the log requires it.
 func (r *Replica) CutLog() {
 	if r.sinceSnap.Load() > 0 {
 		signal.Send(r.cut)

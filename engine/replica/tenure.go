@@ -13,16 +13,17 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// tenureRetry is the pause after a failed attempt to begin a tenure.
+// tenureRetry is the pause after a failed attempt to start a tenure.
 const tenureRetry = 20 * time.Millisecond
 
-// lead is the leadership goroutine. It begins and ends all tenures: the host runs the shard while
-// this node leads.
+// lead runs the leadership goroutine, which starts and ends all tenures. While this node leads, the
+// host runs the shard.
 func (r *Replica) lead() {
-	// Buffers only the latest state: a loss and a regain of leadership may appear as no change.
+	// The channel buffers only the latest state, so losing and regaining leadership may appear as
+	// no change.
 	changed := r.raft.LeaderCh()
 	var current storage.Tenure
-	var retry <-chan time.Time // set while this node leads the group but could not begin its tenure
+	var retry <-chan time.Time // set while this node leads the group but could not start its tenure
 	for {
 		select {
 		case <-r.stop:
@@ -38,8 +39,8 @@ func (r *Replica) lead() {
 				continue
 			}
 		case <-retry:
-		// Lose waits for pending commits; a transfer before that would leave their outcomes
-		// unknown.
+		// handOver first ends the tenure, which waits for pending commits. A transfer before that
+		// would leave their outcomes unknown.
 		case h := <-r.handOvers:
 			h.done <- r.handOver(h.voters)
 		}
@@ -60,13 +61,13 @@ func (r *Replica) lead() {
 	}
 }
 
-// begin begins a tenure. It returns false if that failed. why is not nil if this node must not
-// lead.
+// begin starts a tenure. begun is false if that failed. why is the reason why this node must not
+// lead, or nil.
 func (r *Replica) begin() (_ storage.Tenure, begun bool, why error) {
 	l := newTenureLog(r, storage.Tenure{Term: r.raft.CurrentTerm(), ID: rand.Uint64()})
 	began := time.Now()
 	allowed := make(chan error, 1)
-	// Concurrently with the first entry: both wait for other nodes.
+	// Check this concurrently with the first entry, since both wait for other nodes.
 	r.asking.Go(func() { allowed <- r.renew() })
 	err := l.Propose(l.tenure.Begin()).Wait()
 	if err == nil {
@@ -95,13 +96,13 @@ func (r *Replica) begin() (_ storage.Tenure, begun bool, why error) {
 	return l.tenure, false, nil
 }
 
-// lose ends the tenure after all pending commands are answered.
+// lose waits until all pending commands are answered, and ends the tenure.
 func (r *Replica) lose() {
 	l := r.tenure.Load()
 	if l == nil {
 		return
 	}
-	l.reads.close() // Lose waits for the answers
+	l.reads.close() // fail the waiting reads, since Lose waits for their answers
 	r.o.Host.Lose(r.o.Shard)
 	r.tenure.Store(nil)
 	r.inUse.RUnlock()
@@ -109,9 +110,9 @@ func (r *Replica) lose() {
 	r.o.Log.Debug("no longer leading")
 }
 
-// freeStore locks inUse and returns with the lock held. The tenure holds a read lock until all of
-// its proposals are answered. Raft answers no proposal while it runs freeStore, so freeStore makes
-// the proposals fail with an unknown outcome.
+// freeStore locks inUse and returns with the lock held. During a tenure, inUse is read-locked until
+// all proposals of the tenure are answered. Raft answers no proposal while it runs freeStore, so
+// freeStore makes the proposals fail with an unknown outcome.
 func (r *Replica) freeStore() {
 	for !r.inUse.TryLock() {
 		if l := r.tenure.Load(); l != nil {
@@ -121,28 +122,27 @@ func (r *Replica) freeStore() {
 	}
 }
 
-// Restart ends the tenure and begins another one if this node still leads. The host calls it when
-// the shard failed because a proposal was refused or has an unknown outcome.
+// Restart ends the tenure and starts another one if this node still leads. The host calls it when
+// the shard has failed because a proposal was refused or has an unknown outcome.
 func (r *Replica) Restart() { signal.Send(r.restart) }
 
 // tenureLog is the group's log during one tenure.
 type tenureLog struct {
 	replica   *Replica
 	tenure    storage.Tenure
-	asked     chan *proposal // unanswered proposals, in the order of Raft's answers
-	over      chan struct{}  // closed when the tenure ends: no proposals follow
-	abandoned chan struct{}  // closed when the proposals stop waiting for Raft's answers
+	asked     chan *proposal // unanswered proposals, in the order in which Raft answers them
+	over      chan struct{}  // closed when the tenure ends; no proposals follow
+	abandoned chan struct{}  // closed when the proposals no longer wait for Raft's answers
 	once      sync.Once
 	reads     *questions
 }
 
-// abandon makes all pending proposals fail with an unknown outcome.
 func (l *tenureLog) abandon() { l.once.Do(func() { close(l.abandoned) }) }
 
 const (
-	// proposeMax bounds a proposal's wait for room in Raft's queue.
+	// proposeMax limits the time that a proposal waits for room in Raft's queue.
 	proposeMax = 10 * time.Second
-	// proposalsMax bounds the pending proposals; the next one waits.
+	// proposalsMax limits the number of pending proposals. The next proposal waits.
 	proposalsMax = 256
 )
 
@@ -153,8 +153,8 @@ func newTenureLog(r *Replica, tenure storage.Tenure) *tenureLog {
 	return l
 }
 
-// settle waits for Raft's answers. It needs a goroutine, because a select cannot wait for Raft's
-// futures.
+// settle waits for Raft's answers to proposals. It needs its own goroutine, because a select cannot
+// wait for Raft's futures.
 func (l *tenureLog) settle() {
 	for {
 		select {
@@ -192,7 +192,8 @@ func (l *tenureLog) Verify() storage.Proposal { return l.reads.ask() }
 func (r *Replica) members() []raft.Server { return r.raft.GetConfiguration().Configuration().Servers }
 
 func (r *Replica) currentTerm() uint64 {
-	// Read before the state: a later term begins with the loss of leadership.
+	// Read the term before the state. If this node then loses leadership, and a later term starts,
+	// State no longer returns Leader.
 	term := r.raft.CurrentTerm()
 	if r.raft.State() != raft.Leader {
 		return 0

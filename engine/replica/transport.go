@@ -7,16 +7,17 @@ import (
 )
 
 // transport is the transport of a member that requests votes only while it may lead and should
-// stand. A member that must not lead remains a candidate in the current term and does not disturb
-// the others, because Raft requests pre-votes before it begins a term. It still votes and
-// replicates. A silent member sends nothing to its followers.
+// stand for election. While the member must not lead, it does not send vote requests, but still
+// votes and replicates. It then remains a candidate in the current term and does not disturb the
+// others, because Raft requests pre-votes before it starts a new term. A silent member sends
+// nothing to its followers.
 //
-// The transport also delivers messages of this node to its own Raft; see deliver.
+// The transport can also deliver a message to this node's own Raft; see deliver.
 type transport struct {
 	*raft.NetworkTransport
 
 	replica *Replica
-	rpcs    chan raft.RPC // the requests that Raft receives
+	rpcs    chan raft.RPC // requests for this node's Raft
 	closing sync.Once
 	closed  chan struct{}
 	running sync.WaitGroup
@@ -30,8 +31,8 @@ func newTransport(r *Replica, c *raft.NetworkTransportConfig) *transport {
 	return t
 }
 
-// receive forwards requests from other nodes. Raft's transport offers no way to inject requests
-// into its channel.
+// receive forwards requests from other nodes to rpcs. It is needed because Raft's transport offers
+// no way to add requests to its own channel.
 func (t *transport) receive() {
 	for {
 		select {
@@ -57,7 +58,7 @@ func (t *transport) pass(rpc raft.RPC) bool {
 // Consumer implements raft.Transport.
 func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
 
-// deliver gives this node's Raft a message as if another node had sent it, and waits for the
+// deliver passes a message to this node's Raft as if another node had sent it, and waits for the
 // answer. It returns false if the transport is closed first.
 func (t *transport) deliver(command any) bool {
 	answered := make(chan raft.RPCResponse, 1)
@@ -123,7 +124,7 @@ func (t *transport) AppendEntriesPipeline(id raft.ServerID, at raft.ServerAddres
 	return &pipeline{p, t.replica}, nil
 }
 
-// pipeline sends messages to one follower without waiting for each answer. It fails while the
+// pipeline sends messages to one follower without waiting for each answer. Sending fails while the
 // member is silent.
 type pipeline struct {
 	raft.AppendPipeline

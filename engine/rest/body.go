@@ -20,12 +20,12 @@ import (
 
 const (
 	jsonType    = "application/json"
-	bufferBytes = 4 << 10 // larger than most bodies
+	bufferBytes = 4 << 10 // size of a pooled buffer; larger than most bodies
 )
 
-// checkBody refuses a request whose body is not declared as JSON. This protects against browsers:
-// they send other content types to any server on behalf of any page, but JSON only if the server
-// allows it.
+// checkBody refuses a request whose body is not declared as JSON. This prevents attacks through
+// browsers: on behalf of any page, they send bodies of other content types to any server. They send
+// JSON only if the server allows it.
 func checkBody(in *http.Request) error {
 	if in.URL.RawQuery != "" {
 		return status.Errorf(codes.InvalidArgument, "the query %q is not allowed: put the fields into the body", clip(in.URL.RawQuery))
@@ -47,16 +47,16 @@ func checkBody(in *http.Request) error {
 	return nil
 }
 
-// body is a request's body, read completely.
+// body is the body of a request. It is read completely before it is decoded.
 type body struct {
 	budget   *memory.Budget
 	bytesMax int
 	readMax  time.Duration
-	itemsMax int // of each list
+	itemsMax int // maximum number of items in each list
 	mistakes mistakes
 	pooled   *[]byte
 	bytes    []byte
-	taken    int64 // from the budget
+	taken    int64 // bytes reserved from the budget
 }
 
 var pool = sync.Pool{New: func() any {
@@ -64,20 +64,21 @@ var pool = sync.Pool{New: func() any {
 	return &b
 }}
 
-// read reads the body. It cuts off a client that sends it more slowly than readMax.
+// read reads the body. If the client takes longer than readMax to send it, read fails.
 func (b *body) read(w http.ResponseWriter, in *http.Request) error {
 	if in.ContentLength > int64(b.bytesMax) {
 		return b.tooLarge()
 	}
-	// The deadline applies only to reading the body.
+	// The deadline does not apply to the rest of the connection.
 	err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.readMax))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return status.Errorf(codes.Internal, "bound the reading of the body: %v", err)
 	}
-	b.pooled = pool.Get().(*[]byte) // the pool has only these
+	b.pooled = pool.Get().(*[]byte) // the pool contains only values of this type
 	b.bytes = (*b.pooled)[:0]
 	if in.ContentLength >= bufferBytes {
-		// One more byte, to detect the end without growing.
+		// Reserve one more byte, so that the end of the body can be detected without another call
+		// of grow.
 		if err := b.grow(int(in.ContentLength) + 1); err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (b *body) tooLarge() error {
 		"the body is larger than %d bytes: send fewer or smaller tasks in a call", b.bytesMax)}
 }
 
-// grow makes room for n bytes within the budget for all bodies.
+// grow makes room for n bytes, within the budget that all bodies share.
 func (b *body) grow(n int) error {
 	more := int64(n) - b.taken
 	if err := b.take(more); err != nil {
@@ -120,7 +121,6 @@ func (b *body) grow(n int) error {
 	return nil
 }
 
-// take reserves n bytes of the budget.
 func (b *body) take(n int64) error {
 	if !b.budget.Take(n) {
 		return exhausted("the memory for calls is used up")
@@ -129,8 +129,9 @@ func (b *body) take(n int64) error {
 	return nil
 }
 
-// decodes reserves budget for the message decoded from the body. Bodies that fit into a pooled
-// buffer are exempt: they are small, and the number of calls is bounded.
+// decodes reserves memory from the budget for the message that is decoded from the body. A body
+// that fits into a pooled buffer needs no reservation: it is small, and the number of calls is
+// limited.
 func (b *body) decodes() error {
 	if b.taken == 0 {
 		return nil
@@ -138,15 +139,15 @@ func (b *body) decodes() error {
 	return b.take(int64(len(b.bytes)) * (memory.MessageFactor - 1))
 }
 
-// free returns all reserved budget.
+// free releases the buffer and returns all reserved bytes to the budget.
 func (b *body) free() {
 	b.release()
 	b.budget.Give(b.taken)
 	b.taken = 0
 }
 
-// release returns the body's buffer to the pool; it may be called repeatedly. A decoded message has
-// copies of the body's data, so its budget stays reserved until free.
+// release returns the body's buffer to the pool. It may be called more than once. The decoded
+// message contains copies of the body's data, so the bytes remain reserved until free is called.
 func (b *body) release() {
 	b.bytes = nil
 	if b.pooled != nil {
@@ -155,8 +156,8 @@ func (b *body) release() {
 	}
 }
 
-// decode decodes the whole body into m and releases the body's buffer. An empty body is the empty
-// message.
+// decode decodes the whole body into m and releases the body's buffer. If the body is empty, m
+// remains the empty message.
 func (b *body) decode(m proto.Message) error {
 	if len(bytes.TrimSpace(b.bytes)) == 0 {
 		return nil

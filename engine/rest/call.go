@@ -14,20 +14,21 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// response records the outcome of a call for the observer.
+// response records the outcome of a call. The observer needs it.
 type response struct {
 	http.ResponseWriter
 
-	holds func(bytes int) // adds to the number of bytes being written
+	holds func(bytes int) // adds to the number of answer bytes that are being written
 
 	answer any
 	err    error
-	// Nil if no call of the handler is forwarded, or the guard refused the call.
+	// forwarded reports whether another node executed a part of the call. It is nil if the handler
+	// forwards no calls, or if the guard refused the call.
 	forwarded func() bool
 }
 
-// Write answers the client. It returns no error: an error means that the client's connection is
-// closed, and the generated code would only log it.
+// Write answers the client. It ignores errors: if writing fails, the client has closed the
+// connection, and the generated code would only log the error.
 func (w *response) Write(b []byte) (int, error) {
 	w.holds(len(b))
 	defer w.holds(-len(b))
@@ -35,10 +36,11 @@ func (w *response) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Unwrap gives http.ResponseController access to the underlying writer.
+// Unwrap lets http.ResponseController access the underlying writer.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// noteResponse records the message of an answer; the generated code calls it first.
+// noteResponse records the message of an answer. The generated code calls it before it writes the
+// answer.
 func noteResponse(_ context.Context, w http.ResponseWriter, m proto.Message) error {
 	if w, ok := w.(*response); ok {
 		w.answer = m
@@ -46,9 +48,9 @@ func noteResponse(_ context.Context, w http.ResponseWriter, m proto.Message) err
 	return nil
 }
 
-// watch serves one call of a route and reports it to the observer.
+// watch serves one call of a route and then reports the call to the observer.
 func (h *handler) watch(r *route, serve http.Handler, w http.ResponseWriter, in *http.Request) {
-	if in.Method != r.method { // a HEAD, which the pattern of a GET matches too
+	if in.Method != r.method { // the pattern of a GET also matches a HEAD
 		notAllowed([]string{r.method})(w, in)
 		return
 	}
@@ -63,7 +65,6 @@ func (h *handler) watch(r *route, serve http.Handler, w http.ResponseWriter, in 
 	}
 }
 
-// serve handles one call that the guard accepted.
 func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 	defer h.calls.Add(-1)
 	if h.calls.Add(1) > h.callsMax {
@@ -89,8 +90,8 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 			return
 		}
 		ctx = h.arrives(ctx, r.rpc)
-		// The generated code converts every header to metadata, so it receives only the required
-		// ones.
+		// The generated code converts all headers to metadata. The call needs none of them, so
+		// remove them.
 		bare := in.WithContext(ctx)
 		bare.Header, bare.Host, bare.RemoteAddr = http.Header{}, "", ""
 		bare.Body = http.NoBody
@@ -129,14 +130,13 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 	h.answer(w, out)
 }
 
-// answer answers a call with a message.
 func (h *handler) answer(w http.ResponseWriter, out any) {
 	m, ok := out.(proto.Message)
 	if !ok {
 		WriteError(w, status.Errorf(codes.Internal, "%T is not a message", out))
 		return
 	}
-	pooled := answers.Get().(*[]byte) // the pool has only these
+	pooled := answers.Get().(*[]byte) // the pool contains only values of this type
 	defer answers.Put(pooled)
 	text, err := appendAnswer((*pooled)[:0], m)
 	if err != nil {
@@ -152,10 +152,10 @@ func (h *handler) answer(w http.ResponseWriter, out any) {
 	header := w.Header()
 	header["Content-Type"] = jsonTypes
 	header.Set("Content-Length", strconv.Itoa(len(text)))
-	_, _ = w.Write(text) // an error means that the client's connection is closed
+	_, _ = w.Write(text) // fails only if the client has closed the connection
 }
 
-// answerPooledMax bounds the size of a buffer that returns to the pool.
+// answerPooledMax is the maximum size in bytes of a buffer that is returned to the pool.
 const answerPooledMax = 64 << 10
 
 var answers = sync.Pool{New: func() any {

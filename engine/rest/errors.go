@@ -17,12 +17,12 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// retryDelay is the delay that an overloaded handler asks clients to wait.
+// retryDelay is the delay after which clients should retry when the handler is overloaded.
 const retryDelay = time.Second
 
-// WriteError answers with an error: the HTTP status for its gRPC code, and code, message and
-// details as JSON. It sets Retry-After on a refusal with a retry delay, and on a 503 because
-// another node leads. Guards refuse calls with it.
+// WriteError answers with an error. The answer has the HTTP status for the error's gRPC code, and
+// the code, message and details as JSON. The header Retry-After is set if the error has a retry
+// delay, or if the status is 503 because another node leads. Guards use WriteError to refuse calls.
 func WriteError(w http.ResponseWriter, err error) {
 	code := statusOf(status.Convert(err))
 	var own *httpError
@@ -32,7 +32,7 @@ func WriteError(w http.ResponseWriter, err error) {
 	writeError(w, code, err)
 }
 
-// statusOf returns the HTTP status for a refusal.
+// statusOf returns the HTTP status for the gRPC status of a refusal.
 func statusOf(s *status.Status) int {
 	for _, d := range s.Details() {
 		switch d := d.(type) {
@@ -40,14 +40,14 @@ func statusOf(s *status.Status) int {
 			if d.GetCode() == queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN {
 				return http.StatusConflict
 			}
-		case *queuepb.UnknownOutcome: // like a timeout: the call may or may not take effect
+		case *queuepb.UnknownOutcome: // as after a timeout, the effect is unknown
 			return http.StatusGatewayTimeout
 		}
 	}
 	return runtime.HTTPStatusFromCode(s.Code())
 }
 
-// httpError is an error with an HTTP status that has no gRPC code.
+// httpError is an error with an HTTP status for which there is no gRPC code.
 type httpError struct {
 	status int
 	error
@@ -74,16 +74,17 @@ func writeError(w http.ResponseWriter, code int, err error) {
 	answer := s.Proto()
 	answer.Message = strings.ToValidUTF8(answer.GetMessage(), "\uFFFD")
 	text, err := marshalOptions.Marshal(answer)
-	if err != nil { // a detail of an unknown type
+	if err != nil { // a detail has an unknown type
 		answer.Details = nil
-		text, _ = marshalOptions.Marshal(answer) // nothing remains that could fail
+		text, _ = marshalOptions.Marshal(answer) // cannot fail without details
 	}
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(code)
-	_, _ = w.Write(text) // an error means that the client's connection is closed
+	_, _ = w.Write(text) // fails only if the client has closed the connection
 }
 
-// retryAfter returns the delay before a retry in seconds, rounded up.
+// retryAfter returns the delay before a retry in seconds, rounded up. ok is false if there is no
+// delay.
 func retryAfter(s *status.Status) (seconds int64, ok bool) {
 	for _, d := range s.Details() {
 		switch d := d.(type) {
@@ -94,10 +95,11 @@ func retryAfter(s *status.Status) (seconds int64, ok bool) {
 			return 1, true
 		}
 	}
-	return 0, false // waiting does not help
+	return 0, false // a retry would not help
 }
 
-// exhausted refuses a call because the server is full at the moment.
+// exhausted returns the error of a call that is refused because the server has no room at the
+// moment.
 func exhausted(why string) error {
 	s := status.New(codes.ResourceExhausted, why+": try again later")
 	if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retryDelay)}); err == nil {
@@ -106,7 +108,7 @@ func exhausted(why string) error {
 	return s.Err()
 }
 
-// fieldError refuses a call because of one field.
+// fieldError returns the error of a call that is refused because of one field.
 func fieldError(field, problem string) error {
 	s := status.New(codes.InvalidArgument, field+": "+problem)
 	detailed, err := s.WithDetails(&errdetails.BadRequest{
@@ -118,8 +120,8 @@ func fieldError(field, problem string) error {
 	return s.Err()
 }
 
-// gatewayError answers with an error from the generated code: one of the service, or one in the
-// request.
+// gatewayError answers with an error from the generated code. Either the service returned the
+// error, or the request is invalid.
 func gatewayError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	var own *runtime.HTTPStatusError
 	if errors.As(err, &own) {
@@ -129,16 +131,15 @@ func gatewayError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w
 	WriteError(w, queryError(err))
 }
 
-// routingError answers requests that our routing accepts but the gateway's rejects: malformed
-// paths.
+// routingError answers requests that this package routes to the gateway but the gateway cannot
+// route: those with malformed paths.
 func routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
 	notFound(w, r)
 }
 
-// textBytesMax bounds how much of a client's text an error repeats.
+// textBytesMax is the maximum number of bytes of a client's text that an error repeats.
 const textBytesMax = 200
 
-// clip returns the beginning of a text as valid UTF-8.
 func clip(text string) string {
 	if len(text) > textBytesMax {
 		text = text[:textBytesMax] + "..."

@@ -15,10 +15,10 @@ import (
 )
 
 // decodeHot decodes the request of an enqueue, a claim or a completion without reflection. It
-// accepts a subset of what protojson accepts, and decodes it to the same message. It returns false
-// for all other texts and messages: null values, rare fields, numbers with an exponent, and all
-// mistakes. The message may then be partly filled, and the caller must decode the text with
-// protojson, which also reports the mistakes.
+// accepts only a part of the texts that protojson accepts, and decodes them to the same message.
+// For all other texts and messages it returns false: those with null values, rare fields, numbers
+// with an exponent, or mistakes. The message may then be partly filled. The caller must decode the
+// text again with protojson, which also reports the mistakes.
 func decodeHot(text []byte, m proto.Message) bool {
 	var fields func(*hotDecoder, []byte) (int, bool)
 	switch m := m.(type) {
@@ -31,10 +31,10 @@ func decodeHot(text []byte, m proto.Message) bool {
 	default:
 		return false
 	}
-	d := hotDecoders.Get().(*hotDecoder) // the pool has only these
+	d := hotDecoders.Get().(*hotDecoder) // the pool contains only values of this type
 	defer d.giveBack()
 	d.text = *bytes.NewBuffer(text)
-	d.json.Reset(&d.text, jsontext.AllowDuplicateNames(true)) // object refuses duplicates
+	d.json.Reset(&d.text, jsontext.AllowDuplicateNames(true)) // method object refuses duplicates
 	if !d.object(fields) {
 		return false
 	}
@@ -42,8 +42,7 @@ func decodeHot(text []byte, m proto.Message) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// hotDecoder reads one JSON text. Its methods return false if the text is outside of the subset of
-// decodeHot.
+// hotDecoder reads one JSON text. Its methods return false if decodeHot does not accept the text.
 type hotDecoder struct {
 	json    jsontext.Decoder
 	text    bytes.Buffer
@@ -52,10 +51,10 @@ type hotDecoder struct {
 
 var hotDecoders = sync.Pool{New: func() any { return new(hotDecoder) }}
 
-// scratchKeptMax bounds the scratch buffer for escaped strings that a pooled decoder retains.
+// scratchKeptMax is the maximum capacity in bytes of the buffer for escaped strings that a pooled
+// decoder keeps.
 const scratchKeptMax = 4 << 10
 
-// giveBack resets the decoder and returns it to the pool.
 func (d *hotDecoder) giveBack() {
 	d.text = bytes.Buffer{}
 	d.json.Reset(&d.text)
@@ -75,7 +74,8 @@ func (d *hotDecoder) enqueue(name []byte, m *queuepb.EnqueueRequest) (field int,
 			last := len(m.Tasks) - 1
 			m.Tasks = append(m.Tasks, t)
 			if last >= 0 {
-				// Likely the same queue, so that string can reuse its memory.
+				// The queue is likely the same as that of the previous task. Method string can then
+				// reuse its memory.
 				t.Queue = m.Tasks[last].Queue
 			}
 			named := false
@@ -162,8 +162,9 @@ func (d *hotDecoder) completions(into *[]*queuepb.Completion) bool {
 	})
 }
 
-// object reads an object. field reads the value of the field with the given name, and returns the
-// field's number, which must be below 64. object refuses duplicate fields.
+// object reads an object. It calls field with the name of each field. field reads the field's value
+// and returns the field's number, which must be below 64. object refuses an object that contains a
+// field twice.
 func (d *hotDecoder) object(field func(d *hotDecoder, name []byte) (number int, ok bool)) bool {
 	if !d.open('{') {
 		return false
@@ -183,7 +184,6 @@ func (d *hotDecoder) object(field func(d *hotDecoder, name []byte) (number int, 
 	return d.open('}')
 }
 
-// array reads an array; item reads one element.
 func (d *hotDecoder) array(item func() bool) bool {
 	if !d.open('[') {
 		return false
@@ -209,7 +209,7 @@ func (d *hotDecoder) open(kind jsontext.Kind) bool {
 	return err == nil
 }
 
-// quoted reads a string. The result is valid until the next read.
+// quoted reads a string. The result is valid only until the next read.
 func (d *hotDecoder) quoted() (text []byte, ok bool) {
 	v, err := d.json.ReadValue()
 	if err != nil || v.Kind() != '"' {
@@ -222,7 +222,8 @@ func (d *hotDecoder) quoted() (text []byte, ok bool) {
 	return d.scratch, err == nil
 }
 
-// string reads a string into a field. A field with the same value keeps its memory.
+// string reads a string into a field. If the field already has the same value, it does not allocate
+// memory.
 func (d *hotDecoder) string(into *string) bool {
 	text, ok := d.quoted()
 	if ok && *into != string(text) {
@@ -231,7 +232,6 @@ func (d *hotDecoder) string(into *string) bool {
 	return ok
 }
 
-// bytes reads a base64 string.
 func (d *hotDecoder) bytes(into *[]byte) bool {
 	text, ok := d.quoted()
 	if !ok || len(text)%4 != 0 {
@@ -255,7 +255,7 @@ func (d *hotDecoder) uint64(into *uint64) bool {
 	return ok
 }
 
-// uint reads a number, optionally in quotes.
+// uint reads a number of at most the given number of bits. The number may be in quotes.
 func (d *hotDecoder) uint(bits int) (uint64, bool) {
 	v, err := d.json.ReadValue()
 	if err != nil {

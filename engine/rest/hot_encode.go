@@ -10,7 +10,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// appendAnswer appends the JSON of an answer.
 func appendAnswer(b []byte, m proto.Message) ([]byte, error) {
 	e := hotEncoder{b}
 	if e.answer(m) {
@@ -20,12 +19,13 @@ func appendAnswer(b []byte, m proto.Message) ([]byte, error) {
 }
 
 // hotEncoder encodes the answers to an enqueue, a claim and a completion without reflection. The
-// text equals that of protojson with marshalOptions, except that protojson may add a space after a
-// comma.
+// text is the same as that of protojson with marshalOptions. The only exception is that protojson
+// may add a space after a comma.
 type hotEncoder struct{ b []byte }
 
-// answer appends an answer. It returns false, possibly after appending a part, for other messages,
-// for answers with an error, and for strings that are not UTF-8.
+// answer appends an answer and returns true. It returns false for other messages, for answers that
+// contain an error, and for strings that are not UTF-8. It may then have appended a part of the
+// answer.
 func (e *hotEncoder) answer(m proto.Message) bool {
 	switch m := m.(type) {
 	case *queuepb.EnqueueResponse:
@@ -93,7 +93,8 @@ func (e *hotEncoder) completed(m *queuepb.CompleteResponse) bool {
 	return true
 }
 
-// settled appends the results of settlements. It returns false unless all were accepted.
+// settled appends the results of settlements. It returns false unless the server accepted all of
+// them.
 func (e *hotEncoder) settled(results []*queuepb.SettleResult) bool {
 	for i, r := range results {
 		if r.GetError() != nil {
@@ -105,7 +106,7 @@ func (e *hotEncoder) settled(results []*queuepb.SettleResult) bool {
 	return true
 }
 
-// task appends a task. It returns false if this build does not know the task's state.
+// task appends a task. It returns false if the task's state is unknown to this build.
 func (e *hotEncoder) task(t *queuepb.Task) bool {
 	state, known := queuepb.TaskState_name[int32(t.GetState())]
 	if !known || !e.text(`{"id":`, t.GetId()) || !e.text(`,"tenant":`, t.GetTenant()) || !e.text(`,"queue":`, t.GetQueue()) {
@@ -133,7 +134,6 @@ func (e *hotEncoder) task(t *queuepb.Task) bool {
 
 func (e *hotEncoder) raw(text string) { e.b = append(e.b, text...) }
 
-// separate appends a comma before each element but the first.
 func (e *hotEncoder) separate(i int) {
 	if i > 0 {
 		e.b = append(e.b, ',')
@@ -152,7 +152,8 @@ func (e *hotEncoder) uint32(before string, n uint32) {
 	e.b = strconv.AppendUint(e.b, uint64(n), 10)
 }
 
-// int64 appends a quoted 64-bit number. before ends with the opening quote.
+// int64 appends a 64-bit number in quotes. The argument before is the text that precedes the
+// number, including the opening quote.
 func (e *hotEncoder) int64(before string, n int64) {
 	e.raw(before)
 	e.b = append(strconv.AppendInt(e.b, n, 10), '"')

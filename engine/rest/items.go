@@ -5,20 +5,22 @@ import (
 	"fmt"
 )
 
-// nestedMax bounds the nesting that is checked. The decoder refuses deeper arrays and objects.
+// nestedMax is the maximum depth that checkItems checks. The decoder refuses arrays and objects
+// that are nested more deeply.
 const nestedMax = 64
 
-// checkItems refuses a JSON text with an array of more than itemsMax elements, before the decoder
-// allocates memory for them. It ignores invalid JSON, which the decoder refuses.
+// checkItems refuses a JSON text that contains an array of more than itemsMax elements. It does so
+// before the decoder allocates memory for them. It accepts invalid JSON, which the decoder refuses.
 func checkItems(text []byte, itemsMax int) error {
-	// An element has at least one byte, and a comma before the next one.
+	// Each element takes at least two bytes: its own and a comma. So a short text cannot have too
+	// many.
 	if len(text) <= 2*itemsMax {
 		return nil
 	}
 	var levels [nestedMax]struct {
 		array bool
 		items int
-		key   []byte // of an object: the last string read, a key or a value
+		key   []byte // of an object: the last string that was read, a key or a value
 	}
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -51,7 +53,7 @@ func checkItems(text []byte, itemsMax int) error {
 	return nil
 }
 
-// textEnd returns the index of the quote that ends a string, or -1.
+// textEnd returns the index of the quote that ends a string, or -1 if there is none.
 func textEnd(b []byte, from int) int {
 	for i := from; i < len(b); i++ {
 		n := bytes.IndexAny(b[i:], `"\`)
@@ -61,7 +63,7 @@ func textEnd(b []byte, from int) int {
 		if i += n; b[i] == '"' {
 			return i
 		}
-		i++ // the escaped character
+		i++ // skip the escaped character
 	}
 	return -1
 }

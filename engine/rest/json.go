@@ -10,17 +10,17 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The fields have the names of the .proto files. Answers contain all fields, so that a reader need
-// not know the defaults.
+// The JSON fields have the same names as in the .proto files. Answers contain all fields, so that a
+// reader need not know the defaults.
 var (
 	marshalOptions   = protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}
 	unmarshalOptions = protojson.UnmarshalOptions{}
 )
 
-// JSON returns the JSON of a message in the form of REST answers.
+// JSON returns a message in the JSON form of REST answers.
 func JSON(m proto.Message) ([]byte, error) { return marshalOptions.Marshal(m) }
 
-// marshaler writes the JSON of answers without the copies that the gateway's marshaler makes.
+// marshaler writes answers as JSON. It avoids the copies that the gateway's own marshaler makes.
 type marshaler struct{}
 
 var _ runtime.Marshaler = marshaler{}
@@ -37,10 +37,11 @@ func (marshaler) Marshal(v any) ([]byte, error) {
 	return marshalOptions.MarshalAppend(nil, m)
 }
 
-// Unmarshal implements runtime.Marshaler. It always fails: the gateway serves no calls with a body.
+// Unmarshal implements runtime.Marshaler. It always fails, since the gateway serves only calls
+// without a body.
 func (marshaler) Unmarshal([]byte, any) error { return errNoBody }
 
-// NewDecoder implements runtime.Marshaler, as Unmarshal does.
+// NewDecoder implements runtime.Marshaler. The decoder always fails, as Unmarshal does.
 func (marshaler) NewDecoder(io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(any) error { return errNoBody })
 }

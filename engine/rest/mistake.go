@@ -19,23 +19,24 @@ import (
 
 const seeOpenAPI = "GET /openapi.json lists the fields"
 
-// mistakes describes invalid requests to the clients that sent them. It names the field's path and
-// repeats little of the request.
+// mistakes creates errors that explain an invalid request to its client. The errors contain the
+// path of the invalid field and repeat only little of the request.
 type mistakes struct {
-	// ranges returns the smallest and largest value of a number by name; nil means that numbers
-	// have the ranges of their types.
+	// ranges returns the smallest and largest value of a numeric field by its name. If ranges is
+	// nil, numbers have the ranges of their types.
 	ranges func(field string) (least, most uint64, ok bool)
 }
 
-// position matches the position in an error of protojson.
+// position matches the position in protojson's errors.
 var position = regexp.MustCompile(`\(line (\d+):(\d+)\):? ?`)
 
-// body returns the refusal of a body that is not the JSON of the message. err is protojson's error.
+// body returns the error for a body that is not the JSON form of the message. err is the error that
+// protojson returned.
 func (m mistakes) body(data []byte, message protoreflect.MessageDescriptor, err error) error {
 	if at, problem := syntaxMistake(data); problem != "" {
 		return m.at(data, at, "the JSON is malformed: "+problem)
 	}
-	// protojson varies the space after "proto:" to keep programs from relying on its error texts.
+	// protojson varies the space after "proto:", so that programs do not rely on its error texts.
 	problem := strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
 	at := -1
 	if found := position.FindStringSubmatchIndex(problem); found != nil {
@@ -56,7 +57,7 @@ func (m mistakes) body(data []byte, message protoreflect.MessageDescriptor, err 
 	return m.at(data, at, problem)
 }
 
-// at returns the refusal of a body for a problem at an offset.
+// at returns the error for a body with a problem at the given offset.
 func (m mistakes) at(data []byte, offset int, problem string) error {
 	line, column := lineOf(data, offset)
 	problem = fmt.Sprintf("%s (line %d, column %d, offset %d)", problem, line, column, offset)
@@ -66,7 +67,8 @@ func (m mistakes) at(data []byte, offset int, problem string) error {
 	return status.Errorf(codes.InvalidArgument, "the body: %s", problem)
 }
 
-// syntaxMistake returns why a text is not JSON and the offset of the error, or "" if it is JSON.
+// syntaxMistake returns the offset of the first syntax error in a JSON text and its description. If
+// there is no error, problem is "".
 func syntaxMistake(data []byte) (offset int, problem string) {
 	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true))
 	err := d.SkipValue()
@@ -83,7 +85,7 @@ func syntaxMistake(data []byte) (offset int, problem string) {
 		return len(data), "it ends early"
 	}
 	offset = int(mistake.ByteOffset)
-	// The next token must be a name or the object's end.
+	// The next token should be a name or the end of the object.
 	if kind, length := d.StackIndex(d.StackDepth()); kind == '{' && length%2 == 0 {
 		if from, word := wordAt(data, offset); word != "" {
 			return from, fmt.Sprintf("the name %s must be in double quotes", clip(word))
@@ -92,8 +94,8 @@ func syntaxMistake(data []byte) (offset int, problem string) {
 	return offset, mistake.Err.Error()
 }
 
-// wordAt returns the word around an offset and its start; "" if there is no word. Words contain no
-// spaces and none of JSON's structural characters.
+// wordAt returns the word around an offset and the word's start, or "" if there is no word. Words
+// contain neither spaces nor structural characters of JSON.
 func wordAt(data []byte, offset int) (from int, word string) {
 	isWord := func(b byte) bool { return b > ' ' && strings.IndexByte(`{}[]:,"`, b) < 0 }
 	from, end := offset, offset
@@ -106,7 +108,7 @@ func wordAt(data []byte, offset int) (from int, word string) {
 	return from, string(data[from:end])
 }
 
-// lineOf returns the line and column of an offset, both from 1. Columns count characters.
+// lineOf returns the line and column of an offset. Both start at 1, and columns count characters.
 func lineOf(data []byte, offset int) (line, column int) {
 	before := data[:offset]
 	return 1 + bytes.Count(before, []byte{'\n'}), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
@@ -131,8 +133,8 @@ func offsetOf(data []byte, line, column string) int {
 	return len(data)
 }
 
-// query refuses parameters that the request message does not have, which the generated code would
-// ignore, and values of the wrong type.
+// query refuses query parameters that are not fields of the request message, and values of the
+// wrong type. The generated code would ignore unknown parameters.
 func (m mistakes) query(r *route, u *url.URL) error {
 	if u.RawQuery == "" {
 		return nil
@@ -154,10 +156,11 @@ func (m mistakes) query(r *route, u *url.URL) error {
 	return nil
 }
 
-// queryMistake matches the gateway's errors about a query.
+// queryMistake matches errors of the gateway about a query.
 var queryMistake = regexp.MustCompile(`^(?:parsing (?:field|list)|too many values for field|invalid path:) "([^"]+)":? ?(.*)`)
 
-// queryError names the field in the gateway's error if that is about a query.
+// queryError converts an error of the gateway about a query to one that names the field. It returns
+// other errors unchanged.
 func queryError(err error) error {
 	s := status.Convert(err)
 	if m := queryMistake.FindStringSubmatch(s.Message()); m != nil && s.Code() == codes.InvalidArgument && len(s.Details()) == 0 {

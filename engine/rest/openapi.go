@@ -2,10 +2,10 @@ package rest
 
 import _ "embed" // the OpenAPI files
 
-// openAPI maps the paths of a service's descriptions to their content.
+// openAPI maps the paths of a service's OpenAPI descriptions to the content of the descriptions.
 type openAPI map[string][]byte
 
-// The paths of the descriptions in OpenAPI 2.0 and OpenAPI 3.1.
+// These are the paths of the descriptions in OpenAPI 2.0 and OpenAPI 3.1.
 const (
 	openAPI2Path  = "/openapi.json"
 	openAPI31Path = "/openapi-3.1.json"
@@ -25,5 +25,6 @@ var (
 	adminOpenAPI = openAPI{openAPI2Path: adminOpenAPI2, openAPI31Path: adminOpenAPI31}
 )
 
-// OpenAPIPaths returns the paths of a handler's descriptions. They need no token.
+// OpenAPIPaths returns the paths of a handler's OpenAPI descriptions. Requests for them need no
+// token.
 func OpenAPIPaths() []string { return []string{openAPI2Path, openAPI31Path} }

@@ -9,16 +9,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// level is an object or array that is still open.
+// level is an object or an array whose end was not yet read.
 type level struct {
 	object bool
-	key    string // of an object: the current key
-	named  bool   // of an object: the key was read, but not yet its value
-	index  int    // of an array: the index of the latest element; -1 before the first
+	key    string // in an object: the current key
+	named  bool   // in an object: true if the key was read, but not yet its value
+	index  int    // in an array: the index of the last element that was read; -1 before the first
 }
 
-// fieldAt returns the path of the value at an offset of a JSON text, such as "tasks[2].queue"; ""
-// at the top level. It reads the text up to its first syntax error.
+// fieldAt returns the path of the value at an offset of a JSON text, such as "tasks[2].queue". The
+// path is "" at the top level. fieldAt reads the text only up to the first syntax error.
 func fieldAt(data []byte, offset int) string {
 	var levels []level
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -34,7 +34,7 @@ func fieldAt(data []byte, offset int) string {
 		case token == json.Delim('}') || token == json.Delim(']'):
 			levels = levels[:top]
 		case top >= 0 && levels[top].object && !levels[top].named:
-			levels[top].key, levels[top].named = token.(string), true // Token returns no other key
+			levels[top].key, levels[top].named = token.(string), true // keys are always strings
 		default:
 			if top >= 0 {
 				levels[top].named = false
@@ -72,8 +72,9 @@ func pathOf(levels []level) string {
 	return clip(path.String())
 }
 
-// fieldOf returns the field at a path of a message, and whether the path is an element of that list
-// field. It returns nil for the message itself and for an unknown path.
+// fieldOf returns the field at a path in a message. If the path leads to an element of a list, it
+// returns the list field, and element is true. It returns nil for the message itself and for an
+// unknown path.
 func fieldOf(message protoreflect.MessageDescriptor, path string) (field protoreflect.FieldDescriptor, element bool) {
 	if path == "" {
 		return nil, false

@@ -2,8 +2,8 @@ package rest
 
 import "github.com/pronybench/prony/engine/queuepb"
 
-// onlyRefusal returns the error of a call's only item, or nil. The error refuses the whole call;
-// larger calls answer each item separately.
+// onlyRefusal returns the error of a call's only item, or nil. Such an error refuses the whole
+// call. Calls with several items have a separate result for each item.
 func (r *route) onlyRefusal(out any) *queuepb.ItemError {
 	if r.items == "" {
 		return nil

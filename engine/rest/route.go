@@ -15,23 +15,24 @@ import (
 
 type serviceDescriptor = protoreflect.ServiceDescriptor
 
-// route is a path and its RPC.
+// route is a path with its RPC.
 type route struct {
 	method string // GET or POST
-	path   string // "/v1/tasks/{id}"; braces contain a field name
-	rpc    string // "/prony.queue.v1.QueueService/GetTask"
+	path   string // such as "/v1/tasks/{id}"; braces contain the name of a field
+	rpc    string // such as "/prony.queue.v1.QueueService/GetTask"
 	input  protoreflect.MessageDescriptor
-	// The request's list of items; the answer has one result for each. It is "" if there is none.
+	// items is the name of the request's list of items. The answer has one result for each item.
+	// items is "" if the request has no such list.
 	items  string
 	handle grpc.MethodHandler // decodes the request and calls the service
 }
 
 // hasBody reports whether the body is the request message. Otherwise the path and the query contain
-// its fields.
+// the fields of the message.
 func (r *route) hasBody() bool { return r.method == http.MethodPost }
 
-// parameter returns the request field, possibly nested, of a query parameter. It returns nil for
-// unknown fields and for fields in the path.
+// parameter returns the request field that a query parameter sets. The field may be nested. It
+// returns nil for unknown fields and for fields in the path.
 func (r *route) parameter(path string) protoreflect.FieldDescriptor {
 	if strings.Contains(r.path, "{"+path+"}") {
 		return nil
@@ -43,8 +44,8 @@ func (r *route) parameter(path string) protoreflect.FieldDescriptor {
 	return field
 }
 
-// routesOf returns the routes of a service's methods with their handlers, from their
-// google.api.http rules. Methods without a rule, which are the streams, have no routes.
+// routesOf returns the routes for a service's methods, with their handlers. The routes come from
+// the methods' google.api.http rules. A method without a rule has no route; these are the streams.
 func routesOf(service serviceDescriptor, handlers []grpc.MethodDesc) ([]*route, error) {
 	var out []*route
 	for i := range service.Methods().Len() {
@@ -74,7 +75,8 @@ func routesOf(service serviceDescriptor, handlers []grpc.MethodDesc) ([]*route, 
 	return out, nil
 }
 
-// itemsOf returns the name of the only list in a call's request, if the call's answer has results.
+// itemsOf returns the name of the only list in a request, if the answer has a result for each
+// element of a list.
 func itemsOf(m protoreflect.MethodDescriptor) string {
 	if m.Output().Fields().ByName("results") == nil {
 		return ""
@@ -82,7 +84,7 @@ func itemsOf(m protoreflect.MethodDescriptor) string {
 	items := ""
 	for i := range m.Input().Fields().Len() {
 		if f := m.Input().Fields().Get(i); f.IsList() {
-			if items != "" { // two lists: a claim, whose completions are not its items
+			if items != "" { // a second list: claims have completions, which are not their items
 				return ""
 			}
 			items = string(f.Name())
@@ -91,13 +93,11 @@ func itemsOf(m protoreflect.MethodDescriptor) string {
 	return items
 }
 
-// notFound answers requests for unknown paths.
 func notFound(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusNotFound,
 		status.Errorf(codes.NotFound, "there is no call at %s: GET /openapi.json lists the paths", clip(r.URL.Path)))
 }
 
-// notAllowed answers requests whose path has only other methods.
 func notAllowed(methods []string) http.HandlerFunc {
 	allow := strings.Join(methods, ", ")
 	return func(w http.ResponseWriter, r *http.Request) {

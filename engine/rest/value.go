@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// value returns what a field must be, and what the JSON text that begins with its value has
-// instead. field is nil for the message itself. element means that the value is an element of the
-// field's list.
+// value describes what the value of a field must be and what a request contains instead. text is
+// the JSON text that starts with that value. field is nil for the message itself. element is true
+// if the value is an element of the list that the field contains.
 func (m mistakes) value(field protoreflect.FieldDescriptor, element bool, text []byte) string {
 	got, quoted, isText := valueOf(text)
 	if isText && field != nil && field.Kind() == protoreflect.BytesKind && (element || !field.IsList()) {
@@ -26,8 +26,8 @@ func (m mistakes) value(field protoreflect.FieldDescriptor, element bool, text [
 	return fmt.Sprintf("must be %s, not %s", m.expected(field, element), got)
 }
 
-// valueOf describes the value at the beginning of a JSON text. For a string, it also returns the
-// content.
+// valueOf describes the value at the start of a JSON text. If it is a string, valueOf also returns
+// its content.
 func valueOf(data []byte) (description, text string, isText bool) {
 	switch {
 	case len(data) == 0:
@@ -49,7 +49,7 @@ func valueOf(data []byte) (description, text string, isText bool) {
 	return clip(string(data[:end])), "", false
 }
 
-// expected describes the valid values of a field.
+// expected describes the valid values of a field, or of an element of its list.
 func (m mistakes) expected(field protoreflect.FieldDescriptor, element bool) string {
 	switch {
 	case field == nil:
@@ -75,7 +75,6 @@ func (m mistakes) expected(field protoreflect.FieldDescriptor, element bool) str
 	}
 }
 
-// number describes the valid whole numbers of a field.
 func (m mistakes) number(field protoreflect.FieldDescriptor) string {
 	if m.ranges != nil {
 		if least, most, ok := m.ranges(string(field.Name())); ok {
@@ -93,7 +92,6 @@ func bitsOf(kind protoreflect.Kind) int {
 	return 32
 }
 
-// numbersOf returns the range of an integer type.
 func numbersOf(kind protoreflect.Kind) (least int64, most uint64) {
 	switch kind {
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
@@ -107,7 +105,6 @@ func numbersOf(kind protoreflect.Kind) (least int64, most uint64) {
 	}
 }
 
-// oneOf lists the values of an enum, without the unspecified one.
 func oneOf(enum protoreflect.EnumDescriptor) string {
 	var names []string
 	for i := range enum.Values().Len() {
@@ -122,7 +119,7 @@ func oneOf(enum protoreflect.EnumDescriptor) string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// base64Mistake returns why protojson refuses a text as base64, or "".
+// base64Mistake returns the reason why protojson refuses a text as base64, or "".
 func base64Mistake(text string) string {
 	encoding := base64.StdEncoding
 	if strings.ContainsAny(text, "-_") {
@@ -151,7 +148,7 @@ func base64Mistake(text string) string {
 
 const base64Characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 
-// parameter returns what is wrong with the value of a query parameter, or "".
+// parameter describes the problem with the value of a query parameter, or returns "".
 func (m mistakes) parameter(field protoreflect.FieldDescriptor, value string) string {
 	var err error
 	switch least, _ := numbersOf(field.Kind()); field.Kind() {

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// GetTask implements the call.
+// GetTask implements queuepb.QueueServiceServer.
 func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
 	tenant, id, err := enterTask(ctx, access.Produce|access.Work, in)
 	if err != nil {
@@ -33,7 +33,8 @@ func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*que
 	return route.Follow(ctx, s.router, int(id.Shard), true, route.ForwardMax, route.QueueCall(here, queuepb.QueueServiceClient.GetTask).Of(in))
 }
 
-// AwaitResult implements the call. The wait continues when its shard gets another leader.
+// AwaitResult implements queuepb.QueueServiceServer. If another node becomes the shard's leader,
+// the call continues to wait there.
 func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	tenant, id, err := enterTask(ctx, access.Produce, in)
 	if err != nil {
@@ -71,7 +72,8 @@ func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.I
 	}
 	var a shard.Reply[shard.Awaited]
 	select {
-	// A task that did not end has its current state; a stopping shard answers all waiting calls.
+	// A stopping shard answers all waiting calls. If the task has not ended, the answer has its
+	// current state.
 	case a = <-ended:
 	case <-call.TokenEnded(ctx):
 		return nil, s.refuse(access.ErrEnded)
@@ -90,7 +92,8 @@ func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.I
 	}, nil
 }
 
-// awaitEnd returns when there is an answer, or when the wait must end.
+// awaitEnd waits until ended has an answer, most has passed, or the call must end for another
+// reason.
 func (s *Service) awaitEnd(ctx context.Context, ended chan shard.Reply[shard.Awaited], most time.Duration) error {
 	wait := time.NewTimer(most)
 	defer wait.Stop()

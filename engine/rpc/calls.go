@@ -12,9 +12,9 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// NewCallsServer returns the gRPC server for the other nodes of a cluster. It has the services of
-// clients, whose forwarded calls auth authenticates, and the service between nodes, which the
-// connection authenticates.
+// NewCallsServer returns the gRPC server for the other nodes of a cluster. It serves the services
+// of clients and the service between nodes. auth authenticates forwarded calls to the services of
+// clients; the connection authenticates calls to the service between nodes.
 func NewCallsServer(s *Service, admin adminpb.AdminServiceServer, peers peerpb.PeerServiceServer, auth *call.Auth, options ...grpc.ServerOption) *grpc.Server {
 	in := call.Intake{Auth: auth, Bounds: s.bounds, ItemsMax: max(call.ItemsMax(s.limits), access.TenantsMax)}
 	g := grpc.NewServer(append(options,

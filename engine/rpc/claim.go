@@ -16,9 +16,10 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// claimHere claims at the shards that this node leads. It leases no more tasks once ctx ends or
-// settled is closed. When ctx ends, it gives the leased tasks back; when settled is closed, it
-// returns them. An answer without tasks names the quota that the tenant has used up.
+// claimHere claims tasks at the shards that this node leads. It leases no more tasks once ctx ends
+// or settled is closed. If ctx ends, claimHere releases the tasks that it has leased; if settled is
+// closed, it returns them. If no task is returned, the answer names the quota that the tenant has
+// used up.
 func (s *Service) claimHere(ctx context.Context, claim queue.Claim, waitMs uint64, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
 	s.quotas.AwaitRoom(ctx, claim.Tenant, 0, nil, 1)
 	before := s.usedUp(claim.Tenant)
@@ -29,7 +30,7 @@ func (s *Service) claimHere(ctx context.Context, claim queue.Claim, waitMs uint6
 	return out, err
 }
 
-// usedUp returns the quota that prevents further leases of a tenant, or "".
+// usedUp returns the name of the quota that prevents further leases of a tenant, or "".
 func (s *Service) usedUp(tenant string) string {
 	var quota *queue.QuotaError
 	if errors.As(s.quotas.CheckLeases(tenant), &quota) {
@@ -42,7 +43,8 @@ func (s *Service) claimReadyOrWait(ctx context.Context, claim queue.Claim, waitM
 	if waitMs == 0 {
 		return s.claimNow(ctx, claim)
 	}
-	// A waiting claim gets tasks of one shard only, so check all shards first.
+	// A waiting claim receives tasks from only one shard, so first try to claim ready tasks at all
+	// shards.
 	if s.shards.Len() > 1 {
 		if out, err := s.claimNow(ctx, claim); err != nil || len(out.GetTasks()) > 0 {
 			return out, err
@@ -66,7 +68,7 @@ func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (que
 	return claim, err
 }
 
-// claimNow answers with ready tasks, without a wait.
+// claimNow answers with the tasks that are ready now.
 func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	h := newHandOver[[]shard.Granted](func(all []shard.Granted) {
 		for _, g := range all {
@@ -92,7 +94,8 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 	}
 }
 
-// handOver passes leased tasks to a call. It gives the leases back if the call has ended by then.
+// handOver passes leased tasks to a call. If the call has already ended, handOver passes them to
+// giveBack.
 type handOver[T any] struct {
 	out      chan shard.Reply[T] // capacity 1
 	left     atomic.Bool
@@ -103,7 +106,6 @@ func newHandOver[T any](giveBack func(T)) *handOver[T] {
 	return &handOver[T]{out: make(chan shard.Reply[T], 1), giveBack: giveBack}
 }
 
-// put passes the value to the call without blocking.
 func (h *handOver[T]) put(v T, err error) {
 	h.out <- shard.Reply[T]{Value: v, Err: err}
 	if h.left.Load() {
@@ -111,14 +113,14 @@ func (h *handOver[T]) put(v T, err error) {
 	}
 }
 
-// leave records that the call has ended.
 func (h *handOver[T]) leave() {
 	h.left.Store(true)
 	h.drop()
 }
 
-// drop gives back a value that the call will not receive. Either put sees that the call has left,
-// or leave finds the value; if both happen, only one of them receives the value.
+// If the channel contains a value that the call will not receive, drop passes the value to
+// giveBack. Either put sees that the call has left, or leave finds the value. If both happen, only
+// one of them receives the value from the channel.
 func (h *handOver[T]) drop() {
 	select {
 	case a := <-h.out:
@@ -130,7 +132,7 @@ func (h *handOver[T]) drop() {
 }
 
 func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
-	// A claim is granted once.
+	// A claim is granted at most once.
 	h := newHandOver[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) })
 	failed := make(chan error, 1)
 	sub, err := s.shards.Subscribe(claim,
@@ -153,8 +155,8 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	case <-call.TokenEnded(ctx):
 	case <-ctx.Done():
 	}
-	// Tasks granted before the subscription ended must still be returned, unless the caller is
-	// gone.
+	// Tasks may be granted until the subscription has ended. Return them, unless the caller can no
+	// longer receive them.
 	closed := make(chan struct{})
 	sub.Close(func() { close(closed) })
 	var paused []string
@@ -185,7 +187,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	return &queuepb.ClaimResponse{PausedQueues: mergePaused(nil, paused)}, nil
 }
 
-// mergePaused adds names of paused queues without duplicates.
+// mergePaused appends to names those names of paused queues that it does not contain yet.
 func mergePaused(names, more []string) []string {
 	for _, name := range more {
 		if !slices.Contains(names, name) {
@@ -195,8 +197,8 @@ func mergePaused(names, more []string) []string {
 	return names
 }
 
-// callerGone returns why the caller can no longer receive tasks, because its token or call has
-// ended, or nil.
+// callerGone returns nil while the caller can receive tasks. Otherwise it returns why not: the
+// caller's token or the call has ended.
 func callerGone(ctx context.Context) error {
 	select {
 	case <-call.TokenEnded(ctx):
@@ -206,10 +208,9 @@ func callerGone(ctx context.Context) error {
 	}
 }
 
-// deliveryBytes returns the approximate size of a granted task's message.
 func deliveryBytes(d *queue.Delivery) int { return call.ItemBytes + len(d.Payload) + len(d.LastError) }
 
-// claimed answers a claim with as many tasks as fit, and gives the others back immediately.
+// claimed answers a claim with the leased tasks that fit into an answer, and releases the others.
 func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Granted) (*queuepb.ClaimResponse, error) {
 	held := 0
 	for _, l := range all {
@@ -217,8 +218,8 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 			held += deliveryBytes(&l.Tasks[i])
 		}
 	}
-	s.bounds.Brought(held)         // a small claim brings as much into memory as an enqueue does
-	if call.LinkOf(ctx).Unread() { // check again: other claims may have been answered since
+	s.bounds.Brought(held)         // a small claim may use as much memory as an enqueue
+	if call.LinkOf(ctx).Unread() { // check again: other claims may have been answered meanwhile
 		for _, l := range all {
 			s.giveBack(tenant, l.Shard, l.Tasks)
 		}
@@ -254,7 +255,7 @@ func (s *Service) giveBack(tenant string, shard uint16, d []queue.Delivery) {
 	for i := range back {
 		back[i] = queue.Settlement{Shard: shard, Ref: d[i].Ref, Token: d[i].Token, Action: queue.Release}
 	}
-	// If the server stops, the shards refuse the settlement, and the leases expire.
+	// If the server is stopping, the shards refuse the release, and the leases expire.
 	_ = s.shards.Settle(tenant, back, func([]error, error) {})
 }
 

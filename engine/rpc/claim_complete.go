@@ -10,13 +10,13 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// completeAndClaim executes a checked claim and its completions. The completions go to their shards
-// first and do not wait for the claim; the answer waits for both. If the claim is refused, the
-// refusal becomes a field of the answer, so that the completions' results are not lost.
+// completeAndClaim executes a checked claim and its completions. It first sends the completions to
+// their shards, and then claims without waiting for them. The answer waits for both. A refusal of
+// the claim is a field of the answer, so that the results of the completions are not lost.
 func (s *Service) completeAndClaim(ctx context.Context, in *queuepb.ClaimRequest, claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	completions := s.beginCompletions(ctx, in.GetTenant(), claim.Tenant, in.GetCompletions())
 	if in.GetWaitMs() == 0 && s.quotas.CheckLeases(claim.Tenant) != nil {
-		completions.wait(ctx) // completions may free leases that the quota lacks
+		completions.wait(ctx) // completions may free leases, so that the quota allows the claim
 	}
 	out, refused := s.claimChecked(ctx, in, claim)
 	results := completions.wait(ctx)
@@ -31,22 +31,22 @@ func (s *Service) completeAndClaim(ctx context.Context, in *queuepb.ClaimRequest
 	return out, nil
 }
 
-// completions are the active completions of a claim. Only one goroutine uses them.
+// completions tracks the completions of one claim while they execute. Only one goroutine uses it.
 type completions struct {
 	service *Service
 	n       int
 	ts      call.Part[queue.Settlement]
-	errs    []*queuepb.ItemError // of items that the checks refused
+	errs    []*queuepb.ItemError // the errors of completions that failed the checks
 
 	// At most one of these channels receives the outcome, once.
-	here   chan shard.Reply[[]error]                 // if this node's shards were asked
-	spread chan shard.Reply[[]*queuepb.SettleResult] // if the leaders were asked
+	here   chan shard.Reply[[]error]                 // for completions at this node's shards
+	spread chan shard.Reply[[]*queuepb.SettleResult] // for completions at the shards' leaders
 
 	results []*queuepb.SettleResult // nil until known
 }
 
-// beginCompletions sends completions to their shards without waiting. name is the tenant as the
-// caller named it.
+// beginCompletions sends completions to their shards and does not wait for the outcome. name is the
+// tenant's name in the caller's request, which may be empty.
 func (s *Service) beginCompletions(ctx context.Context, name, tenant string, in []*queuepb.Completion) *completions {
 	c := &completions{service: s, n: len(in)}
 	c.ts, c.errs = settlements(s, in, completion)
@@ -71,7 +71,7 @@ func (s *Service) beginCompletions(ctx context.Context, name, tenant string, in 
 	return c
 }
 
-// refuse records the refusal of all completions that passed the checks.
+// refuse records err as the result of each completion that passed the checks.
 func (c *completions) refuse(err error) {
 	for i := range c.ts.Items {
 		c.errs = append(c.errs, call.ItemOfStatus(c.ts.Place(i), err))
@@ -79,8 +79,8 @@ func (c *completions) refuse(err error) {
 	c.results = call.SettleResults(c.n, c.errs)
 }
 
-// wait waits for the outcome of the completions and returns a result for each, or nil if ctx ends
-// first.
+// wait waits for the outcome of the completions and returns one result for each of them. If ctx
+// ends first, it returns nil.
 func (c *completions) wait(ctx context.Context) []*queuepb.SettleResult {
 	if c.results != nil {
 		return c.results
@@ -93,7 +93,7 @@ func (c *completions) wait(ctx context.Context) []*queuepb.SettleResult {
 		}
 		c.errs = route.AppendSettleErrors(c.service.router.Cluster(), c.errs, r.Value, c.ts)
 		c.results = call.SettleResults(c.n, c.errs)
-	case r := <-c.spread: // ends soon after ctx
+	case r := <-c.spread: // returns soon after ctx ends
 		if c.results = r.Value; r.Err != nil {
 			c.refuse(r.Err)
 		}

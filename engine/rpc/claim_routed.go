@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// claimBytesMax bounds an answer with tasks of several nodes.
+	// claimBytesMax limits the bytes of an answer with tasks from several nodes.
 	claimBytesMax = 3 << 20
-	// claimMoreBytesMax is the size of the leased tasks up to which a claim asks a further node:
-	// the answer then stays below the limit of a gRPC client.
+	// A claim that has leased more than claimMoreBytesMax bytes of tasks asks no other node. Its
+	// answer then stays below the default limit of a gRPC client.
 	claimMoreBytesMax = 256 << 10
-	// claimCloseMax is how long a claim that has tasks waits for tasks that other nodes leased to
-	// it at the same moment.
+	// claimCloseMax limits how long a claim that has received tasks waits for tasks that other
+	// nodes leased to it at the same moment.
 	claimCloseMax = 250 * time.Millisecond
-	// claimReturnMax bounds the time to release leased tasks that do not fit into the answer.
+	// claimReturnMax limits the time for releasing leased tasks that do not fit into the answer.
 	claimReturnMax = 2 * time.Second
 )
 
-// untilOf returns a function that returns the remaining milliseconds of a wait that begins now.
+// untilOf returns a function that returns the remaining milliseconds of a wait that starts now.
 func untilOf(waitMs uint64) func() uint64 {
 	until := time.Now().Add(time.Duration(waitMs) * time.Millisecond)
 	return func() uint64 { return uint64(max(0, time.Until(until).Milliseconds())) }
 }
 
-// Claim implements the call.
+// Claim implements queuepb.QueueServiceServer.
 func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 	claim, err := s.checkClaim(ctx, in)
 	if err != nil {
@@ -45,8 +45,9 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 	return s.claimChecked(ctx, in, claim)
 }
 
-// claimChecked executes a checked claim without its completions. If several nodes lead, it first
-// asks one after another for ready tasks, and then waits at all of them simultaneously.
+// claimChecked executes a checked claim without its completions. If several nodes lead shards, it
+// asks one node after another for ready tasks. If no task is ready, it then waits at all nodes
+// simultaneously.
 func (s *Service) claimChecked(ctx context.Context, in *queuepb.ClaimRequest, claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	if !s.router.Routes(ctx) {
 		return s.claimHere(ctx, claim, in.GetWaitMs(), nil)
@@ -65,16 +66,16 @@ func (s *Service) claimChecked(ctx context.Context, in *queuepb.ClaimRequest, cl
 	return out, nil
 }
 
-// routedClaim is a claim over the nodes of a cluster.
+// routedClaim is a claim at all leading nodes of a cluster.
 type routedClaim struct {
 	service *Service
 	in      *queuepb.ClaimRequest
-	claim   queue.Claim   // in, checked and converted
+	claim   queue.Claim   // in after validation and conversion
 	left    func() uint64 // the remaining wait in milliseconds
 }
 
-// ask returns a request for the given number of tasks, with the claim's remaining wait if wait is
-// set.
+// ask returns a request for the given number of tasks. If wait is true, the request has the claim's
+// remaining wait; otherwise it does not wait.
 func (c *routedClaim) ask(tasks uint32, wait bool) *queuepb.ClaimRequest {
 	in := &queuepb.ClaimRequest{
 		Tenant: c.in.GetTenant(), Queues: c.in.GetQueues(), Weights: c.in.GetWeights(), LeaseMs: c.in.GetLeaseMs(), MaxTasks: tasks,
@@ -85,7 +86,6 @@ func (c *routedClaim) ask(tasks uint32, wait bool) *queuepb.ClaimRequest {
 	return in
 }
 
-// at claims at one node.
 func (c *routedClaim) at(ctx context.Context, t *route.Target, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 	if !t.Local() {
 		return t.Queues().Claim(ctx, in)
@@ -93,15 +93,14 @@ func (c *routedClaim) at(ctx context.Context, t *route.Target, in *queuepb.Claim
 	return c.here(ctx, in, nil)
 }
 
-// here claims at this node.
 func (c *routedClaim) here(ctx context.Context, in *queuepb.ClaimRequest, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
 	claim := c.claim
 	claim.Credit = max(1, int(in.GetMaxTasks()))
 	return c.service.claimHere(ctx, claim, in.GetWaitMs(), settled)
 }
 
-// round claims at the current leaders. It returns route.ErrRetry if nothing was leased and other
-// nodes lead.
+// round claims tasks at the nodes that lead now. It returns route.ErrRetry if no task was leased
+// and other nodes now lead.
 func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error) {
 	nodes, _ := c.service.router.Leaders()
 	switch {
@@ -118,13 +117,13 @@ func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error)
 	}
 	waited, err := c.everywhere(ctx, nodes)
 	if err == nil && len(waited.GetTasks()) == 0 {
-		// Other nodes wait as streams, which do not report this.
+		// The other nodes wait with streams. Streams do not report paused queues or quotas.
 		waited.PausedQueues, waited.Quota = out.GetPausedQueues(), out.GetQuota()
 	}
 	return waited, err
 }
 
-// inTurn leases ready tasks at one node after another until there are enough.
+// inTurn leases ready tasks from one node after another until the claim has enough.
 func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
 	out, want, bytes := &queuepb.ClaimResponse{}, max(1, c.in.GetMaxTasks()), 0
 	var failed error
@@ -154,8 +153,8 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 }
 
 // everywhere waits at all nodes. Once one node has leased a task, the waits at the other nodes end.
-// The answer includes tasks that these nodes leased at the same moment if they fit; the others are
-// released.
+// Those nodes may have leased tasks at the same moment: the answer includes them if they fit, and
+// everywhere releases the others.
 func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -185,7 +184,7 @@ func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.
 	defer closing.Stop()
 	select {
 	case <-over:
-	case <-closing.C: // the leases of a silent node expire
+	case <-closing.C: // a node that does not answer may have leased tasks: the leases expire
 		cancel()
 		<-over
 	}
@@ -199,7 +198,7 @@ func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.
 type waitingClaim struct {
 	*routedClaim
 
-	settled chan struct{} // closed when no more tasks should be leased
+	settled chan struct{} // closed when the nodes should lease no more tasks
 	once    sync.Once
 
 	mu     sync.Mutex
@@ -209,8 +208,8 @@ type waitingClaim struct {
 
 func (w *waitingClaim) settle() { w.once.Do(func() { close(w.settled) }) }
 
-// end records the result of the wait at one node. Any error ends the waits at all nodes, because
-// the leaders must be looked up again or the call is refused.
+// end records the result of the wait at one node. Any error ends the waits at all nodes: either the
+// leaders must be looked up again, or the call is refused.
 func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -223,8 +222,8 @@ func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 	}
 }
 
-// wait waits at one node. At another node it uses a Work stream: unlike a call, a stream can be
-// ended without losing tasks that are being leased.
+// wait waits for tasks at one node. At another node it uses a Work stream: unlike a unary call, a
+// stream can be ended without losing tasks that are being leased.
 func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Task, error) {
 	if t.Local() {
 		out, err := w.here(ctx, w.ask(w.in.GetMaxTasks(), true), w.settled)
@@ -236,7 +235,7 @@ func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Ta
 	if err != nil {
 		return nil, t.ReadFailure(err)
 	}
-	// Receiving also returns errors of sending.
+	// If sending fails, Recv returns the error.
 	_ = stream.Send(&queuepb.WorkRequest{
 		Open:    &queuepb.WorkOpen{Tenant: w.in.GetTenant(), Queues: w.in.GetQueues(), Weights: w.in.GetWeights(), LeaseMs: w.in.GetLeaseMs()},
 		Credits: max(1, w.in.GetMaxTasks()),
@@ -262,7 +261,7 @@ func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Ta
 	}
 }
 
-// answer returns as many leased tasks as fit into an answer, and releases the others.
+// answer returns the leased tasks that fit into an answer, and releases the others.
 func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimResponse, error) {
 	n, bytes, most := 0, 0, int(max(1, w.in.GetMaxTasks()))
 	for ended == nil && n < len(w.tasks) && n < most {
@@ -283,8 +282,8 @@ func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimR
 	return &queuepb.ClaimResponse{}, w.failed
 }
 
-// returnTasks releases leased tasks that do not fit into an answer. If that fails, their leases
-// expire. tenant is as the caller named it.
+// returnTasks releases leased tasks that do not fit into an answer. If the release fails, their
+// leases expire. tenant is the tenant's name in the caller's request, which may be empty.
 func (s *Service) returnTasks(ctx context.Context, tenant string, tasks []*queuepb.Task) {
 	if len(tasks) == 0 {
 		return

@@ -1,9 +1,9 @@
-// Package rpc is the service prony.queue.v1.QueueService: it checks and converts the requests of
-// clients, passes them to the shards, and answers. All decisions about tasks are made by the
-// shards.
+// Package rpc implements the service prony.queue.v1.QueueService. It validates and converts the
+// requests of clients, passes them to the shards, and answers them. The shards make all decisions
+// about tasks.
 //
-// NewService returns a Service for the shards of this node, and NewServer a gRPC server with that
-// service, health and reflection:
+// NewService returns a Service for the shards of this node. NewServer returns a gRPC server with
+// that service, health and reflection:
 //
 //	s := rpc.NewService(shards, limits, registry)
 //	g := rpc.NewServer(s, health.NewServer(), call.NewAuth(registry))
@@ -12,16 +12,18 @@
 //	s.Stop()         // ends streams, after their due answers, and waiting claims
 //	g.GracefulStop()
 //
-// A stream has two goroutines: one receives frames and passes them to the shards, and the handler's
-// goroutine sends answers from an outbox. The shards call back into the outbox and never wait for a
-// client. The in-flight limit bounds the frames that were read but not answered; at the limit the
-// server stops reading, and HTTP/2's flow control stops the client. A stream that this node can no
-// longer serve, because other nodes lead, ends after the answers to all frames that were read.
+// A stream has two goroutines. One receives frames and passes them to the shards; the handler's
+// goroutine sends answers from an outbox. The shards add answers to the outbox and never wait for a
+// client. The in-flight limit bounds the number of frames that were read but not answered. At the
+// limit the server stops reading, and HTTP/2's flow control then stops the client. When this node
+// can no longer serve a stream, because other nodes lead, the stream ends after the answers to all
+// frames that were read.
 //
-// With Service.InCluster, unary calls go to the nodes that lead the shards, as described in package
-// route; methods whose names end in Here execute a call on the shards that this node leads. Streams
-// are not forwarded: their refusal names the leader.
+// In a cluster (see Service.InCluster), unary calls go to the nodes that lead the shards, as
+// described in package route. Methods whose names end in Here execute a call on the shards that
+// this node leads. Streams are not forwarded: their refusal names the leader.
 //
-// A Service is safe for concurrent use. Its errors have a gRPC status, from call.Status. The error
-// of a failed item of a batch is in the answer, and the other items are not affected.
+// A Service is safe for concurrent use. It returns errors with a gRPC status, converted by
+// call.Status. If an item of a batch fails, the answer contains the item's error, and the other
+// items are not affected.
 package rpc

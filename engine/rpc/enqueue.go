@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// Enqueue implements the call.
+// Enqueue implements queuepb.QueueServiceServer.
 func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
 	tenant, err := s.enter(ctx, access.Produce, in.GetTenant(), "tasks", len(in.GetTasks()))
 	if err != nil {
@@ -39,7 +39,6 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 	return &queuepb.EnqueueResponse{Results: results}, nil
 }
 
-// enqueueHere enqueues into the shards that this node leads.
 func (s *Service) enqueueHere(ctx context.Context, tenant string, in []*queuepb.NewTask) (*queuepb.EnqueueResponse, error) {
 	if err := s.takeEnqueues(ctx, tenant, in); err != nil {
 		return nil, s.refuse(err)
@@ -72,8 +71,8 @@ func (s *Service) enqueueHere(ctx context.Context, tenant string, in []*queuepb.
 	return out, nil
 }
 
-// takeEnqueues charges tasks to the tenant's rate. It first waits, for a bounded time, until this
-// node's share of the quotas has room for them.
+// takeEnqueues charges tasks to the tenant's rate limit. It first waits, for a bounded time, until
+// this node's share of the quotas has room for the tasks.
 func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queuepb.NewTask) error {
 	s.quotas.AwaitRoom(ctx, tenant, len(tasks), func() (bytes int64) {
 		for _, t := range tasks {
@@ -84,8 +83,8 @@ func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queu
 	return s.quotas.TakeEnqueues(tenant, len(tasks))
 }
 
-// returnEnqueues undoes takeEnqueues for tasks whose shards other nodes lead, since those nodes
-// charge them again.
+// returnEnqueues undoes the charge of takeEnqueues for tasks whose shards other nodes lead. Those
+// nodes charge the tasks again.
 func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enqueued, err error) {
 	if s.router == nil {
 		return
@@ -115,8 +114,8 @@ func (s *Service) appendEnqueueErrors(errs []*queuepb.ItemError, results []queue
 
 var spareTasks recycle.Pool[queue.NewTask]
 
-// newTasks converts and checks the tasks of one call. It omits invalid tasks and returns an error
-// for each.
+// newTasks converts and validates the tasks of one call. It omits invalid tasks and returns an
+// error for each of them.
 func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Part[queue.NewTask], errs []*queuepb.ItemError) {
 	now, payloadMax := s.shards.NowMs(), s.quotas.PayloadBytesMax(tenant)
 	tasks.Items = spareTasks.Take(len(in))[:0]
@@ -142,7 +141,7 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Par
 	return tasks, errs
 }
 
-// writeIDs writes the ids of accepted tasks into out, in a single allocation.
+// writeIDs writes the ids of accepted tasks into out. It allocates memory once for all of them.
 func writeIDs(results []queue.Enqueued, tasks call.Part[queue.NewTask], out []string) {
 	var ids queue.IDTexts
 	text := make([]byte, 0, len(results)*queue.IDLen)

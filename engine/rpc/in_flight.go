@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// inFlight counts and bounds the frames of a stream that were read but not answered. After close
-// succeeds, acquire admits no frame. A stream that closes its limit before it ends has therefore
+// inFlight counts and limits the frames of a stream that were read but not answered. After close
+// succeeds, acquire admits no frame. Therefore, if a stream closes its limit before it ends, it has
 // answered every frame that it executed.
 type inFlight struct {
-	slots  chan struct{} // has an element for each frame in flight
+	slots  chan struct{} // contains one element for each frame in flight
 	frames atomic.Int64  // the number of frames in flight, or inFlightClosed
 }
 
@@ -18,7 +18,8 @@ const inFlightClosed = math.MinInt64
 
 func newInFlight(framesMax int) *inFlight { return &inFlight{slots: make(chan struct{}, framesMax)} }
 
-// acquire waits for room and counts a frame. It returns false if the limit is closed or ctx ends.
+// acquire waits for room and counts a frame. It returns false if the limit is closed or if ctx
+// ends.
 func (f *inFlight) acquire(ctx context.Context) bool {
 	select {
 	case f.slots <- struct{}{}:
@@ -37,13 +38,12 @@ func (f *inFlight) acquire(ctx context.Context) bool {
 	}
 }
 
-// release records that a frame was answered.
 func (f *inFlight) release() {
 	f.frames.Add(-1)
 	<-f.slots
 }
 
-// close closes the limit if no frame is in flight, and reports whether the limit is closed.
+// close closes the limit if no frame is in flight. It returns true if the limit is now closed.
 func (f *inFlight) close() bool {
 	return f.frames.CompareAndSwap(0, inFlightClosed) || f.frames.Load() == inFlightClosed
 }

@@ -1,7 +1,7 @@
 package rpc
 
-// noop passes an empty frame to a shard's deciding goroutine, which stores nothing, and answers the
-// frame without ids. Only builds with the tag serialbudget accept empty frames.
+// noop passes an empty frame to a shard's deciding goroutine. That goroutine stores nothing, and
+// the answer has no ids. Only builds with the tag serialbudget accept empty frames.
 func (p *produceStream) noop(frame uint64) {
 	fail := func(err error) {
 		select {

@@ -6,10 +6,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/signal"
 )
 
-// outbox has the items to send on one stream. Its length is bounded by the client's frames in
-// flight and credits.
+// outbox contains the items to send on one stream. The client's frames in flight and its credits
+// limit the number of items.
 type outbox[T any] struct {
-	wake chan struct{} // has an element when there may be an item to take
+	wake chan struct{} // contains an element when items may be waiting
 
 	mu    sync.Mutex
 	items []T
@@ -33,7 +33,7 @@ func (o *outbox[T]) empty() bool {
 	return len(o.items) == 0
 }
 
-// take appends all items to into and empties the outbox.
+// take appends all items to the slice into, empties the outbox and returns the slice.
 func (o *outbox[T]) take(into []T) []T {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -18,11 +18,12 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// framesMax bounds the unanswered frames of one stream. At the bound the server stops reading, and
-// flow control stops the client.
+// framesMax limits the number of unanswered frames of one stream. At the limit the server stops
+// reading, and flow control then stops the client.
 const framesMax = 256
 
-// Produce implements the stream. The handler's goroutine sends; a second goroutine receives.
+// Produce implements queuepb.QueueServiceServer. The handler's goroutine sends; a second goroutine
+// receives.
 func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
 	if _, err := call.Allowed(stream.Context(), access.Produce); err != nil {
 		return call.Status(err)
@@ -43,15 +44,15 @@ type produceStream struct {
 	stream   grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	out      *outbox[produceItem]
 	inFlight *inFlight  // frames read but not answered
-	received chan error // the reason why receive ended
-	failed   chan error // the error of a commit
+	received chan error // receives the reason why receive ended
+	failed   chan error // receives the error of a commit
 	message  wire.Frame // used by the sending goroutine
-	lost     chan error // the error once this node no longer leads any shard
+	lost     chan error // receives the error once this node no longer leads any shard
 }
 
 type produceItem struct {
 	answer *queuepb.EnqueueAnswer // nil if all tasks were accepted and none was a duplicate
-	// Otherwise: the number of the frame, and its accepted tasks.
+	// If answer is nil, these are the number of the frame and its accepted tasks.
 	frame    uint64
 	accepted []queue.Enqueued
 }
@@ -64,7 +65,7 @@ func (it *produceItem) bytes() int {
 	return call.ItemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
 }
 
-// receive reads frames until the client closes its side (nil) or an error occurs.
+// receive reads frames until an error occurs or the client closes its side; it then returns nil.
 func (p *produceStream) receive() error {
 	var tenant string
 	var in queuepb.ProduceRequest
@@ -91,7 +92,7 @@ func (p *produceStream) receive() error {
 				return call.Status(err)
 			}
 		}
-		// Once the limit is closed, the stream does not wait for further answers.
+		// If the limit is closed, the stream is ending and must not execute this frame.
 		if !p.inFlight.acquire(p.stream.Context()) {
 			<-p.stream.Context().Done()
 			return p.stream.Context().Err()
@@ -108,11 +109,11 @@ func (p *produceStream) receive() error {
 	}
 }
 
-// enqueue passes a frame to the shards, whose reply answers it. It returns false once this node
-// leads no shard.
+// enqueue passes a frame to the shards; their reply answers the frame. It returns false once this
+// node leads no shard.
 func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool {
 	err := p.service.takeEnqueues(p.stream.Context(), tenant, in.GetTasks())
-	if err != nil { // a frame is refused like a call; the stream continues
+	if err != nil { // refuse only this frame; the stream continues
 		a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks()))}
 		for i := range in.GetTasks() {
 			a.Errors = append(a.Errors, call.ItemError(i, err))
@@ -138,7 +139,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 			refuse(err)
 			return
 		}
-		if err != nil { // unknown outcome: the stream ends without an answer
+		if err != nil { // the outcome is unknown: end the stream without an answer
 			select {
 			case p.failed <- err:
 			default:
@@ -160,15 +161,14 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 	if !call.IsMisrouted(err) {
 		return true
 	}
-	p.lost <- err // only this frame finds it out
+	p.lost <- err // enqueue reports this only once, since receive then stops
 	return false
 }
 
-// unusual reports whether a task was refused or is a duplicate.
 func unusual(e queue.Enqueued) bool { return e.Err != nil || e.Duplicate }
 
-// enqueueAnswer returns the answer to a frame of n tasks. errs belong to the invalid tasks, results
-// to the others.
+// enqueueAnswer returns the answer to a frame of n tasks. errs has the errors of the invalid tasks;
+// results has the results of the valid ones.
 func (s *Service) enqueueAnswer(frame uint64, n int, errs []*queuepb.ItemError, results []queue.Enqueued, tasks call.Part[queue.NewTask]) *queuepb.EnqueueAnswer {
 	a := &queuepb.EnqueueAnswer{Frame: frame, Ids: make([]string, n), Errors: errs}
 	writeIDs(results, tasks, a.Ids)
@@ -183,8 +183,8 @@ func (s *Service) enqueueAnswer(frame uint64, n int, errs []*queuepb.ItemError, 
 
 func (p *produceStream) answer(a *queuepb.EnqueueAnswer) { p.out.put(produceItem{answer: a}) }
 
-// send sends answers until the client has closed its side and all frames are answered, or the
-// server stops.
+// send sends answers until the server stops, or until the client has closed its side and all frames
+// are answered.
 func (p *produceStream) send() error {
 	var answers []produceItem
 	received, stopping := p.received, p.service.stopping
@@ -195,7 +195,7 @@ func (p *produceStream) send() error {
 		}
 		select {
 		case <-p.out.wake:
-			runtime.Gosched() // let answers that are about to arrive join the same message
+			runtime.Gosched() // answers that arrive at this moment can join the same message
 			answers = p.out.take(answers[:0])
 			if len(answers) == 0 {
 				continue
@@ -213,7 +213,7 @@ func (p *produceStream) send() error {
 			return p.service.refuse(err)
 		case err := <-p.lost:
 			stopping, ended = nil, p.service.refuse(err)
-		// Covers a receive that has ended while a shard does not answer.
+		// A receive that has ended may leave a frame that a shard does not answer.
 		case <-p.stream.Context().Done():
 			return p.stream.Context().Err()
 		case <-stopping:
@@ -222,7 +222,7 @@ func (p *produceStream) send() error {
 	}
 }
 
-// sendAnswers sends answers in as few messages as their size allows.
+// sendAnswers combines answers into as few messages as their size allows and sends them.
 func (p *produceStream) sendAnswers(answers []produceItem) error {
 	left := 0
 	for i := range answers {

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// GetRoutes implements the call. Any valid access token allows it.
+// GetRoutes implements queuepb.QueueServiceServer. The caller needs a valid access token with any
+// scope.
 func (s *Service) GetRoutes(ctx context.Context, in *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
 	_, err := call.Identity(ctx)
 	if err == nil {
@@ -49,10 +50,10 @@ func (s *Service) GetRoutes(ctx context.Context, in *queuepb.GetRoutesRequest) (
 	return out, nil
 }
 
-// routes returns the routes as this node knows them, and a channel that is closed when they may
-// have changed.
+// routes returns the routes that this node knows, and a channel that is closed when they may have
+// changed.
 func (s *Service) routes(c route.Cluster) (*queuepb.GetRoutesResponse, <-chan struct{}) {
-	version, changed := c.Version() // read before the routes that it describes
+	version, changed := c.Version() // read it before the routes, so that no change is missed
 	out := &queuepb.GetRoutesResponse{Routes: make([]*queuepb.Route, s.shards.Len()), Version: version, Node: c.Self()}
 	led := s.shards.Led()
 	for i := range out.GetRoutes() {
@@ -61,7 +62,7 @@ func (s *Service) routes(c route.Cluster) (*queuepb.GetRoutesResponse, <-chan st
 		case r.GetHere():
 			r.Node = c.Self()
 		case r.GetNode() == c.Self():
-			r.Node = "" // its tenure has not begun, or has ended
+			r.Node = "" // this node's tenure has not started yet, or has ended
 		}
 		m, _ := c.Member(r.GetNode())
 		r.Address, r.Http = m.Address, m.HTTP
@@ -70,9 +71,9 @@ func (s *Service) routes(c route.Cluster) (*queuepb.GetRoutesResponse, <-chan st
 	return out, changed
 }
 
-// LeaderHTTP returns the REST address, host:port, of a random node that leads a shard. It returns
-// "" if this node leads a shard or is in no cluster, or if no such address is known. It does not
-// block.
+// LeaderHTTP returns the REST address, as host:port, of a random node that leads a shard. It
+// returns "" if this node leads a shard, if it is not in a cluster, or if no such address is known.
+// It does not block.
 func (s *Service) LeaderHTTP() string {
 	if s.router == nil {
 		return ""
@@ -93,8 +94,8 @@ func (s *Service) LeaderHTTP() string {
 	return at
 }
 
-// leadsNothing returns why a stream cannot be opened here: other nodes lead all shards. Otherwise
-// it returns nil.
+// leadsNothing returns nil if a stream can be opened at this node. If other nodes lead all shards,
+// it returns an error.
 func (s *Service) leadsNothing() error {
 	if s.router == nil {
 		return nil

@@ -17,15 +17,16 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// Limits of a gRPC server. gRPC's defaults are unbounded or meant for small messages.
+// These constants limit a gRPC server. gRPC's defaults are unlimited or intended for small
+// messages.
 const (
-	streamsMax = 1_024 // per connection
-	// streamWorkers is the number of goroutines that wait for calls. Their stacks have the size
-	// that calls need; a new goroutine would have to grow its stack first. A call without a free
-	// worker gets a new goroutine.
+	streamsMax = 1_024 // streams per connection
+	// streamWorkers is the number of goroutines that wait for calls. Their stacks already have the
+	// size that calls need; the stack of a new goroutine would have to grow first. If no worker is
+	// free, a call gets a new goroutine.
 	streamWorkers     = 64
-	messageInBytesMax = 16 << 20         // a call with many large payloads is refused as a whole
-	headerBytesMax    = 64 << 10         // of one call
+	messageInBytesMax = 16 << 20         // a call with a larger message is refused as a whole
+	headerBytesMax    = 64 << 10         // headers of one call
 	handshakeMax      = 10 * time.Second // for the TLS and HTTP/2 handshakes of a connection
 	keepaliveAfter    = time.Minute
 	keepaliveTimeout  = 20 * time.Second
@@ -33,8 +34,9 @@ const (
 )
 
 // NewServer returns a gRPC server with the queue service, health and reflection. It authenticates
-// each call except health by its headers, before it reads the rest of the call. Interceptors in the
-// options run outside of all others; they do not see calls that are refused by their headers.
+// each call by its headers before it reads the rest of the call; health calls need no
+// authentication. Interceptors in options run before all others. They do not see calls that are
+// refused by their headers.
 func NewServer(s *Service, h *health.Server, auth *call.Auth, options ...grpc.ServerOption) *grpc.Server {
 	in := call.Intake{Auth: auth, Bounds: s.bounds, ItemsMax: call.ItemsMax(s.limits)}
 	share := s.bounds.Shares()
@@ -61,11 +63,12 @@ func NewServer(s *Service, h *health.Server, auth *call.Auth, options ...grpc.Se
 	return g
 }
 
-// BusyPoll makes the connections of a server poll before their thread sleeps: see package busypoll.
+// BusyPoll makes the connections of a server poll before their thread sleeps, as described in
+// package busypoll.
 func BusyPoll() grpc.ServerOption { return grpc.Creds(busypoll.Credentials(insecure.NewCredentials())) }
 
-// endWatches ends health watches when the service stops: they never end by themselves, and would
-// block a graceful stop.
+// endWatches ends health watches when the service stops. A watch never ends without the client, and
+// would block a graceful stop.
 func (s *Service) endWatches(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	if info.FullMethod != healthpb.Health_Watch_FullMethodName {
 		return next(srv, stream)

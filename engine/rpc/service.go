@@ -28,14 +28,14 @@ type Service struct {
 	stopOnce sync.Once
 }
 
-// NewService returns a service for the shards of a group. The registry has the quotas of calls;
-// NewServer's Auth authenticates callers.
+// NewService returns a service for the shards of a group. quotas is the registry with the quotas of
+// the tenants. The service does not authenticate callers: NewServer's Auth does.
 func NewService(g *shard.Group, limits queue.Limits, quotas *access.Registry) *Service {
 	return &Service{shards: g, limits: limits, quotas: quotas, bounds: call.Unbounded(), stopping: make(chan struct{})}
 }
 
 // InCluster makes the service forward unary calls to the leaders of their shards, and name the
-// leader in refusals. It must be called before the service is served.
+// leader in refusals. It must be called before the service receives calls.
 func (s *Service) InCluster(r *route.Router) {
 	r.Stopping = s.stopping
 	s.router = r
@@ -45,22 +45,23 @@ func (s *Service) InCluster(r *route.Router) {
 // created.
 func (s *Service) Within(b *call.Bounds) { s.bounds = b }
 
-// refuse returns the status for an error. It adds the leader if another node leads.
+// refuse converts an error to a gRPC status. If another node leads, the status names that node.
 func (s *Service) refuse(err error) error {
 	return call.Status(route.Explain(s.router.Cluster(), err))
 }
 
-// refuseItem returns the item error for an error. It adds the leader if another node leads.
+// refuseItem converts an error to an item error. If another node leads, the item error names that
+// node.
 func (s *Service) refuseItem(index int, err error) *queuepb.ItemError {
 	return call.ItemError(index, route.Explain(s.router.Cluster(), err))
 }
 
-// Stop ends all waiting claims, and ends all streams after the answers to the frames that were
-// read.
+// Stop ends all waiting claims. It also ends all streams, each after the answers to the frames that
+// were read.
 func (s *Service) Stop() { s.stopOnce.Do(func() { close(s.stopping) }) }
 
-// stopped returns the status that ends a stream because the server stops. The stream has answered
-// each frame that it executed.
+// stopped returns the status that ends a stream because the server is stopping. At that point the
+// stream has answered every frame that it executed.
 func (s *Service) stopped() error {
 	if s.router.Cluster() != nil {
 		return s.refuse(shard.ErrClosed)
@@ -68,9 +69,9 @@ func (s *Service) stopped() error {
 	return call.Stopped()
 }
 
-// holdWhenStopping keeps a stream from reading further frames once the server stops, so that the
-// stream can end after answering those that were read. Otherwise a busy client would keep the
-// stream open.
+// holdWhenStopping prevents a stream from reading further frames once the server is stopping. The
+// stream can then end after answering the frames that were read. Otherwise a busy client could keep
+// the stream open.
 func (s *Service) holdWhenStopping(stream context.Context) error {
 	select {
 	case <-s.stopping:
@@ -81,7 +82,7 @@ func (s *Service) holdWhenStopping(stream context.Context) error {
 	}
 }
 
-// enter checks the caller, the tenant and the number of items of a call, and returns the tenant.
+// enter validates the caller, the tenant and the number of items of a call, and returns the tenant.
 func (s *Service) enter(ctx context.Context, scopes access.Scopes, name, field string, items int) (tenant string, err error) {
 	tenant, err = call.Tenant(ctx, scopes, name)
 	if err == nil {
@@ -105,5 +106,6 @@ func enterTask(ctx context.Context, scopes access.Scopes, in taskRequest) (tenan
 	return tenant, id, err
 }
 
-// claimBytes is the approximate bound of the answer to a claim. One task always fits.
+// claimBytes returns the approximate maximum size of an answer to a claim in bytes. One task always
+// fits.
 func (s *Service) claimBytes() int64 { return s.bounds.Shares().ClaimBytes }

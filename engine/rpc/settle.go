@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// Complete implements the call.
+// Complete implements queuepb.QueueServiceServer.
 func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "completions", in.GetCompletions(),
 		completion, queuepb.QueueServiceClient.Complete, completeRequest)
@@ -33,7 +33,7 @@ func completeRequest(tenant string, ts []queue.Settlement) *queuepb.CompleteRequ
 	})}
 }
 
-// Fail implements the call.
+// Fail implements queuepb.QueueServiceServer.
 func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.FailResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "failures", in.GetFailures(),
 		func(m *queuepb.Failure, t *queue.Settlement) error {
@@ -48,7 +48,7 @@ func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.F
 	return &queuepb.FailResponse{Results: results}, err
 }
 
-// Extend implements the call.
+// Extend implements queuepb.QueueServiceServer.
 func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "extensions", in.GetExtensions(),
 		func(m *queuepb.Extension, t *queue.Settlement) error {
@@ -63,7 +63,7 @@ func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queue
 	return &queuepb.ExtendResponse{Results: results}, err
 }
 
-// Release implements the call.
+// Release implements queuepb.QueueServiceServer.
 func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*queuepb.ReleaseResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "releases", in.GetReleases(),
 		func(m *queuepb.Releasing, t *queue.Settlement) error {
@@ -78,9 +78,9 @@ func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*que
 	return &queuepb.ReleaseResponse{Results: results}, err
 }
 
-// settle executes a settling call, each item at the leader of its shard. there is the client's
-// method, and request returns the request for some of the settlements. Neither may be a closure, to
-// avoid allocations.
+// settle executes a call that settles tasks, each item at the leader of its shard. The argument
+// there is the client's method for the call. The function request returns the request for a part of
+// the settlements. To avoid allocations, neither may be a closure.
 func settle[I item, Q any, R interface {
 	GetResults() []*queuepb.SettleResult
 }](ctx context.Context, s *Service, name, field string, in []I, fill func(I, *queue.Settlement) error,
@@ -97,8 +97,8 @@ func settle[I item, Q any, R interface {
 	return spreadSettlements(ctx, s, tenant, name, len(in), ts, errs, there, request)
 }
 
-// spreadSettlements settles n items, each at the leader of its shard. name is the tenant as the
-// caller named it; the other parameters are those of settle and settleHere.
+// spreadSettlements settles n items, each at the leader of its shard. name is the tenant's name in
+// the caller's request, which may be empty. See settle and settleHere for the other parameters.
 func spreadSettlements[Q any, R interface {
 	GetResults() []*queuepb.SettleResult
 }](ctx context.Context, s *Service, tenant, name string, n int, ts call.Part[queue.Settlement], errs []*queuepb.ItemError,
@@ -114,8 +114,8 @@ func spreadSettlements[Q any, R interface {
 		})
 }
 
-// settleHere settles at the shards that this node leads. It returns the results of the call's n
-// items.
+// settleHere settles tasks at the shards that this node leads. It returns results for all n items
+// of the call.
 func (s *Service) settleHere(ctx context.Context, tenant string, n int, ts call.Part[queue.Settlement], errs []*queuepb.ItemError) ([]*queuepb.SettleResult, error) {
 	if len(ts.Items) > 0 {
 		outcomes, err := shard.AwaitReply(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts.Items, reply) })
@@ -127,7 +127,6 @@ func (s *Service) settleHere(ctx context.Context, tenant string, n int, ts call.
 	return call.SettleResults(n, errs), nil
 }
 
-// messages converts settlements to messages for another node.
 func messages[M any](ts []queue.Settlement, of func(id string, t *queue.Settlement) M) []M {
 	out := make([]M, len(ts))
 	for i := range ts {
@@ -142,7 +141,7 @@ type item interface {
 	GetToken() uint64
 }
 
-// settlement checks one item and fills in its task and token.
+// settlement validates one item and copies its task id and token to t.
 func (s *Service) settlement(in item, t *queue.Settlement) error {
 	id, err := queue.ParseID(in.GetId())
 	if err != nil {
@@ -154,8 +153,8 @@ func (s *Service) settlement(in item, t *queue.Settlement) error {
 
 var spareSettlements recycle.Pool[queue.Settlement]
 
-// settlements converts and checks the items of one call. It omits invalid items and returns an
-// error for each.
+// settlements converts and validates the items of one call. It omits invalid items and returns an
+// error for each of them.
 func settlements[I item](s *Service, in []I, fill func(I, *queue.Settlement) error) (out call.Part[queue.Settlement], errs []*queuepb.ItemError) {
 	out.Items = spareSettlements.Take(len(in))[:0]
 	for i, m := range in {

@@ -19,15 +19,16 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// creditsMax bounds a work stream's credits for tasks that were not sent yet, and with them the
+// creditsMax limits a work stream's credits for tasks that were not sent yet. It thus limits the
 // outbox of a stream whose client does not read.
 const creditsMax = 1 << 16
 
-// messageBytesMax is the approximate size at which a message is sent and the next item begins
-// another one: well below 4 MiB, the default limit of a gRPC client.
+// messageBytesMax is the approximate size in bytes of a full message. The stream sends a full
+// message and starts another one. It is well below 4 MiB, the default limit of a gRPC client.
 const messageBytesMax = 1 << 20
 
-// Work implements the stream. The handler's goroutine sends; a second goroutine receives.
+// Work implements queuepb.QueueServiceServer. The handler's goroutine sends; a second goroutine
+// receives.
 func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
 	if _, err := call.Allowed(stream.Context(), access.Work); err != nil {
 		return call.Status(err)
@@ -51,25 +52,26 @@ type workStream struct {
 	service  *Service
 	stream   grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
 	out      *outbox[workItem]
-	inFlight *inFlight    // frames of settlements read but not answered
-	received chan error   // the reason why receive ended
-	failed   chan error   // the reason why the subscription ended
-	credits  atomic.Int64 // granted credits without a sent task
+	inFlight *inFlight    // counts frames of settlements that were read but not answered
+	received chan error   // receives the reason why receive ended
+	failed   chan error   // receives the reason why the subscription ended
+	credits  atomic.Int64 // number of granted credits for which no task was sent yet
 	sub      atomic.Pointer[shard.GroupSubscription]
-	// Payload bytes sent but not yet reported, by shard; owned by the sending goroutine.
+	// sentBytes has for each shard the payload bytes that were sent but not yet reported to the
+	// shard. The sending goroutine owns it.
 	sentBytes []int64
 	link      call.Link
 	message   workMessage  // used by the sending goroutine
-	held      atomic.Int64 // bytes of items in out
+	held      atomic.Int64 // total bytes of the items in out
 	ended     atomic.Bool
-	ending    chan struct{} // closed once no further frame should be read
+	ending    chan struct{} // closed once no further frame may be read
 }
 
-// workItem has tasks leased by a shard, or an answer to settlements.
+// workItem contains either tasks that a shard has leased, or an answer to settlements.
 type workItem struct {
 	tasks  []queue.Delivery
-	shard  uint16 // of the tasks
-	bytes  int    // approximate size as a message
+	shard  uint16 // the shard that leased the tasks
+	bytes  int    // approximate size of the item in a message
 	answer *queuepb.SettleAnswer
 }
 
@@ -77,7 +79,7 @@ func answerItem(a *queuepb.SettleAnswer) workItem {
 	return workItem{answer: a, bytes: call.ItemBytes + errorBytes(a.GetErrors())}
 }
 
-// taskBytes returns the approximate size of a leased task as a message.
+// taskBytes returns the approximate size of a leased task in a message, in bytes.
 func taskBytes(d *queue.Delivery) int {
 	return call.ItemBytes + len(d.Payload) + len(d.Queue.Name()) + len(d.Queue.Tenant()) + len(d.LastError)
 }
@@ -108,12 +110,12 @@ func (w *workStream) receive() error {
 		return w.service.refuse(err)
 	}
 	w.sub.Store(sub)
-	defer func() { // granted tasks must be delivered before received reports the client's end
+	defer func() { // deliver all granted tasks before received reports that the client has ended
 		closed := make(chan struct{})
 		sub.Close(func() { close(closed) })
 		select {
 		case <-closed:
-		case <-w.stream.Context().Done(): // the client is gone
+		case <-w.stream.Context().Done(): // the client has disconnected
 		}
 	}()
 	for {
@@ -131,7 +133,7 @@ func (w *workStream) receive() error {
 	}
 }
 
-// hold keeps the stream from reading further frames once it ends.
+// hold prevents the stream from reading further frames once it is ending.
 func (w *workStream) hold() error {
 	select {
 	case <-w.ending:
@@ -155,7 +157,7 @@ func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queu
 			return call.Status(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
 		}
 		if err := sub.Credit(int(n)); call.IsMisrouted(err) {
-			w.fail(err) // the settlements of the frame are still answered
+			w.fail(err) // the settlements in this frame are still answered
 		} else if err != nil {
 			return w.service.refuse(err)
 		}
@@ -206,8 +208,9 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	}
 }
 
-// fail ends the stream. Unanswered frames get no answer, since their outcome is unknown, unless the
-// reason is that this node leads other shards than before. Only the first reason counts.
+// fail ends the stream with a reason; only the first reason is used. Unanswered frames get no
+// answer, since their outcome is unknown. The exception is an error which means that this node
+// leads other shards than before: send then answers all frames first.
 func (w *workStream) fail(err error) {
 	select {
 	case w.failed <- err:
@@ -215,7 +218,7 @@ func (w *workStream) fail(err error) {
 	}
 }
 
-// deliver is called by the shards.
+// deliver adds tasks that a shard has leased to the outbox. The shards call it.
 func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	if w.ended.Load() {
 		return // the leases expire
@@ -226,28 +229,28 @@ func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	}
 	w.out.put(workItem{tasks: deliveries, shard: shard, bytes: bytes})
 	w.holds(int64(bytes))
-	if w.ended.Load() { // the stream has ended since the check above
+	if w.ended.Load() { // the stream may have ended after the check above
 		w.holdsNothing()
 	}
 }
 
-// holdsNothing records that no bytes wait to be sent.
 func (w *workStream) holdsNothing() { w.link.Holds(-int(w.held.Swap(0))) }
 
-// holds adds to the number of bytes that wait to be sent. bytes may be negative.
+// holds adds bytes to the number of bytes that wait to be sent. bytes may be negative.
 func (w *workStream) holds(bytes int64) {
 	w.held.Add(bytes)
 	w.link.Holds(int(bytes))
 }
 
-// send sends until the client has closed its side and everything is answered and delivered, or the
-// server stops and everything is answered, or this node leads other shards than before and all due
-// items are sent.
+// send sends answers and tasks until one of three conditions is met. Either the client has closed
+// its side, and everything is answered and delivered. Or the server is stopping, and everything is
+// answered. Or this node leads other shards than before, and everything is sent that it must still
+// send.
 func (w *workStream) send() error {
 	var items []workItem
 	received, stopping := w.received, w.service.stopping
 	var ended error
-	// Non-nil from the loss of leadership until the subscription is closed.
+	// closing is non-nil from the loss of leadership until the subscription is closed.
 	var closing chan struct{}
 	for {
 		over := received == nil || ended != nil && stopping != nil
@@ -256,7 +259,7 @@ func (w *workStream) send() error {
 		}
 		select {
 		case <-w.out.wake:
-			runtime.Gosched() // let items that are about to arrive join the same message
+			runtime.Gosched() // items that arrive at this moment can join the same message
 			items = w.out.take(items[:0])
 			if err := w.sendItems(items); err != nil {
 				return err
@@ -268,7 +271,8 @@ func (w *workStream) send() error {
 			}
 			received = nil
 		case err := <-w.failed:
-			// Leases of unknown outcome, which may last until they expire.
+			// It is unknown whether some tasks were leased. If they were, their leases last until
+			// they expire.
 			if errors.Is(err, shard.ErrUnknownOutcome) {
 				err = shard.ErrNotLeader
 			}
@@ -280,7 +284,7 @@ func (w *workStream) send() error {
 			}
 		case <-closing:
 			closing = nil
-		// Covers a receive that has ended while a shard does not answer.
+		// A receive that has ended may leave a frame that a shard does not answer.
 		case <-w.stream.Context().Done():
 			return w.stream.Context().Err()
 		case <-stopping:
@@ -289,8 +293,8 @@ func (w *workStream) send() error {
 	}
 }
 
-// unsubscribe ends the subscription before the stream's end, and stops the reading of frames. The
-// returned channel is closed once all tasks leased to the subscription are delivered.
+// unsubscribe ends the subscription before the stream ends, and stops the reading of frames. It
+// returns a channel that is closed once all tasks leased to the subscription are delivered.
 func (w *workStream) unsubscribe() chan struct{} {
 	close(w.ending)
 	closed := make(chan struct{})
@@ -302,19 +306,19 @@ func (w *workStream) unsubscribe() chan struct{} {
 	return closed
 }
 
-// workMessage is the message that collects items before it is sent.
+// workMessage collects items for one message.
 type workMessage struct {
 	encoder    taskEncoder
 	frame      wire.Frame
 	tasks      int
-	tasksBytes int64 // approximately, of its tasks
-	bytes      int   // approximately
+	tasksBytes int64 // approximate bytes of the tasks
+	bytes      int   // approximate size of the message in bytes
 	answers    []*queuepb.SettleAnswer
 }
 
-// sendItems sends items in as few messages as their size allows.
+// sendItems combines items into as few messages as their size allows and sends them.
 func (w *workStream) sendItems(items []workItem) error {
-	m, left := &w.message, 0 // left: approximate bytes still to send
+	m, left := &w.message, 0 // left is the approximate number of bytes still to send
 	for i := range items {
 		left += items[i].bytes
 	}
@@ -350,7 +354,6 @@ func (w *workStream) sendItems(items []workItem) error {
 	return w.sendMessage()
 }
 
-// sendFull sends the message if it is large enough.
 func (w *workStream) sendFull() error {
 	if w.message.bytes < messageBytesMax {
 		return nil
@@ -373,9 +376,9 @@ func (w *workStream) sendMessage() error {
 		w.credits.Add(-int64(m.tasks))
 		m.frame.Uint(wire.WorkResponseNowMs, uint64(w.service.shards.NowMs()))
 	}
-	// The connection subtracts the bytes that it writes from those that wait to be written. If a
-	// message counted more than it writes, the difference would accumulate on a busy connection
-	// until the server cuts it as unread.
+	// The connection subtracts the bytes that it writes from the number of bytes that wait to be
+	// written. If this call added more bytes than the message has, the difference would accumulate
+	// on a busy connection, until the server closes the connection as unread.
 	w.link.Answers(m.frame.Len())
 	if err := w.stream.SendMsg(&m.frame); err != nil {
 		return err
@@ -390,7 +393,7 @@ func (w *workStream) sendMessage() error {
 	return w.reportSent()
 }
 
-// reportSent reports the sent bytes to the shards, so that they deliver more tasks.
+// reportSent reports the sent bytes to the shards. The shards can then deliver more tasks.
 func (w *workStream) reportSent() error {
 	sub := w.sub.Load()
 	if sub == nil {
@@ -412,18 +415,18 @@ func (w *workStream) reportSent() error {
 
 const (
 	streamBytesMax = 8 << 20
-	// streamBytesMin exceeds the bytes that a stream sends before it reports them to the shards, so
-	// that a stream that is read never stops.
+	// streamBytesMin exceeds the number of bytes that a stream sends before it reports them to the
+	// shards. A stream whose client reads therefore never stops.
 	streamBytesMin = sentBytesMin + sentBytesMin/2
 )
 
-// sentBytesMin is the number of payload bytes that are sent before the stream reports them to the
-// shards: small enough never to delay a stream with room, large enough for a negligible cost. Each
-// shard has an equal part of it.
+// sentBytesMin is the number of payload bytes that a stream sends before it reports them to the
+// shards. Each shard has an equal part of it. It is small enough never to delay a stream that has
+// room, and large enough to make the cost of the reports negligible.
 const sentBytesMin = 1 << 20
 
-// streamBytes is the approximate number of payload bytes that the shards deliver to a work stream
-// before it reports that it has sent some.
+// streamBytes returns the approximate number of payload bytes that the shards may deliver to a work
+// stream before the stream reports that it has sent some of them.
 func (s *Service) streamBytes() int64 {
 	return max(streamBytesMin, min(streamBytesMax, s.bounds.Shares().OutboxBytes/8))
 }

@@ -9,16 +9,15 @@ import (
 )
 
 // taskEncoder encodes leased tasks as elements of a WorkResponse, directly from the shard's
-// deliveries. It encodes the common fields of successive tasks once. The bytes equal the encoding
-// of a message Task with the same values.
+// deliveries. For successive tasks of one queue, it encodes the common fields once. The result has
+// the same bytes as the encoding of a message Task with the same values.
 type taskEncoder struct {
 	ids    queue.IDTexts
-	queue  *queue.Queue // the queue of common
+	queue  *queue.Queue // the queue of the fields in common
 	common []byte       // the encoded fields tenant and queue
 	head   []byte       // reused buffer
 }
 
-// add adds a task to a WorkResponse.
 func (e *taskEncoder) add(f *wire.Frame, shard uint16, d *queue.Delivery) {
 	if e.queue != d.Queue {
 		e.queue = d.Queue
@@ -29,7 +28,7 @@ func (e *taskEncoder) add(f *wire.Frame, shard uint16, d *queue.Delivery) {
 	b = e.ids.Append(b, queue.ID{Shard: shard, Ref: d.Ref})
 	b = append(b, e.common...)
 	b = appendUint(b, taskPriority, uint64(d.Priority))
-	// The payload goes between the fields before it and the fields after it.
+	// The payload is inserted at this position.
 	before := len(b)
 	b = appendUint(b, taskAttempt, uint64(d.Attempt))
 	b = appendUint(b, taskMaxAttempts, uint64(d.MaxAttempts))
@@ -87,8 +86,8 @@ func appendText(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(append(b, byte(field<<3|protowire.Number(protowire.BytesType))), s)
 }
 
-// encodeIDs adds to a ProduceResponse the answer to a frame whose tasks were all accepted without
-// duplicates.
+// encodeIDs encodes the answer to a frame as an element of a ProduceResponse. All tasks of the
+// frame must have been accepted, without duplicates.
 func encodeIDs(f *wire.Frame, number uint64, accepted []queue.Enqueued) {
 	var ids queue.IDTexts
 	var head [1 + 10]byte

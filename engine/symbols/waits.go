@@ -1,16 +1,16 @@
 package symbols
 
-// Waits has the functions of a server whose goroutines wait for something other than a lock. It
-// omits goroutines that wait to receive in the function that they were started with. A wait in any
-// other function counts as contention, because reporting an idle loop by mistake is less harmful
-// than overlooking a full channel.
+// Waits lists the functions of a server whose goroutines wait for something other than a lock. It
+// omits goroutines that wait to receive in the function that they were started with. A wait in a
+// function that is not listed counts as contention, because it is better to report an idle loop by
+// mistake than to overlook a full channel.
 var Waits = []Wait{
-	// The harness makes the server wait when it reads metrics, profiles and traces.
+	// These functions wait while the harness reads metrics, profiles and traces.
 	{Function: "github.com/prometheus/client_golang/*", Anywhere: true, For: ForAnswer, Why: "the harness reads metrics"},
 	{Function: "net/http/pprof.*", Anywhere: true, For: ForAnswer, Why: "the harness reads profiles"},
 	{Function: "runtime/trace.*", Anywhere: true, For: ForAnswer, Why: "the harness reads a trace"},
 
-	// The engine.
+	// These functions belong to the engine.
 	{Function: Module + "engine/shard.(*Shard).wait", For: ForWork, Why: "no command waits"},
 	{Function: Module + "engine/shard.(*Shard).publish", For: ForWork, Why: "no turn waits"},
 	{Function: Module + "engine/rpc.(*produceStream).send", For: ForWork, Why: "no answer to send"},
@@ -30,7 +30,7 @@ var Waits = []Wait{
 	{Function: Module + "engine/storage/disk.(*deferredSync).end", For: ForAnswer, Why: "the bound of closed logs that wait for their fsync is reached"},
 	{Function: Module + "engine/storage/disk.(*deferredSync).*", For: ForWork, Why: "periodic fsyncs"},
 
-	// Pebble.
+	// These functions belong to Pebble.
 	{Function: "github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter", For: ForWork, Why: "a clock"},
 	{Function: "github.com/cockroachdb/pebble/v2.(*Batch).SyncWait", For: ForAnswer, Why: "the stage commit"},
 	{Function: "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", For: ForWork, Why: "no record to write to the log"},
@@ -38,14 +38,14 @@ var Waits = []Wait{
 	{Function: "github.com/cockroachdb/pebble/v2/sstable.(*RawColumnWriter).*", For: ForAnswer, Why: "a table is written by two goroutines"},
 	{Function: "github.com/cockroachdb/pebble/v2/vfs.*", For: ForWork, Why: "periodic check of the disk"},
 
-	// Raft.
+	// These functions belong to Raft.
 	{Function: "github.com/hashicorp/raft.(*Raft).*", For: ForWork, Why: "an idle loop of Raft"},
 	{Function: "github.com/hashicorp/raft.(*netPipeline).decodeResponses", For: ForWork, Why: "no request was sent"},
 	{Function: "github.com/hashicorp/raft.(*NetworkTransport).*", For: ForAnswer, Why: "a call waits for the loop that answers it"},
 	{Function: "github.com/hashicorp/raft.(*deferError).Error", For: ForAnswer, Why: "the stage replicate"},
 	{Function: "github.com/hashicorp/raft.(*shutdownFuture).Error", For: ForAnswer, Why: "a group ends"},
 
-	// gRPC and HTTP.
+	// These functions belong to gRPC and HTTP.
 	{Function: "google.golang.org/grpc.(*Server).serverWorker", For: ForWork, Why: "no call arrived"},
 	{Function: "google.golang.org/grpc/internal/transport.(*recvBufferReader).*", For: ForWork, Why: "no frame arrived"},
 	{Function: "google.golang.org/grpc/internal/transport.(*controlBuffer).get", For: ForWork, Why: "no frame to send"},

@@ -22,17 +22,17 @@ import (
 type app struct {
 	in       io.Reader
 	out, err io.Writer
-	env      []string // "NAME=value"
-	asks     bool     // standard input is a terminal: the program may ask for confirmation
-	progress bool     // standard error is a terminal, on which progress is shown
+	env      []string // the environment variables, as "NAME=value"
+	asks     bool     // true if standard input is a terminal: commands may ask for confirmation
+	progress bool     // true if standard error is a terminal, where commands show progress
 
 	clock         clock
 	progressTimes progressTimes
 
-	interrupted context.Context // ends when the command is interrupted
+	interrupted context.Context // ends when the user interrupts the command
 
 	output  format
-	started bool // the command line was parsed: later errors are not usage errors
+	started bool // true once the command line was parsed; later errors are not usage errors
 }
 
 // clock is the time source of commands that wait. The zero value is the system clock.
@@ -41,7 +41,6 @@ type clock struct {
 	pause func(ctx context.Context, d time.Duration) error
 }
 
-// Now returns the current time.
 func (c *clock) Now() time.Time {
 	if c.now != nil {
 		return c.now()
@@ -49,7 +48,7 @@ func (c *clock) Now() time.Time {
 	return time.Now()
 }
 
-// Pause returns after d, or earlier with the error of ctx.
+// Pause returns nil after d, or the error of ctx if ctx ends earlier.
 func (c *clock) Pause(ctx context.Context, d time.Duration) error {
 	if c.pause != nil {
 		return c.pause(ctx, d)
@@ -72,7 +71,6 @@ const (
 	formatJSON  format = "json"
 )
 
-// execute runs a command line and returns the exit code.
 func (a *app) execute(ctx context.Context, args []string) int {
 	a.interrupted = ctx
 	root := a.root()
@@ -99,13 +97,13 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	return f.exit
 }
 
-// cancelled reports whether err is a cancellation, by this process or by the server.
+// cancelled reports whether err means that this process or the server cancelled the call.
 func cancelled(err error) bool {
 	s := statusOf(err)
 	return errors.Is(err, context.Canceled) || s != nil && s.Code() == codes.Canceled
 }
 
-// wantsJSON looks for --output json in a command line that could not be parsed.
+// wantsJSON reports whether a command line that could not be parsed contains --output json.
 func wantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch arg {
@@ -118,7 +116,7 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// Groups of commands in the help.
+// These are the groups of commands in the help.
 const (
 	groupServer = "server"
 	groupTasks  = "tasks"
@@ -182,7 +180,6 @@ Exit codes:
 	return root
 }
 
-// group returns a command that only has subcommands.
 func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short, Example: example, Args: noArgs,
@@ -201,7 +198,8 @@ func (a *app) variable(name string) (string, bool) {
 	return "", false
 }
 
-// confirm asks for confirmation of an irreversible change. Without a terminal, yes must be set.
+// confirm asks for confirmation of an irreversible change. If yes is true, the command line already
+// confirms the change. Without a terminal, yes must be true.
 func (a *app) confirm(what string, yes bool) error {
 	if yes {
 		return nil
@@ -222,7 +220,7 @@ func (a *app) confirm(what string, yes bool) error {
 	return nil
 }
 
-// note writes a message for people to standard error. It ignores write errors.
+// note writes a message for people to standard error and ignores write errors.
 func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.err, format, args...) }
 
 func isTerminal(f *os.File) bool {

@@ -12,7 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// waitMax is the longest wait of one call at the server; longer waits take several calls.
+// waitMax is the longest time that one call may wait at the server. A longer wait is split into
+// several calls.
 const waitMax = time.Minute
 
 type claimFlags struct {
@@ -52,7 +53,6 @@ In a table, a payload that is not plain text is quoted; with --output json paylo
 	return c
 }
 
-// request returns the request of the flags, without the wait.
 func (f *claimFlags) request() (*queuepb.ClaimRequest, error) {
 	r := &queuepb.ClaimRequest{Tenant: f.connection.tenant, MaxTasks: f.most, LeaseMs: ms(f.lease)}
 	if f.most == 0 {
@@ -112,7 +112,7 @@ func (f *claimFlags) claim(c *cobra.Command) error {
 	})
 }
 
-// noTask returns why an answer has no tasks, or "" if no reason is known.
+// noTask returns the reason why an answer contains no tasks, or "" if no reason is known.
 func noTask(answer *queuepb.ClaimResponse) string {
 	var why []string
 	if quota := answer.GetQuota(); quota != "" {
@@ -124,7 +124,6 @@ func noTask(answer *queuepb.ClaimResponse) string {
 	return strings.Join(why, "; ")
 }
 
-// paused returns a message that names the paused queues and how to resume them.
 func paused(names []string) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("queue %s is paused; 'queued queues resume %s' resumes it", harmless(names[0]), harmless(names[0]))
@@ -132,7 +131,6 @@ func paused(names []string) string {
 	return fmt.Sprintf("the queues %s are paused; 'queued queues resume QUEUE' resumes one", harmless(strings.Join(names, ", ")))
 }
 
-// claimOnce makes one call; wait must be at most waitMax.
 func (f *claimFlags) claimOnce(ctx context.Context, api queuepb.QueueServiceClient, request *queuepb.ClaimRequest, wait time.Duration) (*queuepb.ClaimResponse, error) {
 	ctx, cancel := f.connection.bounded(ctx, wait)
 	defer cancel()
@@ -140,7 +138,7 @@ func (f *claimFlags) claimOnce(ctx context.Context, api queuepb.QueueServiceClie
 	return api.Claim(ctx, request)
 }
 
-// claimWaiting claims until there is a task or the wait ends.
+// claimWaiting claims until it gets a task or the wait ends.
 func (f *claimFlags) claimWaiting(ctx context.Context, api queuepb.QueueServiceClient, request *queuepb.ClaimRequest) (answer *queuepb.ClaimResponse, err error) {
 	a := f.connection.app
 	defer a.during(func() string { return "waiting for a task of " + strings.Join(f.queues, ", ") })()
@@ -151,8 +149,8 @@ func (f *claimFlags) claimWaiting(ctx context.Context, api queuepb.QueueServiceC
 	return answer, err
 }
 
-// inWaits splits a long wait into calls of at most waitMax each, until one of them is done or the
-// whole wait has passed.
+// inWaits splits a long wait into calls of at most waitMax each. It returns when one of them is
+// done or the whole wait has passed.
 func inWaits(clock *clock, whole time.Duration, call func(wait time.Duration) (done bool, err error)) error {
 	end := clock.Now().Add(whole)
 	for wait := min(whole, waitMax); ; {

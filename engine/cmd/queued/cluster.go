@@ -59,7 +59,7 @@ start of a cluster. On a terminal it shows what it waits for. It then shows the 
 	return c
 }
 
-// ailing returns an error that lists the cluster's problems, or nil if it has none.
+// ailing returns an error that lists the cluster's problems, or nil if there are no problems.
 func ailing(s *adminpb.GetClusterResponse) error {
 	var problems []string
 	if asked := s.GetNode(); asked != "" && !slices.ContainsFunc(s.GetMembers(), func(m *adminpb.ClusterMember) bool { return m.GetNode() == asked }) {
@@ -92,8 +92,8 @@ func ailing(s *adminpb.GetClusterResponse) error {
 	return errors.New(strings.Join(problems, "; "))
 }
 
-// silentNode returns a message that a node does not answer, and since when if the answering node
-// knows.
+// silentNode returns a message that a node does not answer. The message names the time of its last
+// answer, if the answering node knows it.
 func silentNode(m *adminpb.ClusterMember) string {
 	if m.GetLastAnswerMs() == 0 {
 		return fmt.Sprintf("node %s does not answer", m.GetNode())
@@ -123,8 +123,8 @@ func memberTable(t *table, s *adminpb.GetClusterResponse) {
 	}
 }
 
-// clockSkew formats how far a member's clock is ahead of the answering node's clock: "+1.2ms
-// ±150µs".
+// clockSkew formats the lead of a member's clock over the answering node's clock, and the maximum
+// error: "+1.2ms ±150µs".
 func clockSkew(s *adminpb.GetClusterResponse, m *adminpb.ClusterMember) string {
 	switch {
 	case m.GetNode() == s.GetNode():
@@ -147,8 +147,8 @@ func groupTable(t *table, s *adminpb.GetClusterResponse) {
 	}
 }
 
-// behind returns how many entries the copy of each member but the leader lacks: "n2 0, n3 51, n4
-// ?".
+// behind returns, for each member except the leader, the number of entries that its copy lacks: "n2
+// 0, n3 51, n4 ?".
 func behind(s *adminpb.GetClusterResponse, g *adminpb.ClusterGroup) string {
 	last := map[string]uint64{}
 	for _, r := range g.GetReplicas() {
@@ -161,7 +161,7 @@ func behind(s *adminpb.GetClusterResponse, g *adminpb.ClusterGroup) string {
 		}
 		lacks := "?"
 		if n, answered := last[m.GetNode()]; answered {
-			// The copy may have grown since the leader answered.
+			// The copy may have more entries than the leader had when it answered.
 			lacks = fmt.Sprint(g.GetLastIndex() - min(n, g.GetLastIndex()))
 		}
 		all = append(all, m.GetNode()+" "+lacks)
@@ -197,11 +197,12 @@ behind. A node that is started with --cluster-join does not need this command.`,
 	return c
 }
 
-// clusterTimeout is longer than that of other calls: the groups change in turn, and one may have to
-// elect a leader first.
+// clusterTimeout is longer than the timeout of other calls: the groups change one after another,
+// and a group may have to elect a leader first.
 const clusterTimeout = time.Minute
 
-// changesCluster adds the connection flags to a command, with the timeout of a change.
+// changesCluster adds the connection flags to a command. It sets the default of --timeout to
+// timeout.
 func (a *app) changesCluster(c *cobra.Command, timeout time.Duration) *connection {
 	conn := a.connect(c, true, false)
 	conn.timeout = timeout
@@ -209,7 +210,7 @@ func (a *app) changesCluster(c *cobra.Command, timeout time.Duration) *connectio
 	return conn
 }
 
-// done prints the successful change of a node, or returns err.
+// done prints that the change of a node was successful. If err is not nil, done returns it instead.
 func (a *app) done(err error, node, done string) error {
 	if err != nil {
 		return err
@@ -218,7 +219,7 @@ func (a *app) done(err error, node, done string) error {
 }
 
 // onMember returns a command that makes one change to a member. If ask is not empty, the command
-// asks for confirmation.
+// asks for confirmation with this question.
 func (a *app) onMember(c *cobra.Command, ask, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, node string) error) *cobra.Command {
 	var yes bool
 	c.Use += " NODE"
@@ -276,7 +277,7 @@ func (a *app) clusterDemote() *cobra.Command {
 	})
 }
 
-// shardFlag is an optional shard; the default is all shards.
+// shardFlag is a flag for an optional shard. Without the flag, a command applies to all shards.
 type shardFlag struct {
 	command *cobra.Command
 	number  uint32
@@ -285,10 +286,9 @@ type shardFlag struct {
 func (f *shardFlag) define(c *cobra.Command, usage string) {
 	f.command = c
 	numberFlag(c.Flags(), &f.number, "shard", 0, usage)
-	c.Flags().Lookup("shard").DefValue = "" // not shard 0
+	c.Flags().Lookup("shard").DefValue = "" // do not show 0, which would mean shard 0
 }
 
-// value returns nil for all shards.
 func (f *shardFlag) value() *uint32 {
 	if !f.command.Flags().Changed("shard") {
 		return nil

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// leadersWait is the default of cluster status --wait.
+	// leadersWait is the default of --wait of 'cluster status'.
 	leadersWait = 10 * time.Second
-	// newNodeWait bounds the wait for a node that has never answered the asked node: that node may
+	// newNodeWait limits the wait for a node that has never answered the asked node. That node may
 	// still be starting.
 	newNodeWait = 3 * time.Second
-	// leadersAgain is the pause between two requests for the state.
+	// leadersAgain is the pause between two requests for the cluster's state.
 	leadersAgain = 200 * time.Millisecond
 )
 
 // awaitLeaders returns the state of a cluster once each shard has a leader, or the latest state
-// after at most the given time. On a terminal it shows what it waits for.
+// after most. On a terminal it shows what it is waiting for.
 func (a *app) awaitLeaders(c *cobra.Command, conn *connection, most time.Duration) (out *adminpb.GetClusterResponse, err error) {
 	began, said := a.clock.Now(), ""
 	for {
@@ -47,8 +47,8 @@ func (a *app) awaitLeaders(c *cobra.Command, conn *connection, most time.Duratio
 	}
 }
 
-// awaited returns what a cluster lacks that may still arrive, and the evidence; "" if nothing of
-// that kind is missing.
+// awaited returns what is missing in a cluster but may still arrive, and why it is considered
+// missing. It returns "" if waiting cannot help.
 func awaited(s *adminpb.GetClusterResponse, err error, passed time.Duration) (what, why string) {
 	var unreachable unreachableError
 	var noToken noTokenFileError

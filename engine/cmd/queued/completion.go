@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 )
 
-// Bounds of a completion, which must be fast enough for typing. A server that does not answer in
-// time yields no completions.
+// A completion must be fast enough for typing. A server that does not answer in time yields no
+// completions.
 const (
 	completionTimeout = time.Second
 	completionsMax    = 100
@@ -22,8 +22,8 @@ const (
 // completer returns the completions of the typed text.
 type completer = func(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// complete adds the completion of flags and arguments to the commands under root. Other arguments
-// keep the shell's completion of file names.
+// complete adds the completion of flags and arguments to root and all its subcommands. For all
+// other arguments, the shell completes file names.
 func (a *app) complete(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		a.complete(c)
@@ -63,16 +63,16 @@ func (a *app) completeFlag(c *cobra.Command, f *pflag.Flag) {
 		return
 	}
 	if err := c.RegisterFlagCompletionFunc(f.Name, complete); err != nil {
-		panic(err) // the flag exists
+		panic(err) // cannot happen, since the flag exists
 	}
 }
 
-// completeQueue returns the queues whose names begin with the typed text, from the admin service.
+// completeQueue asks the admin service for the queues whose names start with the typed text.
 func (a *app) completeQueue(c *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	holder := &cobra.Command{}
 	conn := a.connect(holder, true, true)
 	conn.fromEnvironment(holder.Flags())
-	c.Flags().Visit(func(f *pflag.Flag) { // the flags of the command line so far
+	c.Flags().Visit(func(f *pflag.Flag) { // the flags that were already typed
 		if f.Name == "admin-server" {
 			conn.adminServers = splitServers(f.Value.String())
 		}

@@ -46,7 +46,7 @@ the environment. It ends with 2 if there is a problem.`,
 	}
 }
 
-// loadFile loads one file without flags and environment.
+// loadFile loads one configuration file without flags and environment variables.
 func loadFile(path string) (*config.Loaded, error) {
 	loader := config.NewLoader()
 	flags := pflag.NewFlagSet("file", pflag.ContinueOnError)
@@ -57,8 +57,8 @@ func loadFile(path string) (*config.Loaded, error) {
 	return loader.Load(nil, nil)
 }
 
-// badFile prints the problems of a file and returns a badFileError. Printing them is the command's
-// result.
+// badFile prints the problems of a configuration file as the command's result, and returns a
+// badFileError.
 func (a *app) badFile(path string, problems *config.Problems) error {
 	err := a.print(members{{"file", path}, {"ok", false}, {"problems", problems.List}}, func(t *table) {
 		for _, p := range problems.List {

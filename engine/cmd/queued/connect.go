@@ -28,26 +28,26 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// connection has the connection flags of a command.
+// connection contains the values of a command's connection flags.
 type connection struct {
 	app *app
 
-	servers, adminServers []string // the first that answers is used
+	servers, adminServers []string // the first server that answers is used
 	token, tokenFile      string
 	tlsCA                 string
 	tlsCert, tlsKey       string
 	timeout               time.Duration
 	tenant                string
 	plaintext             bool
-	serverName            string // the expected name in the certificate; "" for the address
-	tlsCAFrom             string // the variable with the value of tlsCA; "" for the flag
-	// Folder of the server's own token file; "" for $QUEUED_DATA or ./data.
+	serverName            string // the expected name in the certificate; "" means the address
+	tlsCAFrom             string // the variable that set tlsCA; "" if the flag did
+	// data is the folder of the server's own token file; "" means $QUEUED_DATA or ./data.
 	data string
 
 	connected atomic.Bool
 }
 
-// Variables that replace connection flags. The commands read them; serve does not.
+// These variables replace connection flags. The client commands read them; serve does not.
 const (
 	envServer      = "QUEUED_SERVER"
 	envAdminServer = "QUEUED_ADMIN_SERVER"
@@ -57,18 +57,19 @@ const (
 	envData        = "QUEUED_DATA"
 )
 
-// clientVariables returns all of them except QUEUED_DATA, which serve reads too.
+// clientVariables returns the names of all these variables except QUEUED_DATA, which serve reads
+// too.
 func clientVariables() []string {
 	return []string{envServer, envAdminServer, envToken, envTokenFile, envTLSCA}
 }
 
-// systemCA as the value of --tls-ca selects the system's certificate authorities.
+// systemCA is the value of --tls-ca that selects the system's certificate authorities.
 const systemCA = "system"
 
 const defaultTimeout = 10 * time.Second
 
-// connect adds the connection flags to a command, for the queue service or, if admin is set, for
-// the admin service. tenanted adds --tenant.
+// connect adds the connection flags to a command. If admin is true, they are for the admin service;
+// otherwise they are for the queue service. If tenanted is true, connect also adds --tenant.
 func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
 	conn := &connection{app: a, timeout: defaultTimeout}
 	flags := pflag.NewFlagSet("connection", pflag.ContinueOnError)
@@ -99,7 +100,8 @@ func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
 	return conn
 }
 
-// fromEnvironment takes the values of absent flags from the environment.
+// fromEnvironment reads environment variables. Each sets the value of its flag, unless the command
+// line sets the flag.
 func (c *connection) fromEnvironment(flags *pflag.FlagSet) {
 	for _, v := range []struct {
 		flag, env string
@@ -121,8 +123,8 @@ func (c *connection) fromEnvironment(flags *pflag.FlagSet) {
 	}
 }
 
-// secret returns the access token, or "" if there is none. It reads the server's own token file
-// only for a server on this host, because that token has all permissions.
+// secret returns the access token, or "" if the command has none. It reads the server's own token
+// file only for a server on this host, because that token has all permissions.
 func (c *connection) secret(address string) (string, error) {
 	switch {
 	case c.token != "" && c.tokenFile != "":
@@ -149,7 +151,8 @@ func (c *connection) secret(address string) (string, error) {
 		data = "data"
 	}
 	path := filepath.Join(data, adminTokenFile)
-	// Absent or unreadable: the server may not need a token.
+	// If the file does not exist or is unreadable, continue without a token: the server may not
+	// need one.
 	if _, err := os.Stat(path); err != nil {
 		return "", nil //nolint:nilerr // not an error
 	}
@@ -160,10 +163,10 @@ func (c *connection) secret(address string) (string, error) {
 	return secret, err
 }
 
-// adminTokenFile is the server's operator token in its data folder.
+// adminTokenFile is the name of the file with the server's operator token in its data folder.
 const adminTokenFile = "admin.token"
 
-// readSecret reads a token file; what names its source in errors.
+// readSecret reads a token file. Errors use what as the name of the token's source.
 func readSecret(what, path string) (string, error) {
 	path, err := newest(path)
 	if err != nil {
@@ -176,14 +179,14 @@ func readSecret(what, path string) (string, error) {
 	return secret, tokenError(what, err)
 }
 
-// noTokenFileError is the error of a missing token file. In a cluster, the first leader creates the
-// file.
+// noTokenFileError means that the token file does not exist. In a cluster, the first leader creates
+// the file.
 type noTokenFileError struct{ error }
 
 func (e noTokenFileError) Unwrap() error { return e.error }
 
-// newest returns the most recently changed file that matches a pattern. It returns a path that
-// exists, or has no wildcard, unchanged.
+// newest returns the most recently changed file that matches a pattern. If the pattern is the path
+// of an existing file, or contains no wildcard, newest returns it unchanged.
 func newest(pattern string) (string, error) {
 	if _, err := os.Stat(pattern); err == nil || !strings.ContainsAny(pattern, "*?[") {
 		return pattern, nil
@@ -205,13 +208,13 @@ func newest(pattern string) (string, error) {
 	return found, nil
 }
 
-// checkSecret checks a token; what names its source in errors.
+// checkSecret validates a token. Errors use what as the name of the token's source.
 func checkSecret(what, text string) (string, error) {
 	secret, err := client.ParseToken(text)
 	return secret, tokenError(what, err)
 }
 
-// tokenError adds the source of a token to the error of reading or checking it.
+// tokenError adds the name of a token's source to an error of reading or validating it.
 func tokenError(what string, err error) error {
 	if err == nil {
 		return nil
@@ -219,7 +222,7 @@ func tokenError(what string, err error) error {
 	return usageError{fmt.Errorf("%s: %w", what, err)}
 }
 
-// tlsConfig returns nil if the connection is not encrypted.
+// tlsConfig returns the TLS configuration, or nil if the connection is not encrypted.
 func (c *connection) tlsConfig() (*tls.Config, error) {
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return nil, usageError{errors.New("--tls-cert and --tls-key go together: pass both or neither")}
@@ -255,10 +258,10 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 	return map[string]string{"authorization": "Bearer " + string(b)}, nil
 }
 
-// RequireTransportSecurity returns false because servers on loopback and Unix sockets have no TLS.
+// RequireTransportSecurity returns false because servers on loopback and on Unix sockets do not use
+// TLS.
 func (bearer) RequireTransportSecurity() bool { return false }
 
-// options returns the gRPC options for a connection to address.
 func (c *connection) options(address string) ([]grpc.DialOption, error) {
 	if err := checkAddress(address); err != nil {
 		return nil, err
@@ -295,14 +298,13 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// queueService runs call with a client of the queue service.
 func (c *connection) queueService(cmd *cobra.Command, call func(ctx context.Context, api queuepb.QueueServiceClient) error) error {
 	c.fromEnvironment(cmd.Flags())
 	address, options, err := c.choose(cmd.Context(), c.servers)
 	if err != nil {
 		return err
 	}
-	// A command must report an unreachable server immediately.
+	// Disable retries: a command must report an unreachable server immediately.
 	server, err := client.Dial(address, append(options, client.WithRetryMax(0))...)
 	if err != nil {
 		return err
@@ -310,10 +312,12 @@ func (c *connection) queueService(cmd *cobra.Command, call func(ctx context.Cont
 	return errors.Join(c.explain(cmd.Context(), address, call(cmd.Context(), server.API())), server.Close())
 }
 
-// messageBytesMax bounds an answer: a page of tasks may have large payloads.
+// messageBytesMax limits the bytes of an answer. It is large because a page of tasks may contain
+// large payloads.
 const messageBytesMax = 64 << 20
 
-// adminService runs call with a client of the admin service; its context ends after the timeout.
+// adminService runs call with a client of the admin service and a context that ends after the
+// timeout.
 func (c *connection) adminService(cmd *cobra.Command, call func(ctx context.Context, api adminpb.AdminServiceClient) error) error {
 	c.fromEnvironment(cmd.Flags())
 	return c.withAdmin(cmd.Context(), call)
@@ -333,39 +337,40 @@ func (c *connection) withAdmin(ctx context.Context, call func(ctx context.Contex
 	return errors.Join(c.explain(ctx, address, call(limited, adminpb.NewAdminServiceClient(conn))), conn.Close())
 }
 
-// watch records for explain whether a connection was established.
+// watch records whether a connection was established. Method explain reads this.
 type watch connection
 
 func (*watch) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
 func (*watch) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (*watch) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// HandleRPC observes the header of a call, which is sent only after the handshake with the server.
+// HandleRPC observes when the header of a call is sent. This is only possible after the handshake
+// with the server.
 func (w *watch) HandleRPC(_ context.Context, s stats.RPCStats) {
 	if _, sent := s.(*stats.OutHeader); sent {
 		w.connected.Store(true)
 	}
 }
 
-// bounded returns ctx with a timeout: the time that the call may wait at the server plus the
-// connection's timeout.
+// bounded returns ctx with a timeout. The timeout is the connection's timeout plus waits, the time
+// that the call may wait at the server.
 func (c *connection) bounded(ctx context.Context, waits time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, waits+c.timeout)
 }
 
-// unreachableError is the error of a server that cannot be reached.
+// unreachableError means that a server cannot be reached.
 type unreachableError struct{ error }
 
 func (e unreachableError) Unwrap() error { return e.error }
 
-// explain returns an unreachableError if no server was reached, and an error with a remedy if the
-// server was too slow. It returns a refusal by the server unchanged.
+// explain returns an unreachableError if no server was reached. If the server was too slow, it
+// returns an error with a remedy. It returns a refusal by the server unchanged.
 func (c *connection) explain(ctx context.Context, address string, err error) error {
 	s := statusOf(err)
 	if s == nil {
 		return err
 	}
-	// Our deadline, not a refusal by the server.
+	// This is the deadline of the command, not a refusal by the server.
 	late := s.Code() == codes.DeadlineExceeded && strings.Contains(s.Message(), context.DeadlineExceeded.Error())
 	if late && c.connected.Load() {
 		return remedied{
@@ -383,8 +388,8 @@ func (c *connection) explain(ctx context.Context, address string, err error) err
 	return c.unreachable(ctx, address, why, "is it running? Start it with 'queued serve', or name another address with --server or --admin-server")
 }
 
-// unreachable returns the error of a server that cannot be reached. If TLS is the cause, its reason
-// and remedy replace the given ones.
+// unreachable returns the error of a server that cannot be reached, with a reason and a remedy. If
+// TLS is the cause, the reason and remedy of method obstacle replace the given ones.
 func (c *connection) unreachable(ctx context.Context, address, reason, remedy string) error {
 	if !c.connected.Load() {
 		if obstacle, help := c.obstacle(ctx, address); obstacle != "" {
@@ -394,7 +399,7 @@ func (c *connection) unreachable(ctx context.Context, address, reason, remedy st
 	return remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %s", address, reason)}, remedy}
 }
 
-// reason strips gRPC's prefixes from the error text of a failed connection.
+// reason removes gRPC's prefixes from the error text of a failed connection.
 func reason(message string) string {
 	for _, wrap := range []string{"connection error: desc = ", "transport: ", "Error while dialing: "} {
 		if inner, wrapped := strings.CutPrefix(message, wrap); wrapped {

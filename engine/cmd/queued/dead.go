@@ -20,7 +20,7 @@ func (a *app) deadCommand() *cobra.Command {
 		a.deadList(), a.deadRedrive(), a.deadPurge())
 }
 
-// deadFlags select dead tasks: by id, by filter, or all of a queue.
+// deadFlags select dead tasks by a filter, or select all dead tasks of a queue.
 type deadFlags struct {
 	queue, contains string
 	reason          adminpb.DeathReason
@@ -39,12 +39,12 @@ func (f *deadFlags) define(c *cobra.Command) {
 	flags.Var(timeValue{&f.before}, "died-before", "only those that died before this time")
 }
 
-// filters reports whether any filter flag is set.
 func (f *deadFlags) filters() bool {
 	return f.reason != 0 || f.contains != "" || !f.from.IsZero() || !f.before.IsZero()
 }
 
-// filter returns nil if no flag selects dead tasks; with --all it returns an empty filter.
+// filter returns the filter that the flags describe. With --all it returns an empty filter; if no
+// flag selects dead tasks, it returns nil.
 func (f *deadFlags) filter() *adminpb.DeadFilter {
 	if !f.all && !f.filters() {
 		return nil
@@ -78,7 +78,6 @@ func (f *deadFlags) choose(ids []string) error {
 	return nil
 }
 
-// words describes the selected dead tasks.
 func (f *deadFlags) words(ids []string) string {
 	switch {
 	case len(ids) > 0:
@@ -193,8 +192,8 @@ func (a *app) deadPurge() *cobra.Command {
 	return c
 }
 
-// printDead prints the result of a change: one line for each id if ids were given, otherwise the
-// number of tasks.
+// printDead prints the result of a change. If ids is not empty, it prints one line for each id;
+// otherwise it prints the number of changed tasks, n.
 func (a *app) printDead(ids []string, results []*queuepb.SettleResult, done string, n uint64) error {
 	if len(ids) > 0 {
 		return a.printResults(ids, results, done)

@@ -37,7 +37,7 @@ command ends with 1 if a check is unfit.`,
   queued doctor --data /var/lib/queued --output json | jq '.findings[] | select(.level != "fit")'`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			// The version that servers report.
+			// This is the same version that servers report.
 			in := doctor.Input{Program: doctor.Program{Version: version.Of().Version, Build: build.This()}, Host: doctor.This()}
 			if f := c.Flags().Lookup(config.FileFlag); f != nil {
 				in.File = f.Value.String()
@@ -68,7 +68,7 @@ command ends with 1 if a check is unfit.`,
 	return c
 }
 
-// askServer returns a function that asks the server with this configuration, using the server's own
+// askServer returns a function that asks the server with configuration c, with the server's own
 // token file. It returns nil if the server has no admin listener.
 func askServer[T any](a *app, c *config.Config, ask func(context.Context, adminpb.AdminServiceClient) (T, error)) func(context.Context) (T, error) {
 	if c.Node.Admin == "" {
@@ -80,7 +80,7 @@ func askServer[T any](a *app, c *config.Config, ask func(context.Context, adminp
 			if conn.serverName, err = certifiedName(c.Node.TLS.CertFile, c.Node.TLS.KeyFile); err != nil {
 				return answer, err
 			}
-			conn.tlsCA = c.Node.TLS.CertFile // only this server may answer
+			conn.tlsCA = c.Node.TLS.CertFile // trust only this server's certificate
 		}
 		err = conn.withAdmin(ctx, func(ctx context.Context, api adminpb.AdminServiceClient) (err error) {
 			answer, err = ask(ctx, api)
@@ -109,7 +109,7 @@ func serverClock(ctx context.Context, api adminpb.AdminServiceClient) (time.Time
 	return time.UnixMicro(out.GetClockUnixUs()), err
 }
 
-// clusterClocks returns the server's view of the clocks of its cluster's nodes.
+// clusterClocks returns the clocks of the cluster's nodes as the server knows them.
 func clusterClocks(ctx context.Context, api adminpb.AdminServiceClient) (all []doctor.NodeClock, err error) {
 	out, err := api.GetCluster(ctx, &adminpb.GetClusterRequest{})
 	for _, m := range out.GetMembers() {
@@ -121,7 +121,8 @@ func clusterClocks(ctx context.Context, api adminpb.AdminServiceClient) (all []d
 	return all, err
 }
 
-// certifiedName returns a name or address in a certificate, or "" if it has none.
+// certifiedName returns a name or address from a certificate, or "" if it contains
+// none.
 func certifiedName(cert, key string) (string, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	switch {
@@ -135,8 +136,8 @@ func certifiedName(cert, key string) (string, error) {
 	return "", nil
 }
 
-// printFindings prints a table in the layout of 'prony doctor': state, check, value, limit,
-// explanation.
+// printFindings prints a table in the layout of 'prony doctor'. Its columns are state, check,
+// value, limit and explanation.
 func (a *app) printFindings(findings []doctor.Finding) error {
 	n := map[doctor.Level]int{}
 	for _, f := range findings {

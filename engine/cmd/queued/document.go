@@ -11,9 +11,9 @@ import (
 	"github.com/pronybench/prony/engine/rest"
 )
 
-// document is a message in the JSON form of REST answers: the field names of the schema; every
-// field, even if empty, except for absent messages and optional fields; 64-bit numbers as strings;
-// enums by their full names; bytes in base64.
+// document returns a message for output in the JSON form of REST answers. It has all fields of the
+// schema with their names, even empty ones, except absent messages and optional fields. 64-bit
+// numbers are strings, enums are their full names, and bytes are in base64.
 func document(m proto.Message) any { return message{m} }
 
 type message struct{ proto.Message }
@@ -26,7 +26,7 @@ type member struct {
 	value any
 }
 
-// members is a JSON object with a fixed order of members.
+// members is a JSON object whose members have a fixed order.
 type members []member
 
 func (o members) MarshalJSON() ([]byte, error) {
@@ -52,7 +52,8 @@ func (o members) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// word returns an enum's value in lower case, without the enum's name as prefix; "" if unspecified.
+// word returns an enum's value in lower case, without the prefix of the enum's name. It returns ""
+// if the value is unspecified.
 func word(e protoreflect.Enum) string {
 	d := e.Descriptor()
 	v := d.Values().ByNumber(e.Number())

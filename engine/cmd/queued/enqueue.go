@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// payloadBytesMax bounds a payload that the command reads: the largest that a server's limits
-// allow. A server's actual limit is usually lower.
+// payloadBytesMax limits the size in bytes of a payload that the command reads. No server accepts a
+// larger one, and most servers have a lower limit.
 const payloadBytesMax = 16 << 20
 
 type enqueueFlags struct {
@@ -73,7 +73,6 @@ the same import, run again within the server's key window, stores nothing twice.
 	return c
 }
 
-// task returns the task without its payload.
 func (f *enqueueFlags) task() *queuepb.NewTask {
 	t := &queuepb.NewTask{
 		Queue: f.queue, Priority: f.priority, DelayMs: ms(f.delay), MaxAttempts: f.maxAttempts, LeaseMs: ms(f.lease),
@@ -113,7 +112,7 @@ func (f *enqueueFlags) enqueue(c *cobra.Command, args []string) error {
 	})
 }
 
-// payload reads the payload from the argument, the file or the input.
+// payload reads the payload from the argument, the file or standard input.
 func (f *enqueueFlags) payload(ctx context.Context, args []string) ([]byte, error) {
 	if len(args) == 1 {
 		if f.file != "" {
@@ -138,7 +137,7 @@ func (f *enqueueFlags) payload(ctx context.Context, args []string) ([]byte, erro
 	return text, nil
 }
 
-// input returns the file, or standard input.
+// input opens the file, or returns standard input without a file.
 func (f *enqueueFlags) input() (io.ReadCloser, error) {
 	if f.file == "" {
 		a := f.connection.app

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The exit codes, which exitCodes documents.
+// These exit codes are documented in exitCodes.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -14,9 +14,10 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is the only description of the exit codes: the help of queued prints it, and tests
-// compare the README and the systemd unit with it. Failures that need a change before a retry can
-// help end with 2, so that a service manager does not restart the server.
+// exitCodes is the only description of the exit codes: queued prints it in its help, and tests
+// compare the README and the systemd unit with it. If retrying cannot help without a change of the
+// configuration or the request, the exit code is 2; a service manager then does not restart the
+// server.
 var exitCodes = []struct {
 	code    int
 	meaning string
@@ -28,7 +29,6 @@ var exitCodes = []struct {
 	{exitInterrupted, "interrupted"},
 }
 
-// exitCodesText lists the exit codes, one per line.
 func exitCodesText() string {
 	var b strings.Builder
 	for _, e := range exitCodes {

@@ -14,17 +14,17 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// failure is an error in its reported form: as text, or as JSON of this shape.
+// failure is an error as commands report it: as text, or as JSON with this shape.
 type failure struct {
-	// Code is a word for programs: "usage", "configuration", "unreachable", "failed",
+	// Code is a word for programs. It is "usage", "configuration", "unreachable", "failed",
 	// "interrupted", or the server's error code, such as "not_found".
 	Code         string           `json:"code"`
 	Message      string           `json:"message"`
-	Field        string           `json:"field,omitempty"` // the invalid field, if any
+	Field        string           `json:"field,omitempty"` // name of the invalid field, or ""
 	RetryAfterMs uint64           `json:"retry_after_ms,omitempty"`
-	Problems     []config.Problem `json:"problems,omitempty"` // of a configuration
+	Problems     []config.Problem `json:"problems,omitempty"` // problems of a configuration
 
-	remedy string // for people
+	remedy string // what the user can do; shown only as text
 	exit   int
 }
 
@@ -33,17 +33,18 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// badFileError is the error of a configuration file whose problems were printed to standard output.
+// badFileError is the error of a configuration file whose problems were already printed to standard
+// output.
 type badFileError struct{ error }
 
 func (e badFileError) Unwrap() error { return e.error }
 
-// itemError is the server's refusal of an item of a call.
+// itemError is the server's refusal of one item of a call.
 type itemError struct{ *queuepb.ItemError }
 
 func (e itemError) Error() string { return e.GetMessage() }
 
-// failureOf returns the reported form of err.
+// failureOf converts err to the form that commands report.
 func failureOf(err error) failure {
 	f := failure{Code: "failed", Message: err.Error(), exit: exitFailed}
 	var problems *config.Problems
@@ -76,7 +77,6 @@ func failureOf(err error) failure {
 	return f
 }
 
-// statusOf returns the status of a refused call, or nil.
 func statusOf(err error) *status.Status {
 	var refused interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &refused) {
@@ -85,13 +85,13 @@ func statusOf(err error) *status.Status {
 	return refused.GRPCStatus()
 }
 
-// refusesToLead reports whether the server answered that it does not lead, which means that it was
+// refusesToLead reports whether the server answered that it does not lead. The server was then
 // reached.
 func refusesToLead(s *status.Status) bool {
 	return slices.ContainsFunc(s.Details(), func(d any) bool { _, is := d.(*queuepb.NotLeader); return is })
 }
 
-// refused fills in the failure from the status of a refused call.
+// refused fills in the failure from the status of a call that the server refused.
 func (f *failure) refused(s *status.Status) {
 	f.Code = snake(s.Code().String())
 	for _, detail := range s.Details() {
@@ -114,7 +114,6 @@ func (f *failure) refused(s *status.Status) {
 	}
 }
 
-// exitOf returns the exit code for a refused call.
 func exitOf(code codes.Code) int {
 	switch code {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented:
@@ -126,7 +125,8 @@ func exitOf(code codes.Code) int {
 	}
 }
 
-// exitOfItem returns the exit code for a refused item. A stale token never becomes valid again.
+// exitOfItem returns the exit code for a refused item. For a stale token it is exitUsage, since the
+// token never becomes valid again.
 func exitOfItem(code queuepb.ErrorCode) int {
 	switch code {
 	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN,
@@ -139,7 +139,7 @@ func exitOfItem(code queuepb.ErrorCode) int {
 	}
 }
 
-// timeoutError is the error of a reached server that did not answer in time. The wrapped error has
+// timeoutError means that a server was reached but did not answer in time. It wraps an error with
 // the status.
 type timeoutError struct {
 	error
@@ -157,12 +157,10 @@ type remedied struct {
 
 func (e remedied) Unwrap() error { return e.error }
 
-// codeName returns an error code as a word: "stale_token".
 func codeName(code queuepb.ErrorCode) string {
 	return strings.ToLower(strings.TrimPrefix(code.String(), "ERROR_CODE_"))
 }
 
-// snake converts a name like NotFound to not_found.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -174,7 +172,7 @@ func snake(name string) string {
 	return strings.ToLower(b.String())
 }
 
-// report writes a failure to standard error.
+// report writes a failure to standard error, as text or JSON.
 func (a *app) report(f failure) {
 	if f.exit == exitInterrupted && a.output != formatJSON {
 		a.note("%s\n", f.Message)

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// durationValue is a flag for a duration with a unit, including days.
+// durationValue is a flag whose value is a duration with a unit. The unit may be days.
 type durationValue struct{ to *time.Duration }
 
 func (v durationValue) Set(text string) error {
@@ -38,7 +38,7 @@ func durationFlag(flags *pflag.FlagSet, to *time.Duration, name, usage string) {
 	flags.Var(durationValue{to}, name, usage)
 }
 
-// sizeValue is a flag for a number of bytes with a unit.
+// sizeValue is a flag whose value is a number of bytes with a unit.
 type sizeValue struct{ to *uint64 }
 
 func (v sizeValue) Set(text string) error {
@@ -59,7 +59,7 @@ func (v sizeValue) String() string {
 	return config.FormatSize(*v.to)
 }
 
-// timeValue is a flag for a point in time.
+// timeValue is a flag whose value is a point in time.
 type timeValue struct{ to *time.Time }
 
 func (v timeValue) Set(text string) error {
@@ -80,7 +80,8 @@ func (v timeValue) String() string {
 	return v.to.Format(time.RFC3339)
 }
 
-// nextTimeValue is a flag for a future time. A time of day means its next occurrence in local time.
+// nextTimeValue is a flag whose value is a future time. A time of day means its next occurrence in
+// local time.
 type nextTimeValue struct{ timeValue }
 
 func (v nextTimeValue) Set(text string) error {
@@ -95,7 +96,7 @@ func (v nextTimeValue) Set(text string) error {
 	return nil
 }
 
-// nextTime returns the first occurrence of a time of day after now, in now's location.
+// nextTime returns the first occurrence of a time of day after now, in the time zone of now.
 func nextTime(now time.Time, hour, minute int) time.Time {
 	for day := now.Day(); ; day++ {
 		if t := time.Date(now.Year(), now.Month(), day, hour, minute, 0, 0, now.Location()); t.After(now) {
@@ -104,8 +105,8 @@ func nextTime(now time.Time, hour, minute int) time.Time {
 	}
 }
 
-// wordValue is a flag with a fixed set of words; values has the value of each word at the same
-// index.
+// wordValue is a flag whose value is one of a fixed set of words. The i-th word means the i-th of
+// values.
 type wordValue[T any] struct {
 	to     *T
 	text   *string
@@ -143,7 +144,7 @@ func (v *wordValue[T]) String() string {
 	return *v.text
 }
 
-// numberValue is a flag for a non-negative whole number.
+// numberValue is a flag whose value is a non-negative integer.
 type numberValue[T uint32 | uint64] struct{ to *T }
 
 func numberFlag[T uint32 | uint64](flags *pflag.FlagSet, to *T, name string, def T, usage string) {
@@ -169,10 +170,9 @@ func (v numberValue[T]) String() string {
 	return strconv.FormatUint(uint64(*v.to), 10)
 }
 
-// requiredKey marks a required flag.
+// requiredKey is the annotation that marks a required flag.
 const requiredKey = "required"
 
-// needs marks flags as required.
 func needs(c *cobra.Command, names ...string) {
 	for _, name := range names {
 		f := c.Flags().Lookup(name)
@@ -183,7 +183,7 @@ func needs(c *cobra.Command, names ...string) {
 	}
 }
 
-// missing returns an error that names the missing required flags, or nil.
+// missing returns an error that names the required flags that are not set, or nil if all are set.
 func missing(c *cobra.Command) error {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -197,7 +197,6 @@ func missing(c *cobra.Command) error {
 	return fmt.Errorf("'%s' needs %s; its --help has examples", c.CommandPath(), strings.Join(names, " and "))
 }
 
-// noArgs refuses arguments.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -216,7 +215,7 @@ func noArgs(c *cobra.Command, args []string) error {
 	return fmt.Errorf("'%s' takes no argument: got %q", c.CommandPath(), args[0])
 }
 
-// oneArg requires exactly one argument.
+// oneArg returns a check that a command line has exactly one argument, called what.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -226,7 +225,7 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// atMostOneArg refuses more than one argument.
+// atMostOneArg returns a check that a command line has at most one argument, called what.
 func atMostOneArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= 1 {

@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// flagError rewrites an error of the flag parser: `--delay: "10" has no unit: write "10s" for
-// seconds`.
+// flagError rewrites an error of the flag parser in the style of other errors, for example
+// `--delay: "10" has no unit: write "10s" for seconds`.
 func flagError(c *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
@@ -47,7 +47,8 @@ func flagError(c *cobra.Command, err error) error {
 	return err
 }
 
-// fieldFlags maps fields of calls to flags whose names differ by more than the unit.
+// fieldFlags maps fields of calls to their flags, for flags whose names differ from the field's by
+// more than the unit.
 var fieldFlags = map[string]string{
 	"backoff.initial_ms":         "backoff-initial",
 	"backoff.max_ms":             "backoff-max",
@@ -57,7 +58,7 @@ var fieldFlags = map[string]string{
 	"max_tasks":                  "max",
 }
 
-// Numbers in a server's refusals.
+// These expressions match numbers in a server's refusals.
 var (
 	anyNumber  = regexp.MustCompile(`\d+`)
 	byteCounts = regexp.MustCompile(`(\d+) bytes|at most (\d+)`)
@@ -65,8 +66,9 @@ var (
 	unixTimes  = regexp.MustCompile(`, Unix milliseconds: \d+`)
 )
 
-// inFlags rewrites the server's refusal of a field for the command line: it replaces the field by
-// its flag, and adds units to durations, times and sizes. It keeps fields without a flag unchanged.
+// inFlags rewrites the server's refusal of a field for the command line. It replaces the field's
+// name with the name of its flag, and adds units to durations, times and sizes. It does not change
+// the refusal of a field without a flag.
 func inFlags(c *cobra.Command, field, message string) string {
 	if field == "" {
 		return message
@@ -86,7 +88,6 @@ func inFlags(c *cobra.Command, field, message string) string {
 	return before + field + ": " + withUnits(name, field, problem)
 }
 
-// withUnits adds units to the numbers of a refusal.
 func withUnits(name, field, problem string) string {
 	switch {
 	case name == "payload" || name == "result":
@@ -110,8 +111,8 @@ func withUnits(name, field, problem string) string {
 	return problem
 }
 
-// durationOf formats milliseconds as a flag's duration. It returns a number beyond the range of
-// durations in ms.
+// durationOf formats a number of milliseconds as the value of a duration flag. If the number
+// exceeds the range of time.Duration, it returns the number followed by "ms".
 func durationOf(text string) string {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n > int64(1<<63-1)/int64(time.Millisecond) {
@@ -120,8 +121,8 @@ func durationOf(text string) string {
 	return config.FormatDuration(time.Duration(n) * time.Millisecond)
 }
 
-// spanOf formats milliseconds for people, "1160d 2h18m": without small parts, and with any number
-// of days.
+// spanOf formats a number of milliseconds for people, such as "1160d 2h18m". It omits small parts,
+// and the number of days is unlimited.
 func spanOf(text string) string {
 	const dayMs = int64(24 * time.Hour / time.Millisecond)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -138,7 +139,6 @@ func spanOf(text string) string {
 	return strconv.FormatInt(days, 10) + "d " + config.FormatDuration(rest)
 }
 
-// percentOf formats a percentage as a multiplier.
 func percentOf(text string) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil {

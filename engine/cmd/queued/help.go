@@ -9,18 +9,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// groupKey marks the heading under which the help lists a flag.
+// groupKey is the annotation with the heading under which the help lists a flag.
 const groupKey = "group"
 
-// under puts flags under a heading of the help.
+// under sets the heading under which the help lists the flags.
 func under(heading string, flags *pflag.FlagSet) {
 	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupKey: {heading}} })
 }
 
-// helpColumns is the width of the help.
+// helpColumns is the width of the help in columns.
 const helpColumns = 100
 
-// usage writes the part of a command's help after its description: usage line, examples,
+// usage writes the part of a command's help that follows its description: usage line, examples,
 // subcommands, and flags under their headings.
 func usage(c *cobra.Command) error {
 	var b strings.Builder
@@ -69,7 +69,7 @@ func usage(c *cobra.Command) error {
 	return err
 }
 
-// kindValue is a flag value with a descriptive type name, like those of settings.
+// kindValue is a flag value with a descriptive type name, like the type names of settings.
 type kindValue struct{ pflag.Value }
 
 func (v kindValue) Type() string {

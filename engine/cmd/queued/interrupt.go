@@ -2,8 +2,9 @@ package main
 
 import "context"
 
-// interruptible calls a function that ctx cannot end, such as a read from a terminal. If ctx ends
-// first, it returns the error of ctx and leaves the goroutine running; the process is about to end.
+// interruptible calls a function that ctx cannot interrupt, such as a read from a terminal. If ctx
+// ends before the function returns, interruptible returns the error of ctx. The function's
+// goroutine then continues until the process ends, which happens soon.
 func interruptible[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	type outcome struct {
 		value T

@@ -17,14 +17,13 @@ import (
 )
 
 const (
-	batchTasksMax = 1_000   // the server's limit
-	batchBytesMax = 4 << 20 // of payloads, unless one line alone has more
+	batchTasksMax = 1_000   // the server's limit of tasks per call
+	batchBytesMax = 4 << 20 // bytes of payloads per call; a single line may exceed it
 	refusalsShown = 20
 	retryAtLeast  = 10 * time.Millisecond
 	linesAheadMax = batchTasksMax
 )
 
-// line is one line of the input; numbers begin at 1.
 type line struct {
 	number  uint64
 	payload []byte
@@ -37,18 +36,19 @@ type refusal struct {
 	Message string `json:"message"`
 }
 
-// tally counts the outcomes of the lines.
+// tally counts the lines by their outcomes.
 type tally struct {
 	Enqueued   uint64    `json:"enqueued"`
 	Duplicates uint64    `json:"duplicates"`
 	Refused    uint64    `json:"refused"`
-	Unknown    uint64    `json:"unknown"`  // sent and not acknowledged: they may be enqueued
-	Refusals   []refusal `json:"refusals"` // the first refusals
+	Unknown    uint64    `json:"unknown"`  // lines sent and not acknowledged: they may be enqueued
+	Refusals   []refusal `json:"refusals"` // the first refusals; at most refusalsShown
 
 	refused queuepb.ErrorCode // the code of the first refusal
 }
 
-// refusedLinesError is the error of refused lines. Its code is that of the first refusal.
+// refusedLinesError means that the server refused lines. code is the error code of the first
+// refusal.
 type refusedLinesError struct {
 	error
 	code queuepb.ErrorCode
@@ -92,9 +92,10 @@ func (f *enqueueFlags) enqueueLines(c *cobra.Command, args []string) error {
 	}))
 }
 
-// readLines reads ahead, so that a batch can take all available lines without waiting. The error
-// follows the last line. The reader's goroutine ends with the input, or with the first line after
-// ctx has ended.
+// readLines reads lines ahead, so that a batch can contain all available lines without waiting.
+// After the last line it sends an error, or nil, to the second channel and then closes the first.
+// The reader's goroutine ends at the end of the input, or at the first line that it reads after ctx
+// has ended.
 func readLines(ctx context.Context, in io.ReadCloser) (<-chan line, <-chan error) {
 	lines, failed := make(chan line, linesAheadMax), make(chan error, 1)
 	go func() {
@@ -125,8 +126,8 @@ func scanLines(ctx context.Context, in io.Reader, to chan<- line) error {
 	return nil
 }
 
-// send enqueues the lines in sequential batches, which preserves their order. Any node forwards
-// unary calls to the leader.
+// send enqueues the lines in batches, one after another, which preserves their order. It can use
+// any node, since nodes forward unary calls to the leader.
 func (f *enqueueFlags) send(ctx context.Context, api queuepb.QueueServiceClient, lines <-chan line, result *tally) error {
 	s := &lineSender{flags: f, api: api, result: result}
 	started := time.Now()
@@ -146,8 +147,8 @@ func (f *enqueueFlags) send(ctx context.Context, api queuepb.QueueServiceClient,
 	}
 }
 
-// nextBatch waits for a line and adds the further lines that are available; it returns an empty
-// batch at the end of the input.
+// nextBatch waits for a line and then adds the other lines that are already available. At the end
+// of the input it returns an empty batch.
 func nextBatch(ctx context.Context, lines <-chan line) (batch []line) {
 	size := 0
 	take := func(l line, more bool) bool {
@@ -181,12 +182,12 @@ type lineSender struct {
 	flags  *enqueueFlags
 	api    queuepb.QueueServiceClient
 	result *tally
-	done   atomic.Uint64 // stored lines
+	done   atomic.Uint64 // number of stored lines
 }
 
-// send enqueues a batch and returns once each line is stored or refused. It repeats lines that the
-// server could not store for lack of room or of a leader. It gives up if no line is accepted within
-// the timeout.
+// send enqueues a batch and returns once each line is stored or refused. If the server could not
+// store a line because it lacked room or a leader, send repeats the line. It gives up if the server
+// accepts no line within the timeout.
 func (s *lineSender) send(ctx context.Context, batch []line) error {
 	clock := &s.flags.connection.app.clock
 	patience := clock.Now().Add(s.flags.connection.timeout)
@@ -212,7 +213,7 @@ func (s *lineSender) send(ctx context.Context, batch []line) error {
 }
 
 // exchange makes one call and counts its outcomes. It returns the lines to repeat, and the pause
-// before that.
+// before repeating them.
 func (s *lineSender) exchange(ctx context.Context, batch []line) (left []line, wait time.Duration, err error) {
 	tasks := make([]*queuepb.NewTask, len(batch))
 	for i, l := range batch {
@@ -245,13 +246,13 @@ func (s *lineSender) exchange(ctx context.Context, batch []line) (left []line, w
 	return nil, 0, err
 }
 
-// again returns the pause before lines are repeated.
+// again returns the pause before lines are repeated. afterMs is the server's retry delay.
 func again(afterMs uint64) time.Duration {
 	return max(time.Duration(min(afterMs, uint64(time.Minute.Milliseconds())))*time.Millisecond, retryAtLeast)
 }
 
 // account counts the outcomes in an answer. It returns the lines to repeat, and the pause before
-// that.
+// repeating them.
 func (s *lineSender) account(batch []line, results []*queuepb.EnqueueResult) (left []line, wait time.Duration, err error) {
 	for i, r := range results {
 		l, e := batch[i], r.GetError()

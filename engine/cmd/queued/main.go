@@ -10,7 +10,7 @@ import (
 
 func main() {
 	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, release) // a second signal kills the process
+	context.AfterFunc(ctx, release) // the second signal then kills the process
 	a := &app{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(),
 		asks: isTerminal(os.Stdin) && isTerminal(os.Stderr), progress: isTerminal(os.Stderr),

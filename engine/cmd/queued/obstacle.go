@@ -8,8 +8,9 @@ import (
 	"github.com/pronybench/prony/engine/internal/tlscheck"
 )
 
-// obstacle returns why the command and the server at address do not agree on TLS, and which flags
-// to change. It returns "" if TLS is not the cause, or if the cause is unknown.
+// obstacle checks whether the command and the server at address disagree on TLS. If so, it returns
+// the reason and which flags to change. It returns "" if TLS is not the cause, or if the cause is
+// unknown.
 func (c *connection) obstacle(ctx context.Context, address string) (reason, remedy string) {
 	config, err := c.tlsConfig()
 	if err != nil {
@@ -47,7 +48,7 @@ func (c *connection) obstacle(ctx context.Context, address string) (reason, reme
 	return "", ""
 }
 
-// asksForTLS returns the flag or variable that turned TLS on.
+// asksForTLS returns the name of the flag or variable that turned TLS on.
 func (c *connection) asksForTLS() string {
 	switch {
 	case c.tlsCA == "":
@@ -58,7 +59,7 @@ func (c *connection) asksForTLS() string {
 	return "--tls-ca"
 }
 
-// quoted lists names, or returns "no name".
+// quoted returns the names separated by commas, or "no name" if the list is empty.
 func quoted(names []string) string {
 	if len(names) == 0 {
 		return "no name"

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// print writes a command's result: the document as JSON, or the table that rows fills.
+// print writes a command's result: document as JSON, or the table that rows fills in.
 func (a *app) print(document any, rows func(t *table)) error {
 	if a.output == formatJSON {
 		text, err := json.MarshalIndent(document, "", "  ")
@@ -37,7 +37,6 @@ func (a *app) write(text string) error {
 	return nil
 }
 
-// trimLines removes the padding of the last column.
 func trimLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -46,10 +45,11 @@ func trimLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// table is an aligned result for people.
+// table is a result for people, with aligned columns.
 type table struct{ w *tabwriter.Writer }
 
-// row adds a line. It quotes unsafe cells: text from clients must not move a terminal's cursor.
+// row adds a line. It quotes unsafe cells, because text from clients must not be able to control
+// the terminal.
 func (t *table) row(cells ...any) {
 	texts := make([]string, len(cells))
 	for i, c := range cells {
@@ -58,7 +58,7 @@ func (t *table) row(cells ...any) {
 	_, _ = fmt.Fprintln(t.w, strings.Join(texts, "\t")) // writes to memory
 }
 
-// harmless quotes a text with unprintable characters or with spaces at an end.
+// harmless quotes a text if it contains unprintable characters, or starts or ends with a space.
 func harmless(text string) string {
 	if utf8.ValidString(text) && strings.TrimSpace(text) == text && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return text
@@ -66,7 +66,6 @@ func harmless(text string) string {
 	return strconv.Quote(text)
 }
 
-// clip shortens a text to about the width of a column.
 func clip(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
@@ -74,7 +73,7 @@ func clip(text string, most int) string {
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// or returns text, or empty if text is "".
+// or returns text, or the alternative empty if text is "".
 func or(text, empty string) string {
 	if text == "" {
 		return empty
@@ -82,7 +81,7 @@ func or(text, empty string) string {
 	return text
 }
 
-// when formats Unix milliseconds; 0 means no time.
+// when formats a time in Unix milliseconds. It returns "-" for 0, which means no time.
 func when(ms int64) string {
 	if ms == 0 {
 		return "-"
@@ -90,7 +89,6 @@ func when(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// count formats a number with its noun: "1 task", "2 tasks".
 func count[T int | uint64](n T, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	pageMax  = 1_000 // the server's limit
+	pageMax  = 1_000 // the server's limit of entries per page
 	limitMax = 100_000
 )
 
@@ -23,8 +23,8 @@ func (p *pages) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.token, "page-token", "", "continue where an earlier list ended")
 }
 
-// walk calls page until the limit or the end of the list. page returns the number of entries read
-// and the next page's token.
+// walk calls page until the limit or the end of the list is reached. page reads one page, and
+// returns the number of its entries and the token of the next page.
 func (p *pages) walk(a *app, page func(size uint32, token string) (got int, next string, err error)) error {
 	if p.limit == 0 || p.limit > limitMax {
 		return usageError{fmt.Errorf("--limit %d is not from 1 to %d", p.limit, limitMax)}
@@ -37,7 +37,7 @@ func (p *pages) walk(a *app, page func(size uint32, token string) (got int, next
 		if err != nil || next == "" {
 			return err
 		}
-		if next == token && got == 0 { // a server bug would make the loop endless
+		if next == token && got == 0 { // prevent an endless loop if the server has a bug
 			return fmt.Errorf("the server's list repeats page token %q", token)
 		}
 		listed.Add(uint64(got))
@@ -47,7 +47,7 @@ func (p *pages) walk(a *app, page func(size uint32, token string) (got int, next
 	return nil
 }
 
-// more explains on standard error how to see the rest of a table.
+// more writes to standard error how to list the rest of a table, if there is more.
 func (a *app) more(token string) {
 	if token != "" && a.output == formatTable {
 		a.note("the list is longer: pass --page-token %s, or a larger --limit\n", token)

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// policyFlags are the settings of 'queues configure'.
+// policyFlags are the flags of 'queues configure' for a queue's policy.
 type policyFlags struct {
 	placement                                      adminpb.Placement
 	maxAttempts                                    uint32
@@ -40,7 +40,6 @@ func (f *policyFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.reset, "reset", false, "reset everything else to the server's defaults")
 }
 
-// apply sets the fields whose flags are given.
 func (f *policyFlags) apply(flags *pflag.FlagSet, p *adminpb.QueuePolicy) {
 	if p.Backoff == nil {
 		p.Backoff = &queuepb.Backoff{}
@@ -105,7 +104,7 @@ The policy is read, changed and written back: one of two changes at the same tim
 	return c
 }
 
-// named reports whether any flag of the policy is given.
+// named reports whether the command line sets any flag for a policy.
 func (*policyFlags) named(flags *pflag.FlagSet) (named bool) {
 	own := pflag.NewFlagSet("policy", pflag.ContinueOnError)
 	new(policyFlags).define(own)
@@ -113,7 +112,8 @@ func (*policyFlags) named(flags *pflag.FlagSet) (named bool) {
 	return named
 }
 
-// percentValue is a flag stored in percent; unit is the percentage that the value 1 means.
+// percentValue is a flag that is stored in percent. unit is the percentage that corresponds to the
+// value 1.
 type percentValue struct {
 	to   *uint32
 	unit float64

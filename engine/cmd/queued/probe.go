@@ -53,7 +53,7 @@ const (
 	headerBytesMax = 64 << 10
 )
 
-// get reads a path of the admin listener, over TLS if the flags select it. It sends no access
+// get reads a path of the admin listener. It uses TLS if the flags ask for it, and sends no access
 // token.
 func (c *connection) get(ctx context.Context, path string) (status int, body string, err error) {
 	address := c.adminServers[0]
@@ -84,7 +84,7 @@ func (c *connection) get(ctx context.Context, path string) (status int, body str
 	if err = errors.Join(err, answer.Body.Close()); err != nil {
 		return 0, "", fmt.Errorf("read the answer of %s: %w", address, err)
 	}
-	// A server's answer to plain HTTP on an HTTPS listener.
+	// A server answers a plain HTTP request on an HTTPS listener with this status.
 	if encrypted == nil && answer.StatusCode == http.StatusBadRequest {
 		if reason, remedy := c.obstacle(ctx, address); reason != "" {
 			return 0, "", remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %s", address, reason)}, remedy}

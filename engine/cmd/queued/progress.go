@@ -9,32 +9,34 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// Times of progress. A command that takes less than progressFirst shows none.
+// These are the intervals of progress messages. A command that takes less than progressFirst shows
+// no progress.
 const (
 	progressFirst = 2 * time.Second
-	// Between two updates on a terminal, each of which overwrites the previous one.
+	// progressTerminal is the interval of updates on a terminal. Each update overwrites the
+	// previous one.
 	progressTerminal = 250 * time.Millisecond
-	progressPlain    = 10 * time.Second // between two lines elsewhere
+	progressPlain    = 10 * time.Second // interval of lines if standard error is not a terminal
 )
 
-// progressTimes are the intervals of progress. The zero value means the constants above.
+// progressTimes are the intervals of progress messages. The zero value means the constants above.
 type progressTimes struct{ first, terminal, plain time.Duration }
 
-// progress shows the state of a slow command on standard error.
+// progress shows on standard error what a slow command is doing.
 type progress struct {
 	app     *app
 	what    func() string
 	started time.Time
 	stop    chan struct{}
 	ended   sync.WaitGroup
-	columns int // the width of the last update on the terminal
+	columns int // width of the last update on the terminal
 }
 
-// during shows progress until the returned function is called. what describes the command's action
-// and progress; it is called from another goroutine. Nothing else may write to standard error
-// during that time.
+// during shows progress until the caller calls done. The function what returns a description of the
+// command's action and progress; another goroutine calls it. In this period, nothing else may write
+// to standard error.
 func (a *app) during(what func() string) (done func()) {
-	if a.output == formatJSON && !a.progress { // a program reads standard error as one document
+	if a.output == formatJSON && !a.progress { // standard error must contain one JSON document only
 		return func() {}
 	}
 	times := a.progressTimes
@@ -52,7 +54,7 @@ func (a *app) during(what func() string) (done func()) {
 	}
 }
 
-// showing makes a call that may take long and shows progress during it.
+// showing makes a call that may take long, and shows progress while it runs.
 func showing[T any](a *app, what string, call func() (T, error)) (T, error) {
 	defer a.during(func() string { return what })()
 	return call()
@@ -77,7 +79,8 @@ func (p *progress) run(times progressTimes) {
 	}
 }
 
-// show writes an update: over the previous one on a terminal, otherwise on a separate line.
+// show writes an update. On a terminal it overwrites the previous update; otherwise it writes
+// another line.
 func (p *progress) show(what string, took time.Duration) {
 	text := fmt.Sprintf("%s (%s)", what, config.FormatDuration(took.Truncate(time.Second)))
 	if !p.app.progress {
@@ -89,7 +92,6 @@ func (p *progress) show(what string, took time.Duration) {
 	p.columns = n
 }
 
-// clear removes the last update from the terminal.
 func (p *progress) clear() {
 	if p.columns > 0 {
 		p.app.note("\r%s\r", strings.Repeat(" ", p.columns))

@@ -70,7 +70,6 @@ func age(q *adminpb.Queue) string {
 	return spell(q.GetOldestReadyAgeMs())
 }
 
-// spell formats milliseconds as a duration with few digits.
 func spell(ms uint64) string {
 	d := time.Duration(min(ms, uint64(1<<43))) * time.Millisecond
 	if d > 10*time.Second {
@@ -99,7 +98,6 @@ func (a *app) queuesShow() *cobra.Command {
 	return c
 }
 
-// queueRows shows one queue, one property per line.
 func queueRows(t *table, q *adminpb.Queue) {
 	t.row("tenant", q.GetTenant())
 	t.row("queue", q.GetQueue())
@@ -126,7 +124,7 @@ func queueRows(t *table, q *adminpb.Queue) {
 	t.row("results kept", none(p.GetResultRetentionMs()))
 }
 
-// ofServer returns text, or a word for the server's default if value is 0.
+// ofServer returns text, or "server's" if value is 0, which means the server's default.
 func ofServer(value uint64, text string) string {
 	if value == 0 {
 		return "server's"
@@ -141,7 +139,6 @@ func none(ms uint64) string {
 	return spell(ms)
 }
 
-// onQueue returns a command that makes one change to a queue.
 func (a *app) onQueue(c *cobra.Command, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error) *cobra.Command {
 	c.Use += " QUEUE"
 	c.Args = oneArg("QUEUE")

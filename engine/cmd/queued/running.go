@@ -17,28 +17,28 @@ type addresses struct {
 	Listen []string `json:"listen"`
 	HTTP   string   `json:"http,omitempty"`
 	Admin  string   `json:"admin"`
-	// Cluster is the address for the other nodes, and Node this node's id.
+	// Cluster is the address for the other nodes of the cluster, and Node is this node's id.
 	Cluster string `json:"cluster,omitempty"`
 	Node    string `json:"node,omitempty"`
 	// TokenFile is the absolute path of the file with an operator's token.
 	TokenFile string `json:"token_file,omitempty"`
-	// Settings are those of 'queued config show' for this process, and the limits of its Go
-	// runtime.
+	// Settings are the settings that 'queued config show' would print for this process, and the
+	// limits of its Go runtime.
 	Settings []settingDocument `json:"settings"`
 }
 
-// originRuntime is the source of a value that the process chose or calculated when it started.
+// originRuntime is the origin of a value that the process chose or computed when it started.
 const originRuntime = "runtime"
 
-// runtimeLimits are the limits of the Go runtime that affect a server's performance, by setting
-// name.
+// runtimeLimits are limits of the Go runtime that affect a server's performance. name is the name
+// shown in Settings, metric the name in runtime/metrics.
 var runtimeLimits = []struct{ name, metric string }{
 	{"runtime.gomaxprocs", "/sched/gomaxprocs:threads"},
 	{"runtime.gogc_percent", "/gc/gogc:percent"},
 	{"runtime.gomemlimit_bytes", "/gc/gomemlimit:bytes"},
 }
 
-// running returns all settings of this process, and the limits of its Go runtime in effect.
+// running returns all settings of this process and the current limits of its Go runtime.
 func running(loaded *config.Loaded) []settingDocument {
 	all := settingDocuments(loaded)
 	for _, limit := range runtimeLimits {
@@ -51,7 +51,8 @@ func running(loaded *config.Loaded) []settingDocument {
 	return all
 }
 
-// writeAddresses writes the file atomically, since readers wait for it and must never read a part.
+// writeAddresses writes the address file atomically: readers wait for it and must never read a
+// partial file.
 func writeAddresses(path string, n *node.Node, loaded *config.Loaded) error {
 	text, err := json.Marshal(addresses{
 		os.Getpid(), n.Addresses(), n.HTTP(), n.Admin(), n.ClusterAddr(), n.NodeID(), n.TokenFile(), running(loaded),

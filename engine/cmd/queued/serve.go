@@ -19,12 +19,12 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-// shutdownMax bounds the time for streams and calls to end before their connections are cut.
+// shutdownMax limits the wait for streams and calls to end. After it, their connections are closed.
 const shutdownMax = 5 * time.Second
 
-// gcPercent is the heap growth between garbage collections. The server's live heap is small and
-// bounded; at Go's default of 100 it would collect dozens of times a second under load. GOGC
-// overrides it.
+// gcPercent is the heap growth in percent that starts a garbage collection. The server's live heap
+// is small and bounded; with Go's default of 100, it would collect garbage dozens of times a second
+// under load. The variable GOGC overrides this value.
 const gcPercent = 400
 
 func (a *app) serveCommand() *cobra.Command {
@@ -60,7 +60,7 @@ variable, and the variable overrides the file. 'queued config show' prints the v
 	return c
 }
 
-// settingFlags gives a command the flags of all settings, under the headings of their groups.
+// settingFlags adds the flags of all settings to a command, under the headings of their groups.
 func settingFlags(c *cobra.Command, loader *config.Loader) {
 	all := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	all.SortFlags = false
@@ -76,13 +76,12 @@ func settingFlags(c *cobra.Command, loader *config.Loader) {
 		add(s.Flag(), s.Group)
 	}
 	all.VisitAll(func(f *pflag.Flag) {
-		if f.Hidden { // a removed setting
+		if f.Hidden { // the flag of a removed setting
 			c.Flags().AddFlag(f)
 		}
 	})
 }
 
-// logger returns a logger that writes to standard error.
 func (a *app) logger(c *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
 	if c.LogFormat == config.LogJSON {
@@ -101,7 +100,7 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	for _, w := range loaded.Warnings {
 		log.Warn("configuration", "at", w.At, "problem", w.Message, "remedy", w.Remedy)
 	}
-	if c.AddressFile != "" { // a file of an earlier server has outdated addresses
+	if c.AddressFile != "" { // the file of an earlier server contains outdated addresses
 		if err := os.Remove(c.AddressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return loaded.Explain(addressFileError(fmt.Errorf("remove the old address file: %w", err)))
 		}
@@ -124,7 +123,8 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	case <-ctx.Done():
 		log.Info("stopping")
 	case err := <-n.Failed():
-		// No orderly stop: a failed store cannot be closed, and the server must not answer from it.
+		// Do not stop in order: a failed store cannot be closed, and the server must not answer
+		// from it.
 		return fmt.Errorf("the server can't go on: %w", err)
 	}
 	if err := shutdown(n); err != nil {
@@ -134,8 +134,8 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	return nil
 }
 
-// addressFileError marks the path of the address file as the setting to change, unless the error
-// may be temporary.
+// addressFileError adds the setting to change, the path of the address file, to an error. If the
+// error may be temporary, it returns the error unchanged.
 func addressFileError(err error) error {
 	const remedy = "name a file with --address-file that the user of the server may write, in a folder that exists"
 	if errors.Is(err, os.ErrNotExist) {
@@ -144,8 +144,8 @@ func addressFileError(err error) error {
 	return setting.Path(err, remedy, "address_file")
 }
 
-// limitGo sets the runtime's soft memory limit, near which it collects garbage more often, unless
-// GOMEMLIMIT is set.
+// limitGo sets the soft memory limit of the Go runtime, unless GOMEMLIMIT is set. Near this limit,
+// the runtime collects garbage more often.
 func limitGo(c *config.Config, log *slog.Logger) error {
 	total, err := c.Node.Memory.Resolve()
 	if err != nil {

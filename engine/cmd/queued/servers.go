@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// serversMax bounds the number of addresses that a command accepts.
+	// serversMax is the maximum number of addresses that a command accepts.
 	serversMax = 16
-	// nextServerAfter is how long a command waits for one address before it also tries the next
-	// one.
+	// nextServerAfter is the time that a command waits for one address before it also tries the
+	// next address.
 	nextServerAfter = 250 * time.Millisecond
 )
 
-// serversValue is a flag for one or more server addresses, separated by commas or in repeated
-// flags.
+// serversValue is a flag for one or more server addresses. They are separated by commas, or the
+// flag is repeated.
 type serversValue struct {
 	to    *[]string
-	given bool // replaces the default
+	given bool // true once an address is given, which replaces the default
 }
 
 func (v *serversValue) Set(text string) error {
@@ -45,7 +45,6 @@ func (v *serversValue) String() string {
 	return strings.Join(*v.to, ",")
 }
 
-// splitServers splits a list of addresses without checking them.
 func splitServers(text string) []string {
 	all := strings.Split(text, ",")
 	for i := range all {
@@ -54,10 +53,10 @@ func splitServers(text string) []string {
 	return all
 }
 
-// choose returns the address of the server to use and the options to connect to it: the first
-// address whose server answers. It tries each further address when an earlier one fails, or after
-// nextServerAfter without an answer. A single address is not tried: the command's own call reports
-// why its server cannot be reached.
+// choose returns the address of the first server that answers, and the options for connecting to
+// it. It tries each further address when an earlier one fails, or after nextServerAfter without an
+// answer. If there is only one address, choose does not try it: the command's own call then reports
+// why the server cannot be reached.
 func (c *connection) choose(ctx context.Context, addresses []string) (string, []grpc.DialOption, error) {
 	if len(addresses) > serversMax {
 		return "", nil, usageError{fmt.Errorf("%d addresses of servers are given: name at most %d", len(addresses), serversMax)}
@@ -83,9 +82,9 @@ func (c *connection) choose(ctx context.Context, addresses []string) (string, []
 	return addresses[i], options[i], nil
 }
 
-// firstAnswer calls try for 0 to n-1 and returns the first index that succeeds. It begins the next
-// call when an earlier one fails, or every nextServerAfter. If all fail, the error has their
-// reasons in order.
+// firstAnswer calls try for 0 to n-1 and returns the index of the first call that succeeds. It
+// starts the next call when an earlier one fails, or after nextServerAfter. If all calls fail, the
+// error contains their reasons in order.
 func firstAnswer(caller context.Context, n int, try func(ctx context.Context, i int) error) (int, error) {
 	ctx, cancel := context.WithCancel(caller)
 	var trying sync.WaitGroup
@@ -126,7 +125,7 @@ func firstAnswer(caller context.Context, n int, try func(ctx context.Context, i 
 	}
 }
 
-// noAnswer joins the reasons why no server can be used.
+// noAnswer returns an error with the reasons why no server can be used.
 func noAnswer(errs []error) error {
 	reasons := make([]string, len(errs))
 	for i, err := range errs {
@@ -135,14 +134,14 @@ func noAnswer(errs []error) error {
 	return remedied{unreachableError{fmt.Errorf("no server answers: %s", strings.Join(reasons, "; "))}, failureOf(errs[0]).remedy}
 }
 
-// answers returns nil if the server at an address answers a call. It makes a health check, which
-// needs no access token; any answer counts.
+// answers returns nil if the server at an address answers. It makes a health check, which needs no
+// access token, and accepts any answer.
 func answers(ctx context.Context, address string, options []grpc.DialOption) (err error) {
 	conn, err := grpc.NewClient(dialTarget(address), options...)
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", address, err)
 	}
-	defer func() { _ = conn.Close() }() // only the answer counts
+	defer func() { _ = conn.Close() }() // the connection is no longer needed
 	_, err = healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{})
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
@@ -151,7 +150,7 @@ func answers(ctx context.Context, address string, options []grpc.DialOption) (er
 	return nil
 }
 
-// dialTarget returns an address in gRPC's form that avoids name resolution by gRPC.
+// dialTarget returns an address in a form that makes gRPC skip name resolution.
 func dialTarget(address string) string {
 	if strings.HasPrefix(address, "unix:") {
 		return address

@@ -13,13 +13,12 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// leased is an id and a token from the command line.
+// leased is a task id and a lease token from the command line.
 type leased struct {
 	id    string
 	token uint64
 }
 
-// leases parses pairs of id and token.
 func leases(args []string) ([]leased, error) {
 	if len(args) == 0 || len(args)%2 != 0 {
 		return nil, usageError{errors.New("pass pairs of id and token, as 'queued claim' printed them")}
@@ -38,19 +37,18 @@ func leases(args []string) ([]leased, error) {
 	return out, nil
 }
 
-// tokenKey marks commands whose arguments are leases.
+// tokenKey is the annotation that marks commands whose arguments are leases.
 const tokenKey = "token"
 
-// badToken is the error of a text that is not a lease token.
 func badToken(text string) error {
 	return fmt.Errorf("%q is not a lease token: pass the number above 0 that 'queued claim' printed after the id", text)
 }
 
-// settleCall sends one settlement for each lease.
+// settleCall sends a settlement for each lease.
 type settleCall func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error)
 
-// settle returns a command whose arguments are leases. done is the word for the leases that the
-// server accepted.
+// settle returns a command whose arguments are leases. done is the word that it prints for each
+// lease that the server accepted.
 func (a *app) settle(c *cobra.Command, done string, check func(n int) error, call settleCall) *cobra.Command {
 	c.Use += " ID TOKEN [ID TOKEN]..."
 	c.Annotations = map[string]string{tokenKey: "yes"}
@@ -80,7 +78,7 @@ func (a *app) settle(c *cobra.Command, done string, check func(n int) error, cal
 	return c
 }
 
-// printResults prints the outcome of each task, and returns the first refusal.
+// printResults prints the outcome for each task, and returns the first refusal as an error.
 func (a *app) printResults(ids []string, results []*queuepb.SettleResult, done string) error {
 	if len(results) != len(ids) {
 		return fmt.Errorf("the server answered with %d results to %s", len(results), count(len(ids), "task"))

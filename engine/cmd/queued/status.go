@@ -52,7 +52,6 @@ func (a *app) statusCommand() *cobra.Command {
 	return c
 }
 
-// diskWord returns one word for the state of a disk.
 func diskWord(s adminpb.DiskState) string {
 	if s == adminpb.DiskState_DISK_STATE_UNSPECIFIED {
 		return "-"
@@ -60,7 +59,7 @@ func diskWord(s adminpb.DiskState) string {
 	return strings.ToLower(strings.TrimPrefix(s.String(), "DISK_STATE_"))
 }
 
-// backupTimeout is long because the server reads all its data.
+// backupTimeout is long because the server reads all its data for a backup.
 const backupTimeout = time.Hour
 
 func (a *app) backupCommand() *cobra.Command {

@@ -34,7 +34,6 @@ func (a *app) taskCommand() *cobra.Command {
 	return c
 }
 
-// taskRows shows one task, one property per line.
 func taskRows(t *table, task *queuepb.Task) {
 	t.row("id", task.GetId())
 	t.row("tenant", task.GetTenant())
@@ -96,7 +95,6 @@ func ended(s queuepb.TaskState) bool {
 	return s == queuepb.TaskState_TASK_STATE_DONE || s == queuepb.TaskState_TASK_STATE_DEAD
 }
 
-// notDone returns the error of a task that is not done.
 func notDone(s queuepb.TaskState) error {
 	switch {
 	case s == queuepb.TaskState_TASK_STATE_DONE:

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// payloadColumn is the width of payloads and errors in lists.
+// payloadColumn is the width of payloads and errors in lists, in characters.
 const payloadColumn = 60
 
 func (a *app) tasksCommand() *cobra.Command {

@@ -49,7 +49,7 @@ func tenantTable(t *table, tenants []*adminpb.Tenant) {
 	}
 }
 
-// used formats usage with its quota, if any.
+// used formats a usage together with its quota. The argument most is the quota; 0 means no quota.
 func used(n, most uint64) string {
 	if most == 0 {
 		return strconv.FormatUint(n, 10)
@@ -64,7 +64,7 @@ func bound(most uint64) string {
 	return "at most " + strconv.FormatUint(most, 10)
 }
 
-// quotaFlags are the settings of 'tenants configure'.
+// quotaFlags are the flags of 'tenants configure'.
 type quotaFlags struct {
 	tasks, bytes, rate, leases, payload uint64
 	reset                               bool

@@ -21,7 +21,6 @@ func (a *app) tokensCommand() *cobra.Command {
 
 func scopeNames() []string { return []string{"produce", "work", "admin"} }
 
-// scopes parses the names of scopes.
 func scopes(names []string) (out []adminpb.Scope, err error) {
 	words := scopeNames()
 	for _, name := range names {
@@ -147,8 +146,8 @@ secret ends immediately: clients that still send it are refused.`,
 	return c
 }
 
-// rotated is the document of a rotation: the server's answer, and when the old secret becomes
-// invalid; 0 if it is invalid already.
+// rotated returns the document that describes a rotation. It contains the server's answer and the
+// time at which the old secret becomes invalid, or 0 if it already is.
 func rotated(out *adminpb.RotateTokenResponse, grace time.Duration, now time.Time) members {
 	until := int64(0)
 	if grace > 0 {
@@ -159,7 +158,7 @@ func rotated(out *adminpb.RotateTokenResponse, grace time.Duration, now time.Tim
 	}
 }
 
-// oldSecret describes how long the old secret remains valid after a rotation.
+// oldSecret describes until when the old secret is valid after a rotation.
 func oldSecret(grace time.Duration, now time.Time) string {
 	if grace == 0 {
 		return "ended: only the new secret is valid; 'queued tenants tokens rotate ID --grace 1h' extends the old one"

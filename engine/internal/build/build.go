@@ -1,5 +1,4 @@
-// Package build identifies the content of the running program, so that two programs can be
-// compared.
+// Package build identifies the content of the running program. Two programs can then be compared.
 package build
 
 import (
@@ -15,9 +14,9 @@ import (
 
 // Info identifies the content of a program.
 type Info struct {
-	// Commit is the revision that the program was built from, or "" if it is unknown.
+	// Commit is the revision of the program's source, or "" if unknown.
 	Commit string
-	// Modified is set if the source had uncommitted changes.
+	// Modified is true if the source had uncommitted changes.
 	Modified bool
 	// SHA256 is the hash of the program's file in hexadecimal digits. It is "" if Commit identifies
 	// the content, or if the file cannot be read.
@@ -43,11 +42,10 @@ func of(info *debug.BuildInfo, hash func() string) (i Info) {
 	return i
 }
 
-// running is the file of the running program on Linux, even after another file replaced it at its
-// path.
+// running is the path of the running program's file on Linux. It refers to this file even if
+// another file has replaced it at its original path.
 const running = "/proc/self/exe"
 
-// hash returns the hash of the program's file, or "" if it cannot be read.
 func hash() string {
 	f, err := os.Open(running)
 	if err != nil {
@@ -59,7 +57,7 @@ func hash() string {
 			return ""
 		}
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // f was only read
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return ""
@@ -67,17 +65,18 @@ func hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Known reports whether i identifies any content.
+// Known reports whether i identifies the content of a program.
 func (i Info) Known() bool { return i.Commit != "" && !i.Modified || i.SHA256 != "" }
 
-// Same reports whether two programs have the same content. It is false if either is not Known.
+// Same reports whether two programs have the same content. It returns false if Known is false for
+// one of them.
 func (i Info) Same(other Info) bool { return i.Known() && i == other }
 
-// digits is the number of hash digits in String.
+// digits is the number of digits of a hash that String includes.
 const digits = 12
 
-// String identifies the content for people: "commit 0123456789ab", followed by ", changed, SHA-256
-// …" if the source was modified.
+// String identifies the content for people, for example as "commit 0123456789ab". If the source was
+// modified, ", changed, SHA-256 …" follows.
 func (i Info) String() string {
 	short := func(s string) string { return s[:min(len(s), digits)] }
 	text := ""

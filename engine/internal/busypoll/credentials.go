@@ -9,12 +9,12 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// pollMax bounds the polling of one wait. With a shorter bound, each garbage collection would end
-// the polling of both sides.
+// pollMax limits the time that one wait polls. With a shorter limit, each garbage collection would
+// stop the polling of both sides.
 const pollMax = 200 * time.Microsecond
 
-// Credentials returns credentials whose connections poll, or c if polling does not help this
-// process.
+// Credentials returns credentials whose connections poll. If polling does not help this process, it
+// returns c.
 func Credentials(c credentials.TransportCredentials) credentials.TransportCredentials {
 	if runtime.GOMAXPROCS(0) > 1 || runtime.NumCPU() == 1 {
 		return c

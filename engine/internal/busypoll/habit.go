@@ -6,43 +6,47 @@ import (
 	"time"
 )
 
-// pollers is the shared state of a process's connections. At most one of them polls.
+// pollers is the state that the connections of a process share. At most one of them polls.
 type pollers struct {
-	now       func() time.Duration // a monotonic clock
+	now       func() time.Duration // returns the time of a monotonic clock
 	polling   atomic.Bool
 	last      atomic.Pointer[habit] // the last connection that received data after a wait
-	contended atomic.Int64          // when last changed, by now
+	contended atomic.Int64          // time of the last change of last, by now
 }
 
-// process is shared by all connections of this process.
+// process is the value that all connections of this process share.
 var process = pollers{now: func() time.Duration { return time.Since(epoch) }}
 
 var epoch = time.Now()
 
 const (
-	// parkEvery bounds the time that a connection polls before it waits once in the usual way. Only
-	// then the scheduler polls the network for the other connections.
+	// parkEvery is the maximum time that a connection polls before it waits once in the usual way.
+	// The scheduler polls the network for the other connections only during such a wait.
 	parkEvery = 4 * time.Millisecond
-	// aloneAfter is how long no other connection may have received data before a connection polls.
+	// aloneAfter is the time after which a connection may poll if no other connection has received
+	// data.
 	aloneAfter = 10 * time.Millisecond
-	// holdMin and holdMax bound the pause of a connection whose polls fail. Each pause is twice as
-	// long as the previous one.
+	// holdMin and holdMax limit the pause of a connection whose polls do not find data. Each pause
+	// is twice as long as the previous one.
 	holdMin, holdMax = 20 * time.Millisecond, 2 * time.Second
-	// steady is the time of successful polling after which the next pause is the shortest again.
+	// steady is the duration of successful polling after which the next pause is the shortest
+	// again.
 	steady = time.Second
-	// idleMax bounds a yield while no other goroutine has work.
+	// idleMax is the maximum duration of a yield if no other goroutine has work. A longer yield
+	// means that others work.
 	idleMax = 3 * time.Microsecond
-	// unreadMax bounds the time between two reads of the socket while other goroutines work.
+	// unreadMax is the maximum time between two reads of the socket while other goroutines work.
 	unreadMax = 50 * time.Microsecond
 )
 
-// share is the part of hits among about the last sixteen events: 0 to shareAll.
+// share is the fraction of hits among about the last sixteen events, as a number from 0 to
+// shareAll.
 type share int
 
 const (
 	shareAll   share = 1 << 12
-	shareStart       = shareAll * 3 / 4 // share of short waits above which polling begins
-	shareStop        = shareAll / 2     // share of successful polls below which polling ends
+	shareStart       = shareAll * 3 / 4 // polling starts if the share of short waits is above this
+	shareStop        = shareAll / 2     // polling stops if the share of hits is below this
 )
 
 func (s *share) note(hit bool) {
@@ -53,22 +57,22 @@ func (s *share) note(hit bool) {
 	}
 }
 
-// habit decides whether a connection polls, by the length of the connection's waits. The
-// connection's reader owns it.
+// habit decides whether a connection polls, depending on the length of the connection's waits. The
+// goroutine that reads from the connection owns it.
 type habit struct {
 	max    time.Duration
 	shared *pollers
 
 	active bool
-	short  share         // of waits while not polling
-	hits   share         // of polls
-	since  time.Duration // when polling began
-	parked time.Duration // end of the last usual wait
+	short  share         // fraction of short waits, while not polling
+	hits   share         // fraction of polls that found data
+	since  time.Duration // time when polling started
+	parked time.Duration // end of the last wait in the usual way
 	pause  time.Duration // length of the last pause
-	until  time.Duration // end of the pause
+	until  time.Duration // end of the current pause
 }
 
-// begin reports whether to poll now. If it returns true, the caller must call end after polling.
+// begin reports whether to poll now. If so, the caller must poll and then call end.
 func (h *habit) begin() bool {
 	if !h.active {
 		return false
@@ -95,8 +99,8 @@ func (h *habit) end(hit bool) {
 	h.active, h.short, h.until = false, 0, t+h.pause
 }
 
-// waited records a usual wait. A wait of less than twice the maximum counts as short, because half
-// of it may be the wake-up of both sides.
+// waited records a wait in the usual way. A wait of less than twice max counts as short, because up
+// to half of it may be the time to wake up both sides.
 func (h *habit) waited(from, to time.Duration) {
 	h.parked = to
 	if h.shared.last.Load() != h {
@@ -109,8 +113,8 @@ func (h *habit) waited(from, to time.Duration) {
 	}
 }
 
-// poll calls try until it returns true, for at most max, not counting the time that other
-// goroutines use.
+// poll calls try until it returns true, but for at most max. The time that other goroutines use
+// does not count.
 func (h *habit) poll(try func() bool) bool {
 	var idle, unread time.Duration
 	last := h.shared.now()

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// polling returns c, because reading without blocking is implemented only for Unix.
+// polling returns c. Reading without blocking is implemented only for Unix.
 func polling(c net.Conn, _ time.Duration, _ *pollers) net.Conn { return c }

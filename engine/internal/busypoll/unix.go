@@ -13,12 +13,12 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// polling returns a connection that polls, or c if c does not allow polling.
+// polling returns a connection that polls. If c does not allow polling, it returns c.
 func polling(c net.Conn, max time.Duration, shared *pollers) net.Conn {
 	var raw syscall.RawConn
 	var err error
 	socket := c
-	// A wrapper that counts bytes without changing them.
+	// c may be a wrapper that counts bytes and does not change them.
 	if wrapped, ok := c.(interface{ Socket() net.Conn }); ok {
 		socket = wrapped.Socket()
 	}
@@ -36,7 +36,7 @@ func polling(c net.Conn, max time.Duration, shared *pollers) net.Conn {
 	return p
 }
 
-// pollingConn reads without blocking while its habit says that polling succeeds. It polls the
+// pollingConn reads without blocking while its habit predicts that polling succeeds. It polls the
 // socket directly, because a goroutine that yields in a loop prevents the scheduler of a single
 // processor from polling the network.
 type pollingConn struct {
@@ -46,13 +46,14 @@ type pollingConn struct {
 	attempt func(fd uintptr) bool
 	habit   habit
 
-	// The current read.
+	// The following fields are the state of the current read.
 	size int
 	pool mem.BufferPool
-	// From pool; nil while the connection waits, so that idle connections need no buffer.
+	// buffer comes from pool. It is nil while the connection waits, so that idle connections need
+	// no buffer.
 	buffer *[]byte
 	wait   bool
-	from   time.Duration // begin of the wait, by now; 0 without a wait
+	from   time.Duration // start of the wait, by now; 0 if the read did not wait
 	n      int
 	err    error
 }
@@ -85,8 +86,8 @@ func (p *pollingConn) empty() bool {
 	return p.err == syscall.EAGAIN //nolint:errorlint // see readOnce
 }
 
-// try reads without waiting and returns false if there was no data. A closed connection and a
-// passed deadline are errors.
+// try reads without waiting, and returns false if there was no data. If the connection is closed or
+// its deadline has passed, p.err is set.
 func (p *pollingConn) try() bool {
 	if err := p.raw.Read(p.attempt); err != nil {
 		p.err = err
@@ -94,7 +95,7 @@ func (p *pollingConn) try() bool {
 	return !p.empty()
 }
 
-// read waits until it has read data or an error.
+// read waits until it has read data or an error has occurred.
 func (p *pollingConn) read() {
 	p.from, p.wait = 0, !p.habit.active
 	if !p.try() {
@@ -113,8 +114,8 @@ func (p *pollingConn) read() {
 	}
 }
 
-// ReadOnReady takes a buffer from the pool once there is data, and reads into it. gRPC calls it
-// instead of Read if no other wrapper hides it.
+// ReadOnReady waits until there is data, takes a buffer from the pool, and reads into the buffer.
+// gRPC calls it instead of Read, unless another wrapper hides it.
 func (p *pollingConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	p.size, p.pool, p.n, p.err = size, pool, 0, nil
 	p.read()
@@ -145,7 +146,7 @@ func (p *pollingConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// given is a pool with one buffer, which belongs to the caller.
+// given is a pool that contains only the caller's buffer.
 type given struct{ b []byte }
 
 func (g *given) Get(int) *[]byte { return &g.b }

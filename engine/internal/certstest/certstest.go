@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// ca signs the certificates of all nodes of the test process.
+// ca returns the CA that signs the certificates of all nodes in the test process.
 var ca = sync.OnceValues(func() (*certs.CA, error) { return certs.NewCA(time.Now()) })
 
 // Dir returns a folder with certificates for a node. All nodes of a test process share one CA.

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// SlewPPM is the rate of a clock's approach to the wall clock, in parts per million of the
+	// SlewPPM is how fast a clock approaches the wall clock, in parts per million of the
 	// elapsed time.
 	SlewPPM = 1_000_000 / slewPart
-	// slewPart is the same rate as a fraction: 1/slewPart.
+	// A clock approaches the wall clock by 1/slewPart of the elapsed time.
 	slewPart = 50
-	// observeEvery is the interval between readings of the wall clock.
+	// observeEvery is the interval between two readings of the wall clock.
 	observeEvery = 100 * time.Millisecond
 )
 
-// Slewed returns how far a clock can be slewed within a time of the monotonic clock.
+// Slewed returns the maximum slew of a clock in a duration d of the monotonic clock.
 func Slewed(d time.Duration) time.Duration { return d / slewPart }
 
-// ConvergesIn returns the time that a clock needs to agree with a wall clock that differs by
-// offset.
+// ConvergesIn returns the time until a clock agrees with a wall clock. offset is the difference
+// between the two at the start.
 func ConvergesIn(offset time.Duration) time.Duration {
 	if offset = offset.Abs(); offset > math.MaxInt64/slewPart {
 		return math.MaxInt64
@@ -30,53 +30,54 @@ func ConvergesIn(offset time.Duration) time.Duration {
 	return offset * slewPart
 }
 
-// Reading is a simultaneous reading of the host's clocks, in nanoseconds.
+// Reading is a reading of both clocks of the host at the same moment, in nanoseconds.
 type Reading struct {
-	Mono int64 // monotonic, from any origin
-	Wall int64 // since the Unix epoch
+	Mono int64 // the monotonic clock; its origin is arbitrary
+	Wall int64 // the wall clock, since the Unix epoch
 }
 
-// segment describes a clock after a reading. It advances with the monotonic clock and is slewed
-// towards the wall clock until the two agree.
+// segment determines the times of a clock after a reading. In a segment, the clock advances with
+// the monotonic clock and is slewed towards the wall clock until the two agree.
 type segment struct {
-	mono   int64 // the monotonic clock at the reading
-	at     int64 // the clock's time at the reading
-	offset int64 // the wall clock minus at
+	mono   int64 // time of the monotonic clock at the reading
+	at     int64 // time of this clock at the reading
+	offset int64 // time of the wall clock at the reading, minus at
 }
 
 func begin(r Reading) segment { return segment{mono: r.Mono, at: r.Wall} }
 
-// time returns the clock's time at a monotonic reading. For readings before the segment's, it
-// returns the segment's time.
+// time returns the clock's time when the monotonic clock is at mono. If mono is before the segment,
+// it returns the start of the segment.
 func (s segment) time(mono int64) int64 {
 	d := max(0, mono-s.mono)
 	moved := d / slewPart
 	return s.at + d + min(max(s.offset, -moved), moved)
 }
 
-// observe returns the segment that continues this one at a reading.
+// observe returns the segment that replaces this one at reading r.
 func (s segment) observe(r Reading) segment {
 	at := s.time(r.Mono)
 	return segment{mono: r.Mono, at: at, offset: r.Wall - at}
 }
 
-// Clock is a clock that never decreases, as the package comment describes. Its methods are safe for
-// concurrent use. A reading does not block, and allocates only once every 100 ms.
+// Clock is a clock that never decreases; see the package comment. Its methods are safe for
+// concurrent use. Reading the clock does not block, and allocates memory only once every 100 ms.
 //
-// A segment is used only in its first 100 ms. The first later reader replaces it. If several
-// readers try simultaneously, one succeeds and the others start over. So no segment returns a time
-// after the begin of its successor, and a reading is never below one that completed before it
-// began.
+// A segment is used only for 100 ms. The first caller that reads the clock after that replaces the
+// segment. If several callers try to replace it simultaneously, one succeeds and the others start
+// over. So no segment returns a time after the start of the next segment. Therefore a reading is
+// never less than another reading that completed before it started.
 type Clock struct {
-	read    func() Reading // nil means the host's clocks
+	read    func() Reading // nil means that the host's clocks are read
 	segment atomic.Pointer[segment]
 }
 
-// New returns a clock that begins at the host's wall clock.
+// New returns a clock that starts at the time of the host's wall clock.
 func New() *Clock { return From(nil) }
 
-// From returns a clock that follows the given clocks instead of the host's, for tests. The
-// monotonic readings must not decrease, and read must be safe for concurrent use.
+// From returns a clock that follows the clocks returned by read instead of the host's clocks. It is
+// for tests. Mono must not decrease between calls of read, and read must be safe for concurrent
+// use.
 func From(read func() Reading) *Clock {
 	c := &Clock{read: read}
 	first := begin(c.reading())
@@ -95,7 +96,7 @@ func (c *Clock) reading() Reading {
 	return Reading{Mono: int64(now.Sub(origin)), Wall: planted.Wall(now.UnixNano())}
 }
 
-// Mono returns the monotonic clock that drives this one, in nanoseconds.
+// Mono returns the time of the underlying monotonic clock, in nanoseconds.
 func (c *Clock) Mono() int64 {
 	if c.read != nil {
 		return c.read().Mono
@@ -103,8 +104,8 @@ func (c *Clock) Mono() int64 {
 	return int64(time.Since(origin))
 }
 
-// Now returns a reading of the monotonic clock, and the clock's time at that reading, in
-// nanoseconds since the Unix epoch.
+// Now returns the time of the monotonic clock and the time of this clock at the same moment. Both
+// are in nanoseconds; now is the time since the Unix epoch.
 func (c *Clock) Now() (mono, now int64) {
 	for {
 		mono = c.Mono()
@@ -125,7 +126,7 @@ func (c *Clock) NowMs() int64 {
 	return now / int64(time.Millisecond)
 }
 
-// Offset returns how far the wall clock is ahead of this one.
+// Offset returns the time of the wall clock minus the time of this clock.
 func (c *Clock) Offset() time.Duration {
 	r := c.reading()
 	return time.Duration(r.Wall - c.segment.Load().time(r.Mono))

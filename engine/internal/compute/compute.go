@@ -1,8 +1,10 @@
-// Package compute does a known amount of work, for builds that slow down the engine deliberately.
+// Package compute performs a known amount of computation. Builds that deliberately slow down the
+// engine use it.
 package compute
 
-// Steps does the given number of dependent steps, of one or two nanoseconds each. Unlike a
-// duration, a number of steps is the same amount of work even if the host preempts the process.
+// Steps computes the given number of steps. Each step depends on the previous one and takes one or
+// two nanoseconds. A number of steps, in contrast to a duration, is the same amount of work even if
+// the host preempts the process.
 func Steps(count int) uint64 {
 	x := uint64(1)
 	for range count {

@@ -1,4 +1,4 @@
-// Package fields decodes the fields of stored records, one after the other.
+// Package fields decodes the fields of stored records one after another.
 package fields
 
 import (
@@ -11,19 +11,21 @@ import (
 // ErrTruncated means that a record ends before its last field.
 var ErrTruncated = errors.New("record is cut short")
 
-// Decoder consumes fields from the front of Rest. The first error stays in Err; all later fields
-// are zero.
+// Decoder reads and removes fields from the start of Rest. Once a field cannot be read, Err is the
+// error, and all further fields are zero.
 type Decoder struct {
 	Rest []byte
 	Err  error
-	// Format is the format of the record. The caller must not read fields that the format lacks.
+	// Format is the format byte of the record. The caller must not read fields that this format
+	// does not contain.
 	Format byte
 }
 
-// New returns a decoder of a record, whose first byte must be the given format.
+// New returns a decoder for a record. The first byte of the record must be the given format.
 func New(b []byte, format byte) *Decoder { return NewSince(b, format, format) }
 
-// NewSince is New for records of several formats, from the oldest to the newest supported one.
+// NewSince is like New for records in several formats. oldest and newest are the first and the last
+// supported format.
 func NewSince(b []byte, oldest, newest byte) *Decoder {
 	switch {
 	case len(b) == 0:
@@ -38,7 +40,7 @@ func NewSince(b []byte, oldest, newest byte) *Decoder {
 	return &Decoder{Rest: b[1:], Format: b[0]}
 }
 
-// Fail records an error, unless there is an earlier one.
+// Fail records an error. It does nothing if there was an earlier error.
 func (d *Decoder) Fail(err error) {
 	if d.Err == nil {
 		d.Rest, d.Err = nil, err
@@ -63,7 +65,7 @@ func (d *Decoder) Uint() uint64 {
 	return v
 }
 
-// UpTo reads an unsigned varint of at most the given number.
+// UpTo reads an unsigned varint. It fails if the value exceeds most.
 func (d *Decoder) UpTo(most uint64) uint64 {
 	v := d.Uint()
 	if v > most {
@@ -72,13 +74,13 @@ func (d *Decoder) UpTo(most uint64) uint64 {
 	return v
 }
 
-// Uint32 reads an unsigned varint of 32 bits.
+// Uint32 reads an unsigned varint. It fails if the value exceeds 32 bits.
 func (d *Decoder) Uint32() uint32 { return uint32(d.UpTo(math.MaxUint32)) }
 
-// Uint8 reads an unsigned varint of 8 bits.
+// Uint8 reads an unsigned varint. It fails if the value exceeds 8 bits.
 func (d *Decoder) Uint8() uint8 { return uint8(d.UpTo(math.MaxUint8)) }
 
-// Bool reads an unsigned varint; 0 is false.
+// Bool reads an unsigned varint. 0 means false, any other value true.
 func (d *Decoder) Bool() bool { return d.Uint() != 0 }
 
 // Int reads a signed varint.
@@ -91,7 +93,7 @@ func (d *Decoder) Int() int64 {
 	return v
 }
 
-// Fill reads len(into) bytes.
+// Fill reads len(into) bytes and copies them to into.
 func (d *Decoder) Fill(into []byte) {
 	if len(into) > len(d.Rest) {
 		d.Fail(ErrTruncated)
@@ -101,7 +103,7 @@ func (d *Decoder) Fill(into []byte) {
 	}
 }
 
-// Text reads a length and that many bytes.
+// Text reads a length in bytes and a text of that length.
 func (d *Decoder) Text() string {
 	n := d.Uint()
 	if n > uint64(len(d.Rest)) {
@@ -115,7 +117,7 @@ func (d *Decoder) Text() string {
 	return s
 }
 
-// End returns the first error. Bytes after the last field are an error too.
+// End returns the first error. It also returns an error if bytes follow the last field.
 func (d *Decoder) End() error {
 	if len(d.Rest) > 0 {
 		d.Fail(fmt.Errorf("record has %d bytes too many", len(d.Rest)))

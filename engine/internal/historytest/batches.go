@@ -10,28 +10,29 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// BatchCaller is a client that makes consecutive plain calls with several items each. Its fields
-// must not change while Mix runs. It is not safe for concurrent use.
+// BatchCaller is a client that makes one unary call after another, each with several items. Its
+// fields must not be changed while Mix runs. It is not safe for concurrent use.
 type BatchCaller struct {
 	Recorder *Recorder
-	APIs     []queuepb.QueueServiceClient // each call uses one of them at random
+	APIs     []queuepb.QueueServiceClient // each call uses a random one of them
 	Client   int
 	Queues   []string
 	Lease    time.Duration
-	Timeout  time.Duration // of each call
-	SizeMax  int           // of a batch
+	Timeout  time.Duration // timeout of each call
+	SizeMax  int           // maximum number of items in a batch
 
 	enqueued int
 	leased   []*queuepb.Task
-	ended    []*queuepb.Task // tasks whose leases the client has settled
+	ended    []*queuepb.Task // tasks whose leases this client has already settled
 }
 
-// endedMax bounds the settled leases that a BatchCaller remembers.
+// endedMax is the maximum number of settled leases that a BatchCaller remembers.
 const endedMax = 64
 
-// Mix enqueues, claims and settles batches at random until stop is closed or ctx ends, with a pause
-// after each call. A batch of settlements has tasks of several claims in random order, so that it
-// spans shards. Some of its leases are already settled: the server must refuse these and no others.
+// Mix enqueues, claims and settles batches at random, with a pause after each call, until stop is
+// closed or ctx ends. A batch of settlements contains tasks of several claims in random order, so
+// that it concerns several shards. Some of its leases are already settled: the server must refuse
+// these settlements and no others.
 func (b *BatchCaller) Mix(ctx context.Context, stop <-chan struct{}, every time.Duration) {
 	for !closed(ctx, stop) {
 		switch pick := rand.IntN(10); {
@@ -48,7 +49,8 @@ func (b *BatchCaller) Mix(ctx context.Context, stop <-chan struct{}, every time.
 
 func (b *BatchCaller) api() queuepb.QueueServiceClient { return b.APIs[rand.IntN(len(b.APIs))] }
 
-// begin records the call of one operation per item. The returned function records their returns.
+// begin records the start of one operation per item. The returned function records their ends;
+// change sets the outcome of each.
 func (b *BatchCaller) begin(ops []Op) (returned func(change func(i int, o *Op))) {
 	returns := make([]func(func(*Op)), len(ops))
 	for i := range ops {
@@ -108,8 +110,8 @@ func (b *BatchCaller) claim(ctx context.Context) {
 	b.leased = append(b.leased, tasks...)
 }
 
-// settle settles or extends some of the leased tasks, and tries again to settle some whose lease
-// has ended.
+// settle settles or extends some of the leased tasks. It also tries to settle some tasks whose
+// lease has already ended.
 func (b *BatchCaller) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, b.Timeout)
 	defer cancel()

@@ -9,14 +9,14 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// Caller is a client that makes consecutive plain calls. It is not safe for concurrent use.
+// Caller is a client that makes one unary call after another. It is not safe for concurrent use.
 type Caller struct {
 	Recorder *Recorder
 	API      queuepb.QueueServiceClient
 	Client   int
 	Queue    string
 	Lease    time.Duration
-	Timeout  time.Duration // of each call
+	Timeout  time.Duration // timeout of each call
 }
 
 // Enqueue enqueues one task. It returns the task's id, or "" if the enqueue was not acknowledged.
@@ -35,12 +35,12 @@ func (c *Caller) Enqueue(ctx context.Context, payload string) (string, Outcome) 
 	return id, outcome
 }
 
-// claimAnswerMax is longer than a claim that does not wait usually takes. If a claim takes longer,
+// claimAnswerMax exceeds the usual duration of a claim that does not wait. If a claim takes longer,
 // the called node may have repeated it at another leader. The first leader may then have leased a
-// task that no client knows until that lease ends.
+// task that no client knows until the lease ends.
 const claimAnswerMax = 200 * time.Millisecond
 
-// Claim claims one task, and returns nil if none is ready.
+// Claim claims one task. It returns nil if no task is ready.
 func (c *Caller) Claim(ctx context.Context) (*queuepb.Task, Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -78,7 +78,7 @@ func (c *Caller) Settle(ctx context.Context, t *queuepb.Task, kind Kind) Outcome
 	return outcome
 }
 
-// Read looks a task up.
+// Read requests the state of a task.
 func (c *Caller) Read(ctx context.Context, id, payload string) (queuepb.TaskState, Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -86,15 +86,15 @@ func (c *Caller) Read(ctx context.Context, id, payload string) (queuepb.TaskStat
 	out, err := c.API.GetTask(ctx, &queuepb.GetTaskRequest{Id: id})
 	outcome := ofStatus(err)
 	if outcome == Stale {
-		outcome = OK // the absence of the task is an answer
+		outcome = OK // "not found" is a valid answer
 	}
 	state := out.GetTask().GetState()
 	returned(func(o *Op) { o.State, o.Outcome, o.Note = state, outcome, text(err) })
 	return state, outcome
 }
 
-// Mix makes calls of all kinds at random, with a pause after each, until stop is closed, ctx ends
-// or the given number of calls is reached.
+// Mix makes random calls of all kinds, with a pause after each. It ends when stop is closed, ctx
+// ends, or the given number of calls is reached.
 func (c *Caller) Mix(ctx context.Context, stop <-chan struct{}, calls int, every time.Duration) {
 	type task struct{ id, payload string }
 	var leased []*queuepb.Task

@@ -6,18 +6,20 @@ import (
 	"slices"
 )
 
-// Rules has the facts that Check relies on.
+// Rules contains what Check must know in addition to the history.
 type Rules struct {
-	// Left has the payloads of the tasks that the server still stores.
+	// Left contains the payloads of the tasks that the server still stores at the end.
 	Left map[string]bool
-	// SkewMs bounds the differences of the servers' and clients' clocks.
+	// SkewMs is the maximum difference between the clocks of the servers and clients in
+	// milliseconds.
 	SkewMs int64
 }
 
-// problemsMax bounds the problems that Check reports.
+// problemsMax is the maximum number of problems that Check reports.
 const problemsMax = 20
 
-// Check compares a history with the guarantees of a queue, and returns a line for each violation:
+// Check compares a history with the guarantees of a queue, and returns a line for each violation.
+// The guarantees are:
 //
 //   - an acknowledged task is completed, possibly completed, or left;
 //   - a task that was refused or never enqueued is never leased, and no call creates two tasks;
@@ -152,8 +154,8 @@ func (c *checker) leases(id string, ops []Op) {
 	}
 }
 
-// refusals checks the settlements of a lease that were refused as stale. The lease must have ended
-// by then, or possibly have ended.
+// refusals checks the settlements of a lease that the server refused as stale. At the time of the
+// refusal, the lease must have ended or must possibly have ended.
 func (c *checker) refusals(id string, claim Op, settles []Op) {
 	expiresMs := claim.ExpiresAtMs
 	var ends []Op
@@ -162,7 +164,7 @@ func (c *checker) refusals(id string, claim Op, settles []Op) {
 			continue
 		}
 		if s.Kind == Extend {
-			expiresMs = min(expiresMs, s.CallMs+s.LeaseMs) // an extension may also shorten a lease
+			expiresMs = min(expiresMs, s.CallMs+s.LeaseMs) // an extension can also shorten a lease
 		} else if s.Kind.ends() {
 			ends = append(ends, s)
 		}
@@ -177,7 +179,7 @@ func (c *checker) refusals(id string, claim Op, settles []Op) {
 	}
 }
 
-// pair checks two leases of one task with consecutive known tokens.
+// pair checks two leases of one task. There must be no other known token between their tokens.
 func (c *checker) pair(id string, a, b Op, settles []Op) {
 	if a.Token == b.Token {
 		c.report(fmt.Sprintf("%s: the same token twice", id), a, b)
@@ -195,7 +197,7 @@ func (c *checker) pair(id string, a, b Op, settles []Op) {
 			continue
 		}
 		if s.Kind.ends() && (s.Outcome == OK || s.Outcome == Unknown) && s.CallMs <= b.grantedMs()+c.rules.SkewMs {
-			return // this settlement ended the lease
+			return // this settlement may have ended lease a before b began
 		}
 		if s.Kind == Extend && s.Outcome == OK {
 			expiresMs = max(expiresMs, s.CallMs+s.LeaseMs)
@@ -206,8 +208,8 @@ func (c *checker) pair(id string, a, b Op, settles []Op) {
 	}
 }
 
-// Enqueued returns the payloads of all tasks that may exist. It is for Rules.Left if a history ends
-// before the tasks are completed.
+// Enqueued returns the payloads of all tasks that may exist. Use it as Rules.Left if a history ends
+// before all tasks are completed.
 func Enqueued(ops []Op) map[string]bool {
 	out := map[string]bool{}
 	for _, o := range ops {

@@ -12,11 +12,12 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// reopenAfter is the time that a driver waits before it replaces a broken session.
+// reopenAfter is the pause before a driver replaces a broken session.
 const reopenAfter = 20 * time.Millisecond
 
-// Load drives a server through client sessions and records their operations. Its fields must not
-// change once a driver runs. Its methods are safe for concurrent use.
+// Load makes clients use a server through sessions and records their operations. Produce and Work
+// are its drivers. Its fields must not be changed once a driver runs. Its methods are safe for
+// concurrent use.
 type Load struct {
 	Recorder *Recorder
 	Client   *client.Client
@@ -24,21 +25,21 @@ type Load struct {
 	Lease    time.Duration
 	// Every is the pause after each task of a producer; 0 means no pause.
 	Every time.Duration
-	// Untidy makes workers fail, release and extend some tasks, and settle some too late, instead
-	// of completing all in time.
+	// Untidy makes workers fail, release and extend some tasks, and settle some tasks too late.
+	// Otherwise workers complete all tasks in time.
 	Untidy bool
-	// Punctual makes all workers settle in time.
+	// Punctual makes workers settle every task in time.
 	Punctual bool
 
 	clients  atomic.Int64
-	sessions atomic.Int64 // opened sessions
+	sessions atomic.Int64 // number of sessions that were opened
 }
 
-// maxAttempts is large enough that no task dies in a test.
+// maxAttempts is so large that no task runs out of attempts in a test.
 const maxAttempts = 1_000
 
-// Produce enqueues one task after the other until stop is closed or ctx ends; ctx bounds each call.
-// With keyed, each task has an idempotency key.
+// Produce enqueues one task after another until stop is closed or ctx ends. ctx also limits each
+// call. If keyed is true, each task has an idempotency key.
 func (l *Load) Produce(ctx context.Context, stop <-chan struct{}, keyed bool) {
 	me := int(l.clients.Add(1))
 	n := 0
@@ -67,8 +68,8 @@ func (l *Load) Produce(ctx context.Context, stop <-chan struct{}, keyed bool) {
 	})
 }
 
-// Work claims and settles with several goroutines over one session until stop is closed or ctx
-// ends. It replaces a broken session.
+// Work claims and settles tasks until stop is closed or ctx ends. Its goroutines share one session.
+// If the session breaks, Work replaces it.
 func (l *Load) Work(ctx context.Context, stop <-chan struct{}, goroutines int) {
 	me := int(l.clients.Add(1))
 	l.sessionsOf(ctx, stop, func() error {
@@ -101,7 +102,7 @@ func (l *Load) Work(ctx context.Context, stop <-chan struct{}, goroutines int) {
 	})
 }
 
-// workOn receives and settles until a session breaks or receiving ends.
+// workOn receives and settles tasks until the session breaks or the context receiving ends.
 func (l *Load) workOn(ctx, receiving context.Context, w *client.Worker, me int) error {
 	for {
 		returned := l.Recorder.Call(Op{Client: me, Kind: Claim, LeaseMs: l.Lease.Milliseconds()})
@@ -115,7 +116,7 @@ func (l *Load) workOn(ctx, receiving context.Context, w *client.Worker, me int) 
 			pick = rand.IntN(1000)
 		}
 		switch {
-		case pick < 5 && !l.Punctual: // too late
+		case pick < 5 && !l.Punctual: // settle it after the lease has ended
 			pause(receiving, nil, l.Lease+l.Lease/4)
 			l.settle(me, t, Complete, func() error { return w.Complete(ctx, t) })
 		case pick < 40:
@@ -152,11 +153,10 @@ func (o *Op) claimed(t *queuepb.Task) {
 	o.Token, o.Attempt, o.ExpiresAtMs = t.GetToken(), t.GetAttempt(), t.GetLeaseExpiresAtMs()
 }
 
-// Sessions returns the number of opened sessions. It exceeds the number of drivers if sessions
-// broke.
+// Sessions returns the number of sessions that were opened. If it exceeds the number of drivers,
+// sessions have broken.
 func (l *Load) Sessions() int64 { return l.sessions.Load() }
 
-// sessionsOf runs one session after the other until stop is closed or ctx ends.
 func (l *Load) sessionsOf(ctx context.Context, stop <-chan struct{}, use func() error) {
 	for !closed(ctx, stop) {
 		l.sessions.Add(1)
@@ -166,11 +166,12 @@ func (l *Load) sessionsOf(ctx context.Context, stop <-chan struct{}, use func() 
 	}
 }
 
-// closeSoon closes a session within a bounded time, because its server may be unreachable.
+// closeSoon closes a session, but waits only for a limited time, because the session's server may
+// be unreachable.
 func closeSoon(closeSession func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = closeSession(ctx) // the error of a broken session is known already
+	_ = closeSession(ctx) // the caller already knows the error of a broken session
 }
 
 func closed(ctx context.Context, stop <-chan struct{}) bool {

@@ -17,24 +17,25 @@ import (
 // Verdict is the result of CheckQueue.
 type Verdict string
 
-// The verdicts.
+// These are the verdicts.
 const (
 	Linearizable    Verdict = "linearizable"
 	NotLinearizable Verdict = "not linearizable"
-	// Undecided means that the time limit was reached, or that there were too many possible states.
+	// Undecided means that the time limit was reached or the number of possible states was too
+	// large.
 	Undecided Verdict = "undecided"
 )
 
 // CheckQueue reports whether the calls on one queue of one shard can have taken effect one after
-// the other, each between its call and its return. It takes at most about limit. Each claim must be
-// of one task, and all tasks must have the same priority. The model does not support extensions:
-// use Check for histories with them.
+// another, each of them between its start and its return. It takes approximately limit or less.
+// Each claim must be for one task, and all tasks must have the same priority. The model does not
+// support extensions of leases: use Check for histories that contain them.
 func CheckQueue(ops []Op, skewMs int64, limit time.Duration) Verdict {
 	var in []porcupine.Operation
 	for _, o := range ops {
 		returned := o.Return.Nanoseconds()
 		switch o.Outcome {
-		case Refused: // no effect
+		case Refused: // the call had no effect
 			continue
 		case Unknown:
 			if o.Kind == Read {
@@ -57,41 +58,43 @@ func CheckQueue(ops []Op, skewMs int64, limit time.Duration) Verdict {
 	return Undecided
 }
 
-// held is a task in a queue.
+// held is the state of a task in a queue.
 type held struct {
 	payload string
 	phase   phase
-	token   uint64 // of the last lease; 0 if no client knows it
-	// expiresMs is the end of the lease, or its earliest possible end if no client knows the lease.
+	token   uint64 // token of the last lease; 0 if no client knows it
+	// expiresMs is the end of the lease in Unix milliseconds. If no client knows the lease, it is
+	// the earliest possible end.
 	expiresMs int64
 }
 
 type phase uint8
 
 const (
-	fresh    phase = iota // never leased
-	returned              // leased before, ready now
-	waiting               // leased before, ready at an unknown time
+	fresh    phase = iota // the task was never leased
+	returned              // the task was leased before and is ready now
+	waiting               // the task was leased before and becomes ready at an unknown time
 	leased
 )
 
-// contents has the tasks of a queue in the order of their enqueues. It is immutable.
+// contents is the list of the tasks in a queue, in the order of their enqueues. It is
+// immutable.
 type contents []held
 
-// model tracks the possible contents of one queue after each operation.
+// model computes the possible contents of one queue after each operation.
 type model struct {
 	skewMs  int64
-	tooMany atomic.Bool // the number of possible contents exceeded possibleMax
+	tooMany atomic.Bool // true if the number of possible contents has exceeded possibleMax
 }
 
-// possible is one possible contents of a queue, with its unique key.
+// possible is one of the possible contents of a queue, together with its unique key.
 type possible struct {
 	key string
 	q   contents
 }
 
-// possibleMax bounds the possible contents after an operation. Calls with an unknown outcome
-// multiply them.
+// possibleMax is the maximum number of possible contents after an operation. Each call with an
+// unknown outcome multiplies their number.
 const possibleMax = 1_000
 
 func (m *model) porcupine() porcupine.Model {
@@ -115,8 +118,8 @@ func (m *model) porcupine() porcupine.Model {
 	}
 }
 
-// after returns the possible contents after an operation, sorted by key, or nil if there are too
-// many.
+// after returns the possible contents after an operation, sorted by key. It returns nil if there
+// are too many.
 func (m *model) after(before []possible, o *Op) []possible {
 	found := map[string]contents{}
 	for _, p := range before {
@@ -137,7 +140,7 @@ func (m *model) after(before []possible, o *Op) []possible {
 	return out
 }
 
-// key returns a text that is unique to the contents.
+// key returns a text that differs for different contents.
 func (q contents) key() string {
 	var b []byte
 	for _, h := range q {
@@ -149,7 +152,7 @@ func (q contents) key() string {
 	return string(b)
 }
 
-// step returns the possible contents after an operation, or nil if the operation was impossible.
+// step returns the possible contents after an operation, or nil if the operation is impossible.
 func (m *model) step(q contents, o *Op) []contents {
 	i := slices.IndexFunc(q, func(h held) bool { return h.payload == o.Payload })
 	switch o.Kind {
@@ -183,7 +186,8 @@ func (m *model) claim(q contents, i int, o *Op) []contents {
 	return one(q.with(i, held{o.Payload, leased, o.Token, o.ExpiresAtMs}))
 }
 
-// claimUnknown returns the possible contents after a claim whose caller does not know its result.
+// claimUnknown returns the possible contents after a claim whose caller does not know the claim's
+// result.
 func (m *model) claimUnknown(q contents, o *Op) []contents {
 	out := one(q)
 	for i := range q {
@@ -194,8 +198,8 @@ func (m *model) claimUnknown(q contents, o *Op) []contents {
 	return out
 }
 
-// claimable reports whether a claim can have leased a task at a time. Of the fresh tasks, only the
-// first can be claimed.
+// claimable reports whether a claim can have leased the i-th task at the given time. Of the tasks
+// that were never leased, only the first can be claimed.
 func (m *model) claimable(q contents, i int, atMs int64) bool {
 	switch q[i].phase {
 	case fresh:
@@ -236,7 +240,6 @@ func (m *model) settle(q contents, i int, o *Op) []contents {
 	return nil
 }
 
-// reads reports whether the answer of a read is possible.
 func (m *model) reads(q contents, i int, o *Op) bool {
 	if i < 0 || o.State == queuepb.TaskState_TASK_STATE_UNSPECIFIED {
 		return i < 0 && o.State == queuepb.TaskState_TASK_STATE_UNSPECIFIED

@@ -1,9 +1,9 @@
 // Package historytest records the operations of a queue server's clients, and checks whether a
 // correct server may produce such a history.
 //
-// A Recorder records each call with its times and its outcome. Check compares a whole history with
-// the guarantees of a queue, one guarantee at a time. CheckQueue checks whether the calls of a
-// short history of one queue can have taken effect one after the other.
+// A Recorder records each call with its times and its outcome. Check checks each guarantee of a
+// queue on a whole history. CheckQueue checks whether the calls of a short history of one queue can
+// have taken effect one after another.
 package historytest
 
 import (
@@ -16,10 +16,10 @@ import (
 // Kind is the kind of an operation.
 type Kind uint8
 
-// The kinds.
+// These are the kinds of operations.
 const (
 	Enqueue Kind = iota + 1
-	Claim        // of one task; without a payload no task was ready
+	Claim        // claims one task; Op.Payload is "" if no task was ready
 	Complete
 	Fail
 	Release
@@ -36,15 +36,15 @@ func (k Kind) String() string { return kinds[k] }
 
 func (k Kind) ends() bool { return k == Complete || k == Fail || k == Release }
 
-// Outcome is a client's knowledge of the effect of its call.
+// Outcome is what a client knows of the effect of its call.
 type Outcome uint8
 
-// The outcomes.
+// These are the outcomes.
 const (
 	OK      Outcome = iota + 1
-	Refused         // no effect
-	Stale           // refused because the lease has ended or the task does not exist
-	Unknown         // it may or may not have taken effect
+	Refused         // the call had no effect
+	Stale           // refused, because the lease has ended or the task does not exist
+	Unknown         // the call may or may not have taken effect
 )
 
 var outcomes = map[Outcome]string{OK: "ok", Refused: "refused", Stale: "stale", Unknown: "unknown"}
@@ -58,22 +58,22 @@ type Op struct {
 	Kind    Kind
 	Outcome Outcome
 	Queue   string
-	Payload string // identifies the task: payloads are unique
+	Payload string // identifies the task, because payloads are unique
 	ID      string
 	Token   uint64
 	Attempt uint32
-	// LeaseMs is the requested lease of a claim or an extension.
+	// LeaseMs is the lease duration that a claim or an extension requested, in milliseconds.
 	LeaseMs int64
-	// ExpiresAtMs is the end of a claimed task's lease in the server's answer.
+	// ExpiresAtMs is the end of a claimed task's lease according to the server's answer.
 	ExpiresAtMs int64
-	// State is the result of a Read; unspecified if it found no task.
+	// State is the result of a Read. It is unspecified if the Read found no task.
 	State queuepb.TaskState
-	// Call and Return are times since the recorder was made. An operation with an unknown outcome
-	// may take effect after its Return.
+	// Call and Return are the times of the start and the return of the call, since the recorder was
+	// created. An operation with an unknown outcome may take effect after Return.
 	Call, Return time.Duration
 	// CallMs and ReturnMs are the same times in Unix milliseconds.
 	CallMs, ReturnMs int64
-	// Note explains an outcome to people.
+	// Note explains the outcome to a human reader.
 	Note string
 }
 
@@ -98,5 +98,5 @@ func (o Op) String() string {
 	return text
 }
 
-// grantedMs returns when the server granted a claim's lease, by the server's clock.
+// grantedMs returns the time when the server granted a claim's lease, by the server's clock.
 func (o *Op) grantedMs() int64 { return o.ExpiresAtMs - o.LeaseMs }

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// of returns the outcome of a session's answer. In doubt it is Unknown.
+// of returns the outcome that a session's error implies. In doubt it returns Unknown.
 func of(err error) Outcome {
 	var refusal *client.Error
 	switch {
@@ -27,7 +27,7 @@ func of(err error) Outcome {
 	return Unknown
 }
 
-// ofStatus returns the outcome of all items of a plain call from its status.
+// ofStatus returns the outcome that the status of a unary call implies for all items of the call.
 func ofStatus(err error) Outcome {
 	s := status.Convert(err)
 	switch s.Code() {

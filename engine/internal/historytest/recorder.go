@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// opsMax bounds the operations of a recorder, which then use some hundred megabytes.
+// opsMax is the maximum number of operations of a recorder. They then use several hundred
+// megabytes.
 const opsMax = 1 << 21
 
 // Recorder records operations. Its methods are safe for concurrent use.
@@ -20,11 +21,11 @@ type Recorder struct {
 // NewRecorder returns an empty recorder.
 func NewRecorder() *Recorder { return &Recorder{start: time.Now()} }
 
-// Now returns the time since the recorder was made.
+// Now returns the time since the recorder was created.
 func (r *Recorder) Now() time.Duration { return time.Since(r.start) }
 
-// Call records the call of an operation. The returned function records its return, and adds the
-// operation to the history.
+// Call records the start of an operation. The returned function records the operation's return, and
+// adds the operation to the history.
 func (r *Recorder) Call(op Op) func(change func(*Op)) {
 	op.Call = r.Now()
 	return func(change func(*Op)) {
@@ -34,7 +35,7 @@ func (r *Recorder) Call(op Op) func(change func(*Op)) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if len(r.ops) == opsMax {
-			panic("history: too many operations for one recorder") // an endless test
+			panic("history: too many operations for one recorder") // the test does not end
 		}
 		r.ops = append(r.ops, op)
 	}
@@ -51,7 +52,7 @@ func (r *Recorder) Ops() []Op {
 	return slices.Clone(r.ops)
 }
 
-// Count returns the number of operations of a kind with an outcome.
+// Count returns the number of operations with the given kind and outcome.
 func (r *Recorder) Count(k Kind, o Outcome) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

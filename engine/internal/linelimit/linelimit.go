@@ -1,5 +1,5 @@
-// Package linelimit bounds the log lines of one kind, so that lines that strangers can cause at
-// will do not fill a disk.
+// Package linelimit limits the number of log lines of one kind. Lines that strangers can cause then
+// cannot fill a disk.
 package linelimit
 
 import (
@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// LeftOut is the log attribute with the number of lines omitted before a line.
+// LeftOut is the name of a log attribute: the number of lines that were omitted before a line.
 const LeftOut = "lines_left_out_before"
 
-// Limit allows at most Max lines in a Period. A period begins with a line. Limit is safe for
-// concurrent use.
+// Limit allows at most Max lines per Period. A period starts with the first line after the previous
+// period has ended. Limit is safe for concurrent use.
 type Limit struct {
 	Max    int
 	Period time.Duration
@@ -22,8 +22,8 @@ type Limit struct {
 	omitted int
 }
 
-// Allow reports whether a line may be logged now, and how many were omitted since the last allowed
-// one.
+// Allow reports whether a line may be logged now. omitted is the number of lines that were omitted
+// since the last line that was allowed.
 func (l *Limit) Allow(now time.Time) (omitted int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package nodeid checks the ids and addresses of a cluster's nodes.
+// Package nodeid validates the ids and addresses of a cluster's nodes.
 package nodeid
 
 import (
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Max bounds the length of an id, in bytes.
+// Max is the maximum length of an id in bytes.
 const Max = 32
 
-// Check checks a node's id: 1 to 32 characters of a-z, 0-9 and "-". The error text completes a
-// sentence that begins with the field's name.
+// Check validates a node's id. An id has 1 to 32 characters of a-z, 0-9 and "-". The text of the
+// error completes a sentence that starts with the name of the field.
 func Check(id string) error {
 	if id == "" {
 		return errors.New("is empty: name a node")
@@ -25,11 +25,12 @@ func Check(id string) error {
 	return nil
 }
 
-// hostMax bounds the length of a host name, in bytes.
+// hostMax is the maximum length of a host name in bytes.
 const hostMax = 253
 
-// CheckAddress checks the address of a node for other nodes: host:port, with a host that other
-// hosts can use and a port of at least 1. The error text is like that of Check.
+// CheckAddress validates the address that other nodes use to reach a node. The address is
+// host:port, with a host that is valid on other hosts and a port of at least 1. The text of the
+// error has the same form as that of Check.
 func CheckAddress(address string) error {
 	if address == "" {
 		return errors.New("is empty: write host:port")

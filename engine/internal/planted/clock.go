@@ -11,24 +11,23 @@ import (
 	"time"
 )
 
-// clockVariable is the environment variable with the name of the file that describes the error of
-// the process's wall clock.
+// clockVariable is the environment variable for faults of the wall clock. Its value is the name of
+// a file that describes how wrong the process's wall clock is.
 const clockVariable = "PRONY_PLANTED_CLOCK"
 
-// wrong is the error of the wall clock.
+// wrong describes how wrong the wall clock is.
 type wrong struct {
 	offset   time.Duration
 	driftPPM int64
 }
 
-// wall is the fault of the wall clock. Begin sets file before the clock is read.
+// wall is the state of the wall clock's fault. Begin sets file before the clock is read.
 var wall struct {
 	file  string
 	began time.Time
 	last  atomic.Pointer[wrong] // the last valid content of the file
 }
 
-// beginClock reads the fault of the wall clock from the environment.
 func beginClock() error {
 	wall.file, wall.began = os.Getenv(clockVariable), time.Now()
 	wall.last.Store(&wrong{})
@@ -61,9 +60,9 @@ func readWrong(file string) (w wrong, err error) {
 	return w, nil
 }
 
-// Wall returns the reading of the faulty wall clock, in nanoseconds, for the correct reading ns. It
-// reads the file each time, so that a test can step the clock of a process. If the file cannot be
-// read, its last valid content applies.
+// Wall returns the reading of the faulty wall clock when the correct reading is ns. Both are in
+// nanoseconds. It reads the file each time, so that a test can step the clock of a running process.
+// If the file cannot be read, Wall uses the last valid content.
 func Wall(ns int64) int64 {
 	if wall.file == "" {
 		return ns

@@ -1,10 +1,10 @@
-// Package planted injects one of several known faults into the engine, which slow it down or make
-// it wrong. With them, the statements of a measurement about the cause of a problem can be checked.
+// Package planted injects a known fault into the engine, which makes the engine slow or wrong. Such
+// faults serve to check what a measurement states about the cause of a problem.
 //
-// Only binaries built with the tag planted have the faults. In all others the functions are empty,
-// and the compiler removes them. With the tag, the environment variable PRONY_PLANTED names the
-// fault, with an amount if the default does not fit: "cpu", "cpu:500ns", or "fsync:1/400" for one
-// fsync per 400 tasks.
+// Only binaries built with the tag planted contain the faults. In all others the functions are
+// empty, and the compiler removes them. In a binary with the tag, the environment variable
+// PRONY_PLANTED selects one fault and, optionally, an amount that differs from the default.
+// Examples are "cpu", "cpu:500ns", and "fsync:1/400" for one fsync per 400 tasks.
 //
 //	lock     a mutex that the deciding goroutine needs for each command is held for 20 us after each commit
 //	channel  each command passes a channel of capacity one between deciding and publishing, 64 times
@@ -15,8 +15,8 @@
 //	rpc      1 ms of sleep for each frame of a stream and each other call, over gRPC or REST
 //	scan     each lease batch reads the 2,000 deleted tasks of its lane that precede it
 //
-// Five more have calibrated amounts, so that a build loses a known part of its rate or CPU time. A
-// step is one or two nanoseconds of computing.
+// Five more faults have calibrated amounts, so that a build loses a known part of its rate or CPU
+// time. A step is one or two nanoseconds of computation.
 //
 //	work        1,000 steps of computing for each task enqueued, by the deciding goroutine
 //	background  1,000 steps for each task enqueued, by a separate goroutine
@@ -24,7 +24,7 @@
 //	decay       steps of computing for each task enqueued, 100 more each minute since the first task, by the deciding goroutine
 //	client      steps of computing for each task sent, by the client: see package plantedclient
 //
-// These slow down one kind of call, or use more of a resource with each task:
+// These faults slow down one kind of call, or use more of a resource with each task:
 //
 //	unary       10,000 steps of computing for each unary call over gRPC
 //	rest        10,000 steps of computing for each call over REST
@@ -32,8 +32,8 @@
 //	leak        1 KiB of memory for each task enqueued, which is never freed
 //	goroutines  one goroutine for each 100 frames and calls, which never ends
 //
-// The others make the engine wrong instead of slow. The amount is the number of tasks or calls per
-// occurrence of the fault: 1,000, or 1 where (1) is written.
+// The other faults make the engine wrong instead of slow. The amount is the number of tasks or
+// calls per occurrence of the fault. The default is 1,000, or 1 for faults marked with (1).
 //
 //	lost       the last task of an enqueue is acknowledged and not stored
 //	dropped    a completion is acknowledged and not applied: the task stays leased for another second
@@ -50,8 +50,8 @@
 //	unsynced   a store with its own log acknowledges before the fsync, at durability sync and interval (1)
 //	early      a leader acknowledges a commit before the followers have it (1)
 //
-// PRONY_PLANTED_CLOCK makes the process's wall clock wrong for the engine's clock. It names a file
-// with an offset, and optionally a drift in parts per million since the start: "10s", or "-2s
-// 5000". The file is read at each reading of the clock, so that a test can step the clock by
-// replacing the file.
+// PRONY_PLANTED_CLOCK injects an error into the wall clock that the engine's clock follows. Its
+// value is the name of a file with an offset and, optionally, a drift in parts per million since
+// the start, such as "10s" or "-2s 5000". Each reading of the clock reads the file, so that a test
+// can step the clock by replacing the file.
 package planted

@@ -1,6 +1,6 @@
 package planted
 
-// Faults that make the engine wrong, for Hits.
+// These are the names of the faults that make the engine wrong. They are arguments of Hits.
 const (
 	Lost      = "lost"
 	Dropped   = "dropped"

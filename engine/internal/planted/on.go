@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
 )
 
-// Enabled reports whether the binary has the faults.
+// Enabled reports whether the binary contains the faults.
 const Enabled = true
 
 const variable = "PRONY_PLANTED"
@@ -26,15 +26,15 @@ var fault struct {
 	amount amount
 }
 
-// amount is the size of a fault: a time, or a number of operations, steps or bytes. A number
-// applies to each task or command, or to each group of per tasks.
+// amount is the size of a fault. It is either a time or a number of operations, steps or bytes. A
+// number applies to each task or command, or to each group of per tasks.
 type amount struct {
 	time  time.Duration
 	count int
-	per   int // tasks per count; 0 and 1 mean each task
+	per   int // number of tasks in a group; 0 and 1 mean each task
 }
 
-// amounts has the default amount of each fault. A time of 0 means that the amount is a number.
+// amounts contains the default amount of each fault. If time is 0, the amount is a number.
 var amounts = map[string]amount{
 	"lock":    {time: 20 * time.Microsecond},
 	"channel": {count: 64},
@@ -74,15 +74,15 @@ var amounts = map[string]amount{
 	Early:     {count: 1},
 }
 
-// hitsIn is the default interval, in tasks or calls, of a fault that makes the engine wrong.
+// hitsIn is the default interval of a fault that makes the engine wrong, in tasks or calls.
 const hitsIn = 1_000
 
-// shared is the only fault whose amount may apply to several tasks.
+// shared is the name of the only fault whose amount may apply to a group of tasks.
 const shared = "fsync"
 
-// Begin reads the planted fault, and the fault of the wall clock, from the environment. It fails if
-// the environment names an unknown fault; no name means no fault. It is called before a node opens,
-// and drops the receivers that Another recorded.
+// Begin reads the fault, and the fault of the wall clock, from the environment. It fails if the
+// environment names an unknown fault. Without a name, there is no fault. Call it before a node
+// opens. It also forgets the receivers that Another has recorded.
 func Begin() error {
 	others.forget()
 	if err := beginClock(); err != nil {
@@ -112,7 +112,7 @@ func Begin() error {
 	return nil
 }
 
-// Bounds of amounts: a fault must slow down the server, not stop it.
+// These limit amounts: a fault must slow down the server, but not stop it.
 const (
 	timeMax  = time.Second
 	countMax = 1 << 24
@@ -158,12 +158,12 @@ var commit commits
 func Command() {
 	if is("lock") {
 		commit.mu.Lock()
-		commit.mu.Unlock() //nolint:staticcheck // waiting for the mutex is the fault
+		commit.mu.Unlock() //nolint:staticcheck // the fault is the wait for the mutex
 	}
 }
 
-// Commit must be called by the publishing goroutine for each commit, after it sent the answers, so
-// that clients send further requests during the fault.
+// Commit must be called by the publishing goroutine for each commit, after it has sent the answers.
+// Clients then send further requests during the fault.
 func Commit() {
 	switch fault.name {
 	case "lock":
@@ -176,16 +176,16 @@ func Commit() {
 	}
 }
 
-// sleepMin is the shortest sleep of the fault wait. A timer fires some 60 us late, which would be
-// most of a shorter sleep.
+// sleepMin is the shortest sleep of the fault "wait". A timer fires about 60 us late, which would
+// be a large part of a shorter sleep.
 const sleepMin = 250 * time.Microsecond
 
-// owed is the time that the fault wait still has to wait. Only a shard's deciding goroutine uses
-// it, so with several shards the amount is not exact.
+// owed is the time that the fault "wait" must still wait. It is exact only with one shard, since
+// the deciding goroutines of all shards change it without a lock.
 var owed time.Duration
 
-// wait adds the wait of one task. Once enough is owed, it sleeps while it holds the mutex that
-// publishing needs. If a sleep is too long, the next tasks wait less.
+// wait adds each, the wait of one task, to owed. Once owed reaches sleepMin, it sleeps while
+// holding the mutex that publishing needs. If the sleep takes too long, the next tasks wait less.
 func (c *commits) wait(each time.Duration) {
 	if owed += each; owed < sleepMin {
 		return
@@ -210,14 +210,14 @@ func burn(d time.Duration) {
 }
 
 // sink stores results, so that the compiler does not remove the computation. One goroutine of each
-// shard writes it. With several shards the last value remains, which does not matter.
+// shard writes to it. With several shards the last value remains; its value does not matter.
 var sink struct {
 	number uint64
 	ring   [1 << 10][]byte
 	next   int
 }
 
-// pieceBytes is the size of one allocation.
+// pieceBytes is the size of one allocation in bytes.
 const pieceBytes = 512
 
 func storm(bytes int) {
@@ -232,8 +232,8 @@ type passage struct{ one chan struct{} }
 
 var narrow = passage{make(chan struct{}, 1)}
 
-// Send must be called by the deciding goroutine after it passed the given number of commands to the
-// publishing goroutine.
+// Send must be called by the deciding goroutine, after it has passed the given number of commands
+// to the publishing goroutine.
 func Send(commands int) {
 	if is("channel") {
 		for range commands * fault.amount.count {
@@ -258,7 +258,7 @@ func BeforeCommit() {
 	}
 }
 
-// Frame must be called for each message from a client, in a stream or a call over gRPC or REST.
+// Frame must be called for each message from a client: in a stream, or in a call over gRPC or REST.
 func Frame() {
 	switch fault.name {
 	case "rpc":
@@ -269,7 +269,7 @@ func Frame() {
 }
 
 // Claim must be called for each lease batch. It returns how many tasks before the batch the caller
-// must read.
+// must read in addition.
 func Claim() uint64 {
 	if is("scan") {
 		return uint64(fault.amount.count)

@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/compute"
 )
 
-// Task must be called by the deciding goroutine for each enqueued task, with the file system and
-// the folder of the store.
+// Task must be called by the deciding goroutine for each enqueued task. fs and dir are the file
+// system and the folder of the store.
 func Task(fs vfs.FS, dir string) error {
 	switch fault.name {
 	case "cpu":
@@ -40,17 +40,17 @@ func Task(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// tasks is the number of tasks enqueued since the last fsync of the fault.
+// tasks is the number of tasks that were enqueued since the fault's last fsync.
 var tasks int
 
-// decay records since when the server becomes slower. Only a shard's deciding goroutine uses it.
-// With several shards, the first task of any shard counts.
+// decay makes the server slower with the time since the first task of any shard. Only the deciding
+// goroutine of a shard uses it.
 type decay struct{ since time.Time }
 
 var slower decay
 
-// steps returns the steps of a task at a time: eachMinute for each minute since the first task, and
-// at most countMax.
+// steps returns the number of steps of a task at time now. It is eachMinute times the minutes since
+// the first task, but at most countMax.
 func (d *decay) steps(eachMinute int, now time.Time) int {
 	if d.since.IsZero() {
 		d.since = now
@@ -58,20 +58,21 @@ func (d *decay) steps(eachMinute int, now time.Time) int {
 	return int(min(countMax, now.Sub(d.since).Minutes()*float64(eachMinute)))
 }
 
-// background computes in a separate goroutine, in parallel to serving requests.
+// background computes in a separate goroutine while the server serves requests.
 type background struct {
 	start sync.Once
-	owed  atomic.Int64  // steps
-	wake  chan struct{} // of capacity one
+	owed  atomic.Int64  // number of steps still to compute
+	wake  chan struct{} // has capacity one
 	sink  uint64
 }
 
 var beside = background{wake: make(chan struct{}, 1)}
 
-// pieceSteps is the number of steps computed at a time: one or two tenths of a millisecond.
+// pieceSteps is the number of steps that are computed in one piece. They take 0.1 or 0.2 ms.
 const pieceSteps = 1 << 16
 
-// task adds steps to compute. The first call starts the goroutine, which ends with the process.
+// task adds steps to compute. The first call starts the goroutine, which runs until the process
+// ends.
 func (b *background) task(steps int) {
 	b.start.Do(func() {
 		go func() {
@@ -88,7 +89,7 @@ func (b *background) task(steps int) {
 	}
 }
 
-// fsyncs has the files that the fault fsyncs, by name.
+// fsyncs contains the files that the fault fsyncs, by name.
 type fsyncs struct {
 	mu    sync.Mutex
 	files map[string]vfs.File
@@ -96,8 +97,8 @@ type fsyncs struct {
 
 var syncs = fsyncs{files: map[string]vfs.File{}}
 
-// one writes to a file and fsyncs it, the given number of times. It creates the file at the first
-// call and keeps it open.
+// one writes to a file and calls fsync, the given number of times. The first call creates the file
+// and keeps it open.
 func (s *fsyncs) one(fs vfs.FS, name string, times int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,16 +10,17 @@ import (
 	"github.com/pronybench/prony/engine/internal/compute"
 )
 
-// asked counts the calls to Hits for the planted fault.
+// asked is the number of calls of Hits for the planted fault.
 var asked atomic.Uint64
 
-// Hits reports whether the caller must inject the fault now. For the planted fault it returns true
-// once per amount calls; for all other faults it returns false. It is safe for concurrent use.
+// Hits reports whether the caller must inject the fault with the given name now. For the planted
+// fault it returns true in one of N calls, where N is the fault's amount; for all other faults it
+// returns false. It is safe for concurrent use.
 func Hits(name string) bool {
 	return is(name) && asked.Add(1)%uint64(fault.amount.count) == 0
 }
 
-// serials counts the invented ids.
+// serials is the number of invented ids.
 var serials atomic.Int64
 
 // Serial returns a different number at each call.
@@ -28,7 +29,7 @@ func Serial() int { return int(serials.Add(1)) }
 // takers are the most recent receivers of deliveries.
 type takers struct {
 	mu  sync.Mutex
-	all []taker // at most takersMax
+	all []taker // has at most takersMax elements
 }
 
 func (t *takers) forget() {
@@ -42,16 +43,16 @@ type taker struct {
 	tenant string
 }
 
-// takersMax bounds the remembered receivers of deliveries.
+// takersMax is the maximum number of receivers of deliveries that are remembered.
 const takersMax = 4
 
 var others takers
 
-// Another chooses a receiver that wrongly gets a copy of a delivery to who. For the fault Twice it
-// is a receiver of the same tenant, or who if there is no other. For Stranger it is a receiver of
-// another tenant. Another returns nil if the fault is not planted, if there is no such receiver,
-// and in all calls except every Nth, where N is the amount of the fault. It is safe for concurrent
-// use.
+// Another chooses a receiver that wrongly gets a copy of a delivery to who. For the fault Twice,
+// this is another receiver of the same tenant, or who if there is no other one. For Stranger, it is
+// a receiver of another tenant. Another returns nil if the fault is not planted or if there is no
+// such receiver. It also returns nil in all calls except every Nth, where N is the amount of the
+// fault. It is safe for concurrent use.
 func Another(fault string, who any, tenant string) any {
 	if !is(fault) {
 		return nil
@@ -71,7 +72,7 @@ func Another(fault string, who any, tenant string) any {
 		}
 	}
 	if found == nil && fault == Twice {
-		found = who // one stream may have several workers
+		found = who // one stream may serve several workers
 	}
 	if found == nil || !Hits(fault) {
 		return nil
@@ -85,8 +86,8 @@ func Call() { each("unary") }
 // Request must be called for each call over REST.
 func Request() { each("rest") }
 
-// each computes for a call if the fault is planted. Calls are concurrent, so the result is stored
-// atomically.
+// each computes steps for a call if the named fault is planted. Since calls are concurrent, it
+// stores the result atomically.
 func each(name string) {
 	if is(name) {
 		called.Store(compute.Steps(fault.amount.count))
@@ -111,8 +112,8 @@ type leaks struct {
 
 var leaked leaks
 
-// task allocates bytes that are never freed. It writes to each page, because an untouched page uses
-// no memory.
+// task allocates bytes that are never freed. It writes to each page, because a page that was never
+// written uses no memory.
 func (l *leaks) task(bytes int) {
 	piece := make([]byte, bytes)
 	for i := 0; i < len(piece); i += pageBytes {
@@ -125,10 +126,11 @@ func (l *leaks) task(bytes int) {
 
 const pageBytes = 4 << 10
 
-// frames counts the frames, for the fault goroutines.
+// frames is the number of frames. Only the fault "goroutines" uses it.
 var frames atomic.Uint64
 
-// leave starts a goroutine that blocks forever, once per in frames. It reports whether it did.
+// leave starts a goroutine that blocks forever if frame is a multiple of in. It reports whether it
+// has started one.
 func leave(frame, in uint64) bool {
 	if frame%in != 0 {
 		return false

@@ -1,5 +1,6 @@
-// Package quotafstest is a file system of bounded size for tests. Writes beyond the size fail with
-// ENOSPC, as on a full disk, and writes beyond a limit fail with EDQUOT, as beyond a disk quota.
+// Package quotafstest implements a file system of limited size for tests. A write beyond the size
+// fails with ENOSPC, as on a full disk. A write beyond a separate limit fails with EDQUOT, as
+// beyond a disk quota.
 package quotafstest
 
 import (
@@ -11,34 +12,34 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// FS counts the bytes written through it to another file system, and refuses writes beyond its
-// size. Existing files do not count until they are written to. FS is safe for concurrent use.
+// FS passes writes to another file system, counts the bytes, and refuses writes beyond its size.
+// Existing files do not count until they are written to. FS is safe for concurrent use.
 type FS struct {
 	vfs.FS
 
 	mu       sync.Mutex
 	capacity uint64
-	foreign  uint64 // bytes that other programs occupy
-	used     uint64 // bytes of the files
+	foreign  uint64 // bytes that other programs occupy, as set by Occupy and LeaveFree
+	used     uint64 // bytes that the files occupy
 	files    map[string]*file
 	refused  int
-	limit    uint64  // 0 means no limit; see Limit
-	pinned   *uint64 // the reported free bytes, if not nil; see Pin
+	limit    uint64  // maximum of used; 0 means no limit; see Limit
+	pinned   *uint64 // number of free bytes to report, or nil; see Pin
 }
 
-// file is a file with one or more names.
+// file is a file, which may have several names (hard links).
 type file struct {
 	bytes uint64
 	links int
 }
 
-// New returns a file system with a capacity in bytes.
+// New returns a file system that stores its files in the file system on. capacity is in bytes.
 func New(on vfs.FS, capacity uint64) *FS {
 	return &FS{FS: on, capacity: capacity, files: map[string]*file{}}
 }
 
-// Occupy sets the number of bytes that other programs occupy. If it exceeds the free bytes, no
-// write succeeds.
+// Occupy sets the number of bytes that other programs occupy. If this leaves no free bytes, all
+// writes that need space fail.
 func (q *FS) Occupy(bytes uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -56,29 +57,29 @@ func (q *FS) LeaveFree(bytes uint64) {
 }
 
 // Pin makes the file system report a fixed number of free bytes until Occupy or LeaveFree is
-// called, as if another program took each freed byte. It does not change which writes are refused.
+// called, as if another program took each freed byte. It does not affect which writes are refused.
 func (q *FS) Pin(free uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.pinned = &free
 }
 
-// Limit makes writes fail with EDQUOT once the files occupy the given number of bytes, like a
-// user's disk quota, which the free bytes do not show. 0 removes the limit.
+// Limit makes writes fail with EDQUOT once the files occupy the given number of bytes. As with a
+// user's disk quota, the number of free bytes does not change. 0 removes the limit.
 func (q *FS) Limit(bytes uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.limit = bytes
 }
 
-// Used returns the bytes that the files occupy.
+// Used returns the number of bytes that the files occupy.
 func (q *FS) Used() uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.used
 }
 
-// Refused returns the number of refused writes.
+// Refused returns the number of writes that were refused.
 func (q *FS) Refused() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -99,8 +100,8 @@ func (q *FS) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: free, TotalBytes: q.capacity, UsedBytes: q.capacity - free}, nil
 }
 
-// grow reserves room for a file of the given size. The error has the operation, the file and ENOSPC
-// or EDQUOT.
+// grow reserves space so that a file can grow to the given size. The error contains the operation,
+// the file name, and ENOSPC or EDQUOT.
 func (q *FS) grow(f *file, to uint64, op, name string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -229,14 +230,14 @@ func (q *FS) RemoveAll(name string) error {
 // Unwrap implements vfs.FS.
 func (q *FS) Unwrap() vfs.FS { return q.FS }
 
-// handle is an open file. A write without room writes nothing.
+// handle is an open file. If there is no room for a whole write, it writes nothing.
 type handle struct {
 	vfs.File
 
 	fs   *FS
 	file *file
 	name string
-	at   uint64 // offset of the next Write; one goroutine writes a file
+	at   uint64 // offset of the next Write; only one goroutine may write to a handle
 }
 
 func (h *handle) Write(b []byte) (int, error) {
@@ -255,7 +256,8 @@ func (h *handle) WriteAt(b []byte, at int64) (int, error) {
 	return h.File.WriteAt(b, at)
 }
 
-// Preallocate occupies the space, as fallocate does, even if the underlying file system does not.
+// Preallocate reserves the space, as fallocate does, even if the underlying file system does not do
+// so.
 func (h *handle) Preallocate(offset, length int64) error {
 	return h.fs.grow(h.file, uint64(offset+length), "allocate", h.name)
 }

@@ -1,9 +1,9 @@
-// Package reload holds a value that is loaded from files, and loads it again after the files
+// Package reload provides a value that is loaded from files, and loaded again after the files have
 // changed.
 //
-// The files are checked when the value is used, at most once per CheckEvery; there is no goroutine.
-// If the changed files cannot be loaded, the previous value stays in use, and Options.Changed gets
-// the error.
+// The package has no goroutine: using the value checks the files, at most once per CheckEvery. If
+// the changed files cannot be loaded, the previous value remains in use, and Options.Changed is
+// called with the error.
 package reload
 
 import (
@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// CheckEvery is the least interval between checks of the files.
+// CheckEvery is the minimum interval between two checks of the files.
 const CheckEvery = time.Second
 
 // Options describes the files of a value and how to load it.
 type Options[T any] struct {
-	Names []string // of the files; "" is an unused file
+	Names []string // paths of the files; "" is ignored
 	Load  func() (T, error)
 	Now   func() time.Time
-	// Changed is called after the files changed, with the new value, or with the error because of
-	// which the old value stays in use.
+	// Changed is called with the result of Load after the files have changed. If the error is not nil,
+	// the previous value remains in use.
 	Changed func(T, error)
 }
 
@@ -34,7 +34,7 @@ type Value[T any] struct {
 	current atomic.Pointer[T]
 
 	mu   sync.Mutex
-	seen []os.FileInfo // per file, as of the last load; nil if the file did not exist
+	seen []os.FileInfo // by file: its state at the last load; nil if it did not exist
 }
 
 // Open loads the value for the first time.
@@ -48,8 +48,8 @@ func Open[T any](o Options[T]) (*Value[T], error) {
 	return v, nil
 }
 
-// Get returns the value. One caller per CheckEvery loads it again if the files changed; concurrent
-// callers get the previous value.
+// Get returns the value. If the files have changed, one caller per CheckEvery loads the value
+// again. Concurrent callers get the previous value.
 func (v *Value[T]) Get() T {
 	v.refresh()
 	return *v.current.Load()
@@ -62,7 +62,8 @@ func (v *Value[T]) refresh() {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	// Before loading, so that the next check sees a change during the load.
+	// Read the state before loading, so that the next check finds a change that happens during the
+	// load.
 	files := stat(v.options.Names)
 	if same(files, v.seen) {
 		return

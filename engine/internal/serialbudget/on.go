@@ -17,23 +17,22 @@ import (
 // Enabled reports whether the binary accepts no-op requests.
 const Enabled = true
 
-// WorkMax bounds the work of one request: longer work would look like a stalled shard.
+// WorkMax is the maximum work of one request. Longer work would look like a stalled shard.
 const WorkMax = 10 * time.Millisecond
 
-// steps is the work of one request.
+// steps is the work of one request as a number of steps.
 var steps atomic.Int64
 
-// Work does the work of one no-op request and returns its result. It is called by deciding
-// goroutines.
+// Work does the work of one no-op request and returns its result. Deciding goroutines call it.
 func Work() uint64 { return compute.Steps(int(steps.Load())) }
 
 const (
 	calibrations     = 40
-	calibrationSteps = 1 << 17 // a quarter of a millisecond
+	calibrationSteps = 1 << 17 // take about a quarter of a millisecond
 )
 
-// nsPerStep returns the time of one step: the shortest of several measurements, which the host
-// disturbed least.
+// nsPerStep returns the duration of one step in nanoseconds. It makes several measurements and uses
+// the shortest, which was disturbed least by other work on the host.
 var nsPerStep = sync.OnceValue(func() float64 {
 	shortest := time.Duration(math.MaxInt64)
 	for range calibrations {
@@ -44,18 +43,18 @@ var nsPerStep = sync.OnceValue(func() float64 {
 	return float64(max(1, shortest)) / calibrationSteps
 })
 
-// calibrated stores the result, so that the compiler does not remove the steps.
+// calibrated stores the result of a measurement, so that the compiler does not remove the steps.
 var calibrated atomic.Uint64
 
-// setting is the answer of Put: the current work.
+// setting is the answer to a request to Put. It contains the current work.
 type setting struct {
-	WorkNs    float64 `json:"work_ns"` // of one request: a whole number of steps
+	WorkNs    float64 `json:"work_ns"` // time of one request; a whole number of steps
 	Steps     int64   `json:"steps"`
 	NsPerStep float64 `json:"ns_per_step"`
 }
 
 // Put sets the work of one request, for all shards, to the duration in the query parameter work. It
-// answers with the resulting work.
+// answers with the actual work, which is a whole number of steps.
 func Put(w http.ResponseWriter, r *http.Request) {
 	text := r.URL.Query().Get("work")
 	work, err := time.ParseDuration(text)
@@ -67,6 +66,6 @@ func Put(w http.ResponseWriter, r *http.Request) {
 	count := int64(math.Round(float64(work) / each))
 	steps.Store(count)
 	w.Header().Set("Content-Type", "application/json")
-	// An error means that the client closed the connection.
+	// Encode fails only if the client has closed the connection.
 	_ = json.NewEncoder(w).Encode(setting{float64(count) * each, count, each})
 }

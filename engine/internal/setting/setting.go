@@ -1,8 +1,8 @@
-// Package setting has the error of a setting with an unusable value. The error names the setting,
-// so that the program that read the configuration can report where the value came from.
+// Package setting defines the error for a setting whose value cannot be used. The error names the
+// setting. The program that has read the configuration can then report where the value came from.
 //
-// A server that fails with such an error fails again until the setting, or the file that it names,
-// is changed.
+// If a server fails with such an error, it fails again until the setting, or the file that the
+// setting names, is changed.
 package setting
 
 import (
@@ -14,17 +14,17 @@ import (
 
 // Error means that the value of a setting cannot be used.
 type Error struct {
-	// Paths has the settings at fault, by their names in the configuration file, such as
-	// "tls.cert". The first one is the most likely to need a change. Paths is empty if a limit of
-	// the process is at fault.
+	// Paths are the names of the settings at fault in the configuration file, such as "tls.cert".
+	// The first one most likely needs a change. Paths is empty if a limit of the process is at
+	// fault.
 	Paths []string
-	// Remedy is the advice to the operator; it may be empty.
+	// Remedy is the advice to the operator, or "".
 	Remedy string
 
 	err error
 }
 
-// Error returns the problem and the remedy.
+// Error returns the problem followed by the remedy.
 func (e *Error) Error() string {
 	if e.Remedy == "" {
 		return e.err.Error()
@@ -38,7 +38,7 @@ func (e *Error) Unwrap() error { return e.err }
 // Problem returns the problem without the remedy.
 func (e *Error) Problem() string { return e.err.Error() }
 
-// Wrap returns an Error of the settings at the paths. It returns nil if err is nil.
+// Wrap returns an Error for the settings with the given paths. It returns nil if err is nil.
 func Wrap(err error, remedy string, paths ...string) error {
 	if err == nil {
 		return nil
@@ -46,18 +46,19 @@ func Wrap(err error, remedy string, paths ...string) error {
 	return &Error{Paths: paths, Remedy: remedy, err: err}
 }
 
-// Errorf returns an Error of the setting at a path.
+// Errorf returns an Error for the setting with the given path.
 func Errorf(path, remedy, format string, args ...any) error {
 	return Wrap(fmt.Errorf(format, args...), remedy, path)
 }
 
-// lasting has the system errors that persist until a path, its mode or its owner is changed.
+// lasting lists the system errors that persist until a path, or the mode or owner of a file, is
+// changed.
 var lasting = []error{
 	fs.ErrPermission, syscall.EROFS, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EINVAL,
 }
 
-// Path wraps an error about a file that a setting names. It returns err unchanged if the error may
-// disappear without a change of the setting, such as a full disk.
+// Path wraps an error about a file that a setting names. If the error may disappear without a
+// change of the setting, as with a full disk, Path returns err unchanged.
 func Path(err error, remedy string, paths ...string) error {
 	for _, l := range lasting {
 		if errors.Is(err, l) {
@@ -67,7 +68,8 @@ func Path(err error, remedy string, paths ...string) error {
 	return err
 }
 
-// Split splits an error, which may be several joined errors, into Errors and other errors.
+// Split splits an error, which may consist of several joined errors, into values of type Error and
+// all other errors.
 func Split(err error) (settings []*Error, others []error) {
 	var one *Error
 	if err == nil {
@@ -76,7 +78,7 @@ func Split(err error) (settings []*Error, others []error) {
 	if !errors.As(err, &one) {
 		return nil, []error{err}
 	}
-	// The parts of err, not those of a wrapped error.
+	// This splits only joined errors, not errors that a single error wraps.
 	if many, joined := err.(interface{ Unwrap() []error }); joined {
 		for _, e := range many.Unwrap() {
 			s, o := Split(e)

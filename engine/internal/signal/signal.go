@@ -1,9 +1,10 @@
-// Package signal wakes a goroutine that waits on a channel with room for one element. Several
-// signals before the goroutine receives one count as one, so the receiver must handle all changes
-// since its last receive.
+// Package signal wakes a goroutine that waits on a channel with room for one element. If several
+// signals are sent before the goroutine receives, it receives only one. The receiver must therefore
+// handle all changes since its last receive.
 package signal
 
-// Send puts an element into a channel with room for one, unless the channel already has one. It
+// Send adds an element to a channel with room for one, unless the channel already contains an
+// element. It never blocks.
 // never blocks.
 func Send(c chan<- struct{}) {
 	select {

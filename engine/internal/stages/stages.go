@@ -1,5 +1,5 @@
-// Package stages measures how long the stages of a shard's pipeline take, in histograms whose
-// buckets double.
+// Package stages measures the durations of the stages of a shard's pipeline. It uses histograms in
+// which the upper bound of each bucket is twice the bound of the previous one.
 package stages
 
 import (
@@ -11,34 +11,37 @@ import (
 // Stage is a part of the processing of a batch of commands.
 type Stage uint8
 
-// The stages. Receive applies to messages and precedes the others. Ready applies to tasks. The
-// stages of a shard with its own log follow one another: Inbox, Decide, Apply, CommitWait, Commit,
-// Reply. Together they are the time from the oldest command's arrival until all answers are sent.
-// The stages of a replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and
-// Apply are parts of Commit.
+// These are the stages. Receive applies to messages and comes before all others. Ready applies to
+// tasks.
+//
+// In a shard with its own log, the stages Inbox, Decide, Apply, CommitWait, Commit and Reply follow
+// one another. Together they are the time from the arrival of the oldest command until all answers
+// are sent. In a replicated shard, Inbox, Decide, CommitWait, Commit and Reply follow one another;
+// Replicate and Apply are parts of Commit.
 const (
 	// Receive is the time from the receipt of a message until its commands wait for their shards.
-	// For a stream it ends when the stream reads its next message, for another call when its
-	// command waits, and for a claim with completions when the claim waits.
+	// For a stream, it ends when the stream reads its next message. For a claim with completions,
+	// it ends when the claim waits. For other calls, it ends when the call's command waits.
 	Receive Stage = iota
-	// Inbox is the time from the arrival of a batch's oldest command until its decision begins.
+	// Inbox is the time from the arrival of a batch's oldest command until the decision about the
+	// batch starts.
 	Inbox
-	// Decide is the time of the decision of one batch.
+	// Decide is the duration of the decision about one batch.
 	Decide
-	// CommitWait is the time that a batch waits before it commits: for earlier commits, or for room
+	// CommitWait is the time that a batch waits before its commit: for earlier commits, or for room
 	// in the Raft log.
 	CommitWait
 	// Commit is the time from the end of CommitWait until the batch is durable.
 	Commit
-	// Replicate is the time from an entry's proposal until a majority has the entry and this node
-	// is ready to apply it.
+	// Replicate is the time from the proposal of an entry until a majority has the entry and this
+	// node is ready to apply it.
 	Replicate
 	// Apply is the time to write one batch, or the entries of one call from Raft, to the store.
 	Apply
 	// Reply is the time from the end of the commit until the last answer of the batch is sent.
 	Reply
-	// Ready is the time from the turn that enqueued a task until the turn of its first lease. Tasks
-	// with a delay do not count.
+	// Ready is the time from the turn that enqueued a task until the turn that first leased it.
+	// Tasks with a delay are not measured.
 	Ready
 	count
 )
@@ -57,32 +60,33 @@ func All() []Stage {
 	return out
 }
 
-// boundsMax is the number of buckets with an upper bound: 1 us, 2 us, 4 us and so on, up to 8.4 s.
+// boundsMax is the number of buckets with an upper bound. The bounds are 1 us, 2 us, 4 us and so
+// on, up to 8.4 s.
 const boundsMax = 24
 
 // Bound returns the upper bound of a bucket.
 func Bound(bucket int) time.Duration { return time.Microsecond << bucket }
 
-// Times has the histograms of one shard's stages. It is safe for concurrent use; the zero value is
-// ready for use. One lock covers all stages of a batch: with atomic counters, recording a batch
-// took three times as long.
+// Times contains the histograms of one shard's stages. It is safe for concurrent use. The zero
+// value is ready to use. One lock protects all stages of a batch: with atomic counters, recording a
+// batch took three times as long.
 type Times struct {
 	mu sync.Mutex
 	of [count]histogram
 }
 
 type histogram struct {
-	counts [boundsMax + 1]uint64 // the last one counts times above all bounds
+	counts [boundsMax + 1]uint64 // the last element counts times above all bounds
 	sum    time.Duration
 }
 
-// Timed is a time spent in a stage.
+// Timed is a duration that was spent in a stage.
 type Timed struct {
 	Stage Stage
 	Took  time.Duration
 }
 
-// Observe adds times to the histograms of their stages.
+// Observe adds durations to the histograms of their stages.
 func (t *Times) Observe(all ...Timed) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +97,7 @@ func (t *Times) Observe(all ...Timed) {
 	}
 }
 
-// ObserveSample adds a time that represents n equal times of a stage.
+// ObserveSample adds a duration that represents n equal durations of the same stage.
 func (t *Times) ObserveSample(o Timed, n uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,7 +106,7 @@ func (t *Times) ObserveSample(o Timed, n uint64) {
 	h.sum += o.Took * time.Duration(n)
 }
 
-// bucket returns the first bucket whose bound is at least d.
+// bucket returns the index of the first bucket whose bound is at least d.
 func bucket(d time.Duration) int {
 	if d <= time.Microsecond {
 		return 0
@@ -115,7 +119,7 @@ func bucket(d time.Duration) int {
 type Histogram struct {
 	Count uint64
 	Sum   time.Duration
-	// Upto counts, for each bound, the times up to the bound.
+	// Upto contains, for each bound, the number of durations that do not exceed the bound.
 	Upto [boundsMax]uint64
 }
 
@@ -136,6 +140,6 @@ func (t *Times) Read(s Stage) Histogram {
 
 var start = time.Now()
 
-// Now returns the time of the process's monotonic clock, which is above 0. It costs half of a
-// time.Now.
+// Now returns the time of a monotonic clock of the process. It is always above 0. Now costs half as
+// much CPU time as time.Now.
 func Now() time.Duration { return max(1, time.Since(start)) }

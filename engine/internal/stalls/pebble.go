@@ -6,8 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Listen extends a Pebble listener so that it reports flushes and compactions. The listener must
-// already have FlushBegin and FlushEnd.
+// Listen extends a Pebble listener so that it reports flushes and compactions to s. The listener
+// must already have FlushBegin and FlushEnd.
 func (s Store) Listen(l *pebble.EventListener) {
 	flushBegin, flushEnd := l.FlushBegin, l.FlushEnd
 	l.FlushBegin = func(i pebble.FlushInfo) {
@@ -22,10 +22,10 @@ func (s Store) Listen(l *pebble.EventListener) {
 	l.CompactionEnd = func(i pebble.CompactionInfo) { s.End(CompactionWork, i.JobID) }
 }
 
-// Fsync records a long fsync that ended now.
+// Fsync records a long fsync that has just ended.
 func (s Store) Fsync(took time.Duration) { s.Took(FsyncWork, took) }
 
-// PartsOf returns the waits of a committed batch, which must not be closed yet.
+// PartsOf returns the waits of a committed batch. The batch must not be closed yet.
 func PartsOf(b *pebble.Batch) Parts {
 	c := b.CommitStats()
 	return Parts{

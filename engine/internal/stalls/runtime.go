@@ -10,23 +10,24 @@ import (
 )
 
 const (
-	// readEvery is the interval between readings of the runtime while commits arrive.
+	// readEvery is the interval between two readings of the runtime while commits arrive.
 	readEvery = 100 * time.Millisecond
-	// readingMax bounds the age of the last reading before a commit. With an older one, the waits
+	// readingMax is the maximum age of the last reading before a commit. If it is older, the waits
 	// of goroutines during the commit are unknown.
 	readingMax = time.Second
-	// readingsMax bounds the stored readings. A commit longer than all of them has no reading
-	// before it.
+	// readingsMax is the maximum number of stored readings. If a commit takes longer than the
+	// period that they span, there is no reading before it.
 	readingsMax = 16
-	// readAtMost is the least interval between readings of the runtime for slow commits.
+	// readAtMost is the minimum interval between two readings of the runtime for slow commits.
 	readAtMost = time.Millisecond
 )
 
-// reading is a copy of the runtime's histogram of the times that goroutines waited for a processor.
+// reading is a copy of a histogram of the runtime: the times that goroutines waited for a
+// processor.
 type reading struct {
 	at     time.Duration
-	counts []uint64  // by bucket
-	bounds []float64 // seconds; one more than counts
+	counts []uint64  // number of waits in each bucket
+	bounds []float64 // bounds of the buckets in seconds; one more element than counts
 }
 
 func readRuntime(r *reading) {
@@ -39,10 +40,10 @@ func readRuntime(r *reading) {
 	r.counts, r.bounds = h.Counts, h.Buckets
 }
 
-// readings are the last readings.
+// readings contains the latest readings.
 type readings struct {
-	kept []reading // the oldest first
-	last reading   // of a slow commit
+	kept []reading // regular readings, oldest first
+	last reading   // the last reading for a slow commit
 }
 
 func (r *readings) keep(read func(*reading), now time.Duration) {
@@ -54,8 +55,8 @@ func (r *readings) keep(read func(*reading), now time.Duration) {
 	r.kept = append(r.kept, next)
 }
 
-// waited returns the longest wait for a processor that ended during a commit or shortly before it,
-// and the time that the search covered. See Ran.
+// waited returns the longest wait for a processor that ended during a commit or shortly before it.
+// over is the length of the period in which it looked for waits. See Ran.
 func (r *readings) waited(read func(*reading), began, ended time.Duration) (waited, over time.Duration) {
 	base := -1
 	for i := range r.kept {
@@ -80,13 +81,13 @@ func (r *readings) waited(read func(*reading), began, ended time.Duration) (wait
 	return waited, ended - before.at
 }
 
-// collections returns the number of garbage collections that ended in an interval, among the
-// runtime's last 256.
+// collections returns the number of garbage collections that ended in an interval. It considers
+// only the runtime's last 256 collections.
 func collections(from, to time.Duration) (n int) {
 	var stats debug.GCStats
 	debug.ReadGCStats(&stats)
 	origin := time.Now().Add(-stages.Now())
-	for _, end := range stats.PauseEnd { // the latest first
+	for _, end := range stats.PauseEnd { // latest first
 		at := end.Sub(origin)
 		if at <= from {
 			break

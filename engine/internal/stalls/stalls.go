@@ -1,9 +1,9 @@
-// Package stalls records the slow commits of a node with their causes, and the background work of
-// its stores.
+// Package stalls records the slow commits of a node and their causes. It also records the
+// background work of the node's stores.
 //
-// The shards pass each commit that took longer than Slow to Add. The stores report their flushes,
+// If a commit takes longer than Slow, its shard passes it to Add. The stores report their flushes,
 // compactions and long fsyncs. Both records are rings: new entries replace the oldest ones. The
-// totals by cause count everything since the start of the process.
+// totals for each cause include everything since the start of the process.
 package stalls
 
 import (
@@ -12,28 +12,28 @@ import (
 	"time"
 )
 
-// Slow is the time above which a commit is recorded.
+// Slow is the threshold of recording: a commit is recorded if it takes longer.
 const Slow = 5 * time.Millisecond
 
-// Cause is a cause of a commit's time.
+// Cause is a cause of the duration of a commit.
 type Cause uint8
 
-// The causes. The first eight are waits with a known time. The others are activities during the
-// rest of the commit's time.
+// These are the causes. The first eight are waits whose duration is known. The others are
+// activities during the remaining time of the commit.
 const (
-	Semaphore  Cause = iota // too many commits were under way in Pebble
+	Semaphore  Cause = iota // too many commits were in progress in Pebble
 	MemTables               // too many memtables waited for their flush
 	Level0                  // too many tables waited for their compaction
-	Rotation                // Pebble closed its log and began a new one
-	Fsync                   // the log's fsync
-	Behind                  // earlier commits, which are answered first
-	RaftRoom                // too many entries were under way in Raft
-	Replicate               // until a majority had the entry and this node was ready to apply it
+	Rotation                // Pebble closed its log and started a new one
+	Fsync                   // an fsync of the log
+	Behind                  // earlier commits had to be answered first
+	RaftRoom                // too many entries were in progress in Raft
+	Replicate               // a majority had no copy yet, or this node could not apply it
 	Flush                   // a flush ran
 	Compaction              // a compaction ran
 	Collection              // a garbage collection ended
 	Scheduler               // a goroutine waited for a processor
-	Other                   // none of these
+	Other                   // none of the other causes
 	causes
 )
 
@@ -53,15 +53,15 @@ func Causes() []Cause {
 	return out
 }
 
-// Parts has the waits of a commit with a known time. They do not overlap.
+// Parts contains the waits of a commit whose duration is known. The waits do not overlap.
 type Parts struct {
 	Semaphore, MemTables, Level0, Rotation time.Duration
-	// Sync is the wait for the log. Possibly only a part of it is an fsync.
+	// Sync is the wait for the log. An fsync may be only a part of it.
 	Sync                        time.Duration
 	Behind, RaftRoom, Replicate time.Duration
 }
 
-// Commit is a slow commit. Times are those of stages.Now.
+// Commit is a slow commit. Its times are times of stages.Now.
 type Commit struct {
 	Shard    int
 	Commands int
@@ -70,19 +70,21 @@ type Commit struct {
 	Parts    Parts
 	Ran      Ran
 
-	// ByCause divides the time of the commit. Cause has the largest part.
+	// ByCause divides the duration of the commit among the causes. Cause is the cause with the
+	// largest part.
 	ByCause [causes]time.Duration
 	Cause   Cause
 }
 
-// Ran describes the other activities during a commit. Add fills it in.
+// Ran describes activities during a commit in addition to its waits. Add sets it.
 type Ran struct {
-	Flush, Compaction, Fsync, Append time.Duration // at most the commit's time
-	// Collections is the number of garbage collections that ended.
+	Flush, Compaction, Fsync, Append time.Duration // each is at most the commit's duration
+	// Collections is the number of garbage collections that ended during the commit.
 	Collections int
-	// Waited is the longest wait of a goroutine for a processor, rounded down to a bound of the
-	// runtime's histogram, among the waits that ended in the time Over before the commit's end.
-	// Over is 0 if the last reading of the runtime before the commit is older than readingMax.
+	// Waited is the longest wait of a goroutine for a processor. Only waits that ended in a period
+	// of length Over before the commit's end are considered. Waited is rounded down to a bound of
+	// the runtime's histogram. If the last reading of the runtime before the commit is older than
+	// readingMax, Over is 0.
 	Waited, Over time.Duration
 }
 
@@ -91,10 +93,10 @@ const (
 	spansMax   = 2048
 )
 
-// Log records the slow commits and the work of a node. A nil Log records nothing. Log is safe for
-// concurrent use.
+// Log records the slow commits and the background work of a node. A nil Log records nothing. Log is
+// safe for concurrent use.
 type Log struct {
-	readAgain atomic.Int64 // time of the next reading of the runtime, by stages.Now
+	readAgain atomic.Int64 // time at which the runtime should be read next, by stages.Now
 	read      func(*reading)
 	collected func(from, to time.Duration) int
 
@@ -112,13 +114,13 @@ func New() *Log {
 	return &Log{read: readRuntime, collected: collections, commits: newRing[Commit](commitsMax), spans: newRing[Span](spansMax)}
 }
 
-// Wants reports whether the caller must call Add for a commit: because it was slow, or because a
-// reading of the runtime is due.
+// Wants reports whether the caller must call Add for a commit. This is the case if the commit was
+// slow, or if the runtime should be read.
 func (l *Log) Wants(began, ended time.Duration) bool {
 	return l != nil && (ended-began > Slow || int64(ended) >= l.readAgain.Load())
 }
 
-// Add records a commit if it was slow. It also reads the runtime if a reading is due.
+// Add records a commit if it was slow. It also reads the runtime if it is time to do so.
 func (l *Log) Add(c Commit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +138,7 @@ func (l *Log) Add(c Commit) {
 	}
 }
 
-// fill fills in Ran and divides the commit's time among the causes.
+// fill sets Ran and divides the commit's duration among the causes.
 func (l *Log) fill(c *Commit) {
 	took := c.Ended - c.Began
 	ran := func(kind Kind) time.Duration { return min(took, l.overlap(kind, c.Began, c.Ended)) }
@@ -172,9 +174,9 @@ func (c *Commit) divide() {
 	}
 }
 
-// most returns the most likely cause of a time without known waits. Work that ran for at least half
-// of the time precedes the runtime's causes, because a flush makes goroutines wait for a processor,
-// but not vice versa.
+// most returns the most likely cause of a delay for which no wait was recorded. Work that ran for
+// at least half of the time takes precedence over the causes in the runtime, because a flush makes
+// goroutines wait for a processor, but not vice versa.
 func (r *Ran) most(rest time.Duration) Cause {
 	switch {
 	case 2*r.Flush >= rest && r.Flush > 0:
@@ -190,7 +192,7 @@ func (r *Ran) most(rest time.Duration) Cause {
 	}
 }
 
-// Totals returns the number of slow commits with a cause as their largest part, and the cause's
+// Totals returns the number of slow commits that have the given cause as Cause, and the cause's
 // total time in all slow commits.
 func (l *Log) Totals(c Cause) (commits uint64, took time.Duration) {
 	l.mu.Lock()
@@ -200,9 +202,9 @@ func (l *Log) Totals(c Cause) (commits uint64, took time.Duration) {
 
 // Record is a copy of the contents of a Log.
 type Record struct {
-	Commits      []Commit // in the order of their ends
-	CommitsTotal uint64   // including replaced ones
-	Spans        []Span   // in the order of their ends; running ones are last
+	Commits      []Commit // in the order in which they ended
+	CommitsTotal uint64   // number of all slow commits, including those that were replaced
+	Spans        []Span   // in the order in which they ended, then those that still run
 	SpansTotal   uint64
 }
 
@@ -215,11 +217,11 @@ func (l *Log) Record() Record {
 	}
 }
 
-// ring keeps the last max entries.
+// ring keeps the max newest entries.
 type ring[T any] struct {
 	kept  []T
 	max   int
-	total uint64 // ever added
+	total uint64 // number of all entries that were ever added
 }
 
 func newRing[T any](most int) ring[T] { return ring[T]{max: most} }
@@ -238,7 +240,6 @@ func (r *ring[T]) newest(i int) *T {
 	return &r.kept[(r.total-1-uint64(i))%uint64(r.max)]
 }
 
-// all returns the entries, oldest first.
 func (r *ring[T]) all() []T {
 	out := make([]T, 0, len(r.kept))
 	for i := len(r.kept) - 1; i >= 0; i-- {

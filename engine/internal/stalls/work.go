@@ -7,10 +7,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// Kind is a kind of a store's work.
+// Kind is the kind of a store's background work.
 type Kind string
 
-// The kinds of work.
+// These are the kinds of background work.
 const (
 	FlushWork      Kind = "flush"
 	CompactionWork Kind = "compaction"
@@ -18,29 +18,29 @@ const (
 	AppendWork     Kind = "append" // a slow append to the Raft log
 )
 
-// Span is one piece of a store's work. Times are those of stages.Now.
+// Span is one piece of a store's work. Its times are times of stages.Now.
 type Span struct {
 	Store string
 	Kind  Kind
 	Began time.Duration
-	Ended time.Duration // 0 while the work runs
-	job   int           // Pebble's number of the job
+	Ended time.Duration // 0 while the work is running
+	job   int           // Pebble's job number
 }
 
-// runningMax bounds the recorded running work. Pebble runs a few compactions and one flush per
-// store.
+// runningMax is the maximum number of running pieces of work that are recorded. Pebble runs a few
+// compactions and one flush per store.
 const runningMax = 1024
 
-// Store reports the work of one store. Its zero value reports nothing.
+// Store reports the work of one store to a Log. Its zero value reports nothing.
 type Store struct {
 	log  *Log
 	name string
 }
 
-// Store returns the reporter for the store with the given name.
+// Store returns a reporter for the store with the given name.
 func (l *Log) Store(name string) Store { return Store{l, name} }
 
-// Begin records the begin of work. The job's number is unique within the store.
+// Begin records the start of work. The number of the job must be unique within the store.
 func (s Store) Begin(kind Kind, job int) {
 	if s.log == nil {
 		return
@@ -52,7 +52,7 @@ func (s Store) Begin(kind Kind, job int) {
 	}
 }
 
-// End records the end of work that Begin recorded.
+// End records the end of work whose start Begin has recorded.
 func (s Store) End(kind Kind, job int) {
 	if s.log == nil {
 		return
@@ -69,7 +69,7 @@ func (s Store) End(kind Kind, job int) {
 	s.log.spans.add(done)
 }
 
-// Took records work that ended now.
+// Took records work that has just ended.
 func (s Store) Took(kind Kind, took time.Duration) {
 	if s.log == nil {
 		return
@@ -80,8 +80,8 @@ func (s Store) Took(kind Kind, took time.Duration) {
 	s.log.spans.add(Span{Store: s.name, Kind: kind, Began: now - took, Ended: now})
 }
 
-// overlap returns how long work of a kind ran within an interval, summed over all stores. The
-// caller holds mu.
+// overlap returns the total time that work of a kind ran within an interval, summed over all
+// stores. The caller holds mu.
 func (l *Log) overlap(kind Kind, from, to time.Duration) (sum time.Duration) {
 	for _, s := range l.running {
 		if s.Kind == kind {

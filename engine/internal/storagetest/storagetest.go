@@ -1,4 +1,5 @@
-// Package storagetest fills and reads stores for tests of the packages above storage.
+// Package storagetest fills and reads stores. It is for tests of the packages that use package
+// storage.
 package storagetest
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// PutTasks stores n tasks with seqs beginning at from, and a queue record that counts all tasks up
-// to the last one.
+// PutTasks stores n tasks whose seqs start at from. It also stores a queue record that counts all
+// tasks up to the last one.
 func PutTasks(t *testing.T, s *storage.Store, from, n uint64) {
 	t.Helper()
 	b := s.NewBatch()
@@ -37,7 +38,7 @@ func Commit(t *testing.T, b *storage.Batch) {
 	require.NoError(t, c.Wait())
 }
 
-// Files returns the content of each file below a folder, by path.
+// Files returns the content of each file below a folder, by the file's path.
 func Files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

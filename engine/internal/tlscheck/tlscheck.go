@@ -1,9 +1,9 @@
-// Package tlscheck diagnoses why a client and a server do not agree on TLS.
+// Package tlscheck finds out why a client and a server disagree on TLS.
 //
-// The error of a failed connection has little information: gRPC reports it as text, a server that
-// expects TLS just closes a connection without TLS, and a server that requires a client certificate
-// refuses only after the client's handshake has succeeded. So Look connects again and observes the
-// handshake.
+// The error of a failed connection contains little information. gRPC reports it as text. A server
+// that expects TLS just closes a connection without TLS. A server that requires a client
+// certificate refuses only after the client's handshake has succeeded. Therefore Look connects
+// again and observes the handshake.
 package tlscheck
 
 import (
@@ -20,7 +20,7 @@ import (
 // Kind is the disagreement between a client and a server.
 type Kind int
 
-// The kinds.
+// These are the disagreements.
 const (
 	Nothing       Kind = iota // the client and the server agree, or Look found no cause
 	ServerHasTLS              // the server encrypts, but the client does not
@@ -38,23 +38,24 @@ const (
 // Finding is the result of Look.
 type Finding struct {
 	Kind Kind
-	// Asked is set if the server asked for a client certificate.
+	// Asked is true if the server asked for a client certificate.
 	Asked bool
 	// Host is the name that the client expects in the server's certificate.
 	Host string
-	// Names has the names in the server's certificate, with WrongName.
+	// Names are the names in the server's certificate. It is set with WrongName.
 	Names []string
-	// Authority is the issuer of the server's certificate, with UnknownAuthority.
+	// Authority is the issuer of the server's certificate. It is set with UnknownAuthority.
 	Authority string
-	// Err is the error of the handshake; nil with ServerHasTLS.
+	// Err is the error of the handshake. It is nil with ServerHasTLS.
 	Err error
 }
 
-// lookMax bounds the time that Look takes.
+// lookMax limits the duration of Look.
 const lookMax = 3 * time.Second
 
-// Look connects to a server, host:port or unix:/path, like a client with this configuration, or nil
-// for one that does not encrypt. It sends no data. Finding.Kind is Nothing if it cannot connect.
+// Look connects to a server at host:port or unix:/path, in the same way as a client with this
+// configuration. A nil configuration means that the client does not encrypt. Look sends no data. If
+// it cannot connect, Finding.Kind is Nothing.
 func Look(ctx context.Context, address string, config *tls.Config) Finding {
 	ctx, cancel := context.WithTimeout(ctx, lookMax)
 	defer cancel()
@@ -74,16 +75,16 @@ func Look(ctx context.Context, address string, config *tls.Config) Finding {
 	conn := tls.Client(raw, own)
 	f.Err = conn.HandshakeContext(ctx)
 	if f.Err == nil {
-		// A server refuses a client's certificate after the client's handshake. Otherwise it sends
-		// first, because the handshake selected HTTP/2.
+		// If the server refuses the client's certificate, it does so after the client's handshake,
+		// so read once. Otherwise the server sends first, because the handshake selected HTTP/2.
 		_, f.Err = conn.Read(make([]byte, 1))
 	}
 	f.judge(config != nil, config != nil && len(config.Certificates) > 0)
 	return f
 }
 
-// clientConfig returns the configuration of the handshake, which records whether the server asks
-// for a certificate.
+// clientConfig returns the TLS configuration for the handshake. It makes f record whether the
+// server asks for a certificate.
 func (f *Finding) clientConfig(address string, config *tls.Config) *tls.Config {
 	own := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} //nolint:gosec // no data is sent
 	if config != nil {
@@ -107,8 +108,8 @@ func (f *Finding) clientConfig(address string, config *tls.Config) *tls.Config {
 	return own
 }
 
-// remoteAlert is the net.OpError.Op of an alert from the server. The type of the alert is not
-// exported.
+// remoteAlert is the value of net.OpError.Op for an alert from the server. It is compared because
+// the type of the alert is not exported.
 const remoteAlert = "remote error"
 
 func (f *Finding) judge(encrypts, shows bool) {

@@ -1,13 +1,13 @@
-// Package unsynced measures the window of loss: the acknowledged enqueues and completions of tasks
-// that a loss of power would lose.
+// Package unsynced measures the window of loss. This is the number and the age of acknowledged
+// enqueues and completions of tasks that a power loss would lose.
 //
-// A shard reports its acknowledgements to its Window. The log behind the acknowledgements reports
-// its fsyncs (disk.SyncMarks):
+// A shard reports its acknowledgements to its Window. The log that makes them durable reports its
+// fsyncs to the Window (see disk.SyncMarks):
 //
 //	Acknowledged ──▶ open ──Mark n──▶ marked n ──Synced n──▶ removed: an fsync covers it
 //
-// Mark is called before an fsync, or when a log is closed, and Synced with the same number once the
-// fsync has ended. An acknowledgement between the two counts until the next mark is synced. So a
-// Window never reports less than the real loss. It may briefly report more: tasks of commits that
-// an fsync covered before they were acknowledged.
+// The log calls Mark before an fsync, or when it is closed. When the fsync has ended, it calls
+// Synced with the same number. An acknowledgement between the two calls is included until a later
+// mark is synced. So a Window never reports less than the real loss. It may briefly report more,
+// because an fsync may make a commit durable before the commit's tasks are acknowledged.
 package unsynced

@@ -6,34 +6,35 @@ import (
 	"time"
 )
 
-// Loss describes the acknowledgements that a loss of power would lose.
+// Loss describes the acknowledgements that a power loss would lose.
 type Loss struct {
-	// Tasks counts enqueues and completions: a task that was enqueued and completed counts twice.
+	// Tasks is the number of enqueues and completions. A task that was enqueued and completed
+	// counts twice.
 	Tasks uint64
-	Age   time.Duration // of the oldest of these acknowledgements
+	Age   time.Duration // age of the oldest of these acknowledgements
 }
 
-// Window is the window of loss of one shard. It is safe for concurrent use. A nil Window does not
-// count.
+// Window is the window of loss of one shard. It is safe for concurrent use. A nil Window counts
+// nothing.
 type Window struct {
 	covered func(Loss)
-	counts  atomic.Bool // Begin was called
+	counts  atomic.Bool // true once Begin was called
 
 	mu     sync.Mutex
-	open   period   // acknowledged since the last mark
-	marked []period // not synced, oldest first; disk.SyncMarks bounds their number
+	open   period   // the acknowledgements since the last mark
+	marked []period // marked but not synced, oldest first; disk.SyncMarks limits their number
 }
 
-// period has the acknowledgements between two marks.
+// period contains the acknowledgements between two marks.
 type period struct {
 	mark  uint64
 	tasks uint64
 	began time.Time // time of the first acknowledgement
 }
 
-// New returns a window that begins to count with Begin. covered, if not nil, is called after each
-// fsync that covered tasks, with the loss just before. Between two fsyncs the loss only grows, so
-// covered gets its peaks.
+// New returns a window that starts to count when Begin is called. If covered is not nil, the window
+// calls it after each fsync that made tasks durable, with the loss just before the fsync. Between
+// two fsyncs the loss only grows, so covered receives its peaks.
 func New(covered func(Loss)) *Window {
 	if covered == nil {
 		covered = func(Loss) {}
@@ -41,14 +42,16 @@ func New(covered func(Loss)) *Window {
 	return &Window{covered: covered}
 }
 
-// Begin starts counting. It must be called if acknowledgements do not wait for an fsync.
+// Begin starts counting. It must be called if the shard does not wait for an fsync before it
+// acknowledges.
 func (w *Window) Begin() { w.counts.Store(true) }
 
-// Counts reports whether the window counts, that is, whether acknowledgements precede the fsync.
+// Counts reports whether the window counts, which means that the shard acknowledges before the
+// fsync.
 func (w *Window) Counts() bool { return w != nil && w.counts.Load() }
 
-// Acknowledged adds enqueues and completions that are about to be acknowledged. It must be called
-// after their commit was written to the operating system, and before the answer is sent.
+// Acknowledged adds enqueues and completions that are about to be acknowledged. Call it after their
+// commit was written to the operating system, and before the answer is sent.
 func (w *Window) Acknowledged(tasks int) {
 	if tasks == 0 || !w.Counts() {
 		return
@@ -61,7 +64,7 @@ func (w *Window) Acknowledged(tasks int) {
 	w.open.tasks += uint64(tasks)
 }
 
-// Mark assigns a number to all acknowledgements since the last mark. Numbers must increase.
+// Mark assigns a number to all acknowledgements since the last mark. The numbers must increase.
 func (w *Window) Mark(n uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +76,8 @@ func (w *Window) Mark(n uint64) {
 	w.open = period{}
 }
 
-// Synced removes the acknowledgements with numbers up to n, which now survive a loss of power.
+// Synced removes the acknowledgements with numbers up to n, because they would now survive a power
+// loss.
 func (w *Window) Synced(n uint64) {
 	if until, covers := w.synced(n); covers {
 		w.covered(until)
@@ -95,7 +99,7 @@ func (w *Window) synced(n uint64) (until Loss, covers bool) {
 	return until, true
 }
 
-// Loss returns the current loss.
+// Loss returns what a power loss would lose now.
 func (w *Window) Loss() Loss {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,8 +120,7 @@ func (w *Window) lossLocked() Loss {
 	return Loss{Tasks: tasks, Age: time.Since(oldest.began)}
 }
 
-// Windows has the windows of the shards whose acknowledgements rely on the same log. It implements
-// disk.SyncMarks.
+// Windows contains the windows of the shards that share a log. It implements disk.SyncMarks.
 type Windows []*Window
 
 // Begin calls Begin of each window.

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// Soon is how long before a certificate's end the warning is logged.
+// Watch starts to log a warning when a certificate ends within Soon.
 const Soon = 14 * 24 * time.Hour
 
-// State is the validity of a certificate at a time.
+// State is the validity of a certificate at a point in time.
 type State int
 
-// The states.
+// These are the states.
 const (
 	Valid State = iota
 	EndsSoon
@@ -23,7 +23,7 @@ const (
 	NotYet
 )
 
-// Of returns the state of a certificate at a time.
+// Of returns the state of a certificate at time now.
 func Of(c *x509.Certificate, now time.Time) State {
 	switch {
 	case now.Before(c.NotBefore):
@@ -36,8 +36,8 @@ func Of(c *x509.Certificate, now time.Time) State {
 	return Valid
 }
 
-// Watch logs the state of a certificate in use: once for each certificate, and again when the state
-// changes. It is safe for concurrent use.
+// Watch logs the state of a certificate that is in use. It logs once for each certificate, and
+// again when the state changes. It is safe for concurrent use.
 type Watch struct {
 	log    *slog.Logger
 	what   string
@@ -49,8 +49,8 @@ type Watch struct {
 	state State
 }
 
-// New returns a Watch. what names the certificate and begins each message. effect is the
-// consequence of an invalid certificate.
+// New returns a Watch. Each message starts with what, the name of the certificate. effect describes
+// the consequence of an invalid certificate.
 func New(log *slog.Logger, what, effect string, now func() time.Time) *Watch {
 	return &Watch{log: log, what: what, effect: effect, now: now}
 }

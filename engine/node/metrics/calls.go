@@ -19,35 +19,35 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// Values of the label api.
+// These are the values of the label api.
 const (
 	overGRPC = "grpc"
 	overREST = "rest"
 )
 
-// callMetrics counts the calls of both APIs. Streams are not counted per task, only per message.
+// callMetrics counts the calls of both APIs. On streams it counts messages, not tasks.
 type callMetrics struct {
-	seconds *prometheus.HistogramVec // api, method
-	total   *prometheus.CounterVec   // api, method, code
-	refused *prometheus.CounterVec   // of, reason
-	open    *prometheus.GaugeVec     // method
-	// forwarded counts REST calls.
+	seconds *prometheus.HistogramVec // labels: api, method
+	total   *prometheus.CounterVec   // labels: api, method, code
+	refused *prometheus.CounterVec   // labels: of, reason
+	open    *prometheus.GaugeVec     // label: method
+	// forwarded counts the REST calls that were forwarded to another node.
 	forwarded prometheus.Counter
-	frames    *prometheus.CounterVec // method
-	stages    *stages.Times          // of Receive
+	frames    *prometheus.CounterVec // label: method
+	stages    *stages.Times          // durations of the stage Receive
 
-	methods sync.Map // from method to *methodMetrics: label lookups cost more than counting
+	methods sync.Map // method to *methodMetrics; looking up labels costs more than counting
 }
 
 // method is an RPC over one of the APIs. Only registered methods are counted, so clients cannot
-// create labels.
+// create new label values.
 type method struct{ api, rpc string }
 
 // methodMetrics counts the successful calls of a method.
 type methodMetrics struct {
 	seconds   prometheus.Observer
 	succeeded prometheus.Counter
-	arrived   atomic.Uint64 // received calls
+	arrived   atomic.Uint64 // number of received calls
 }
 
 func (m *callMetrics) of(api, rpc string) *methodMetrics {
@@ -91,7 +91,8 @@ func (m *callMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open, m.frames, m.forwarded}
 }
 
-// failed counts a call or stream that ended with an error, and its refusal.
+// failed counts a call or stream that ended with an error. If the error is a refusal, it also
+// counts the refusal.
 func (m *callMetrics) failed(api, rpc string, err error) {
 	m.ended(api, rpc, err)
 	if reason, is := refusals[status.Code(err)]; is {
@@ -103,16 +104,16 @@ func (m *callMetrics) ended(api, rpc string, err error) {
 	m.total.WithLabelValues(api, path.Base(rpc), status.Code(err).String()).Inc()
 }
 
-// RefusedByHeaders counts a gRPC call or stream whose headers have no valid token. Its method is
-// not a label, because the client chooses it.
+// RefusedByHeaders counts a gRPC call or stream whose headers contain no valid token. The count has
+// no label for the method, because the client chooses the method.
 func (m *Metrics) RefusedByHeaders(err error) {
 	if reason, is := refusals[status.Code(err)]; is {
 		m.calls.refused.WithLabelValues("call", reason).Inc()
 	}
 }
 
-// arrives returns the context of a received unary call. One in receiveEvery calls of a method is
-// timed.
+// arrives returns the context of a received unary call. It times one in receiveEvery calls of a
+// method.
 func (m *callMetrics) arrives(ctx context.Context, api, rpc string) context.Context {
 	if m.of(api, rpc).arrived.Add(1)%receiveEvery != 0 {
 		return ctx
@@ -131,14 +132,14 @@ func (m *callMetrics) answered(api, rpc string, answer any, err error, took time
 	m.items(answer)
 }
 
-// RESTArrives returns the context of a REST call whose body was read. method is the full gRPC
-// method name.
+// RESTArrives returns the context of a REST call whose body was read. method is the full name of
+// the gRPC method.
 func (m *Metrics) RESTArrives(ctx context.Context, method string) context.Context {
 	return m.calls.arrives(ctx, overREST, method)
 }
 
-// RESTCall counts a REST call. The refusal of its only item counts as the refusal of an item, as it
-// does over gRPC.
+// RESTCall counts a REST call. If the call's only item was refused, RESTCall counts the refusal of
+// an item, not of a call, as it is counted over gRPC.
 func (m *Metrics) RESTCall(c rest.Call) {
 	if c.Err != nil && c.Response != nil {
 		m.calls.of(overREST, c.Method).seconds.Observe(c.Took.Seconds())
@@ -177,23 +178,25 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-// receiveEvery is the sampling interval: one in receiveEvery messages of a stream, and calls of a
-// method, is timed. Its time counts for all of them. A stream of small messages has several
-// messages per task, and timing one takes two clock readings and a lock.
+// receiveEvery is the sampling interval: of the messages of a stream and the calls of a method, one
+// in receiveEvery is timed, and its time counts receiveEvery times. Not all are timed, since a
+// stream of small messages has several messages per task, and timing one takes two clock readings
+// and a lock.
 const receiveEvery = 16
 
-// countedStream counts and times the messages that a stream receives, and counts the items that its
-// answers refuse. Only one goroutine at a time may call RecvMsg.
+// countedStream counts and times the messages that a stream receives, and counts the refused items
+// in its answers. Only one goroutine at a time may call RecvMsg.
 type countedStream struct {
 	grpc.ServerStream
 
 	calls    *callMetrics
 	frames   prometheus.Counter
 	messages uint64
-	received time.Duration // when the timed message arrived, by stages.Now; 0 if none is timed
+	received time.Duration // arrival of the timed message, by stages.Now; 0 if none is timed
 }
 
-// RecvMsg receives a message. The call also means that the caller has handled the previous message.
+// RecvMsg receives a message. The caller must have handled the previous message, so RecvMsg ends
+// the timing of that message.
 func (s *countedStream) RecvMsg(m any) error {
 	if s.received != 0 {
 		s.calls.stages.ObserveSample(stages.Timed{Stage: stages.Receive, Took: stages.Now() - s.received}, receiveEvery)
@@ -214,8 +217,8 @@ func (s *countedStream) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// refusals are the codes that count as refusals of a call. The other codes mean that the client
-// disconnected or the server failed.
+// refusals maps the codes that count as refusals of a call to the values of the label reason. All
+// other codes mean that the client has disconnected or the server has failed.
 var refusals = map[codes.Code]string{
 	codes.InvalidArgument:    "invalid_argument",
 	codes.NotFound:           "not_found",
@@ -228,7 +231,7 @@ var refusals = map[codes.Code]string{
 	codes.Unimplemented:      "unimplemented",
 }
 
-// itemRefusals are the corresponding reasons for items of a batch.
+// itemRefusals maps error codes of items of a batch to the values of the label reason.
 var itemRefusals = map[queuepb.ErrorCode]string{
 	queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED:        "internal",
 	queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:   "invalid_argument",
@@ -243,7 +246,7 @@ var itemRefusals = map[queuepb.ErrorCode]string{
 
 func (m *callMetrics) items(answer any) {
 	switch a := answer.(type) {
-	case *wire.Frame: // of a stream
+	case *wire.Frame: // the messages of a stream
 		m.itemErrors(a.Refused)
 	case *queuepb.EnqueueResponse:
 		for _, result := range a.GetResults() {

@@ -1,14 +1,15 @@
-// Package metrics has the Prometheus collectors and series that a node shows at /metrics.
+// Package metrics contains the Prometheus collectors and series that a node offers at /metrics.
 //
-// New registers the series that the node's components update: calls (Interceptors, RESTCall), and
-// commits (Commits), turns (Turns), stages (Stages) and windows of loss (Unsynced) of shards. Watch
-// and WatchCluster register series that are read at each scrape, through functions that the node
-// provides: this package does not depend on the node. Page serves the scrapes.
+// New registers the series that the node's components update. These are series of calls
+// (Interceptors, RESTCall), and of the shards' commits (Commits), turns (Turns), stages (Stages)
+// and windows of loss (Unsynced). Watch and WatchCluster register series that are read at each
+// scrape, through functions that the node provides; this package does not depend on the node. Page
+// serves the scrapes.
 //
-// Series of queues are sums over all shards. Series per shard have the label shard. All functions
-// that update series are safe for concurrent use. The Watch functions must be called once, before
-// the first scrape. The dashboard engine/deploy/grafana/queued.json shows every series except those
-// per queue.
+// Series of queues are sums over all shards. Series of shards have the label shard. All functions
+// that update series are safe for concurrent use. Watch and WatchCluster must be called at most
+// once, before the first scrape. The dashboard engine/deploy/grafana/queued.json shows every series
+// except those of single queues.
 package metrics
 
 import (
@@ -32,8 +33,8 @@ import (
 type Metrics struct {
 	registry       *prometheus.Registry
 	calls          *callMetrics
-	commitSeconds  *prometheus.HistogramVec // shard
-	commitCommands *prometheus.HistogramVec // shard
+	commitSeconds  *prometheus.HistogramVec // label: shard
+	commitCommands *prometheus.HistogramVec // label: shard
 	stages         *stageCollector
 	unsynced       *unsyncedMetrics
 	turns          *turnMetrics
@@ -66,17 +67,17 @@ func New(shards int) *Metrics {
 	return m
 }
 
-// runtimeMetrics are additional series of the Go runtime: the number of garbage collections, and
-// how long they stopped all goroutines.
+// runtimeMetrics are additional series of the Go runtime. They report the number of garbage
+// collections, and how long these stopped all goroutines.
 var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
 	{Matcher: regexp.MustCompile(`^/gc/cycles/total:`)}, {Matcher: regexp.MustCompile(`^/sched/pauses/total/gc:`)},
 }
 
-// scrapesMax bounds the concurrent scrapes.
+// scrapesMax is the maximum number of concurrent scrapes.
 const scrapesMax = 8
 
-// Page serves the scrapes. A scrape omits series that cannot be read, such as those of a failed
-// shard.
+// Page returns a handler that serves the scrapes. A scrape omits series that cannot be read, such
+// as the series of a failed shard.
 func (m *Metrics) Page() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: scrapesMax})
 }
@@ -89,7 +90,7 @@ func buildInfo() prometheus.Collector {
 	}, func() float64 { return 1 })
 }
 
-// Commits returns the value for shard.Options.Observe of a shard.
+// Commits returns the function for shard.Options.Observe of shard i.
 func (m *Metrics) Commits(i int) func(shard.CommitStats) {
 	label := strconv.Itoa(i)
 	seconds, commands := m.commitSeconds.WithLabelValues(label), m.commitCommands.WithLabelValues(label)
@@ -99,15 +100,15 @@ func (m *Metrics) Commits(i int) func(shard.CommitStats) {
 	}
 }
 
-// Turns returns the value for shard.Options.Turned of a shard. The function neither allocates nor
-// locks, because the deciding goroutine calls it at the end of each turn.
+// Turns returns the function for shard.Options.Turned of shard i. The function neither allocates
+// nor locks, because the deciding goroutine calls it at the end of each turn.
 func (m *Metrics) Turns(i int) func(shard.TurnStats) { return m.turns.observer(i) }
 
-// Stages returns the value for shard.Options.Stages of a shard. When this node leads a shard again,
-// the same times continue.
+// Stages returns the value for shard.Options.Stages of shard i. The same value is used in all
+// tenures of this node.
 func (m *Metrics) Stages(i int) *stages.Times { return &m.stages.of[i] }
 
-// Unsynced returns the windows of loss by shard. A window is active if the log of its shard is
+// Unsynced returns one window of loss for each shard. A window is in use if the shard's log is
 // opened with it and commits do not wait for their fsync.
 func (m *Metrics) Unsynced() unsynced.Windows { return m.unsynced.windows }
 

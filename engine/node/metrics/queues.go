@@ -10,16 +10,17 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// queueSeriesMax is the number of queues with separate series: those with the most tasks. The
-// others are summed, which bounds the size of a scrape.
+// queueSeriesMax is the maximum number of queues with their own series. These are the queues with
+// the most tasks. The other queues are summed, which limits the size of a scrape.
 const queueSeriesMax = 1_000
 
-// otherQueues is the label queue of that sum. Its label tenant is empty, which no queue's is.
+// otherQueues is the label queue of that sum. Its label tenant is empty, to distinguish it from any
+// queue.
 const otherQueues = "_other"
 
-// queueCollector reads the figures of the queues at each scrape. It always shows the sums over all
-// queues. It shows the figures of each queue only if tenants is true, because their labels name
-// tenants and queues.
+// queueCollector reads the figures of the queues at each scrape. It always returns the sums over
+// all queues. It returns the figures of each queue only if tenants is true, because their labels
+// name tenants and queues.
 type queueCollector struct {
 	stats     func() ([]queue.Stats, error)
 	nowMs     func() int64
@@ -27,8 +28,8 @@ type queueCollector struct {
 	seriesMax int
 
 	queues          *prometheus.Desc
-	allTasks, tasks *prometheus.Desc // labels: state; tenant, queue and state
-	all, single     []figure         // over all queues; labels: tenant and queue
+	allTasks, tasks *prometheus.Desc // labels of allTasks: state; of tasks: tenant, queue and state
+	all, single     []figure         // sums over all queues; figures with labels tenant and queue
 }
 
 type figure struct {
@@ -95,7 +96,8 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// collect sends the figures of q with labels. tasks has the additional label state.
+// collect sends the figures of q with the given labels. The descriptor tasks has the additional
+// label state.
 func collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs int64, tasks *prometheus.Desc, figures []figure, labels ...string) {
 	for _, in := range []struct {
 		state string
@@ -110,8 +112,8 @@ func collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs int64, tasks *p
 
 func depth(q *queue.Stats) uint64 { return q.Ready + q.Delayed + q.Leased + q.Dead }
 
-// largest returns the n queues with the most tasks, followed by the sum of the others, if any. It
-// reorders stats.
+// largest returns the n queues with the most tasks. If there are more queues, the sum of the others
+// follows. largest reorders stats.
 func largest(stats []queue.Stats, n int) []queue.Stats {
 	if len(stats) <= n {
 		return stats
@@ -126,5 +128,5 @@ func largest(stats []queue.Stats, n int) []queue.Stats {
 	return append(stats[:n:n], other)
 }
 
-// noQueues returns the sum of no queues.
+// noQueues returns the sum over an empty list of queues.
 func noQueues(name string) queue.Stats { return queue.Stats{Name: name, ReadySinceMs: math.MaxInt64} }

@@ -11,25 +11,25 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// ClusterSources are additional functions that a scrape of a cluster's node reads.
+// ClusterSources are the additional sources that a scrape of a cluster node reads.
 type ClusterSources struct {
 	Self     string
-	Replicas []*replica.Replica // by shard
-	// Skews returns the clock skews of the nodes that answer, by node.
+	Replicas []*replica.Replica // one per shard
+	// Skews returns the clock skew of each node that answers, by node.
 	Skews func() map[string]route.ClockSkew
 	// MayLead reports whether this node's clock allows it to lead.
 	MayLead func() bool
-	// CertificateEnd returns when the certificate that this node shows to other nodes expires.
+	// CertificateEnd returns the expiry of the certificate that this node presents to other nodes.
 	CertificateEnd func() time.Time
-	// PeersRefused returns the number of refused connections between nodes, and LogSyncs the number
-	// of fsyncs of the Raft log.
+	// PeersRefused returns the number of refused connections between nodes. LogSyncs returns the
+	// number of fsyncs of the Raft log.
 	PeersRefused, LogSyncs func() uint64
 }
 
-// raftMetrics are the additional histograms of a cluster's node. WatchCluster registers them.
+// raftMetrics are the additional histograms of a cluster node. WatchCluster registers them.
 type raftMetrics struct {
 	appendSeconds prometheus.Histogram
-	commitSeconds *prometheus.HistogramVec // shard
+	commitSeconds *prometheus.HistogramVec // label: shard
 }
 
 func newRaftMetrics() *raftMetrics {
@@ -44,7 +44,7 @@ func newRaftMetrics() *raftMetrics {
 	}
 }
 
-// WatchCluster registers the series of a cluster's node, and observes the commits of the replicas.
+// WatchCluster registers the series of a cluster node, and observes the commits of the replicas.
 func (m *Metrics) WatchCluster(s ClusterSources) {
 	m.registry.MustRegister(m.raft.appendSeconds, m.raft.commitSeconds, newSkewCollector(s.Skews))
 	m.gauge("prony_clock_may_lead", "1 if this node's clock allows it to lead, 0 otherwise.", nil, func() float64 { return yes(s.MayLead()) })

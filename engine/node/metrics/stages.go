@@ -10,8 +10,8 @@ import (
 
 type stageCollector struct {
 	desc   *prometheus.Desc
-	of     []stages.Times // by shard
-	before stages.Times   // stages before any shard; their label shard is empty
+	of     []stages.Times // one per shard
+	before stages.Times   // stages before a batch reaches its shard; their label shard is empty
 }
 
 func newStageCollector(shards int) *stageCollector {
@@ -26,7 +26,7 @@ func newStageCollector(shards int) *stageCollector {
 // Describe implements prometheus.Collector.
 func (c *stageCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
 
-// Collect implements prometheus.Collector. It omits stages that no batch has passed.
+// Collect implements prometheus.Collector. It omits stages without any measured batch.
 func (c *stageCollector) Collect(out chan<- prometheus.Metric) {
 	for shard := range c.of {
 		c.collect(out, &c.of[shard], strconv.Itoa(shard))

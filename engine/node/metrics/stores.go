@@ -62,12 +62,12 @@ func (m *Metrics) watchSteps(i int, counters func(shard int) storage.Counters) {
 }
 
 type pebbleCollector struct {
-	stores  func() []storage.PebbleMetrics // by shard
+	stores  func() []storage.PebbleMetrics // returns one element per shard
 	figures []pebbleFigure
 }
 
 type pebbleFigure struct {
-	desc  *prometheus.Desc // shard
+	desc  *prometheus.Desc // label: shard
 	kind  prometheus.ValueType
 	value func(*storage.PebbleMetrics) float64
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// turnMetrics shows the durations of the turns of the shards' deciding goroutines. A command waits
-// for the end of the current turn, so the longest turn bounds the delay that one tenant's command
-// can cause for the commands of others.
+// turnMetrics measures the durations of the turns of the shards' deciding goroutines. A command
+// waits for the end of the current turn. The longest turn is therefore the maximum delay that one
+// tenant's command causes for commands of other tenants.
 type turnMetrics struct {
-	seconds  *prometheus.HistogramVec // shard
-	itemsMax []atomic.Int64           // by shard, since the process started
+	seconds  *prometheus.HistogramVec // label: shard
+	itemsMax []atomic.Int64           // by shard; maximum since the process started
 }
 
 func newTurnMetrics(shards int) *turnMetrics {
 	return &turnMetrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_shard_turn_seconds", Help: "Time of a turn of a shard's deciding goroutine.",
-			// From 31.25 µs to 256 ms, with a bound at exactly 2 ms.
+			// The bounds are from 31.25 µs to 256 ms. One of them is exactly 2 ms.
 			Buckets: prometheus.ExponentialBuckets(2e-3/64, 2, 14),
 		}, []string{"shard"}),
 		itemsMax: make([]atomic.Int64, shards),
@@ -40,8 +40,8 @@ func (m *turnMetrics) collectors() []prometheus.Collector {
 	return out
 }
 
-// observer returns the function that observes the turns of a shard. When this node leads a shard
-// again, the same series continue.
+// observer returns the function that observes the turns of shard i. All tenures of this node use
+// the same series.
 func (m *turnMetrics) observer(i int) func(shard.TurnStats) {
 	seconds, itemsMax := m.seconds.WithLabelValues(strconv.Itoa(i)), &m.itemsMax[i]
 	return func(t shard.TurnStats) {

@@ -8,10 +8,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/unsynced"
 )
 
-// unsyncedMetrics shows the windows of loss. Periodically read gauges miss the peaks, so each fsync
-// adds the preceding peak to the histograms.
+// unsyncedMetrics shows the windows of loss. Gauges that are read periodically would miss the
+// peaks. Therefore each fsync adds the peak since the previous fsync to the histograms.
 type unsyncedMetrics struct {
-	windows        unsynced.Windows // by shard
+	windows        unsynced.Windows // one per shard
 	tasks, seconds *prometheus.HistogramVec
 }
 
@@ -19,7 +19,7 @@ func newUnsyncedMetrics(shards int) *unsyncedMetrics {
 	m := &unsyncedMetrics{
 		tasks: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_loss_window_tasks", Help: "Acknowledged enqueues and completions of tasks that no fsync covered, just before an fsync covered some of them.",
-			Buckets: halfSteps(1, 27), // up to 134 million
+			Buckets: halfSteps(1, 27), // up to 134 million tasks
 		}, []string{"shard"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_loss_window_seconds", Help: "Age of the oldest of these acknowledgements, when the fsync ended.",
@@ -36,8 +36,8 @@ func newUnsyncedMetrics(shards int) *unsyncedMetrics {
 	return m
 }
 
-// halfSteps returns bounds from first through the given number of doublings, with one bound at 1.5
-// times between each pair.
+// halfSteps returns bucket bounds from first through the given number of doublings. Between two
+// doublings there is one more bound, at 1.5 times the lower one.
 func halfSteps(first float64, doublings int) (bounds []float64) {
 	for range doublings {
 		bounds = append(bounds, first, 1.5*first)

@@ -13,21 +13,22 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Sources are the functions that a scrape of any node reads.
+// Sources are the sources that a scrape of any node reads.
 type Sources struct {
-	// Queues returns the figures of all queues. NowMs returns the time to which they refer.
+	// Queues returns the figures of all queues. NowMs returns the time at which they are valid, in
+	// Unix milliseconds.
 	Queues func() ([]queue.Stats, error)
 	NowMs  func() int64
-	// Tenants shows the series of each queue; their labels name tenants and queues.
+	// Tenants is true if each queue has its own series, whose labels name tenants and queues.
 	Tenants bool
-	// NotReady returns why the node is not ready, or "".
+	// NotReady returns the reason why the node is not ready, or "".
 	NotReady    func() string
 	Subscribers func() int64
-	// ClockAhead returns how far the host's wall clock is ahead of the server's clock.
+	// ClockAhead returns the time of the host's wall clock minus the time of the server's clock.
 	ClockAhead func() time.Duration
-	// CertificateEnd returns when the certificate of the listeners expires; nil without TLS.
+	// CertificateEnd returns the expiry of the certificate of the listeners. It is nil without TLS.
 	CertificateEnd func() time.Time
-	// MemoryMax bounds the process's resident memory, or is 0.
+	// MemoryMax limits the resident memory of the process in bytes; 0 means no limit.
 	MemoryMax int64
 	Gate      func() memory.GateCounters
 	// Shards is the number of shards, and Store returns the counters of a shard's store.
@@ -57,8 +58,8 @@ func (m *Metrics) Watch(s Sources) {
 	}
 }
 
-// watchCertificate registers the expiry of the certificate that is shown to clients or to other
-// nodes.
+// watchCertificate registers the expiry of a certificate that this node presents to clients or to
+// other nodes.
 func (m *Metrics) watchCertificate(to string, end func() time.Time) {
 	if end != nil {
 		m.gauge("prony_certificate_expiry_timestamp_seconds", "Expiry of the certificate that this node shows to clients or to other nodes, in seconds since 1970.",
@@ -66,18 +67,15 @@ func (m *Metrics) watchCertificate(to string, end func() time.Time) {
 	}
 }
 
-// gauge registers a series that is read at each scrape.
 func (m *Metrics) gauge(name, help string, labels prometheus.Labels, value func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
 }
 
-// counter registers a counter that is read at each scrape.
 func (m *Metrics) counter(name, help string, labels prometheus.Labels, value func() uint64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
 		func() float64 { return float64(value()) }))
 }
 
-// seconds registers a counter of time that is read at each scrape.
 func (m *Metrics) seconds(name, help string, labels prometheus.Labels, value func() time.Duration) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels},
 		func() float64 { return value().Seconds() }))

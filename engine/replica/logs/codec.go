@@ -9,10 +9,11 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// format is the first byte of every record. Records with another first byte are refused.
+// format is the first byte of every record. Reading a record with another first byte fails.
 const format = 1
 
-// entryHeaderLen is the length of an entry's record before the length of the extensions.
+// entryHeaderLen is the length in bytes of the part of an entry's record before the length of the
+// extensions.
 const entryHeaderLen = 1 + 1 + 8 + 8 + 4
 
 func entryLen(l *raft.Log) int {
@@ -34,7 +35,7 @@ func putEntry(b []byte, l *raft.Log) {
 	copy(b[at:], l.Data)
 }
 
-// readEntry decodes the record of the entry with the given index. The entry retains b.
+// readEntry decodes the record of the entry with the given index. The decoded entry retains b.
 func readEntry(b []byte, index uint64, l *raft.Log) error {
 	if err := checkFormat(b); err != nil {
 		return err
@@ -77,7 +78,7 @@ func checkFormat(b []byte) error {
 	return nil
 }
 
-// Records of the stable store are the format byte followed by the value.
+// A record of the stable store is the format byte followed by the value.
 
 func text(value []byte) []byte { return append([]byte{format}, value...) }
 

@@ -17,9 +17,9 @@ import (
 type Group struct {
 	store   *Store
 	n       uint16
-	writing sync.Mutex // serializes changes of the log; held until a change is stored
-	// bounds are the bounds of the log. They are updated with writing held, after a change is
-	// stored.
+	writing sync.Mutex // serializes changes of the log; held until the change is stored
+	// bounds are the bounds of the log. They are updated after a change is stored, while writing is
+	// still held.
 	bounds atomic.Pointer[bounds]
 
 	voting sync.Mutex // held while a value of the stable store is stored
@@ -27,7 +27,7 @@ type Group struct {
 	change uint64     // number of the last change of the stable store
 }
 
-// bounds are the first and the last index of a log without gaps. Both are 0 if the log is empty.
+// bounds are the first and the last index of a log. The log has no gaps. Both are 0 if it is empty.
 type bounds struct{ first, last uint64 }
 
 func (b *bounds) empty() bool { return b.last == 0 }
@@ -39,7 +39,7 @@ var (
 )
 
 // readBounds finds the bounds with an iterator over the whole store. It also reads the last entry,
-// so that Open refuses an unknown format.
+// so that Open can refuse an unknown format.
 func (g *Group) readBounds(it *pebble.Iterator) error {
 	b := &bounds{}
 	g.bounds.Store(b)
@@ -67,8 +67,8 @@ func (g *Group) readBounds(it *pebble.Iterator) error {
 	return nil
 }
 
-// IsMonotonic implements raft.MonotonicLogStore. It makes Raft empty the log after it has restored
-// a snapshot, because a log has no gaps.
+// IsMonotonic implements raft.MonotonicLogStore. The result true makes Raft empty the log after it
+// has restored a snapshot; without this the log would have a gap.
 func (g *Group) IsMonotonic() bool { return true }
 
 // FirstIndex implements raft.LogStore. It returns 0 for an empty log, and reads only memory.
@@ -77,18 +77,17 @@ func (g *Group) FirstIndex() (uint64, error) { return g.bounds.Load().first, nil
 // LastIndex implements raft.LogStore. It returns 0 for an empty log, and reads only memory.
 func (g *Group) LastIndex() (uint64, error) { return g.bounds.Load().last, nil }
 
-// Persist returns once everything stored before the call survives a power loss, in every mode.
+// Persist returns once everything stored before the call would survive a power loss, in every mode.
 func (g *Group) Persist() error { return g.store.Persist() }
 
-// GetLog implements raft.LogStore. It returns raft.ErrLogNotFound if the log does not contain the
-// index.
+// GetLog implements raft.LogStore. It returns raft.ErrLogNotFound if the index is outside the log.
 func (g *Group) GetLog(index uint64, log *raft.Log) error {
 	if b := g.bounds.Load(); b.empty() || index < b.first || index > b.last {
 		return raft.ErrLogNotFound
 	}
 	return g.store.use(func() error {
 		v, found, err := g.store.get(entryKey(g.n, index))
-		if err == nil && !found { // deleted concurrently
+		if err == nil && !found { // the entry was deleted concurrently
 			return raft.ErrLogNotFound
 		}
 		if err == nil {
@@ -105,9 +104,10 @@ func (g *Group) GetLog(index uint64, log *raft.Log) error {
 func (g *Group) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log{log}) }
 
 // StoreLogs implements raft.LogStore. It returns once the entries are as durable as the mode
-// requires. After a crash during the call, the log may contain only the first of them. The indexes
-// must be consecutive and greater than the log's last index. A gap before the first one occurs
-// after a snapshot beyond the log's end. In this case the same commit deletes the previous entries.
+// requires. After a crash during the call, the log may contain only the first few of them. The
+// indexes must be consecutive and greater than the log's last index. After a snapshot beyond the
+// log's end, there may be a gap between the log's last entry and the first new one. In this case
+// the same commit deletes the previous entries.
 func (g *Group) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
@@ -138,7 +138,8 @@ func (g *Group) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// commitOf returns the number of entries in the next commit, at least one, and their size in bytes.
+// commitOf returns the number of entries to store in the next commit, at least one, and their size
+// in bytes.
 func commitOf(logs []*raft.Log) (n, size int) {
 	for _, l := range logs {
 		more := entryKeyLen + entryLen(l)
@@ -150,7 +151,7 @@ func commitOf(logs []*raft.Log) (n, size int) {
 	return n, size
 }
 
-// entryOverhead bounds the bytes that Pebble's batch adds to a key and a value.
+// entryOverhead is the maximum number of bytes that Pebble's batch adds to a key and a value.
 const entryOverhead = 16
 
 // appendLocked stores entries in one commit. The caller holds writing.
@@ -191,7 +192,7 @@ func (g *Group) appendLocked(logs []*raft.Log, size int) error {
 }
 
 // DeleteRange implements raft.LogStore. It deletes the entries from first to last, inclusive. They
-// must be at the beginning or the end of the log, so that no gap remains.
+// must be at the start or the end of the log, so that no gap remains.
 func (g *Group) DeleteRange(first, last uint64) error {
 	return g.store.use(func() error {
 		g.writing.Lock()
@@ -203,7 +204,6 @@ func (g *Group) DeleteRange(first, last uint64) error {
 	})
 }
 
-// deleteRangeLocked implements DeleteRange. The caller holds writing.
 func (g *Group) deleteRangeLocked(first, last uint64) error {
 	was := *g.bounds.Load()
 	if was.empty() || last < was.first || first > was.last || first > last {

@@ -30,7 +30,7 @@ func putEntryKey(k []byte, group uint16, index uint64) {
 	binary.BigEndian.PutUint64(k[prefixLen:], index)
 }
 
-// entryEnd returns the first key after that of the given index.
+// entryEnd returns the smallest key after the key of the entry with the given index.
 func entryEnd(group uint16, index uint64) []byte { return append(entryKey(group, index), 0) }
 
 func entriesEnd(group uint16) []byte { return prefix(group, kindEntry+1) }

@@ -9,15 +9,17 @@ import (
 )
 
 // Set implements raft.StableStore. It returns once the value and all other values of the group
-// survive a power loss, in every mode.
+// would survive a power loss, in every mode.
 func (g *Group) Set(name, value []byte) error { return g.setStable(kindText, name, text(value), true) }
 
-// SetUint64 implements raft.StableStore. The number survives a power loss if anything stored later
-// survives: an entry, which follows it in Pebble's log, or a text, which Set stores together with
-// all numbers. Raft needs no more for its numbers, the current term and the term of the last vote.
-// A node that votes stores the candidate last, with Set, and counts or grants the vote only after
-// that. So the term of each leader is on the disks of a majority. A node that adopts a term without
-// voting has promised nothing in that term before it stores an entry.
+// SetUint64 implements raft.StableStore. The number survives a power loss if anything that is
+// stored later survives: either an entry, which follows the number in Pebble's log, or a text,
+// which Set stores together with all numbers.
+//
+// This is sufficient for Raft's two numbers, the current term and the term of the last vote. A node
+// that votes stores the candidate last, with Set, and counts or grants the vote only after that. So
+// the term of each leader is on the disks of a majority. A node that adopts a term without voting
+// has promised nothing in that term before it stores an entry.
 func (g *Group) SetUint64(name []byte, value uint64) error {
 	return g.setStable(kindNumber, name, number(value), false)
 }
@@ -33,7 +35,6 @@ func (g *Group) setStable(kind byte, name, record []byte, lasting bool) error {
 	})
 }
 
-// setStableLocked implements setStable. The caller holds voting.
 func (g *Group) setStableLocked(kind byte, name, record []byte, lasting bool) error {
 	if g.votes == nil {
 		var err error
@@ -63,7 +64,7 @@ func (g *Group) setStableLocked(kind byte, name, record []byte, lasting bool) er
 	return nil
 }
 
-// writeStable writes values and the number of their change to Pebble. A later commit makes them
+// writeStable writes values and the number of this change to Pebble. A later commit makes them
 // durable.
 func (g *Group) writeStable(change uint64, values ...stableValue) error {
 	b := g.store.db.NewBatch()
@@ -94,8 +95,8 @@ func (g *Group) stableValues() (values []stableValue, err error) {
 	return values, it.Error()
 }
 
-// restoreVotes copies the values of the group's vote file to Pebble if they are from a later
-// change. That happens if a power loss removed the end of Pebble's log. Open calls it.
+// restoreVotes copies the values of the group's vote file to Pebble if they are newer than
+// Pebble's. This is the case if a power loss removed the end of Pebble's log. Open calls it.
 func (g *Group) restoreVotes() error {
 	record, found, err := g.store.get(stableKey(g.n, kindChange, nil))
 	if err == nil && found {
@@ -140,7 +141,7 @@ func (g *Group) getStable(kind byte, name []byte, read func(record []byte) error
 	return g.store.use(func() error {
 		v, found, err := g.store.get(stableKey(g.n, kind, name))
 		if err == nil && !found {
-			return ErrNotFound // not wrapped: Raft compares the text
+			return ErrNotFound // do not wrap it: Raft compares the text
 		}
 		if err == nil {
 			err = read(v)

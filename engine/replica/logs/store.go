@@ -22,18 +22,19 @@ import (
 
 // Options configure the logs.
 type Options struct {
-	// Durability determines when appended entries count as stored. It does not apply to votes,
-	// which are fsynced in every mode.
+	// Durability determines how durable appended entries are when StoreLogs returns. It does not
+	// apply to votes, which are fsynced in every mode.
 	Durability   storage.Durability
-	SyncInterval time.Duration // used with Interval; 0 means storage.DefaultSyncInterval
+	SyncInterval time.Duration // for storage.Interval; 0 means storage.DefaultSyncInterval
 	FS           vfs.FS        // nil means the operating system's file system
 	Log          *slog.Logger  // nil means no log
-	// Fatal is called with the problem after a failed write or fsync. In a server it must not
-	// return; nil means log and exit with status 1.
+	// Fatal is called with a description of the problem after a failed write or fsync. In a server
+	// it must not return. nil means to log the problem and exit with status 1.
 	Fatal func(problem string)
-	// MemTableBytes is the size of each of up to two memtables; 0 means DefaultMemTableBytes.
+	// MemTableBytes is the size of each memtable in bytes; 0 means DefaultMemTableBytes. There are
+	// at most two.
 	MemTableBytes uint64
-	// Space, if not nil, accounts for the disk space that the store needs and delays its writes
+	// Space, if not nil, tracks the disk space that the store needs and delays the store's writes
 	// while the disk is full.
 	Space *storage.Space
 	// Appended, if not nil, is called with the duration of each successful StoreLogs. It must not
@@ -41,44 +42,45 @@ type Options struct {
 	Appended func(took time.Duration)
 	// Stalls, if not nil, records flushes, compactions, long fsyncs and slow appends.
 	Stalls *stalls.Log
-	// Unsynced has one window per group. Each tracks the entries that no fsync covers yet, if
-	// appends do not wait for their fsync.
+	// If appends do not wait for their fsync, Unsynced tracks the entries that no fsync has made
+	// durable yet. It has one window per group.
 	Unsynced unsynced.Windows
 
-	flushDelay time.Duration // set by tests; 0 means flushDelay
+	flushDelay time.Duration // tests set it; 0 means the constant flushDelay
 }
 
 const (
-	// DefaultMemTableBytes determines how much of the logs is written a second time, to a table:
-	// entries that Raft truncates before their memtable is full are not. Measured for the logs of
-	// all groups together:
+	// A large memtable reduces how much of the logs is written a second time, to a table: entries
+	// that Raft truncates before their memtable is full are written only once. The second column
+	// shows the measured part that is written twice, for the logs of all groups together:
 	//
 	//	log between truncations   memtables of 32, 64, 128 MiB: written twice
 	//	64 MiB                    79 %, 49 %, 22 %
 	//	16 MiB                    24 %, 11 %, 4 %
 	//
-	// Appending 16 KiB costs 60 µs of CPU time with 64 MiB and 36 µs with 128 MiB. A store starts
-	// with small memtables, so only a busy node takes this memory.
+	// Appending 16 KiB costs 60 µs of CPU time with memtables of 64 MiB, and 36 µs with memtables
+	// of 128 MiB. A new store starts with small memtables, so only a busy node uses the full size.
 	DefaultMemTableBytes = 128 << 20
 
 	memTablesStop = 2
-	// cacheBytes is small, because Raft mostly reads recent entries, which are in its own cache or
-	// in a memtable.
+	// cacheBytes is small, because Raft mostly reads recent entries. These are in Raft's own cache
+	// or in a memtable.
 	cacheBytes = 8 << 20
-	// walBytesPerSync bounds the bytes of Pebble's log that the operating system buffers before it
-	// starts writing them.
+	// walBytesPerSync is the number of bytes of Pebble's log after which the operating system
+	// starts writing its buffered data.
 	walBytesPerSync = 1 << 20
-	// flushDelay bounds how long an idle node keeps the space of removed entries after a
-	// truncation. A busy node fills a memtable sooner.
+	// flushDelay is the time after which an idle node flushes the memtable after a truncation, to
+	// free the space of removed entries. A busy node fills a memtable sooner.
 	flushDelay = 10 * time.Second
-	// batchBytesMax bounds the memory of one commit: StoreLogs splits larger appends.
+	// batchBytesMax limits the bytes of one commit, and thus its memory. StoreLogs splits larger
+	// appends.
 	batchBytesMax = 16 << 20
 )
 
-// Store holds the logs of all groups. It is safe for concurrent use.
+// Store contains the logs of all groups. It is safe for concurrent use.
 type Store struct {
 	db       *pebble.DB
-	fs       vfs.FS      // the file system below files
+	fs       vfs.FS      // the file system that files uses
 	files    *disk.Files // applies the durability mode to fs
 	dir      string
 	appended func(took time.Duration)
@@ -87,7 +89,7 @@ type Store struct {
 	space    *storage.Space
 	flushes  disk.Flushes
 
-	failed atomic.Pointer[error] // the first error of a write or fsync: all later calls fail
+	failed atomic.Pointer[error] // the first error of a write or fsync; all later calls return it
 
 	inUse  sync.RWMutex // read-locked during a call, write-locked while closing
 	closed bool
@@ -100,17 +102,17 @@ type counters struct {
 	entries, bytes, appends, appendNs atomic.Uint64
 }
 
-// Counters counts what was stored since the store was opened.
+// Counters are totals since the store was opened.
 type Counters struct {
 	Entries  uint64 // entries appended
-	Bytes    uint64 // the size of their keys and records
+	Bytes    uint64 // bytes of the keys and records of these entries
 	Appends  uint64 // calls of StoreLogs
-	AppendNs uint64 // their total duration
-	Syncs    uint64 // fsyncs of Pebble's log, for all groups, that reached the file system
+	AppendNs uint64 // total duration of these calls in nanoseconds
+	Syncs    uint64 // fsyncs of Pebble's log that reached the file system, for all groups
 }
 
-// Open opens the logs in a folder, and creates the folder if missing. Only one process may open it
-// at a time.
+// Open opens the logs in a folder, and creates the folder if it is missing. Only one process may
+// open a folder at a time.
 func Open(dir string, o Options) (*Store, error) {
 	s := &Store{fs: o.FS, dir: dir, appended: o.Appended, groups: map[uint16]*Group{}}
 	if s.fs == nil {
@@ -155,20 +157,20 @@ func (s *Store) open(o Options) error {
 	s.files.Track(o.Unsynced)
 	options := &pebble.Options{
 		FS: s.files,
-		// Not FormatWALSyncChunks, with which Pebble would record how far the log was synced: see
-		// disk/synced.go.
+		// Do not use FormatWALSyncChunks: with it, Pebble would record how far the log was synced.
+		// See disk/synced.go.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
 		Cache:                       cache,
 		MemTableSize:                o.MemTableBytes,
 		MemTableStopWritesThreshold: memTablesStop,
 		WALBytesPerSync:             walBytesPerSync,
 		FlushDelayDeleteRange:       o.flushDelay,
-		Logger:                      logger, // used by the event listener's defaults
+		Logger:                      logger, // the defaults of the event listener use it
 		LoggerAndTracer:             logger,
 		EventListener:               listener,
 	}
-	// Entries in a table are deleted soon, so compression is not worth the CPU time. The other
-	// levels inherit the first level's setting.
+	// Do not compress tables: their entries are deleted soon, so compression is not worth its CPU
+	// time. The other levels inherit this setting from the first level.
 	options.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	if s.db, err = disk.Open(s.dir, options); err != nil {
 		return errors.Join(err, s.files.Close())
@@ -183,7 +185,7 @@ func (s *Store) open(o Options) error {
 	return nil
 }
 
-// readGroups finds the bounds of all logs with a few seeks per group.
+// readGroups finds the bounds of all logs. It needs only a few seeks per group.
 func (s *Store) readGroups() (err error) {
 	it, err := s.db.NewIter(nil)
 	if err != nil {
@@ -248,7 +250,7 @@ func (s *Store) Group(n uint16) *Group {
 	return g
 }
 
-// Counters returns the current counts.
+// Counters returns the current values of the counters.
 func (s *Store) Counters() Counters {
 	return Counters{
 		Entries: s.count.entries.Load(), Bytes: s.count.bytes.Load(),
@@ -256,7 +258,7 @@ func (s *Store) Counters() Counters {
 	}
 }
 
-// Persist returns once everything stored before the call survives a power loss, in every mode.
+// Persist returns once everything stored before the call would survive a power loss, in every mode.
 func (s *Store) Persist() error {
 	return s.use(func() error {
 		if err := s.files.SyncLog(); err != nil {
@@ -266,7 +268,7 @@ func (s *Store) Persist() error {
 	})
 }
 
-// Close closes the store after the calls in progress. Later calls fail with ErrClosed.
+// Close waits for the calls in progress and closes the store. Later calls fail with ErrClosed.
 func (s *Store) Close() error {
 	s.space.Leave(s)
 	s.inUse.Lock()
@@ -288,7 +290,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// use calls do while preventing the store from being closed.
+// use calls do. The store is not closed until do returns.
 func (s *Store) use(do func() error) error {
 	s.inUse.RLock()
 	defer s.inUse.RUnlock()
@@ -301,14 +303,14 @@ func (s *Store) use(do func() error) error {
 	return do()
 }
 
-// fail records the first error: all later calls fail with it. In a server, a failed write or fsync
-// has ended the process; only a test continues.
+// fail records the first error; all later calls of the store return it. In a server, the process
+// has already ended because of the failed write or fsync. Only tests continue.
 func (s *Store) fail(err error) error {
 	s.failed.CompareAndSwap(nil, &err)
 	return err
 }
 
-// commit applies a batch and returns once it is as durable as the mode requires.
+// commit applies a batch and returns once the batch is as durable as the mode requires.
 func (s *Store) commit(b *pebble.Batch) error {
 	err := s.apply(b)
 	if err == nil {
@@ -328,14 +330,14 @@ func (s *Store) write(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// apply applies a batch. The caller waits for the commit separately, because Pebble reports an
-// error of its log only then.
+// apply applies a batch and does not wait for the commit. The caller waits separately, because
+// Pebble reports an error of its log only then.
 func (s *Store) apply(b *pebble.Batch) error {
 	return s.guarded(b, func() error { return s.db.ApplyNoSyncWait(b, pebble.Sync) })
 }
 
-// guarded turns a panic of Pebble into an error: Pebble panics on a write after a failed write to
-// its log.
+// guarded converts a panic of Pebble to an error. Pebble panics on each write after a write to its
+// log has failed.
 func (s *Store) guarded(b *pebble.Batch, apply func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -349,15 +351,14 @@ func (s *Store) guarded(b *pebble.Batch, apply func() error) (err error) {
 // Unflushed implements disk.SpaceUser.
 func (s *Store) Unflushed() uint64 { return s.flushes.Unflushed(s.db) }
 
-// Reclaim implements disk.SpaceUser. It does nothing: Pebble starts the next flush and compaction
-// without a request, and they reclaim the space of removed entries. A flush now would take more
-// space for the remaining entries.
+// Reclaim implements disk.SpaceUser. It does nothing: Pebble's next flush and compaction reclaim
+// the space of removed entries without a request. A flush now would need additional space for the
+// remaining entries.
 func (s *Store) Reclaim(context.Context, uint64) error { return nil }
 
 // Files implements disk.SpaceUser.
 func (s *Store) Files() *disk.Files { return s.files }
 
-// get returns a copy of a key's value, and whether the key exists.
 func (s *Store) get(key []byte) (value []byte, found bool, err error) {
 	v, closer, err := s.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {

@@ -13,25 +13,25 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A group's stable store is also written to a small vote file next to Pebble's files. The file has
-// two places, which are written alternately:
+// A group's stable store is also written to a small vote file next to Pebble's files. The file
+// consists of two places (fixed areas), which are written alternately:
 //
 //	VOTE-<group>   │ place 4096 │ place 4096 │
 //	place          │ format 1 │ change 8 │ length 4 │ values │ CRC-32C 4 │ unused
 //	value          │ kind 1 │ length: uvarint │ name │ length: uvarint │ record │
 //
-// Integers are big-endian. A vote is written and fsynced to this file before the node gives it. The
-// file's space is allocated when it is created, so the fsync waits neither for log data nor for the
-// file system's journal. Under load, an fsync of Pebble's log takes far longer.
+// Integers are big-endian. A vote is written and fsynced to this file before the node sends it. The
+// file's space is allocated when the file is created, so the fsync waits neither for log data nor
+// for the file system's journal. Under load, an fsync of Pebble's log takes far longer.
 //
-// A crash can interrupt the write of one place. That vote was not given yet, and the other place
-// still has the previous values. Pebble also stores each change and its number; the later change of
-// the two is valid, see restoreVotes.
+// A crash can interrupt the write of a place. The vote in it was not sent yet, and the other place
+// still contains the previous values. Pebble also stores each change with its number. If Pebble and
+// the vote file differ, the later change is valid; see restoreVotes.
 const (
 	votesPrefix = "VOTE-"
 	placeBytes  = 4096
 	placesCount = 2
-	// placeHeadLen is the length of a place's header, before the values.
+	// placeHeadLen is the length in bytes of a place's header, which precedes the values.
 	placeHeadLen = 1 + 8 + 4
 	checksumLen  = 4
 )
@@ -40,7 +40,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func votesName(group uint16) string { return fmt.Sprintf("%s%04x", votesPrefix, group) }
 
-// votesGroup returns the group of the vote file with the given name, or false.
+// votesGroup returns the group of the vote file with the given name. ok is false if the name is not
+// that of a vote file.
 func votesGroup(name string) (uint16, bool) {
 	hex, is := strings.CutPrefix(name, votesPrefix)
 	n, err := strconv.ParseUint(hex, 16, 16)
@@ -55,12 +56,11 @@ type stableValue struct {
 // votes is the vote file of one group. It is not safe for concurrent use.
 type votes struct {
 	file   vfs.File
-	change uint64        // of the newest place when the file was opened
-	values []stableValue // of the newest place when the file was opened
-	next   int           // the place to write next: never that of the newest values
+	change uint64        // number of the newest change when the file was opened
+	values []stableValue // values of the newest place when the file was opened
+	next   int           // index of the place to write next; never the place of the newest values
 }
 
-// openVotes opens the vote file of a group, and creates it if missing.
 func openVotes(fs vfs.FS, dir string, group uint16) (*votes, error) {
 	name := votesName(group)
 	v, err := openVotesFile(fs, dir, name)
@@ -125,8 +125,8 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// write replaces the oldest place with an encoded place. It returns once that survives a power
-// loss.
+// write overwrites the older place with an encoded place. It returns once the new place would
+// survive a power loss.
 func (v *votes) write(place []byte) error {
 	if _, err := v.file.WriteAt(place, int64(v.next*placeBytes)); err != nil {
 		return err
@@ -142,7 +142,7 @@ func (v *votes) write(place []byte) error {
 func encodePlace(change uint64, values []stableValue) []byte {
 	b := append(make([]byte, 0, placeBytes), format)
 	b = binary.BigEndian.AppendUint64(b, change)
-	b = binary.BigEndian.AppendUint32(b, 0) // the length, set below
+	b = binary.BigEndian.AppendUint32(b, 0) // space for the length, set below
 	for _, v := range values {
 		b = append(b, v.kind)
 		b = append(binary.AppendUvarint(b, uint64(len(v.name))), v.name...)
@@ -156,8 +156,8 @@ func sealPlace(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// readPlace returns the values of a place. The caller owns them. change is 0 for a place that was
-// never written or only partially.
+// readPlace returns the values of a place. The caller owns them. change is 0 if the place was never
+// written or only partially written.
 func readPlace(b []byte) (change uint64, values []stableValue, err error) {
 	length := uint64(binary.BigEndian.Uint32(b[1+8:]))
 	end := placeHeadLen + length

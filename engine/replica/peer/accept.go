@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// After a failed accept, the listener pauses: the system may temporarily lack file descriptors.
+// After a failed accept, the listener pauses before the next one: the system may temporarily lack
+// file descriptors.
 const (
 	acceptPause    = 5 * time.Millisecond
 	acceptPauseMax = time.Second
@@ -19,7 +20,7 @@ func (m *Mux) accept() {
 		switch {
 		case m.ctx.Err() != nil:
 			if err == nil {
-				_ = raw.Close() // the mux is closed
+				_ = raw.Close() // the mux is closed, so the error does not matter
 			}
 			return
 		case err != nil:
@@ -39,12 +40,12 @@ func (m *Mux) accept() {
 		default:
 			m.refused.Add(1)
 			m.problems.warn("closed a connection of a peer: too many handshakes are in progress", "remote", raw.RemoteAddr().String(), "handshakes_max", m.bounds.handshakes)
-			_ = raw.Close() // nothing was sent on it
+			_ = raw.Close() // nothing was sent on it, so the error does not matter
 		}
 	}
 }
 
-// acceptConn performs the handshake of an incoming connection and delivers the connection to its
+// acceptConn performs the handshake of an incoming connection and passes the connection to its
 // layer. It releases its slot after the handshake.
 func (m *Mux) acceptConn(raw net.Conn) {
 	c := &conn{Conn: raw, raw: raw, mux: m}
@@ -54,13 +55,13 @@ func (m *Mux) acceptConn(raw net.Conn) {
 	}
 	<-m.slots
 	if err != nil {
-		_ = c.abort() // the handshake's error is reported
+		_ = c.abort() // only the handshake's error is logged
 		m.logRefused("refused a peer's connection", err, "remote", raw.RemoteAddr().String())
 		return
 	}
 	m.accepted.Add(1)
 	if err := c.layer.deliver(c); err != nil {
-		_ = c.abort() // deliver's error is reported
+		_ = c.abort() // only the error of deliver is logged
 		m.logRefused("dropped a peer's connection", err, "remote", raw.RemoteAddr().String(), "node", c.node, "for", c.layer.place.String())
 	}
 }
@@ -72,14 +73,16 @@ func (m *Mux) logRefused(what string, err error, about ...any) {
 	}
 	m.refused.Add(1)
 	if errors.Is(err, errNothingSent) {
-		// For example, a load balancer checks whether the port is open.
+		// The other side sent nothing. For example, a load balancer checks whether the port is
+		// open.
 		m.log.Debug(what, append(about, "error", err)...)
 		return
 	}
 	m.problems.refusal(what, err, about...)
 }
 
-// serverHandshake performs the handshake of an incoming connection within bounds.handshake.
+// serverHandshake performs the handshake of an incoming connection. It takes at most
+// bounds.handshake.
 func (m *Mux) serverHandshake(c *conn) error {
 	deadline := time.Now().Add(m.bounds.handshake)
 	if err := c.SetDeadline(deadline); err != nil {

@@ -13,22 +13,23 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// Config configures Listen, which copies it.
+// Config configures Listen. Listen copies it.
 type Config struct {
-	// Node is this node's ID; nodeid.Check must accept it.
+	// Node is this node's ID. It must be valid according to nodeid.Check.
 	Node string
 	// Listen is the host:port to listen on. With port 0, the system chooses the port.
 	Listen string
-	// Advertise is the host:port that other nodes dial to reach this one. If it is empty, Listen
-	// uses the listener's address. With port 0, Listen uses the listener's port.
+	// Advertise is the host:port that other nodes dial to reach this node. If it is empty, Listen
+	// uses the listener's address. If its port is 0, Listen uses the listener's port.
 	Advertise string
-	// Peers maps node IDs to addresses. They take precedence over the addresses that the cluster
-	// knows. This node may be included.
+	// Peers maps node IDs to addresses. These addresses take precedence over those set with
+	// SetMembers. The map may include this node.
 	Peers map[string]string
 	// Credentials returns this node's certificate and the CA that it trusts. It is called for each
 	// handshake and must be safe for concurrent use.
 	Credentials func() *certs.Credentials
-	// Log receives a line for each refused connection, at most 20 in 10 s. nil disables logging.
+	// Log receives a line for each refused connection, at most 20 lines in 10 s. nil disables
+	// logging.
 	Log *slog.Logger
 }
 
@@ -56,7 +57,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// advertise returns the address that other nodes dial to reach a listener at l.
+// advertise returns the address that other nodes dial to reach a listener at address l.
 func (c Config) advertise(l net.Addr) (string, error) {
 	listening, ok := l.(*net.TCPAddr)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 )
 
 // Addr is the type of the RemoteAddr of every connection of this package. It contains the address
-// of the other side and the node named by its certificate. A server of calls gets it from gRPC's
-// peer.FromContext.
+// of the other side and the name of its node, which is in its certificate. A gRPC handler gets it
+// from peer.FromContext.
 type Addr struct {
 	net.Addr
 	Node string
@@ -18,9 +18,10 @@ type addr string
 func (addr) Network() string  { return "tcp" }
 func (a addr) String() string { return string(a) }
 
-// conn is a connection. It is closed with the mux and, for Raft groups, with its layer.
+// conn is a connection. It is closed when the mux is closed and, if it belongs to a Raft group,
+// when its layer is closed.
 type conn struct {
-	net.Conn // TLS over raw; raw itself before the handshake
+	net.Conn // TLS over raw; before the handshake, raw itself
 
 	raw    net.Conn
 	mux    *Mux
@@ -29,8 +30,7 @@ type conn struct {
 	closed atomic.Bool
 }
 
-// assign completes the handshake: it sets the connection's node and layer. It fails if the layer is
-// closed.
+// assign sets the connection's node and layer after the handshake. It fails if the layer is closed.
 func (c *conn) assign(node string, l *layer) error {
 	c.node = node
 	c.mux.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/nodeid"
 )
 
-// Addresses returned by ServerAddr contain the node's ID, because Raft's transport passes only the
+// Addresses that ServerAddr returns contain the node's ID, because Raft's transport passes only the
 // address to Dial.
 const addressSeparator = "@"
 
@@ -28,7 +28,8 @@ func splitAddress(a raft.ServerAddress) (node, address string) {
 	return "", string(a)
 }
 
-// dial connects to a node, or to any node at the address if node is "". l is nil for calls.
+// dial connects to a node, or to any node at the address if node is "". l is nil for a connection
+// for calls.
 func (m *Mux) dial(ctx context.Context, node, address string, l *layer) (net.Conn, error) {
 	p := place{purpose: forCalls}
 	if l != nil {
@@ -86,7 +87,8 @@ func (m *Mux) clientHandshake(ctx context.Context, c *conn, node string, p place
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
-		// It fails on a closed connection, which needs no deadline.
+		// SetDeadline fails only if the connection is closed. A closed connection needs no
+		// deadline.
 		_ = c.raw.SetDeadline(time.Unix(1, 0))
 	})
 	err := m.negotiate(ctx, c, node, p)

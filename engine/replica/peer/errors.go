@@ -2,7 +2,7 @@ package peer
 
 import "errors"
 
-// Errors about data from the other side.
+// These errors mean that the other side sent no data or invalid data.
 var (
 	errNothingSent = errors.New("the connection was closed before the handshake began")
 	errNoAnswer    = errors.New("the other side closed the connection without an answer: its log says why; it may be stopping, or may not be a node")

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// serverHello performs the listener's part of the handshake after TLS. It returns the dialing node
-// and the requested layer.
+// serverHello performs the listener's part of the handshake that follows TLS. It returns the
+// dialing node and the requested layer.
 func (m *Mux) serverHello(c *tls.Conn, deadline time.Time) (node string, l *layer, err error) {
 	h, refused, err := m.readHello(c)
 	if err != nil {
@@ -50,7 +50,7 @@ func (m *Mux) readHello(c *tls.Conn) (hello, *RefusedError, error) {
 
 func names(c *tls.Conn) []string { return c.ConnectionState().PeerCertificates[0].DNSNames }
 
-// checkHello decides whether to accept the connection of a dialer. certified are the nodes that the
+// checkHello decides whether to accept a dialer's connection. certified are the nodes that the
 // dialer's certificate names.
 func (m *Mux) checkHello(h hello, certified []string) (*layer, *RefusedError) {
 	if !slices.Contains(certified, h.from) {
@@ -69,19 +69,21 @@ func (m *Mux) checkHello(h hello, certified []string) (*layer, *RefusedError) {
 	return l, nil
 }
 
-// refuse sends the reason to the dialer, and waits a bounded time for the dialer to read it.
+// refuse sends the reason to the dialer, and waits for a limited time until the dialer has read it.
 func (m *Mux) refuse(c *tls.Conn, deadline time.Time, r *RefusedError) error {
 	if _, err := c.Write(verdict{code: r.Code, node: m.node, reason: r.Reason}.frame().raw); err != nil {
 		return r // the dialer disconnected
 	}
-	// Closing a connection with unread input resets it, and the dialer would lose the verdict.
+	// Read the remaining input first: closing a connection with unread input resets the connection,
+	// and the dialer would lose the verdict.
 	if c.CloseWrite() == nil && c.SetReadDeadline(earlier(deadline, time.Now().Add(m.bounds.linger))) == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(c, lingerBytes)) // the refusal is reported
+		_, _ = io.Copy(io.Discard, io.LimitReader(c, lingerBytes)) // only the refusal is logged
 	}
 	return r
 }
 
-// lingerBytes bounds the data that refuse discards while the dialer reads the verdict.
+// lingerBytes is the maximum number of bytes that refuse discards while the dialer reads the
+// verdict.
 const lingerBytes = 512
 
 func earlier(a, b time.Time) time.Time {
@@ -91,8 +93,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// clientHello performs the dialer's part of the handshake after TLS. It returns the node on the
-// other side. to is "" if any node is acceptable.
+// clientHello performs the dialer's part of the handshake that follows TLS. It returns the node on
+// the other side. to is "" if any node is acceptable.
 func (m *Mux) clientHello(c *tls.Conn, to string, p place) (node string, err error) {
 	if _, err := c.Write(hello{place: p, instance: m.instance, from: m.node, to: to}.frame().raw); err != nil {
 		return "", fmt.Errorf("begin the handshake: %w", err)
@@ -101,7 +103,8 @@ func (m *Mux) clientHello(c *tls.Conn, to string, p place) (node string, err err
 	if errors.Is(err, errNothingSent) || errors.Is(err, syscall.ECONNRESET) {
 		return "", errNoAnswer
 	}
-	// TLS 1.3: the listener verifies the certificate after the dialer has completed its part.
+	// With TLS 1.3, the listener verifies the certificate after the dialer has completed its part,
+	// so the alert arrives here.
 	if isAlert(err) {
 		return "", refuseAlert(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// dialTimeout bounds a dial whose caller sets no timeout.
+// dialTimeout limits the time of a dial whose caller sets no timeout.
 const dialTimeout = 10 * time.Second
 
 // place is the purpose of a connection.
@@ -39,12 +39,12 @@ type layer struct {
 	mux      *Mux
 	place    place
 	incoming chan *conn
-	waiting  atomic.Int64 // connections not yet accepted
+	waiting  atomic.Int64 // number of connections that wait for Accept
 	closing  sync.Once
 	closed   chan struct{}
 }
 
-// deliver passes a connection to Accept. It waits at most bounds.handoff.
+// deliver passes a connection to Accept. It waits for at most bounds.handoff.
 func (l *layer) deliver(c *conn) error {
 	defer l.waiting.Add(-1)
 	if most := l.mux.bounds.handoffs; l.waiting.Add(1) > most {
@@ -62,7 +62,7 @@ func (l *layer) deliver(c *conn) error {
 	}
 }
 
-// Accept implements net.Listener. Its error is net.ErrClosed, after Close.
+// Accept implements net.Listener. Its only error is net.ErrClosed, after Close.
 func (l *layer) Accept() (net.Conn, error) {
 	select {
 	case <-l.closed:
@@ -84,13 +84,13 @@ func (l *layer) closedError() error {
 // Close implements net.Listener.
 func (l *layer) Close() error {
 	l.shut()
-	if l.place.purpose == forGroup { // Raft's transport leaves its connections open
+	if l.place.purpose == forGroup { // Raft's transport does not close its connections
 		l.mux.closeConns(func(c *conn) bool { return c.layer == l })
 	}
 	return nil
 }
 
-// shut ends Accept and frees the place for a new layer.
+// shut makes Accept fail and removes the layer from the mux, so that the place can get a new one.
 func (l *layer) shut() {
 	l.closing.Do(func() {
 		l.mux.mu.Lock()
@@ -105,8 +105,8 @@ func (l *layer) shut() {
 // Addr implements net.Listener. It returns the advertised address.
 func (l *layer) Addr() net.Addr { return l.mux.advertise }
 
-// Dial implements raft.StreamLayer. An address that ServerAddr returned names the node, and Dial
-// refuses any other node. At a plain host:port address, Dial accepts any node.
+// Dial implements raft.StreamLayer. If ServerAddr returned the address, it names a node, and Dial
+// refuses any other node. If the address is a plain host:port, Dial accepts any node.
 func (l *layer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	if timeout <= 0 {
 		timeout = dialTimeout
@@ -117,12 +117,12 @@ func (l *layer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Con
 	return l.mux.dial(ctx, node, to, l)
 }
 
-// ServerAddr implements raft.ServerAddressProvider. It returns the address where Dial reaches
-// this node and no other: that of Config.Peers, or else that of SetMembers. It fails if both lack
-// the node. For this node it returns Addr.
+// ServerAddr implements raft.ServerAddressProvider. It returns an address with which Dial reaches
+// the given node and no other. It uses the address in Config.Peers, or else the address set with
+// SetMembers, and fails if neither exists. For this node it returns Addr.
 func (m *Mux) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	node := string(id)
-	if node == m.node { // used as the leader's address in Raft's messages
+	if node == m.node { // Raft's messages contain it as the leader's address
 		return raft.ServerAddress(m.advertise), nil
 	}
 	if a := m.address(node, ""); a != "" {
@@ -131,9 +131,9 @@ func (m *Mux) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	return "", fmt.Errorf("node %q: neither the configured peers nor the members of the cluster have its address", node)
 }
 
-// DialCalls connects to a node's server for calls. It uses the address in Config.Peers, or else
-// address, or else that of SetMembers. If node is "", any node at the address is acceptable.
-// DialCalls ends with ctx, or after 10 s if ctx has no deadline.
+// DialCalls connects to a node's server for calls. It uses the node's address in Config.Peers, or
+// else address, or else the address set with SetMembers. If node is "", any node at the address is
+// acceptable. DialCalls fails when ctx ends, or after 10 s if ctx has no deadline.
 func (m *Mux) DialCalls(ctx context.Context, node, address string) (net.Conn, error) {
 	if node != "" {
 		address = m.address(node, address)

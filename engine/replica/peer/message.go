@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/nodeid"
 )
 
-// The handshake consists of two frames, after the TLS handshake and before the first byte of the
-// connection's user:
+// The handshake consists of two frames. They follow the TLS handshake and precede the first byte
+// that the connection's user sends:
 //
 //	dialer                                   listener
 //	hello: purpose, from, to           ──▶
@@ -22,19 +22,19 @@ import (
 //
 //	magic: 4 bytes | version: 1 | kind: 1 | length of the body: 2, big-endian | body
 //
-// The layout of this header and of a verdict is the same in every version from 2 on, so that nodes
-// of different versions can report their incompatibility. (Version 1 proved a shared secret instead
-// of using certificates.)
+// The layout of this header and of a verdict has been the same since version 2 and must not change,
+// so that nodes of different versions can report their incompatibility. (Version 1 proved a shared
+// secret instead of using certificates.)
 //
 //	hello     purpose: 1 | group: 2 | instance: 16 | from: text | to: text
 //	verdict   code: 1 | node: text | reason: text
 //
-// A text is its length in one byte, followed by its bytes.
+// A text consists of its length in one byte, followed by its bytes.
 const (
 	magic     = "PrnP"
 	version   = 2
 	headerLen = 8
-	bodyMax   = 248 // a frame has at most 256 bytes, and each side reads one
+	bodyMax   = 248 // limits a frame to 256 bytes; each side reads one frame
 	reasonMax = 200
 )
 
@@ -46,7 +46,7 @@ const (
 // instance is a random value that identifies a process.
 type instance [16]byte
 
-// frame is a frame as it is on the wire.
+// frame is a frame in its encoded form, and the decoded header fields and body.
 type frame struct {
 	version, kind byte
 	body          []byte
@@ -62,7 +62,7 @@ func makeFrame(kind byte, body []byte) frame {
 	return frame{version: version, kind: kind, body: raw[headerLen:], raw: raw}
 }
 
-// readFrame reads a frame and not a byte more.
+// readFrame reads exactly one frame.
 func readFrame(r io.Reader) (frame, error) {
 	raw := make([]byte, headerLen, headerLen+bodyMax)
 	if n, err := io.ReadFull(r, raw[:len(magic)]); err != nil {
@@ -88,7 +88,7 @@ func readFrame(r io.Reader) (frame, error) {
 	return frame{version: raw[4], kind: raw[5], body: raw[headerLen:], raw: raw}, nil
 }
 
-// scanner parses a body. After a failure it returns zero values.
+// scanner parses a frame's body. After a failure it returns zero values.
 type scanner struct {
 	rest   []byte
 	failed bool
@@ -106,7 +106,7 @@ func (s *scanner) take(n int) []byte {
 
 func (s *scanner) text() string { return string(s.take(int(s.take(1)[0]))) }
 
-// end returns an error unless the body was consumed exactly.
+// end returns an error unless the whole body was consumed without a failure.
 func (s *scanner) end() error {
 	if s.failed || len(s.rest) > 0 {
 		return errMalformed
@@ -155,7 +155,7 @@ func parseHello(f frame) (h hello, err error) {
 type verdict struct {
 	code   Code
 	node   string // the listener's ID
-	reason string // set if refused
+	reason string // set if the connection was refused
 }
 
 func (v verdict) frame() frame {
@@ -170,7 +170,7 @@ func parseVerdict(f frame) (v verdict, err error) {
 		return verdict{}, errMalformed
 	}
 	if len(v.reason) > reasonMax || strings.ContainsFunc(v.reason, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
-		return verdict{}, errMalformed // it may be logged
+		return verdict{}, errMalformed // refuse unprintable text, since it may be logged
 	}
 	return v, nil
 }

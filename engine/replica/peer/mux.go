@@ -1,15 +1,15 @@
-// Package peer connects the nodes of a cluster. One TCP listener per node carries the Raft traffic
+// Package peer connects the nodes of a cluster. Each node has one TCP listener for the Raft traffic
 // of all groups and the calls between nodes.
 //
-// Each connection begins with a TLS 1.3 handshake in which both sides show a certificate of the
+// Each connection starts with a TLS 1.3 handshake in which both sides present a certificate of the
 // cluster's CA (package certs). The dialer then sends its own node ID, the node ID that it wants to
-// reach, and the purpose of the connection. The listener accepts, or refuses with a reason. Each
-// side checks that the other side's certificate is for the node that it claims to be. After that,
-// the connection belongs to its user: Raft's transport of a group (Mux.Group), or a gRPC server or
-// client of calls (Mux.Calls, Mux.DialCalls). Nothing is sent unencrypted.
+// reach, and the purpose of the connection. The listener accepts the connection, or refuses it with
+// a reason. Each side checks that the other side's certificate is for the node that it claims to
+// be. After that, the connection belongs to its user: the Raft transport of a group (Mux.Group), a
+// gRPC server (Mux.Calls) or a gRPC client (Mux.DialCalls). Nothing is sent unencrypted.
 //
 // A Mux is safe for concurrent use. A refusal by either side is a *RefusedError. Both sides count
-// and log it, at most 20 lines in 10 s.
+// refusals and log them, at most 20 lines in 10 s.
 package peer
 
 import (
@@ -32,28 +32,30 @@ import (
 
 const keepAlive = 15 * time.Second // TCP keep-alive period
 
-// bounds are the limits of a Mux. Tests use smaller ones.
+// bounds are the limits of a Mux. Tests use smaller values.
 type bounds struct {
-	handshake time.Duration // duration of a handshake, including TLS
-	// handshakes bounds the concurrent handshakes at the listener; further connections are closed.
+	handshake time.Duration // maximum duration of a handshake, including TLS
+	// handshakes is the maximum number of concurrent handshakes at the listener; further
+	// connections are closed.
 	handshakes int
-	linger     time.Duration // how long a refused dialer may take to read the reason
-	handoff    time.Duration // how long a connection waits for its layer's Accept
-	handoffs   int64         // connections of one layer that wait for Accept
-	conns      int           // open connections, dialed and accepted
+	linger     time.Duration // maximum time that a refused dialer has to read the reason
+	handoff    time.Duration // maximum time that a connection waits for its layer's Accept
+	handoffs   int64         // maximum number of connections of one layer that wait for Accept
+	conns      int           // maximum number of open connections, dialed and accepted
 }
 
 var defaults = bounds{handshake: 5 * time.Second, handshakes: 128, linger: time.Second, handoff: 5 * time.Second, handoffs: 64, conns: 16_384}
 
-// Counters counts events of a Mux since Listen.
+// Counters are the numbers of events of a Mux since Listen.
 type Counters struct {
 	Accepted uint64 // incoming connections whose handshake succeeded
 	Dialed   uint64 // outgoing connections whose handshake succeeded
-	Refused  uint64 // handshakes that failed on either side, and connections beyond a bound
+	Refused  uint64 // handshakes that failed on either side, and connections beyond a limit
 	Open     uint64 // currently open connections
 }
 
-// Mux is the listener of a node, and dials other nodes. Its methods are safe for concurrent use.
+// Mux is the listener of a node. It also dials other nodes. Its methods are safe for concurrent
+// use.
 type Mux struct {
 	bounds      bounds
 	node        string
@@ -64,9 +66,9 @@ type Mux struct {
 	advertise   addr
 	log         *slog.Logger
 	problems    *problemLog
-	// connect opens a TCP connection.
+	// connect opens a TCP connection to another node.
 	connect func(ctx context.Context, network, address string) (net.Conn, error)
-	// slots has one element per handshake in progress at the listener.
+	// slots contains one element for each handshake in progress at the listener.
 	slots chan struct{}
 
 	ctx     context.Context // ends with Close
@@ -82,8 +84,8 @@ type Mux struct {
 	conns   map[*conn]struct{}
 }
 
-// Listen starts listening at c.Listen. Connections for a group are refused until Group is called
-// for it, and connections for calls until Calls is called.
+// Listen starts listening at c.Listen. It refuses connections for a group until Group is called for
+// that group, and connections for calls until Calls is called.
 func Listen(c Config) (*Mux, error) { return listen(c, defaults) }
 
 func listen(c Config, b bounds) (*Mux, error) {
@@ -112,10 +114,10 @@ func listen(c Config, b bounds) (*Mux, error) {
 	return m, nil
 }
 
-// Addr returns the host:port that other nodes dial to reach this one.
+// Addr returns the host:port that other nodes dial to reach this node.
 func (m *Mux) Addr() string { return string(m.advertise) }
 
-// Counters returns the current counts.
+// Counters returns the current values of the counters.
 func (m *Mux) Counters() Counters {
 	m.mu.Lock()
 	open := len(m.conns)
@@ -142,14 +144,14 @@ func (m *Mux) Close() error {
 	return err
 }
 
-// Group returns the stream layer of a group. Until it is closed, each call for the same group
-// returns the same layer. Closing it closes the group's dialed and accepted connections.
+// Group returns the stream layer of a group. Each call for the same group returns the same layer,
+// until that layer is closed. Closing the layer closes the group's dialed and accepted connections.
 func (m *Mux) Group(n uint16) raft.StreamLayer {
 	return m.layer(place{purpose: forGroup, group: n})
 }
 
-// Calls returns the listener for calls from other nodes. Closing it does not close the connections
-// that it accepted.
+// Calls returns the listener for calls from other nodes. Closing the listener does not close the
+// connections that it has accepted.
 func (m *Mux) Calls() net.Listener { return m.layer(place{purpose: forCalls}) }
 
 func (m *Mux) layer(p place) *layer {
@@ -182,8 +184,8 @@ func (m *Mux) SetMembers(addresses map[string]string) {
 	m.members = addresses
 }
 
-// address returns a node's address: that of Config.Peers, or else given, or else that of
-// SetMembers, or else "".
+// address returns a node's address. It uses the address in Config.Peers, or else given, or else the
+// address set with SetMembers. If there is none, it returns "".
 func (m *Mux) address(node, given string) string {
 	if a := m.peers[node]; a != "" {
 		return a
@@ -196,8 +198,8 @@ func (m *Mux) address(node, given string) string {
 	return m.members[node]
 }
 
-// keep registers a connection, so that Close closes it. It fails if the mux is closed or has too
-// many connections.
+// keep registers a connection so that the mux can close it. It fails if the mux is closed or has
+// too many connections.
 func (m *Mux) keep(c *conn) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,7 +219,7 @@ func (m *Mux) forget(c *conn) {
 	delete(m.conns, c)
 }
 
-// closeConns aborts the connections that which selects.
+// closeConns aborts the connections that the function which selects.
 func (m *Mux) closeConns(which func(*conn) bool) {
 	m.mu.Lock()
 	var chosen []*conn

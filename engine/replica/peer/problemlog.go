@@ -9,10 +9,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/linelimit"
 )
 
-// Anyone who can reach the port can make handshakes fail, but must not be able to fill the disk
-// with log lines.
+// The limit on log lines is necessary because anyone who can reach the port can make handshakes
+// fail. They must not be able to fill the disk.
 const (
-	linesMax    = 20 // per linesPeriod
+	linesMax    = 20 // maximum number of lines per linesPeriod
 	linesPeriod = 10 * time.Second
 )
 

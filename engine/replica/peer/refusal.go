@@ -28,11 +28,11 @@ func (c Code) String() string {
 	return fmt.Sprintf("code %d", byte(c))
 }
 
-// RefusedError reports that this side or the other side refused a handshake.
+// RefusedError reports that a handshake was refused, by this side or by the other side.
 type RefusedError struct {
 	Code   Code
-	Reason string // in English, for a log
-	Remote bool   // the other side refused
+	Reason string // an English text for a log
+	Remote bool   // true if the other side refused; false if this side did
 }
 
 // Error implements error.

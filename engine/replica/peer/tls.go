@@ -13,13 +13,13 @@ import (
 )
 
 func (m *Mux) serverTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
-	own := m.credentials() // read for each handshake, so that changed files take effect
+	own := m.credentials() // read again for each handshake, so that changed files take effect
 	c := tls.Server(raw, &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{own.Certificate},
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 		ClientCAs:    own.CA,
-		// A dialer that resumed a session would not show its certificate again.
+		// If a dialer resumed a session, it would not present its certificate again.
 		SessionTicketsDisabled: true,
 		VerifyConnection:       verify(own),
 	})
@@ -37,20 +37,20 @@ func (m *Mux) clientTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 		VerifyConnection:   verify(own),
 	})
 	err := handshakeTLS(ctx, c, errNoAnswer)
-	// The listener closed the connection before it read the whole hello.
+	// The listener closed the connection before it had read the whole hello.
 	if errors.Is(err, syscall.ECONNRESET) {
 		err = fmt.Errorf("%w: %w", errNoAnswer, syscall.ECONNRESET)
 	}
 	return c, err
 }
 
-// verify returns a function that verifies the chain of the other side's certificate.
+// verify returns a function that verifies the certificate chain of the other side.
 func verify(own *certs.Credentials) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error { return own.Verify(s.PeerCertificates) }
 }
 
-// handshakeTLS performs a TLS handshake. It returns closed if the other side closed the connection,
-// and a *RefusedError if a certificate was rejected.
+// handshakeTLS performs a TLS handshake. If the other side closed the connection, it returns
+// closed. If a side rejected the other's certificate, it returns a *RefusedError.
 func handshakeTLS(ctx context.Context, c *tls.Conn, closed error) error {
 	err := c.HandshakeContext(ctx)
 	broken := (*net.OpError)(nil)
@@ -70,7 +70,6 @@ func handshakeTLS(ctx context.Context, c *tls.Conn, closed error) error {
 	return refuse(CodeCertificate, "TLS handshake: %s", err)
 }
 
-// isAlert reports whether the other side ended TLS with an alert.
 func isAlert(err error) bool {
 	op := (*net.OpError)(nil)
 	return errors.As(err, &op) && op.Op == "remote error"

@@ -14,7 +14,7 @@ import (
 // permissions.
 type accessAdmin struct {
 	registry *access.Registry
-	// queues counts each tenant's queues.
+	// queues returns the number of queues of each tenant.
 	queues func(context.Context) (map[string]uint64, error)
 	refuse func(error) error
 }
@@ -124,7 +124,7 @@ func (a *accessAdmin) revokeTokenHere(ctx context.Context, by *access.Identity, 
 
 func checkTokenID(id string) error {
 	if !access.IsTokenID(id) {
-		// The id is not repeated: it may be a secret.
+		// Do not repeat the id in the error: it may be a secret.
 		return &queue.FieldError{Field: "id", Problem: "is not a token's id: pass one that ListTokens shows"}
 	}
 	return nil

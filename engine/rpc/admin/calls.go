@@ -15,12 +15,11 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// The calls of the admin service. Without a cluster, and for a forwarded call, this node executes
-// the call. Otherwise the call goes to the leaders of the shards. Tenants and tokens belong to the
-// leader of shard 0.
+// This file has the calls of the admin service. This node executes a call if it is not in a cluster
+// or if another node forwarded the call. Otherwise it sends the call to the leaders of the shards.
+// The leader of shard 0 executes calls on tenants and tokens.
 
-// ofRegistry executes a call on tenants or tokens at the leader of shard 0, after checking the
-// caller.
+// ofRegistry checks the caller and executes a call on tenants or tokens at the leader of shard 0.
 func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, repeatable bool, caller func(context.Context) (*access.Identity, error),
 	here func(context.Context, *access.Identity, Q) (R, error), there func(adminpb.AdminServiceClient, context.Context, Q, ...grpc.CallOption) (R, error),
 ) (R, error) {
@@ -30,7 +29,7 @@ func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, repeatable bool
 		return none, a.refuse(err)
 	}
 	local := func(ctx context.Context, in Q) (R, error) {
-		// Only the leader's registry may change; the others follow it.
+		// Only the leader's registry may change; the other nodes replicate the changes.
 		if a.router != nil && !slices.Contains(a.shards.Led(), 0) {
 			return none, a.refuse(&shard.NotLeaderError{})
 		}
@@ -47,27 +46,27 @@ func administrator(ctx context.Context) (*access.Identity, error) {
 	return call.Allowed(ctx, access.Admin)
 }
 
-// CreateToken implements the call.
+// CreateToken implements adminpb.AdminServiceServer.
 func (a *Service) CreateToken(ctx context.Context, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
 	return ofRegistry(ctx, a, in, false, administrator, a.createTokenHere, adminpb.AdminServiceClient.CreateToken)
 }
 
-// ListTokens implements the call.
+// ListTokens implements adminpb.AdminServiceServer.
 func (a *Service) ListTokens(ctx context.Context, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
 	return ofRegistry(ctx, a, in, true, administrator, a.listTokensHere, adminpb.AdminServiceClient.ListTokens)
 }
 
-// RotateToken implements the call.
+// RotateToken implements adminpb.AdminServiceServer.
 func (a *Service) RotateToken(ctx context.Context, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
 	return ofRegistry(ctx, a, in, false, administrator, a.rotateTokenHere, adminpb.AdminServiceClient.RotateToken)
 }
 
-// RevokeToken implements the call.
+// RevokeToken implements adminpb.AdminServiceServer.
 func (a *Service) RevokeToken(ctx context.Context, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
 	return ofRegistry(ctx, a, in, false, administrator, a.revokeTokenHere, adminpb.AdminServiceClient.RevokeToken)
 }
 
-// ConfigureTenant implements the call.
+// ConfigureTenant implements adminpb.AdminServiceServer.
 func (a *Service) ConfigureTenant(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
 	out, err := ofRegistry(ctx, a, in, true, call.Operator, a.configureTenantHere, adminpb.AdminServiceClient.ConfigureTenant)
 	if err != nil || !a.router.Routes(ctx) {
@@ -83,7 +82,7 @@ func (a *Service) ConfigureTenant(ctx context.Context, in *adminpb.ConfigureTena
 	return out, err
 }
 
-// ListTenants implements the call.
+// ListTenants implements adminpb.AdminServiceServer.
 func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
 	by, err := call.Operator(ctx)
 	if err != nil {
@@ -96,7 +95,8 @@ func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsReques
 	return &adminpb.ListTenantsResponse{Tenants: all}, err
 }
 
-// tenants returns the cluster's tenants by name. Their usage is the sum over all leaders.
+// tenants returns the cluster's tenants in order of their names. Their usage is the sum over all
+// leaders.
 func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 	by, err := call.Identity(ctx)
 	if err != nil {
@@ -138,11 +138,11 @@ func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 	return out, nil
 }
 
-// notReadyMax is how long a node that is not ready waits for the cluster's totals.
+// notReadyMax limits the time that a node that is not ready waits for the cluster's totals.
 const notReadyMax = 500 * time.Millisecond
 
-// GetStatus implements the call. The totals of tasks and queues are the cluster's; the rest is this
-// node's.
+// GetStatus implements adminpb.AdminServiceServer. The numbers of tasks and queues are totals of
+// the cluster; all other fields describe this node.
 func (a *Service) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
 	if _, err := call.Operator(ctx); err != nil {
 		return nil, a.refuse(err)

@@ -15,18 +15,17 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// clusterAdmin implements the admin service's calls on the cluster. All of them need an operator.
+// clusterAdmin implements the admin service's calls on the cluster. Only operators may make them.
 type clusterAdmin struct {
 	cluster route.Cluster // nil without a cluster
 	shards  func() int    // the number of shards
 }
 
-// clusterStatus converts an error of a cluster to a gRPC status.
 func clusterStatus(err error) error {
 	var refused *route.ChangeError
 	var elsewhere interface{ GRPCStatus() *status.Status }
 	switch {
-	case errors.As(err, &elsewhere): // an error of another node
+	case errors.As(err, &elsewhere): // the error comes from another node
 		return elsewhere.GRPCStatus().Err()
 	case !errors.As(err, &refused):
 		return call.Status(err)
@@ -36,7 +35,7 @@ func clusterStatus(err error) error {
 	return status.Error(codes.FailedPrecondition, refused.Problem)
 }
 
-// GetCluster implements the call.
+// GetCluster implements adminpb.AdminServiceServer.
 func (a *clusterAdmin) GetCluster(ctx context.Context, _ *adminpb.GetClusterRequest) (*adminpb.GetClusterResponse, error) {
 	if _, err := call.Operator(ctx); err != nil {
 		return nil, call.Status(err)
@@ -80,7 +79,8 @@ func groupMessage(g route.GroupStatus) *adminpb.ClusterGroup {
 	return out
 }
 
-// execute runs the checks of a change's fields and passes the change to the cluster.
+// execute returns the first error of checks. If all checks succeed, it passes the change to the
+// cluster.
 func (a *clusterAdmin) execute(ctx context.Context, c route.ClusterChange, checks ...error) error {
 	by, err := call.Operator(ctx)
 	if err != nil {
@@ -98,7 +98,6 @@ func (a *clusterAdmin) execute(ctx context.Context, c route.ClusterChange, check
 	return clusterStatus(route.Explain(a.cluster, a.cluster.Change(ctx, c)))
 }
 
-// asField adds the field's name to the error of a check.
 func asField(field string, err error) error {
 	if err == nil {
 		return nil
@@ -108,7 +107,8 @@ func asField(field string, err error) error {
 
 func checkNode(id string) error { return asField("node", nodeid.Check(id)) }
 
-// checkShard checks an optional shard. nil means all shards.
+// checkShard validates an optional shard number and returns it. If shard is nil, it returns
+// route.AllShards.
 func (a *clusterAdmin) checkShard(shard *uint32) (int, error) {
 	if shard == nil {
 		return route.AllShards, nil
@@ -119,7 +119,7 @@ func (a *clusterAdmin) checkShard(shard *uint32) (int, error) {
 	return int(*shard), nil
 }
 
-// AddMember implements the call.
+// AddMember implements adminpb.AdminServiceServer.
 func (a *clusterAdmin) AddMember(ctx context.Context, in *adminpb.AddMemberRequest) (*adminpb.AddMemberResponse, error) {
 	c := route.ClusterChange{Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: !in.GetNonvoter(), Shard: route.AllShards}
 	err := a.execute(ctx, c, checkNode(c.Node), asField("address", nodeid.CheckAddress(c.Address)))
@@ -133,7 +133,7 @@ func (a *clusterAdmin) changeMember(ctx context.Context, kind route.ChangeKind, 
 	return a.execute(ctx, route.ClusterChange{Kind: kind, Node: node, Shard: route.AllShards}, checkNode(node))
 }
 
-// RemoveMember implements the call.
+// RemoveMember implements adminpb.AdminServiceServer.
 func (a *clusterAdmin) RemoveMember(ctx context.Context, in *adminpb.RemoveMemberRequest) (*adminpb.RemoveMemberResponse, error) {
 	if err := a.changeMember(ctx, route.RemoveMember, in.GetNode()); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (a *clusterAdmin) RemoveMember(ctx context.Context, in *adminpb.RemoveMembe
 	return &adminpb.RemoveMemberResponse{}, nil
 }
 
-// PromoteMember implements the call.
+// PromoteMember implements adminpb.AdminServiceServer.
 func (a *clusterAdmin) PromoteMember(ctx context.Context, in *adminpb.PromoteMemberRequest) (*adminpb.PromoteMemberResponse, error) {
 	if err := a.changeMember(ctx, route.PromoteMember, in.GetNode()); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (a *clusterAdmin) PromoteMember(ctx context.Context, in *adminpb.PromoteMem
 	return &adminpb.PromoteMemberResponse{}, nil
 }
 
-// DemoteMember implements the call.
+// DemoteMember implements adminpb.AdminServiceServer.
 func (a *clusterAdmin) DemoteMember(ctx context.Context, in *adminpb.DemoteMemberRequest) (*adminpb.DemoteMemberResponse, error) {
 	if err := a.changeMember(ctx, route.DemoteMember, in.GetNode()); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (a *clusterAdmin) DemoteMember(ctx context.Context, in *adminpb.DemoteMembe
 	return &adminpb.DemoteMemberResponse{}, nil
 }
 
-// TransferLeadership implements the call.
+// TransferLeadership implements adminpb.AdminServiceServer.
 func (a *clusterAdmin) TransferLeadership(ctx context.Context, in *adminpb.TransferLeadershipRequest) (*adminpb.TransferLeadershipResponse, error) {
 	shard, badShard := a.checkShard(in.Shard)
 	var badNode error
@@ -171,7 +171,7 @@ func (a *clusterAdmin) TransferLeadership(ctx context.Context, in *adminpb.Trans
 	return &adminpb.TransferLeadershipResponse{}, nil
 }
 
-// TakeSnapshot implements the call.
+// TakeSnapshot implements adminpb.AdminServiceServer.
 func (a *clusterAdmin) TakeSnapshot(ctx context.Context, in *adminpb.TakeSnapshotRequest) (*adminpb.TakeSnapshotResponse, error) {
 	shard, bad := a.checkShard(in.Shard)
 	if err := a.execute(ctx, route.ClusterChange{Kind: route.TakeSnapshot, Shard: shard}, bad); err != nil {

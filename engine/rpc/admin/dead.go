@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// RedriveDead implements the call.
+// RedriveDead implements adminpb.AdminServiceServer.
 func (a *Service) RedriveDead(ctx context.Context, in *adminpb.RedriveDeadRequest) (*adminpb.RedriveDeadResponse, error) {
 	results, n, err := a.changeDead(ctx, shard.Redrive, "redrove", in, func(ctx context.Context, c adminpb.AdminServiceClient, ids []string) ([]*queuepb.SettleResult, uint64, error) {
 		out, err := c.RedriveDead(ctx, &adminpb.RedriveDeadRequest{Tenant: in.GetTenant(), Ids: ids, Queue: in.GetQueue(), Filter: in.GetFilter()})
@@ -23,7 +23,7 @@ func (a *Service) RedriveDead(ctx context.Context, in *adminpb.RedriveDeadReques
 	return &adminpb.RedriveDeadResponse{Redriven: n, Results: results}, nil
 }
 
-// PurgeDead implements the call.
+// PurgeDead implements adminpb.AdminServiceServer.
 func (a *Service) PurgeDead(ctx context.Context, in *adminpb.PurgeDeadRequest) (*adminpb.PurgeDeadResponse, error) {
 	results, n, err := a.changeDead(ctx, shard.PurgeDead, "removed", in, func(ctx context.Context, c adminpb.AdminServiceClient, ids []string) ([]*queuepb.SettleResult, uint64, error) {
 		out, err := c.PurgeDead(ctx, &adminpb.PurgeDeadRequest{Tenant: in.GetTenant(), Ids: ids, Queue: in.GetQueue(), Filter: in.GetFilter()})
@@ -35,7 +35,7 @@ func (a *Service) PurgeDead(ctx context.Context, in *adminpb.PurgeDeadRequest) (
 	return &adminpb.PurgeDeadResponse{Removed: n, Results: results}, nil
 }
 
-// choice is a request that selects dead tasks.
+// choice is a request that selects dead tasks, either by their ids or by a queue and a filter.
 type choice interface {
 	GetTenant() string
 	GetIds() []string
@@ -43,8 +43,8 @@ type choice interface {
 	GetFilter() *adminpb.DeadFilter
 }
 
-// chosen checks a choice. It returns the tenant and, without ids, a function that selects dead
-// tasks of the queue.
+// chosen validates a choice. It returns the tenant and, if the choice has no ids, a function that
+// reports whether a dead task of the queue is selected.
 func (a *Service) chosen(ctx context.Context, in choice) (tenant string, match func(*shard.Found) bool, err error) {
 	if tenant, err = call.Tenant(ctx, access.Admin, in.GetTenant()); err != nil {
 		return "", nil, err
@@ -68,9 +68,9 @@ func (a *Service) chosen(ctx context.Context, in choice) (tenant string, match f
 	return tenant, match, err
 }
 
-// changeDead changes the chosen dead tasks: those with the given ids, with a result for each id, or
-// those of a queue. done is the verb for messages. there makes the call at another node with some
-// of the ids, or without ids.
+// changeDead applies a change to the chosen dead tasks. If the choice has ids, it returns a result
+// for each id; otherwise it changes tasks of a queue. The argument done is the verb for messages.
+// The function there makes the call at another node, with some of the ids or without ids.
 func (a *Service) changeDead(ctx context.Context, what shard.Change, done string, in choice,
 	there func(context.Context, adminpb.AdminServiceClient, []string) ([]*queuepb.SettleResult, uint64, error),
 ) ([]*queuepb.SettleResult, uint64, error) {
@@ -86,7 +86,7 @@ func (a *Service) changeDead(ctx context.Context, what shard.Change, done string
 	}
 	n, err := a.countAll(ctx, done,
 		func(ctx context.Context) (uint64, error) {
-			until := a.shards.NowMs() // tasks that die again during the call are not redriven twice
+			until := a.shards.NowMs() // a task that dies during the call is not redriven again
 			return a.shards.ChangeDead(ctx, what, tenant, in.GetQueue(), func(d *shard.Found) bool {
 				return d.DeadRecord.DiedAtMs <= until && match(d)
 			})

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// ListDead implements the call.
+// ListDead implements adminpb.AdminServiceServer.
 func (a *Service) ListDead(ctx context.Context, in *adminpb.ListDeadRequest) (*adminpb.ListDeadResponse, error) {
 	l, err := a.deadList(ctx, in)
 	if err != nil {
@@ -64,13 +64,13 @@ func (a *Service) listDeadHere(ctx context.Context, l shard.List, in *adminpb.Li
 	return out, nil
 }
 
-// reasons maps causes of death to those of the schema.
+// reasons maps causes of death to the constants of the schema.
 var reasons = map[queue.Reason]adminpb.DeathReason{
 	queue.AttemptsUsedUp: adminpb.DeathReason_DEATH_REASON_ATTEMPTS,
 	queue.TimeToLiveOver: adminpb.DeathReason_DEATH_REASON_EXPIRED,
 }
 
-// outcomes maps ends of attempts to those of the schema.
+// outcomes maps outcomes of attempts to the constants of the schema.
 var outcomes = map[queue.Outcome]adminpb.Outcome{
 	queue.Failed:       adminpb.Outcome_OUTCOME_FAILED,
 	queue.LeaseExpired: adminpb.Outcome_OUTCOME_LEASE_EXPIRED,
@@ -89,7 +89,6 @@ func deadTask(tenant string, id queue.ID, f *shard.Found) *adminpb.DeadTask {
 	return m
 }
 
-// cut shortens a text to at most the given number of bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -98,7 +97,6 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:max(0, most-len(more))], "") + more
 }
 
-// match checks a filter of dead tasks and returns its predicate.
 func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) {
 	from, before := f.GetDiedFromMs(), f.GetDiedBeforeMs()
 	var bad *queue.FieldError

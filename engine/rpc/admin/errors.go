@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// errStandsAlone refuses a change of the cluster on a standalone server.
+// errStandsAlone refuses a cluster change on a standalone server.
 var errStandsAlone = status.Error(codes.FailedPrecondition, "this is a standalone server: start it with --cluster-node")
 
 // errPageToken refuses a page token that is damaged or belongs to another list.

@@ -10,7 +10,6 @@ import (
 	"github.com/pronybench/prony/engine/storage/backup"
 )
 
-// Backup implements the call.
 func (a *Service) Backup(ctx context.Context, in *adminpb.BackupRequest) (*adminpb.BackupResponse, error) {
 	if _, err := call.Operator(ctx); err != nil {
 		return nil, a.refuse(err)
@@ -26,7 +25,7 @@ func (a *Service) Backup(ctx context.Context, in *adminpb.BackupRequest) (*admin
 	return &adminpb.BackupResponse{Path: path, Bytes: uint64(bytes)}, nil
 }
 
-// statusHere returns the fields of the status that concern this server only.
+// statusHere returns the status fields that describe only this server.
 func (a *Service) statusHere() *adminpb.GetStatusResponse {
 	s := a.host.Status()
 	return &adminpb.GetStatusResponse{

@@ -15,8 +15,8 @@ import (
 //
 //	format:1 | hash of the list's parameters:8 | position after the page | CRC-32C of all before:4
 //
-// so that a damaged token, or one of another list, is refused. A token is neither secret nor
-// trusted: its content is validated again.
+// The hash and the checksum let the server refuse a damaged token or a token of another list. A
+// token is neither secret nor trusted: the server validates the position again.
 const (
 	pageFormat    = 1
 	pageTokenHead = 1 + 8
@@ -44,7 +44,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func pageSum(raw []byte) uint32 { return crc32.Checksum(raw, castagnoli) }
 
-// parsePageToken returns the position at which a page begins; nil for the first page.
+// parsePageToken returns the start of a page, or nil for the first page.
 func parsePageToken(list uint64, token string) (at []byte, err error) {
 	if token == "" {
 		return nil, nil
@@ -63,7 +63,7 @@ func parsePageToken(list uint64, token string) (at []byte, err error) {
 	return raw[pageTokenHead:], nil
 }
 
-// taskPlace encodes the position of a list of tasks: shard:1 | position in the shard.
+// taskPlace encodes a position in a list of tasks as shard:1 | position in the shard.
 func taskPlace(p *shard.ListPlace) []byte { return append([]byte{byte(p.Shard)}, p.After...) }
 
 func parseTaskPlace(at []byte) shard.ListPlace {
@@ -73,8 +73,8 @@ func parseTaskPlace(at []byte) shard.ListPlace {
 	return shard.ListPlace{Shard: int(at[0]), After: storage.Place(at[1:])}
 }
 
-// queuePlace encodes the position after a queue in a list of queues. Names never contain the
-// separator.
+// queuePlace encodes the position after a queue in a list of queues. The separator never occurs in
+// names.
 func queuePlace(tenant, name string) []byte { return []byte(tenant + "\x00" + name) }
 
 func parseQueuePlace(at []byte) (tenant, name string, err error) {

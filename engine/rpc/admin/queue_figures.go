@@ -9,7 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// queueMessage converts a queue's statistics to a message.
 func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 	m := &adminpb.Queue{
 		Tenant: q.Tenant, Queue: q.Name, Paused: q.Paused, Policy: policyMessage(&q.Policy),
@@ -23,7 +22,8 @@ func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
 	return m
 }
 
-// figuresOf converts a message of another node to statistics: the inverse of queueMessage.
+// figuresOf converts a queue message from another node to statistics. It is the inverse of
+// queueMessage.
 func figuresOf(m *adminpb.Queue, nowMs int64) queue.Stats {
 	q := queue.Stats{
 		Tenant: m.GetTenant(), Name: m.GetQueue(), Paused: m.GetPaused(), Policy: policyOf(m.GetPolicy()),
@@ -53,7 +53,7 @@ func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
 	return m
 }
 
-// policyOf converts a message to a policy: the inverse of policyMessage.
+// policyOf converts a message to a policy. It is the inverse of policyMessage.
 func policyOf(m *adminpb.QueuePolicy) queue.Policy {
 	p := queue.Policy{
 		MaxAttempts: m.GetMaxAttempts(), LeaseMs: m.GetLeaseMs(), Backoff: call.BackoffOf(m.GetBackoff()),

@@ -16,10 +16,10 @@ import (
 
 type queueList struct {
 	tenant                 string // "" means all
-	prefix                 string // of the names
+	prefix                 string // list only names with this prefix
 	size                   int
 	list                   uint64
-	goesOn                 bool // the list continues after these names
+	goesOn                 bool // the page starts after these names; false means the first page
 	afterTenant, afterName string
 }
 
@@ -45,14 +45,14 @@ func (a *Service) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) 
 	return l, err
 }
 
-// has reports whether a queue belongs to the list and not to an earlier page.
+// has reports whether a queue is in the list and was not on an earlier page.
 func (l *queueList) has(q *queue.Stats) bool {
 	return (l.tenant == "" || q.Tenant == l.tenant) && strings.HasPrefix(q.Name, l.prefix) &&
 		(!l.goesOn || cmp.Or(cmp.Compare(q.Tenant, l.afterTenant), cmp.Compare(q.Name, l.afterName)) > 0)
 }
 
-// page returns the page that begins with the first of these queues. more means that further queues
-// exist.
+// page returns a page with the first of these queues. The argument more is true if queues exist
+// that are not in all.
 func (l *queueList) page(all []queue.Stats, more bool, nowMs int64) *adminpb.ListQueuesResponse {
 	slices.SortFunc(all, func(p, q queue.Stats) int {
 		return cmp.Or(cmp.Compare(p.Tenant, q.Tenant), cmp.Compare(p.Name, q.Name))
@@ -71,7 +71,7 @@ func (l *queueList) page(all []queue.Stats, more bool, nowMs int64) *adminpb.Lis
 	return out
 }
 
-// ListQueues implements the call.
+// ListQueues implements adminpb.AdminServiceServer.
 func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest) (*adminpb.ListQueuesResponse, error) {
 	l, err := a.queueList(ctx, in)
 	if err != nil {
@@ -92,8 +92,8 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 	if err != nil {
 		return nil, err
 	}
-	// Each node's page has up to the size of this page, so the first queues of the list are in
-	// these pages.
+	// Each node has returned up to a full page of its first queues. The first queues of the whole
+	// list are therefore among them.
 	nowMs, lists, more := a.shards.NowMs(), make([][]queue.Stats, len(parts)), false
 	for i, part := range parts {
 		for _, m := range part.GetQueues() {
@@ -104,8 +104,8 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 	return l.page(shard.MergeStats(lists), more, nowMs), nil
 }
 
-// allFigures returns the statistics of all queues of all tenants, for an operator. Its errors have
-// a gRPC status.
+// allFigures returns the statistics of all queues of all tenants. The caller must be an operator.
+// Errors have a gRPC status.
 func (a *Service) allFigures(ctx context.Context) ([]queue.Stats, error) {
 	if !a.router.Routes(ctx) {
 		all, err := shard.AwaitReply(ctx, a.shards.Stats)

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// GetQueue implements the call.
+// GetQueue implements adminpb.AdminServiceServer.
 func (a *Service) GetQueue(ctx context.Context, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
 	tenant, err := target(ctx, in)
 	if err != nil && planted.Hits(planted.Stats) {
@@ -64,8 +64,8 @@ func (a *Service) getQueue(ctx context.Context, tenant string, in *adminpb.GetQu
 	return &adminpb.GetQueueResponse{Queue: queueMessage(&shard.MergeStats(lists)[0], nowMs)}, nil
 }
 
-// ConfigureQueue implements the call. The first shard's leader goes first: if it refuses, no shard
-// changes the policy.
+// ConfigureQueue implements adminpb.AdminServiceServer. It asks the leader of the first shard
+// first: if that leader refuses, no shard changes the policy.
 func (a *Service) ConfigureQueue(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
 	var policy queue.Policy
 	tenant, err := target(ctx, in)
@@ -95,7 +95,7 @@ func (a *Service) ConfigureQueue(ctx context.Context, in *adminpb.ConfigureQueue
 	return &adminpb.ConfigureQueueResponse{Queue: q.GetQueue()}, err
 }
 
-// PauseQueue implements the call.
+// PauseQueue implements adminpb.AdminServiceServer.
 func (a *Service) PauseQueue(ctx context.Context, in *adminpb.PauseQueueRequest) (*adminpb.PauseQueueResponse, error) {
 	return &adminpb.PauseQueueResponse{}, a.pause(ctx, in, true, func(ctx context.Context, c adminpb.AdminServiceClient) error {
 		_, err := c.PauseQueue(ctx, in)
@@ -103,7 +103,7 @@ func (a *Service) PauseQueue(ctx context.Context, in *adminpb.PauseQueueRequest)
 	})
 }
 
-// ResumeQueue implements the call.
+// ResumeQueue implements adminpb.AdminServiceServer.
 func (a *Service) ResumeQueue(ctx context.Context, in *adminpb.ResumeQueueRequest) (*adminpb.ResumeQueueResponse, error) {
 	return &adminpb.ResumeQueueResponse{}, a.pause(ctx, in, false, func(ctx context.Context, c adminpb.AdminServiceClient) error {
 		_, err := c.ResumeQueue(ctx, in)
@@ -111,15 +111,15 @@ func (a *Service) ResumeQueue(ctx context.Context, in *adminpb.ResumeQueueReques
 	})
 }
 
-// pause pauses or resumes a queue in all shards. It refuses a queue that no shard has, since the
-// name is probably misspelt.
+// pause pauses or resumes a queue in all shards. It refuses a queue that exists in no shard, since
+// the name is probably misspelt.
 func (a *Service) pause(ctx context.Context, in queueRequest, paused bool, there func(context.Context, adminpb.AdminServiceClient) error) error {
 	tenant, err := target(ctx, in)
 	if err != nil {
 		return a.refuse(err)
 	}
 	routes := a.router.Routes(ctx)
-	if routes || a.router == nil { // the forwarding node checks all shards for the queue
+	if routes || a.router == nil { // for a forwarded call, the forwarding node has checked this
 		if _, err := a.getQueue(ctx, tenant, &adminpb.GetQueueRequest{Tenant: in.GetTenant(), Queue: in.GetQueue()}); err != nil {
 			if route.IsAbsent(err) && paused {
 				err = status.Errorf(codes.NotFound, "there is no queue %q: check the name, or create the queue by configuring it", in.GetQueue())
@@ -139,7 +139,7 @@ func (a *Service) pause(ctx context.Context, in queueRequest, paused bool, there
 	})
 }
 
-// PurgeQueue implements the call.
+// PurgeQueue implements adminpb.AdminServiceServer.
 func (a *Service) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest) (*adminpb.PurgeQueueResponse, error) {
 	tenant, err := target(ctx, in)
 	if err != nil {
@@ -157,8 +157,8 @@ func (a *Service) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest)
 	return &adminpb.PurgeQueueResponse{Removed: n}, nil
 }
 
-// DeleteQueue implements the call. Without force, no shard deletes the queue if any shard has tasks
-// of it.
+// DeleteQueue implements adminpb.AdminServiceServer. Without force, no shard deletes the queue if
+// any shard contains tasks of the queue.
 func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
 	tenant, err := target(ctx, in)
 	if err != nil {
@@ -187,8 +187,9 @@ func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueReques
 	return &adminpb.DeleteQueueResponse{Removed: n}, nil
 }
 
-// countAll makes all leaders change tasks of a queue, and returns the number of changed tasks. here
-// changes the tasks of the shards that this node leads, and there makes the call at another node.
+// countAll makes all leaders change tasks of a queue, and returns the number of changed tasks. The
+// function here changes the tasks in the shards that this node leads. The function there makes the
+// call at another node.
 func (a *Service) countAll(ctx context.Context, done string, here func(context.Context) (uint64, error),
 	there func(context.Context, adminpb.AdminServiceClient) (uint64, error),
 ) (sum uint64, err error) {
@@ -228,7 +229,7 @@ func (a *Service) countAll(ctx context.Context, done string, here func(context.C
 	return sum, err
 }
 
-// partly adds to an error the number of tasks that a call changed before it failed.
+// partly adds to an error the number of tasks that a call had changed before it failed.
 func partly(done string, n uint64, err error) error {
 	if n == 0 || errors.Is(err, shard.ErrNoQueue) {
 		return err

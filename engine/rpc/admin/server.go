@@ -14,10 +14,10 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// NewServer returns a handler of gRPC calls over HTTP/2, with the admin service, health and
-// reflection, and its gRPC server, which the caller must stop. The HTTP server must bound
-// connections, streams and timeouts. The handler authenticates each call except health by its
-// headers, before it reads the rest of the call.
+// NewServer returns an HTTP/2 handler for gRPC calls to the admin service, health and reflection.
+// It also returns the gRPC server behind the handler, which the caller must stop. The HTTP server
+// must limit connections, streams and times. The handler authenticates each call by its headers
+// before it reads the rest of the call; health calls need no authentication.
 func NewServer(s adminpb.AdminServiceServer, limits queue.Limits, bounds *call.Bounds, h *health.Server, auth *call.Auth, options ...grpc.ServerOption) (http.Handler, *grpc.Server) {
 	in := call.Intake{Auth: auth, Bounds: bounds, ItemsMax: call.ItemsMax(limits)}
 	g := grpc.NewServer(append(options,

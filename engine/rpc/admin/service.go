@@ -24,8 +24,8 @@ type Service struct {
 	router *route.Router // nil without a cluster
 }
 
-// laterCalls answers calls of a later schema. It is a separate type so that the methods of
-// clusterAdmin take precedence.
+// laterCalls answers calls that a newer schema defines. It is a separate type so that the methods
+// of clusterAdmin take precedence.
 type laterCalls struct {
 	adminpb.UnimplementedAdminServiceServer
 }
@@ -34,7 +34,8 @@ type laterCalls struct {
 type Host interface {
 	// Status returns the server's status.
 	Status() Status
-	// Backup makes a backup as backup.Make does, one at a time, and returns its path and size.
+	// Backup makes a backup with backup.Make and returns its path and its size in bytes. It makes
+	// one backup at a time.
 	Backup(ctx context.Context, name string) (path string, bytes int64, err error)
 }
 
@@ -48,11 +49,11 @@ type Status struct {
 	Clock       time.Time
 	// WallClockAhead is how far the host's wall clock is ahead of Clock.
 	WallClockAhead time.Duration
-	// Disk is the state of the data folder's file system; nil if it is unknown.
+	// Disk is the state of the data folder's file system, or nil if unknown.
 	Disk *adminpb.DiskStatus
 }
 
-// New returns a service for the shards of a group and the registry of their tenants.
+// New returns a service for the shards of a group and the registry of tenants.
 func New(g *shard.Group, limits queue.Limits, registry *access.Registry, host Host) *Service {
 	a := &Service{shards: g, limits: limits, host: host}
 	a.accessAdmin = &accessAdmin{registry: registry, queues: a.queuesOfTenants, refuse: a.refuse}
@@ -61,10 +62,10 @@ func New(g *shard.Group, limits queue.Limits, registry *access.Registry, host Ho
 }
 
 // InCluster makes the service forward calls to the leaders of their shards. It must be called
-// before the service is served.
+// before the service receives calls.
 func (a *Service) InCluster(r *route.Router) { a.cluster, a.router = r.Cluster(), r }
 
-// refuse returns the status for an error. It adds the leader if another node leads.
+// refuse converts an error to a gRPC status. If another node leads, the status names that node.
 func (a *Service) refuse(err error) error { return call.Status(route.Explain(a.cluster, err)) }
 
 func (a *Service) queuesOfTenants(ctx context.Context) (map[string]uint64, error) {
@@ -84,8 +85,9 @@ const (
 	pageMax     = 1_000
 )
 
-// Range returns the range of a numeric field that only this service's requests have, by its name in
-// the API, and whether it has one. 0 means the default if the range begins above 0.
+// Range returns the range of a numeric field that occurs only in requests of this service. field is
+// the field's name in the API; ok is false for all other fields. If least is above 0, the value 0
+// means the default.
 func Range(field string) (least, most uint64, ok bool) {
 	if field == "page_size" {
 		return 1, pageMax, true
@@ -109,7 +111,7 @@ type queueRequest interface {
 	GetQueue() string
 }
 
-// target checks the caller and the queue of a request, and returns the tenant.
+// target validates the caller and the queue of a request, and returns the tenant.
 func target(ctx context.Context, in queueRequest) (tenant string, err error) {
 	tenant, err = call.Tenant(ctx, access.Admin, in.GetTenant())
 	if err == nil {

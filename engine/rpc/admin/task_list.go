@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// pageBytesMax bounds the payloads and errors of a page approximately: a page that exceeds it
-	// by the largest task still stays below 4 MiB, the default limit of a gRPC client.
+	// pageBytesMax limits the bytes of payloads and error texts on a page. The last task may exceed
+	// the limit, but the page stays below 4 MiB, the default limit of a gRPC client.
 	pageBytesMax = 1 << 20
-	// historyBytesMax bounds the error texts in the history of one task.
+	// historyBytesMax limits the bytes of error texts in the history of one task.
 	historyBytesMax = 1 << 20
 )
 
-// ListTasks implements the call.
+// ListTasks implements adminpb.AdminServiceServer.
 func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
 	l, err := a.taskList(ctx, in)
 	if err != nil {
@@ -52,7 +52,7 @@ func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (
 	return out, nil
 }
 
-// listed maps the states that can be listed.
+// listed maps the states that can be listed to the states of package shard.
 var listed = map[queuepb.TaskState]shard.TaskState{
 	queuepb.TaskState_TASK_STATE_READY:   shard.Ready,
 	queuepb.TaskState_TASK_STATE_DELAYED: shard.Delayed,
@@ -88,8 +88,8 @@ func taskListName(l *shard.List) uint64 {
 	return listName("tasks", l.Tenant, l.Queue, strconv.Itoa(int(l.State)))
 }
 
-// list returns one page of tasks, and the token of the next page. In a cluster, a page has tasks of
-// one shard only, since other nodes may lead the next shards.
+// list returns one page of tasks and the token of the next page. In a cluster, a page contains
+// tasks of only one shard, since other nodes may lead the next shards.
 func (a *Service) list(ctx context.Context, l shard.List, size uint32, token string) (page shard.ListPage, next string, err error) {
 	if l.Limit, err = pageSize(size); err != nil {
 		return page, "", err
@@ -115,11 +115,12 @@ func (a *Service) list(ctx context.Context, l shard.List, size uint32, token str
 	return page, next, err
 }
 
-// listMoreBytesMax is the size up to which a page may also take tasks of the next shard.
+// listMoreBytesMax limits the bytes of a page that may still include tasks of the next shard.
 const listMoreBytesMax = 256 << 10
 
-// listAll lists one shard after another, each at its leader, until the page is full. page requests
-// a page of one shard, stores it, and returns its number of tasks and bytes.
+// listAll lists one shard after another, each at its leader, until the page is full. The function
+// page requests and stores a page of one shard. It returns the number and the bytes of the tasks,
+// and the token of the next page.
 func (a *Service) listAll(ctx context.Context, l shard.List, size uint32, token string,
 	page func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error),
 ) (next string, err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// CancelTasks implements the call.
+// CancelTasks implements adminpb.AdminServiceServer.
 func (a *Service) CancelTasks(ctx context.Context, in *adminpb.CancelTasksRequest) (*adminpb.CancelTasksResponse, error) {
 	tenant, err := call.Tenant(ctx, access.Admin, in.GetTenant())
 	if err != nil {
@@ -25,8 +25,8 @@ func (a *Service) CancelTasks(ctx context.Context, in *adminpb.CancelTasksReques
 	return &adminpb.CancelTasksResponse{Results: results}, err
 }
 
-// change changes single tasks, each at its shard's leader. It returns a result for each, and the
-// number of changed tasks. there makes the call at another node.
+// change applies a change to single tasks, each at its shard's leader. It returns a result for each
+// task, and the number of changed tasks. The function there makes the call at another node.
 func (a *Service) change(ctx context.Context, what shard.Change, tenant string, in []string,
 	there func(context.Context, adminpb.AdminServiceClient, []string) ([]*queuepb.SettleResult, error),
 ) (results []*queuepb.SettleResult, changed uint64, err error) {
@@ -64,7 +64,8 @@ func (a *Service) change(ctx context.Context, what shard.Change, tenant string, 
 	return results, changed, err
 }
 
-// ids checks and converts the ids of a call. It omits invalid ids and returns an error for each.
+// ids validates and converts the ids of a call. It omits invalid ids and returns an error for each
+// of them.
 func (a *Service) ids(in []string) (ids call.Part[queue.ID], errs []*queuepb.ItemError, err error) {
 	if err := a.limits.CheckBatch("ids", len(in)); err != nil {
 		return ids, nil, err

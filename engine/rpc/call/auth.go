@@ -12,33 +12,33 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// DefaultTenant is the tenant of an operator's call that names none.
+// DefaultTenant is the tenant of an operator's call that does not name a tenant.
 const DefaultTenant = "default"
 
-// Auth authenticates callers. All listeners of a service use it: through the interceptors of
-// NewServer, and through Guard for HTTP. It is safe for concurrent use.
+// Auth authenticates callers. All listeners of a service use it: gRPC listeners through the
+// interceptors of NewServer, HTTP listeners through Guard. It is safe for concurrent use.
 //
 // Each call of a service checks the caller's permissions with Tenant, TenantOrAll, Allowed or
-// Operator. These refuse a context without a caller, so that a listener without an Auth refuses all
-// calls.
+// Operator. These functions refuse a context without a caller. A listener without an Auth therefore
+// refuses all calls.
 type Auth struct {
 	registry *access.Registry
 	everyone *access.Identity // the caller of every call if no tokens are required; nil if they are
-	behind   func() bool      // whether the registry may lack valid tokens; nil means never
+	behind   func() bool      // reports whether the registry may lack valid tokens; nil: never
 	refused  func(error)      // if not nil, called for each gRPC call refused by its headers
 }
 
-// ObserveRefusals sets a function that is called with the status of each gRPC call or stream that
-// is refused by its headers. Interceptors do not see these calls. refused must not block.
-// ObserveRefusals must be called before the server serves calls.
+// ObserveRefusals sets a function that receives the status of each gRPC call or stream that is
+// refused because of its headers. Interceptors do not see these calls. refused must not block. Call
+// ObserveRefusals before the server serves calls.
 func (a *Auth) ObserveRefusals(refused func(error)) { a.refused = refused }
 
-// NewAuth returns an Auth that requires tokens of the registry.
+// NewAuth returns an Auth that requires tokens from the registry.
 func NewAuth(r *access.Registry) *Auth { return &Auth{registry: r} }
 
-// NewAuthBehind returns an Auth for a registry that may lack the newest changes of another node.
-// While behind returns true, the refusal of an unknown token asks the client to try again. behind
-// is called for each such token.
+// NewAuthBehind returns an Auth for a registry that may lack the newest changes made at another
+// node. The Auth calls behind for each unknown token. If behind returns true, the refusal asks the
+// client to try again.
 func NewAuthBehind(r *access.Registry, behind func() bool) *Auth {
 	return &Auth{registry: r, behind: behind}
 }
@@ -48,7 +48,8 @@ func NoAuth() *Auth { return &Auth{everyone: access.Everybody()} }
 
 func (a *Auth) off() bool { return a != nil && a.everyone != nil }
 
-// authenticate returns the caller with these values of the header or metadata "authorization".
+// authenticate returns the caller. authorization has the values of the header or metadata key
+// "authorization".
 func (a *Auth) authenticate(authorization []string) (*access.Identity, error) {
 	if a.off() {
 		return a.everyone, nil
@@ -75,7 +76,7 @@ func withIdentity(ctx context.Context, i *access.Identity) context.Context {
 
 type authorizationKey struct{}
 
-// withAuthorization stores the authorization of an HTTP caller in the context, for forwarded calls.
+// withAuthorization stores an HTTP caller's authorization in the context. Forwarded calls need it.
 func withAuthorization(ctx context.Context, authorization []string) context.Context {
 	if len(authorization) == 0 {
 		return ctx
@@ -91,7 +92,7 @@ func Authorization(ctx context.Context) []string {
 	return metadata.ValueFromIncomingContext(ctx, "authorization")
 }
 
-// Identity returns the caller. It refuses a context that no Auth has produced.
+// Identity returns the caller. It refuses a context that does not come from an Auth.
 func Identity(ctx context.Context) (*access.Identity, error) {
 	if i, ok := ctx.Value(identityKey{}).(*access.Identity); ok {
 		return i, nil
@@ -99,7 +100,7 @@ func Identity(ctx context.Context) (*access.Identity, error) {
 	return nil, access.ErrNoToken
 }
 
-// Allowed returns the caller if its token has one of the scopes.
+// Allowed returns the caller if its token has at least one of the scopes.
 func Allowed(ctx context.Context, scopes access.Scopes) (*access.Identity, error) {
 	i, err := Identity(ctx)
 	if err != nil {
@@ -111,8 +112,9 @@ func Allowed(ctx context.Context, scopes access.Scopes) (*access.Identity, error
 	return i, nil
 }
 
-// Tenant returns the tenant of a call, if the caller has one of the scopes and may act for the
-// tenant. Without a name, it is the token's tenant, or DefaultTenant for an operator's token.
+// Tenant returns the tenant of a call. It fails unless the caller has at least one of the scopes
+// and may act for the tenant. If name is "", the tenant is the token's tenant, or DefaultTenant for
+// an operator's token.
 func Tenant(ctx context.Context, scopes access.Scopes, name string) (string, error) {
 	i, err := Allowed(ctx, scopes)
 	if err != nil {
@@ -121,7 +123,7 @@ func Tenant(ctx context.Context, scopes access.Scopes, name string) (string, err
 	return TenantOf(i, name)
 }
 
-// TenantOf is Tenant for a known caller.
+// TenantOf is like Tenant, for a known caller and without the check of scopes.
 func TenantOf(i *access.Identity, name string) (string, error) {
 	tenant, err := TenantOrAllOf(i, name)
 	if err == nil && tenant == "" {
@@ -130,8 +132,8 @@ func TenantOf(i *access.Identity, name string) (string, error) {
 	return tenant, err
 }
 
-// TenantOrAll is Tenant for calls that list: for an operator's call without a name it returns "",
-// which means all tenants.
+// TenantOrAll is Tenant for calls that list. If name is "" and the caller is an operator, it
+// returns "", which means all tenants.
 func TenantOrAll(ctx context.Context, scopes access.Scopes, name string) (string, error) {
 	i, err := Allowed(ctx, scopes)
 	if err != nil {
@@ -140,7 +142,7 @@ func TenantOrAll(ctx context.Context, scopes access.Scopes, name string) (string
 	return TenantOrAllOf(i, name)
 }
 
-// TenantOrAllOf is TenantOrAll for a known caller.
+// TenantOrAllOf is like TenantOrAll, for a known caller and without the check of scopes.
 func TenantOrAllOf(i *access.Identity, name string) (tenant string, err error) {
 	switch {
 	case name != "":
@@ -163,7 +165,8 @@ func Operator(ctx context.Context) (*access.Identity, error) {
 	return i, err
 }
 
-// TokenEnded returns a channel that is closed when the caller's token ends, for calls that wait.
+// TokenEnded returns a channel that is closed when the caller's token expires or is revoked. Calls
+// that wait watch it.
 func TokenEnded(ctx context.Context) <-chan struct{} {
 	if i, err := Identity(ctx); err == nil {
 		return i.Done()
@@ -171,8 +174,8 @@ func TokenEnded(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// isAccessError reports whether err means that the caller is not authenticated, or may not make the
-// call.
+// isAccessError classifies err. unauthenticated means that the caller is not authenticated; denied
+// means that the caller may not make the call.
 func isAccessError(err error) (unauthenticated, denied bool) {
 	var d *access.DeniedError
 	return errors.Is(err, access.ErrNoToken) || errors.Is(err, access.ErrBadToken) || errors.Is(err, access.ErrExpired) || errors.Is(err, access.ErrEnded),

@@ -12,15 +12,14 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 )
 
-// healthPrefix is the prefix of the health methods, which require no token, since probes have none.
 var healthPrefix = "/" + healthpb.Health_ServiceDesc.ServiceName + "/"
 
-// Arrives authenticates a call or stream by its headers, before the server reads the rest of it,
-// and returns a context with the identity. The goroutine that reads the connection calls it, for
-// one call at a time.
+// Arrives authenticates a call or stream by its headers, before the server reads the rest, and
+// returns a context with the caller's identity. The goroutine that reads the connection calls
+// Arrives, so at most one call per connection is in it.
 //
-// Calls with a deadline are refused later, by the handler before it reads their message: if Arrives
-// refused them, gRPC would keep a timer for each of them until its deadline.
+// Arrives does not refuse calls with a deadline, since gRPC would keep a timer for each refused
+// call until its deadline. The handler refuses them before it reads their message.
 func (a *Auth) Arrives(ctx context.Context, call *tap.Info) (context.Context, error) {
 	LinkOf(ctx).Called()
 	if isOpen(call.FullMethodName) {
@@ -40,8 +39,7 @@ func (a *Auth) Arrives(ctx context.Context, call *tap.Info) (context.Context, er
 	return ctx, a.refusal(err)
 }
 
-// refusal returns the status of a call that is refused by its headers, and reports it to the
-// observer.
+// refusal reports an error to the observer as a gRPC status and returns the status.
 func (a *Auth) refusal(err error) error {
 	err = Status(err)
 	if a != nil && a.refused != nil {
@@ -50,8 +48,8 @@ func (a *Auth) refusal(err error) error {
 	return err
 }
 
-// incoming returns the caller's identity and a context with it. The identity comes from the
-// context, or else from the token in the call's metadata.
+// incoming returns the caller's identity and a context with it. If the context has no identity,
+// incoming authenticates the token in the call's metadata.
 func (a *Auth) incoming(ctx context.Context) (context.Context, *access.Identity, error) {
 	if i, err := Identity(ctx); err == nil {
 		return ctx, i, nil
@@ -81,9 +79,9 @@ func (a *Auth) Unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, ne
 	return next(ctx, in)
 }
 
-// Stream is the interceptor of streams. A stream ends with its token, whatever its handler waits
-// for: reading, a client that does not read, or anything else. Therefore the handler runs in a
-// separate goroutine; once the stream has ended, all its operations on the stream fail.
+// Stream is the interceptor of streams. It ends a stream when its token ends, whatever the handler
+// is waiting for, such as a client that does not read. Therefore the handler runs in a separate
+// goroutine; once the stream has ended, all of the handler's operations on the stream fail.
 func (n Intake) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	if isOpen(info.FullMethod) {
 		return next(srv, stream)

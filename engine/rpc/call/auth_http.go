@@ -17,9 +17,10 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 )
 
-// Guard authenticates HTTP requests by their header "Authorization: Bearer SECRET". It passes them
-// on with the caller in the request's context, where the calls of a service expect it. It refuses
-// other requests before their body is read; refuse answers with an error that has a gRPC status.
+// Guard authenticates HTTP requests by their header "Authorization: Bearer SECRET". It passes
+// accepted requests to next with the caller in the context, where the calls of a service expect it.
+// It refuses other requests before it reads their body. refuse answers them; its error has a gRPC
+// status.
 func (a *Auth) Guard(next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		authorization := in.Header.Values("Authorization")
@@ -51,14 +52,14 @@ func (a *Auth) GuardOperator(next http.Handler, refuse func(http.ResponseWriter,
 	}), refuse)
 }
 
-// openBytesMax bounds the message of a call that requires no token.
+// openBytesMax limits the bytes of a call that requires no token.
 const openBytesMax = 4 << 10
 
 const grpcPrefixBytes = 5
 
-// GuardGRPC authenticates gRPC calls that arrive through an HTTP server, before their bodies are
-// read. It ends calls with a body over the limit: gRPC reads a body to its end, even if no handler
-// asks for it.
+// GuardGRPC authenticates gRPC calls that arrive through an HTTP server, before it reads their
+// bodies. It ends a call whose body exceeds the limit. Without the limit, gRPC would read the whole
+// body, even if no handler asks for it.
 func (a *Auth) GuardGRPC(next http.Handler, bounds *Bounds) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		call := &tap.Info{FullMethodName: in.URL.Path, Header: metadata.MD{"authorization": in.Header.Values("Authorization")}}
@@ -81,8 +82,8 @@ func (a *Auth) GuardGRPC(next http.Handler, bounds *Bounds) http.Handler {
 	})
 }
 
-// boundedBody is a body of bounded length. It calls end if the body is longer, or if the budget has
-// no room for it.
+// boundedBody is a body of limited length. It calls end if the body exceeds the limit or the
+// budget.
 type boundedBody struct {
 	io.ReadCloser
 
@@ -107,7 +108,6 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writeGRPCError answers a gRPC call over HTTP/2 with only an error.
 func writeGRPCError(w http.ResponseWriter, err error) {
 	s := status.Convert(err)
 	h := w.Header()

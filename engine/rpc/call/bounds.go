@@ -9,13 +9,13 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 )
 
-// Bounds limit the memory of the calls of all servers of a process.
+// Bounds limits the memory that the calls of all servers of a process use.
 type Bounds struct {
 	shares   memory.Shares
 	gate     *memory.Gate
-	requests *memory.Budget // encoded bytes of requests times memory.MessageFactor
-	calls    *memory.Budget // active calls and streams
-	tenants  sync.Map       // active calls and streams by tenant name: *atomic.Int64
+	requests *memory.Budget // bytes: encoded size of requests times memory.MessageFactor
+	calls    *memory.Budget // number of active calls and streams
+	tenants  sync.Map       // tenant name to number of active calls and streams (*atomic.Int64)
 }
 
 // NewBounds returns bounds from the memory shares of a process. gate may be nil.
@@ -29,15 +29,15 @@ func Unbounded() *Bounds { return NewBounds(memory.SharesOf(0, 1, false), nil) }
 // Shares returns the memory shares.
 func (b *Bounds) Shares() memory.Shares { return b.shares }
 
-// Brought reports to the memory gate that a call has brought bytes into memory, as a request of
-// that size does.
+// Brought reports to the memory gate that a call uses additional memory, as a received request of
+// the same number of bytes would.
 func (b *Bounds) Brought(bytes int) { b.gate.Received(bytes) }
 
-// Requests returns the budget for the bytes of requests, which calls over HTTP share.
+// Requests returns the budget for the bytes of requests. Calls over HTTP use the same budget.
 func (b *Bounds) Requests() *memory.Budget { return b.requests }
 
-// enter counts a call or stream and returns a function that ends it. It fails if too many are
-// active, or if the process uses too much memory.
+// enter admits a call or stream and returns a function that the caller must call when it ends. It
+// fails if too many calls and streams are active, or if the process uses too much memory.
 func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {
 	if err := b.gate.Admit(); err != nil {
 		return nil, err
@@ -63,8 +63,8 @@ func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {
 	}, nil
 }
 
-// tenantCalls bounds the calls and streams of one tenant: at most half, so that other tenants have
-// room.
+// tenantCalls returns the maximum number of active calls and streams of one tenant. It is half of
+// the total, so that other tenants have room.
 func (b *Bounds) tenantCalls() int64 { return int64(max(1, b.shares.Calls/2)) }
 
 func (b *Bounds) tenant(name string) *atomic.Int64 {
@@ -84,8 +84,8 @@ type reservation struct {
 	ended  atomic.Bool
 }
 
-// smallBytes is the largest frame that is decoded even if the budget is used up. The bound on
-// streams bounds these frames.
+// smallBytes is the size of the largest frame that is decoded even if the budget is used up. The
+// limit on the number of streams limits the total size of these frames.
 const smallBytes = 4 << 10
 
 // take reserves room for a message before it is decoded.
@@ -104,11 +104,10 @@ func (r *reservation) take(bytes int) error {
 	return nil
 }
 
-// give returns the reserved bytes to the budget.
 func (r *reservation) give() { r.bounds.requests.Give(r.taken.Swap(0)) }
 
-// end returns the reserved bytes to the budget, and makes later calls of take return theirs
-// immediately.
+// end returns all reserved bytes to the budget. If take is called later, it returns the reserved
+// bytes immediately.
 func (r *reservation) end() {
 	r.ended.Store(true)
 	r.give()

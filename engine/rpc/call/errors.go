@@ -22,13 +22,14 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// ErrUnread means that unread answers use up their share of the memory.
+// ErrUnread means that answers that clients have not read use up their share of the memory.
 var ErrUnread = fmt.Errorf("%w: answers are not read", memory.ErrExhausted)
 
-// retryDelay is the delay that an overloaded server asks clients to wait.
+// retryDelay is the delay after which clients should retry when the server is overloaded.
 const retryDelay = 100 * time.Millisecond
 
-// The reasons of refusals in ItemError and google.rpc.ErrorInfo, and the domain of the latter.
+// These are the reasons of refusals in ItemError and google.rpc.ErrorInfo, and the domain of the
+// ErrorInfo.
 const (
 	reasonDisk   = "disk"  // the disk has too little space
 	reasonQuota  = "quota" // a quota of the tenant is used up
@@ -38,21 +39,21 @@ const (
 // memoryRetryDelay is the retry delay of refusals for lack of memory.
 const memoryRetryDelay = time.Second
 
-// refusal is the meaning of an error for a client, for a whole call or for one item of a batch.
+// refusal describes an error to a client, for a whole call or for one item of a batch.
 type refusal struct {
 	call  codes.Code
 	item  queuepb.ErrorCode
 	field *queue.FieldError // the invalid field, or nil
-	retry time.Duration     // the retry delay, or 0
+	retry time.Duration     // the retry delay; 0 means none
 	// reason is one of the reasons above, or "".
 	reason string
-	// leader names the leader, or is nil.
+	// leader names the shard's leader. It is nil if the error does not concern leadership.
 	leader *queuepb.NotLeader
-	// unknown is set if the call may or may not take effect.
+	// unknown means that the call may or may not have taken effect.
 	unknown bool
 }
 
-// refusals maps the errors without fields to their meanings.
+// refusals maps errors without parameters to their refusals.
 var refusals = []struct {
 	err error
 	refusal
@@ -70,7 +71,7 @@ var refusals = []struct {
 	{memory.ErrExhausted, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: memoryRetryDelay}},
 	{access.ErrTooMany, refusal{call: codes.ResourceExhausted, retry: retryDelay}},
 	{shard.ErrOverloaded, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
-	// No retry delay, since waiting does not help.
+	// There is no retry delay, since waiting does not help.
 	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}},
 	{queue.ErrQueueNotEmpty, refusal{call: codes.FailedPrecondition}},
 	{backup.ErrExists, refusal{call: codes.AlreadyExists}},
@@ -99,7 +100,7 @@ func refusalOf(err error) refusal {
 	case errors.As(err, &quota):
 		return refusal{
 			call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
-			// 0 would mean no delay.
+			// A delay of 0 would mean no delay.
 			retry:  max(time.Millisecond, time.Duration(quota.RetryAfterMs)*time.Millisecond),
 			reason: reasonQuota,
 		}
@@ -136,9 +137,9 @@ func Status(err error) error {
 	return s.Err()
 }
 
-// Stopped returns the status that ends a stream when a server without a cluster stops. Its detail
-// is that of a node that lost the lead: unanswered frames had no effect, so the client may resend
-// them.
+// Stopped returns the status that ends a stream when a server outside a cluster stops. It has the
+// same detail as when a node loses leadership: unanswered frames had no effect, so the client may
+// send them again.
 func Stopped() error {
 	return withDetail(status.New(codes.Unavailable, shard.ErrClosed.Error()), &queuepb.NotLeader{})
 }
@@ -175,7 +176,7 @@ func FieldErr(e *queue.FieldError) error {
 	return e
 }
 
-// fieldOfIDs is the field of a malformed id in a list of ids.
+// fieldOfIDs is the name of the field that the error of a malformed id in a list names.
 const fieldOfIDs = "ids"
 
 // IDsError returns the error of a malformed task id in a list of ids.
@@ -184,8 +185,8 @@ func IDsError(err error) error { return &queue.FieldError{Field: fieldOfIDs, Pro
 // IDError returns the error of a malformed task id.
 func IDError(err error) error { return &queue.FieldError{Field: "id", Problem: err.Error()} }
 
-// itemCodes maps the codes of refused calls to the codes of their items. After any other code the
-// outcome is unknown.
+// itemCodes maps the status codes of refused calls to the error codes of their items. A call with
+// any other code may or may not have taken effect.
 var itemCodes = map[codes.Code]queuepb.ErrorCode{
 	codes.InvalidArgument:    queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT,
 	codes.NotFound:           queuepb.ErrorCode_ERROR_CODE_NOT_FOUND,
@@ -196,7 +197,7 @@ var itemCodes = map[codes.Code]queuepb.ErrorCode{
 	codes.Unauthenticated:    queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
 }
 
-// callCodes maps the codes of items to the codes of calls that are refused for their only item.
+// callCodes maps the error code of a call's only item to the status code of the whole call.
 var callCodes = map[queuepb.ErrorCode]codes.Code{
 	queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:   codes.InvalidArgument,
 	queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:          codes.NotFound,
@@ -208,8 +209,8 @@ var callCodes = map[queuepb.ErrorCode]codes.Code{
 	queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    codes.Aborted,
 }
 
-// StatusOfItem refuses a whole call because its only item was refused. The status has the item's
-// error as a detail, in addition to the details that Status gives for the same refusal. path is the
+// StatusOfItem returns the status of a call whose only item was refused. The status has the item's
+// error as a detail, in addition to the details that Status adds for the same refusal. path is the
 // item's path in the request, such as "tasks[0]".
 func StatusOfItem(e *queuepb.ItemError, path string) error {
 	code, known := callCodes[e.GetCode()]
@@ -240,7 +241,7 @@ func StatusOfItem(e *queuepb.ItemError, path string) error {
 	return withDetail(status.New(code, message), append(details, e)...)
 }
 
-// ItemOfStatus refuses one item because a node refused the call that contained it.
+// ItemOfStatus returns the error of an item of a call that another node refused as a whole.
 func ItemOfStatus(index int, err error) *queuepb.ItemError {
 	s := status.Convert(err)
 	code, refuses := itemCodes[s.Code()]

@@ -15,21 +15,21 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// Intake bounds the messages that a gRPC server decodes. It refuses a call or stream without an
-// identity before its first message is decoded, and a message with too long lists before memory is
-// allocated for their elements.
+// Intake limits what a gRPC server decodes. It refuses a call or stream without an identity before
+// decoding its first message. It refuses a message with too long lists before allocating memory for
+// their elements.
 type Intake struct {
 	Auth     *Auth
 	Bounds   *Bounds
-	ItemsMax int // of each list of a message
+	ItemsMax int // maximum number of items in each list of a message
 }
 
-// ItemsMax returns the bound of the longest list in any call. The handler of a call checks the
-// bounds of its own lists.
+// ItemsMax returns the maximum number of items in any list of any call. Each handler checks the
+// smaller limits of its own lists.
 func ItemsMax(l queue.Limits) int { return max(l.BatchMax, l.QueuesMax) }
 
-// registrar registers services so that their unary calls pass through an intake. An interceptor
-// does the same for streams.
+// registrar registers services so that their unary calls pass through an intake. Streams pass
+// through Intake.Stream, an interceptor.
 type registrar struct {
 	*grpc.Server
 
@@ -49,7 +49,7 @@ func (r registrar) RegisterService(d *grpc.ServiceDesc, service any) {
 	r.Server.RegisterService(&guarded, service)
 }
 
-// unary returns a handler of a unary call that decodes the message within bounds.
+// unary returns a handler that decodes the message of a unary call within the limits.
 func (n Intake) unary(service string, next grpc.MethodHandler) grpc.MethodHandler {
 	open := isOpen("/" + service + "/")
 	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
@@ -72,8 +72,9 @@ func (n Intake) unary(service string, next grpc.MethodHandler) grpc.MethodHandle
 	}
 }
 
-// enter admits a call or stream after its headers were read and before the rest is read. It fails
-// with a status if the caller is not authenticated, or if the bounds have no room for the call.
+// enter admits a call or stream after its headers were read and before the rest is read. open means
+// that the call requires no token. enter returns a status error if the caller is not authenticated,
+// or if the bounds have no room for the call.
 func (n Intake) enter(ctx context.Context, open bool) (_ context.Context, l Link, leave func(), err error) {
 	l = LinkOf(ctx)
 	var i *access.Identity
@@ -97,8 +98,8 @@ func (n Intake) enter(ctx context.Context, open bool) (_ context.Context, l Link
 	return ctx, l, leave, nil
 }
 
-// boundedStream is a stream whose messages are decoded within bounds. Its context has the caller's
-// identity.
+// boundedStream is a stream whose messages are decoded within the limits. Its context contains the
+// caller's identity.
 type boundedStream struct {
 	grpc.ServerStream
 
@@ -107,8 +108,8 @@ type boundedStream struct {
 	taken reservation // for the latest message
 }
 
-// until returns a handler that calls handle, and then returns the stream's reservations to the
-// budgets.
+// until returns a handler that calls handle, and then releases everything that the stream has
+// reserved.
 func (s *boundedStream) until(leave func(), handle grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, stream grpc.ServerStream) error {
 		defer leave()
@@ -122,12 +123,13 @@ func (s *boundedStream) Context() context.Context { return s.ctx }
 
 // RecvMsg receives a message.
 func (s *boundedStream) RecvMsg(m any) error {
-	s.taken.give() // the handler accounts separately for what it retains of the previous message
+	s.taken.give() // the handler reserves separately for what it retains of the previous message
 	s.in.Message = m
 	return receiveError(&s.in, s.ServerStream.RecvMsg(&s.in))
 }
 
-// receiveError returns why a message could not be received or was refused.
+// receiveError returns the error of receiving a message, or else the status of the message's
+// refusal.
 func receiveError(in *wire.Incoming, err error) error {
 	if err != nil || in.Err == nil {
 		return err
@@ -147,8 +149,8 @@ func receiveError(in *wire.Incoming, err error) error {
 }
 
 // isOpen reports whether a method requires no token. Health methods require none, since probes have
-// no token. Methods between nodes require none, since the connection authenticates the caller;
-// servers for clients do not have these methods.
+// no token. Methods of the service between nodes require none, since the connection authenticates
+// the caller; servers for clients do not offer that service.
 func isOpen(method string) bool {
 	return strings.HasPrefix(method, healthPrefix) || strings.HasPrefix(method, peerPrefix)
 }

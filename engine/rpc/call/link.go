@@ -7,9 +7,8 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Link is the connection of a call, with its listener's counters. The remote address of a
-// connection may implement it. The methods are safe for concurrent use and, except for Called, must
-// not block.
+// Link is the connection of a call, with the counters of its listener. A connection's remote
+// address may implement it. The methods are safe for concurrent use. Only Called may block.
 type Link interface {
 	// Called records that a call was received. It waits while the process uses too much memory.
 	Called()
@@ -20,13 +19,13 @@ type Link interface {
 	Probed()
 	// Consumed records that received bytes were decoded.
 	Consumed(bytes int)
-	// Holds adds to the number of bytes that the server buffers until the client reads them. bytes
-	// may be negative.
+	// Holds adds bytes to the number of bytes that the server buffers until the client reads them.
+	// bytes may be negative.
 	Holds(bytes int)
 	// Answers records that bytes of answers were passed to the connection for writing.
 	Answers(bytes int)
-	// Unread reports whether too many bytes wait to be written, on this connection or on all
-	// connections.
+	// Unread reports whether too many bytes wait for clients to read them, on this connection or on
+	// all connections together.
 	Unread() bool
 }
 

@@ -11,8 +11,9 @@ import (
 // MisroutedError means that this node does not lead a shard. It names the leader, if known.
 type MisroutedError struct {
 	Leader *queuepb.NotLeader
-	Err    error // why this node refuses
-	// Outage is why no node can lead, and the remedy; "" if a majority of the voters answers.
+	Err    error // the reason why this node refuses the call
+	// Outage explains why no node can lead, and the remedy. It is "" if a majority of the voters
+	// answers.
 	Outage string
 }
 
@@ -31,10 +32,11 @@ func (e *MisroutedError) Error() string {
 
 func (e *MisroutedError) Unwrap() error { return e.Err }
 
-// IsMisrouted reports whether an error means that other nodes lead, so that the call had no effect.
+// IsMisrouted reports whether an error means that other nodes lead and the call therefore had no
+// effect.
 func IsMisrouted(err error) bool {
 	if err == nil {
-		return false // avoid allocating e
+		return false // return early to avoid allocating e
 	}
 	var e *MisroutedError
 	return errors.As(err, &e) || errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrRoutesChanged)

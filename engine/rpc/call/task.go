@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// TaskMessage returns the message of a task found by a shard.
+// TaskMessage returns the message for a task that a shard has found.
 func TaskMessage(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
 	t := &queuepb.Task{
 		Id:           id.String(),
@@ -35,7 +35,7 @@ func TaskMessage(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
 	return t
 }
 
-// TaskStates maps the states to those of the schema.
+// TaskStates maps task states to the constants of the schema.
 var TaskStates = map[shard.TaskState]queuepb.TaskState{
 	shard.Ready:   queuepb.TaskState_TASK_STATE_READY,
 	shard.Delayed: queuepb.TaskState_TASK_STATE_DELAYED,
@@ -44,10 +44,10 @@ var TaskStates = map[shard.TaskState]queuepb.TaskState{
 	shard.Dead:    queuepb.TaskState_TASK_STATE_DEAD,
 }
 
-// ItemBytes is the approximate size of a task's message, without its payload and texts.
+// ItemBytes is the approximate size in bytes of a task's message without its payload and texts.
 const ItemBytes = 128
 
-// TaskBytes returns the approximate size of a task's message.
+// TaskBytes returns the approximate size of a task's message in bytes.
 func TaskBytes(t *queuepb.Task) int { return ItemBytes + len(t.GetPayload()) + len(t.GetLastError()) }
 
 // BackoffOf converts a backoff.

@@ -14,20 +14,20 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// AnyShard marks an item that any node may execute, including items whose shard only the receiving
-// node can determine.
+// AnyShard is the shard of an item that any node may execute, and of an item whose shard only the
+// receiving node can determine.
 const AnyShard = -1
 
-// Batch is a call on items that each belong to a shard.
+// Batch describes a call on several items, each of which belongs to a shard.
 type Batch[I, R any] struct {
 	// Shard returns the shard of an item, or AnyShard.
 	Shard func(I) int
-	// Call executes some of the items at a node. It returns a result for each, or an error that
-	// refuses all of them.
+	// Call executes some of the items at a node. It returns either a result for each of them, or an
+	// error that refuses all of them.
 	Call func(context.Context, *Target, []I) ([]R, error)
-	// ErrorOf returns why an item was refused, or nil.
+	// ErrorOf returns the error in an item's result, or nil.
 	ErrorOf func(R) *queuepb.ItemError
-	// Refused returns the result of a refused item.
+	// Refused returns the result for an item that was refused with the given error.
 	Refused func(*queuepb.ItemError) R
 }
 
@@ -38,14 +38,14 @@ type spread[I, R any] struct {
 	router  *Router
 	items   []I
 	results []R      // nil before the first round
-	left    []int    // the places of items without a result
-	nodes   []string // the node to try after a refusal, by item, or ""
+	left    []int    // indexes of the items without a result
+	nodes   []string // by item: the node to try after a refusal, or ""
 	done    int      // the number of items with a result
 }
 
-// Spread executes a batch, each item at the leader of its shard. If a node refuses an item because
-// another node leads, Spread tries the item there, within the bounds of Router.Retry. Spread sends
-// the items of one node in the call's order.
+// Spread executes each item of a batch at the leader of the item's shard. If a node refuses an item
+// because another node leads, Spread tries the item there, within the time limit of Router.Retry.
+// Spread sends the items of one node in the call's order.
 func Spread[I, R any](ctx context.Context, r *Router, b *Batch[I, R], items []I) ([]R, error) {
 	s := &spread[I, R]{Batch: b, router: r, items: items}
 	err := r.Retry(ctx, false, func() (int, error) {
@@ -69,8 +69,8 @@ func Spread[I, R any](ctx context.Context, r *Router, b *Batch[I, R], items []I)
 	return s.results, nil
 }
 
-// round tries each item without a result at one node. It returns ErrRetry if some still have none,
-// and another error if the first round was a single call that failed as a whole.
+// round tries each item without a result at one node. It returns ErrRetry if some items still have
+// no result. It returns another error if the first round was a single call that failed as a whole.
 func (s *spread[I, R]) round(ctx context.Context) error {
 	first := s.results == nil
 	var parts []*part[I, R]
@@ -118,13 +118,13 @@ func (s *spread[I, R]) elsewhere() bool {
 	return true
 }
 
-// part has the items of a batch for one node, and the node's answer. The call contains exactly
-// these items, so that an answer cannot be matched with another item.
+// part contains the items of a batch for one node, and the node's answer. The call contains exactly
+// these items, so the i-th result always belongs to the i-th item.
 type part[I, R any] struct {
 	call.Part[I]
 
 	node    string
-	results []R // one for each item, unless err is set
+	results []R // one result per item, unless err is set
 	err     error
 }
 
@@ -139,7 +139,7 @@ func (p *part[I, R]) ask(ctx context.Context, r *Router, do func(context.Context
 	}
 }
 
-// split groups items by the node to ask. orphans are the places of items without a known node.
+// split groups items by the node to ask. orphans are the indexes of items without a known node.
 func (s *spread[I, R]) split(left []int) (parts []*part[I, R], orphans []int) {
 	at := map[string]*part[I, R]{}
 	for _, i := range left {
@@ -166,7 +166,6 @@ func (s *spread[I, R]) split(left []int) (parts []*part[I, R], orphans []int) {
 	return parts, orphans
 }
 
-// ask asks all nodes concurrently.
 func (s *spread[I, R]) ask(ctx context.Context, parts []*part[I, R]) {
 	if len(parts) == 0 {
 		return
@@ -179,7 +178,7 @@ func (s *spread[I, R]) ask(ctx context.Context, parts []*part[I, R]) {
 	all.Wait()
 }
 
-// take records a node's answer, and returns the places of the items to try at another node.
+// take records a node's answer, and returns the indexes of the items to try at another node.
 func (s *spread[I, R]) take(p *part[I, R]) (left []int) {
 	for j := range p.Items {
 		i := p.Place(j)
@@ -210,7 +209,7 @@ func (s *spread[I, R]) take(p *part[I, R]) (left []int) {
 	return left
 }
 
-// next returns the node to try after a node refused the item, or "" if it is unknown.
+// next returns the node to try after a node refused the item, or "" if unknown.
 func (s *spread[I, R]) next(i int) string {
 	if s.nodes == nil {
 		return ""
@@ -218,8 +217,8 @@ func (s *spread[I, R]) next(i int) string {
 	return s.nodes[i]
 }
 
-// other returns the node to try after a refusal: the one whose address the refusal named, or else
-// the next node that leads a shard.
+// other returns the node to try after a refusal. This is the node whose address the refusal named,
+// or else the next node that leads a shard.
 func (r *Router) other(node, address string) string {
 	if at := r.nodeAt(address); at != "" {
 		return at
@@ -230,11 +229,12 @@ func (r *Router) other(node, address string) string {
 			return nodes[(k+1)%len(nodes)]
 		}
 	}
-	return "" // the refusing node leads no shard: any other may be tried
+	return "" // the refusing node leads no shard: any other node may be tried
 }
 
-// SpreadIDs executes a batch of items with task ids, as Spread does. part has the items that passed
-// the checks; errs refuses the others of the n items.
+// SpreadIDs executes a batch of items with task ids in the same way as Spread. n is the number of
+// items in the call. part contains the items that passed the checks; errs has the errors of the
+// others.
 func SpreadIDs[I any](ctx context.Context, r *Router, n int, part call.Part[I], errs []*queuepb.ItemError, shard func(I) int,
 	do func(context.Context, *Target, []I) ([]*queuepb.SettleResult, error),
 ) ([]*queuepb.SettleResult, error) {
@@ -259,7 +259,7 @@ func SpreadIDs[I any](ctx context.Context, r *Router, n int, part call.Part[I], 
 	return results, nil
 }
 
-// AppendSettleErrors appends the errors of the refused settlements of a part.
+// AppendSettleErrors appends an item error to errs for each settlement of a part that was refused.
 func AppendSettleErrors[T any](c Cluster, errs []*queuepb.ItemError, outcomes []error, part call.Part[T]) []*queuepb.ItemError {
 	for i, err := range outcomes {
 		if err != nil {

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// Changes notifies callers of changes of the routes: the leader of each shard, and the client
-// address of each node. The zero value is ready to use. It is safe for concurrent use.
+// Changes notifies callers of changes of the routes. The routes are the leader of each shard and
+// the client address of each node. The zero value is ready to use. Changes is safe for concurrent
+// use.
 type Changes struct {
 	mu      sync.Mutex
 	version uint64
@@ -25,9 +26,9 @@ func (c *Changes) Changed() {
 	c.changed = make(chan struct{})
 }
 
-// Version returns a number that differs after each change, and a channel that is closed with the
-// next change. The first number is random, to distinguish it from the numbers of an earlier
-// process; it is never 0.
+// Version returns a version number that changes with each change of the routes, and a channel that
+// the next change closes. The first number is random, to distinguish it from the numbers of an
+// earlier process. The number is never 0.
 func (c *Changes) Version() (version uint64, changed <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

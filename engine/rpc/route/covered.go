@@ -14,19 +14,19 @@ import (
 )
 
 // A node executes a call for the shards that its group has at that moment. These can be fewer than
-// the node leads according to another node or to Raft, because a leader has a shard only once it
-// has recovered the shard's state. Each forwarded admin call is therefore answered with the shards
-// for which it was executed, in the trailer.
+// the shards that the node leads according to another node or to Raft: a leader serves a shard only
+// after it has recovered the shard's state. Therefore the trailer of each forwarded admin call
+// lists the shards that the call was executed for.
 
-// coveredKey is the key of the trailer, whose value is a coverage in decimal.
+// coveredKey is the key of that trailer. The value is a coverage as a decimal number.
 const coveredKey = "prony-covered"
 
 var adminPrefix = "/" + adminpb.AdminService_ServiceDesc.ServiceName + "/"
 
-// coverage is a set of shards: shard i is bit i.
+// coverage is a set of shards: bit i is set if shard i is in the set.
 type coverage uint64
 
-// coversAll is the coverage of a node whose version does not send one.
+// coversAll is used as the coverage of a node whose version does not report one.
 const coversAll = coverage(math.MaxUint64)
 
 func coverageOf(g *shard.Group) (c coverage) {
@@ -38,8 +38,8 @@ func coverageOf(g *shard.Group) (c coverage) {
 
 func (c coverage) has(shard int) bool { return c>>shard&1 == 1 }
 
-// SendCoverage returns an interceptor that answers calls from other nodes with the coverage. shards
-// are this node's.
+// SendCoverage returns an interceptor that adds the coverage to the answers of calls from other
+// nodes. shards are this node's shards.
 func SendCoverage(shards *shard.Group) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if !strings.HasPrefix(info.FullMethod, adminPrefix) {
@@ -55,7 +55,6 @@ func SendCoverage(shards *shard.Group) grpc.UnaryServerInterceptor {
 	}
 }
 
-// readCoverage returns the coverage in a trailer.
 func readCoverage(trailer metadata.MD) coverage {
 	values := trailer.Get(coveredKey)
 	if len(values) == 0 {

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// plan returns the node that leads each shard.
 func (r *Router) plan() []string {
 	out := make([]string, r.shards)
 	for i := range out {
@@ -19,7 +18,7 @@ func (r *Router) plan() []string {
 	return out
 }
 
-// nodesOf returns the distinct nodes of a plan in the order of their first shards.
+// nodesOf returns the distinct nodes of a plan in the order in which they first occur.
 func nodesOf(plan []string) (nodes []string) {
 	for _, node := range plan {
 		if !slices.Contains(nodes, node) {
@@ -29,9 +28,10 @@ func nodesOf(plan []string) (nodes []string) {
 	return nodes
 }
 
-// Gather executes a read concurrently at all nodes that lead a shard, and returns their answers in
-// the order of their first shards. The answers cover each shard: Gather repeats the read if the
-// leaders change during it, or if a node does not serve a shard that it leads.
+// Gather executes a read concurrently at all nodes that lead a shard. It returns one answer per
+// node, in the order of each node's first shard. Together the answers include every shard: Gather
+// repeats the read if the leaders change during it, or if a node does not serve a shard that it
+// leads.
 func Gather[R any](ctx context.Context, r *Router, ask func(context.Context, *Target) (R, error)) (answers []R, err error) {
 	err = r.Retry(ctx, false, func() (int, error) {
 		plan := r.plan()
@@ -52,7 +52,7 @@ func Gather[R any](ctx context.Context, r *Router, ask func(context.Context, *Ta
 }
 
 // askAll asks the nodes of a plan. It returns ErrRetry if a node did not answer for all shards that
-// it leads in the plan.
+// it leads according to the plan.
 func askAll[R any](ctx context.Context, r *Router, plan []string, ask func(context.Context, *Target) (R, error)) ([]R, error) {
 	nodes := nodesOf(plan)
 	answers, errs := make([]R, len(nodes)), make([]error, len(nodes))
@@ -84,10 +84,10 @@ func askAll[R any](ctx context.Context, r *Router, plan []string, ask func(conte
 	return answers, failed
 }
 
-// Cover executes a change at each shard's leader, one node after another, beginning with the leader
-// of the first shard. A node executes the change for all shards that it leads, and again if it
-// takes the lead of a shard that was not changed yet. repeatable means that repeating the change is
-// harmless.
+// Cover executes a change at each shard's leader, one node after another, starting with the leader
+// of the first shard. A node executes the change for all shards that it leads. It executes the
+// change again if it becomes the leader of another shard that was not changed yet. repeatable means
+// that repeating the change is harmless.
 func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Context, *Target) error) error {
 	left := make([]int, r.shards)
 	for i := range left {
@@ -119,6 +119,6 @@ func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Con
 	})
 }
 
-// IsAbsent reports whether a node refused a call because its shards do not have the requested
-// object, which other nodes may have.
+// IsAbsent reports whether a node refused a call because its shards do not contain the requested
+// object. Other nodes may have it.
 func IsAbsent(err error) bool { return status.Code(err) == codes.NotFound }

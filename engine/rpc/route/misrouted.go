@@ -8,9 +8,9 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// Explain adds the known leader to an error of leadership. A shard closed because this node stops
-// gets another leader soon, so its error is treated as one of leadership too. Without a cluster,
-// Explain returns the error unchanged.
+// Explain adds the known leader to an error about leadership. A shard that is closed because this
+// node stops gets another leader soon, so Explain treats the error of a closed shard in the same
+// way. Without a cluster, Explain returns the error unchanged.
 func Explain(c Cluster, err error) error {
 	if c == nil || err == nil {
 		return err
@@ -33,7 +33,7 @@ func Explain(c Cluster, err error) error {
 // Misrouted returns the error for a call to a shard that this node does not lead.
 func Misrouted(c Cluster, n int, err error) error {
 	leader := &queuepb.NotLeader{Shard: uint32(max(0, n))}
-	// Self would mean that it leads but does not serve the shard yet, or no longer.
+	// Naming this node would claim that it leads the shard, but it does not serve the shard now.
 	if node := c.Leader(n); node != c.Self() {
 		leader.Node = node
 		m, _ := c.Member(node)

@@ -15,22 +15,23 @@ import (
 )
 
 const (
-	// retryMax bounds the time in which a call is repeated.
+	// retryMax limits the time during which a call is repeated.
 	retryMax = 5 * time.Second
-	// Bounds of the pause between two tries.
+	// These bound the pause between two tries.
 	retryPauseMin = 20 * time.Millisecond
 	retryPauseMax = 100 * time.Millisecond
 )
 
 // Retry calls try, and repeats it while it returns ErrRetry, for at most RetryMax after the first
-// call. It repeats after a pause, or when the routes change. try sends a call to the nodes that
-// lead at that moment. With ErrRetry it returns a shard without a leader, which Retry names in the
-// refusal when it gives up. waits means that the call waits at the nodes: a try that lasted longer
-// than 2*ConnectMax, and so has waited at a node, restarts the time.
+// call. Between two calls it waits for a pause or until the routes change. try sends a call to the
+// nodes that lead at that moment. If it returns ErrRetry, it also returns a shard without a leader;
+// Retry names that shard in the refusal when it gives up. waits means that the call waits at the
+// nodes. In this case, a try of more than 2*ConnectMax has waited at a node, and RetryMax starts
+// again.
 //
 // Retry is the only place in the server that looks for a new leader. It serves callers that use one
-// node and do not follow a leader: REST clients, the commands of queued, and gRPC clients without
-// package client.
+// node and do not follow a leader: REST clients, the commands of queued, and gRPC clients that do
+// not use package client.
 func (r *Router) Retry(ctx context.Context, waits bool, try func() (missing int, err error)) error {
 	var until time.Time
 	pause := retryPauseMin
@@ -55,8 +56,8 @@ func (r *Router) Retry(ctx context.Context, waits bool, try func() (missing int,
 	}
 }
 
-// sleep waits for d or until the routes change. It returns false if until, the end of ctx or the
-// server's stop comes first.
+// sleep waits for d or until the routes change. It returns false if one of these events comes
+// first: the time until is reached, ctx ends, or the server stops.
 func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time, changed <-chan struct{}) bool {
 	if deadline, has := ctx.Deadline(); has && deadline.Before(until) {
 		until = deadline
@@ -77,11 +78,11 @@ func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time, ch
 	return false
 }
 
-// outcome is the known effect of a failed call at a node.
+// outcome is what is known about the effect of a failed call at a node.
 type outcome int
 
 const (
-	refused outcome = iota // refused for a reason that other nodes would have too
+	refused outcome = iota // refused for a reason that also applies at other nodes
 	undone                 // no effect, and another node may lead now
 	unknown                // may or may not take effect
 )
@@ -112,8 +113,8 @@ func (t *Target) outcome(err error, repeatable bool) outcome {
 	return refused
 }
 
-// failure returns the consequence of a call's error at the node: ErrRetry, an unknown outcome, or
-// the error itself.
+// failure converts the error of a call at the node to ErrRetry, to an error for an unknown outcome,
+// or to the error itself.
 func (t *Target) failure(err error, repeatable bool) error {
 	if err == nil {
 		return nil
@@ -128,9 +129,9 @@ func (t *Target) failure(err error, repeatable bool) error {
 	return err
 }
 
-// ReadFailure returns ErrRetry, or the error itself if other nodes would refuse the call too.
-// Repeating the call must be safe after any outcome: it is a read, or a claim, for which the leases
-// of a lost answer expire.
+// ReadFailure returns the error itself if other nodes would refuse the call too, and ErrRetry
+// otherwise. It is for calls that are safe to repeat after any outcome: reads and claims. If the
+// answer to a claim is lost, the leases in it expire.
 func (t *Target) ReadFailure(err error) error {
 	if err != nil && t.outcome(err, true) != refused {
 		return ErrRetry
@@ -138,13 +139,12 @@ func (t *Target) ReadFailure(err error) error {
 	return err
 }
 
-// unknownOutcome returns the error of a call that may or may not have taken effect.
 func unknownOutcome(err error) error {
 	return call.Status(errors.Join(shard.ErrUnknownOutcome, errors.New(status.Convert(err).Message())))
 }
 
-// Follow executes a call at the leader of a shard. most bounds the time at another node; 0 means as
-// long as the caller waits.
+// Follow executes a call at the leader of a shard. The argument most limits the time of a call at
+// another node; 0 means no limit other than the caller's own.
 func Follow[R any](ctx context.Context, r *Router, n int, repeatable bool, most time.Duration, do func(context.Context, *Target) (R, error)) (out R, err error) {
 	err = r.Retry(ctx, most == 0, func() (int, error) {
 		node := r.leader(n)

@@ -17,27 +17,28 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// forwardedKey is the metadata of a forwarded call. A node executes or refuses such a call, and
-// never forwards it again. The key has no other effect.
+// forwardedKey is the metadata key that marks a forwarded call. A node executes or refuses such a
+// call, and never forwards it again. The key has no other effect.
 const forwardedKey = "prony-forwarded"
 
 const (
-	// ConnectMax bounds the wait for a connection to another node; then the leader is looked up
-	// again.
+	// ConnectMax limits the wait for a connection to another node. After it, the router looks up
+	// the leader again.
 	ConnectMax = time.Second
-	// leadWatch is how often a call at another node checks whether that node still leads a shard.
+	// leadWatch is the interval at which a call at another node checks that the node still leads a
+	// shard.
 	leadWatch = 500 * time.Millisecond
-	// ForwardMax bounds the time at another node of a call that does not wait.
+	// ForwardMax limits the time that a call takes at another node, for calls that do not wait.
 	ForwardMax = 30 * time.Second
-	// forwardsMax bounds the calls of one service that are active at other nodes.
+	// forwardsMax limits the number of calls of one service that are active at other nodes.
 	forwardsMax = 4_096
 )
 
 // Router forwards the calls of one service to the nodes that lead their shards. It is safe for
 // concurrent use.
 type Router struct {
-	// RetryMax bounds the search for a leader while a call has had no effect. It must be set before
-	// the first call.
+	// RetryMax limits the time during which Retry looks for a leader while a call has had no
+	// effect. It must be set before the first call.
 	RetryMax time.Duration
 	// Stopping is closed when the server stops; nil means never. It must be set before the first
 	// call.
@@ -46,10 +47,10 @@ type Router struct {
 	cluster  Cluster
 	shards   int
 	group    *shard.Group  // the node's own shards
-	forwards chan struct{} // has an element for each call active at another node
+	forwards chan struct{} // contains one element for each call active at another node
 }
 
-// New returns a router of a node's calls; shards are the node's own.
+// New returns a router for the calls that a node receives. shards are the node's own shards.
 func New(c Cluster, shards *shard.Group) *Router {
 	r := newRouter(c, shards.Len())
 	r.group = shards
@@ -74,14 +75,14 @@ func (r *Router) Forwards() int { return len(r.forwards) }
 // Shards returns the number of shards.
 func (r *Router) Shards() int { return r.shards }
 
-// Routes reports whether a call may be forwarded: the node is in a cluster, and the call was not
-// forwarded to it.
+// Routes reports whether this node may forward a call: the node is in a cluster, and no other node
+// has forwarded the call.
 func (r *Router) Routes(ctx context.Context) bool {
 	return r != nil && len(metadata.ValueFromIncomingContext(ctx, forwardedKey)) == 0
 }
 
-// leader returns the node that leads a shard, or "" if unknown. For a nonexistent shard it returns
-// this node, which then refuses the call.
+// leader returns the node that leads a shard, or "" if unknown. If the shard does not exist, it
+// returns this node, which then refuses the call.
 func (r *Router) leader(n int) string {
 	if n < 0 || n >= r.shards {
 		return r.cluster.Self()
@@ -89,11 +90,10 @@ func (r *Router) leader(n int) string {
 	return r.cluster.Leader(n)
 }
 
-// here reports whether node is this node.
 func (r *Router) here(node string) bool { return node == r.cluster.Self() }
 
-// Leaders returns the nodes that lead, beginning with this one and then by id, and a shard without
-// a known leader, or -1.
+// Leaders returns the nodes that lead at least one shard: first this node, then the others ordered
+// by id. orphan is a shard without a known leader, or -1.
 func (r *Router) Leaders() (nodes []string, orphan int) {
 	orphan = -1
 	for i := range r.shards {
@@ -117,7 +117,6 @@ func (r *Router) Leaders() (nodes []string, orphan int) {
 	return nodes, orphan
 }
 
-// allHere reports whether this node leads all shards.
 func (r *Router) allHere() bool {
 	for i := range r.shards {
 		if !r.here(r.cluster.Leader(i)) {
@@ -127,7 +126,6 @@ func (r *Router) allHere() bool {
 	return true
 }
 
-// leads reports whether a node leads a shard.
 func (r *Router) leads(node string) bool {
 	for i := range r.shards {
 		if r.cluster.Leader(i) == node {
@@ -148,7 +146,6 @@ func (r *Router) nodeAt(address string) string {
 	return ""
 }
 
-// noLeader returns the refusal of a call for a shard without a leader.
 func (r *Router) noLeader(n int) error {
 	return call.Status(Misrouted(r.cluster, n, &shard.NotLeaderError{Shard: n}))
 }
@@ -157,13 +154,15 @@ func (r *Router) noLeader(n int) error {
 type forward struct {
 	router *Router
 	node   string
-	// Bounds the call; 0 means as long as the caller waits and the server runs.
+	// max limits the time of the call; 0 means no limit other than the caller's own and the
+	// server's stop.
 	max     time.Duration
 	sent    bool     // the call may have reached the other node
-	covered coverage // of the answer
+	covered coverage // the coverage in the answer
 }
 
-// Invoke implements grpc.ClientConnInterface like gRPC's Invoke, and records when the call is sent.
+// Invoke implements grpc.ClientConnInterface. It works like gRPC's Invoke, and records that the
+// call may have been sent.
 func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...grpc.CallOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -186,7 +185,8 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 		return err
 	}
 	defer done()
-	// A node that no longer answers loses its shards to other leaders; the call must then end.
+	// If the node stops answering, other nodes become the leaders of its shards. The call must then
+	// end.
 	var watch *time.Timer
 	watch = time.AfterFunc(time.Duration(math.MaxInt64), func() {
 		switch {
@@ -197,7 +197,7 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 			cancel()
 		}
 	})
-	watch.Reset(leadWatch) // started only now, since the function uses watch
+	watch.Reset(leadWatch) // start the timer only now, since its function uses watch
 	defer watch.Stop()
 	if err := stream.SendMsg(in); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 	return err
 }
 
-// NewStream implements grpc.ClientConnInterface for streams, without the bounds of Invoke.
+// NewStream implements grpc.ClientConnInterface for streams, without the limits of Invoke.
 func (f *forward) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, o ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, done, err := f.open(ctx, d, method, o...)
 	if err == nil {
@@ -216,8 +216,7 @@ func (f *forward) NewStream(ctx context.Context, d *grpc.StreamDesc, method stri
 	return stream, err
 }
 
-// open begins a call with the caller's authorization. The caller must call done at the end of the
-// call.
+// open starts a call with the caller's authorization. The caller must call done when the call ends.
 func (f *forward) open(ctx context.Context, d *grpc.StreamDesc, method string, o ...grpc.CallOption) (_ grpc.ClientStream, done func(), err error) {
 	conn, err := f.router.cluster.Conn(f.node)
 	if err != nil {
@@ -253,8 +252,8 @@ type Target struct {
 	forward *forward // nil: this node
 }
 
-// Target returns a node as the target of calls. most bounds the time of a call; 0 means as long as
-// the caller waits.
+// Target returns a node as the target of calls. The argument most limits the time of a call; 0
+// means no limit other than the caller's own.
 func (r *Router) Target(node string, most time.Duration) *Target {
 	if r.here(node) {
 		return &Target{}

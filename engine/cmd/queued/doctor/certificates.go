@@ -38,7 +38,7 @@ func (r *report) certificates(h Host, t node.TLS) {
 	}
 }
 
-// keyMode warns of a key file that other users may read.
+// keyMode adds a warning if users other than the owner may read a key file.
 func (r *report) keyMode(check, path string) {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
 		r.add(check, Warning, fmt.Sprintf("the key %s can be read by others: its mode is %o", path, info.Mode().Perm()), "chmod 600 "+path)

@@ -9,11 +9,11 @@ import (
 	"github.com/pronybench/prony/engine/internal/clock"
 )
 
-// offMax bounds the error of the clock of a server without a cluster.
+// offMax is the maximum error of the clock of a server without a cluster.
 const offMax = 500 * time.Millisecond
 
-// serverClock compares a running server's clock with this host's wall clock, towards which the
-// server slews it.
+// serverClock compares a running server's clock with this host's wall clock. The server slews its
+// clock towards the wall clock.
 func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 	if !answered || in.ServerClock == nil {
 		return
@@ -28,7 +28,7 @@ func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 		r.unasked(check, "the server does not report its time", err)
 		return
 	}
-	// The server read its clock between before and after.
+	// The server read its clock at a time between before and after.
 	ahead, behind := server.Sub(after), before.Sub(server)
 	bound := cmp.Or(in.Config.Node.Cluster.ClockSkewMax, offMax)
 	apart, word := max(ahead, behind), "ahead of"
@@ -47,7 +47,8 @@ func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 	r.measured(within.String(), "limit "+bound.String())
 }
 
-// clusterClocks reports the running server's view of the other nodes' clocks.
+// clusterClocks adds findings about the clocks of the other nodes, as the running server knows
+// them.
 func (r *report) clusterClocks(ctx context.Context, in *Input) {
 	const check, remedy = "cluster clocks", "set the hosts' clocks and synchronize them, for example with chrony; a restarted node adopts its host's clock immediately"
 	ctx, cancel := context.WithTimeout(ctx, askMax)

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// cluster checks a cluster node's certificate, port, peers and clocks. answered means that a server
+// cluster checks a cluster node's certificate, port, peers and clocks. answered is true if a server
 // with this configuration is running.
 func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
 	c := &in.Config.Node
@@ -30,7 +30,7 @@ func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
 	}
 }
 
-// clusterCertificates checks the node's certificate for its peers.
+// clusterCertificates checks the certificate that the node presents to its peers.
 func (r *report) clusterCertificates(h Host, c *cluster.Config) {
 	const check = "cluster certificate"
 	own, err := certs.Load(c.CertsDir, c.Node)
@@ -42,8 +42,8 @@ func (r *report) clusterCertificates(h Host, c *cluster.Config) {
 	r.keyMode(check, filepath.Join(c.CertsDir, certs.KeyFile))
 }
 
-// clusterPort checks that the address is free, unless a server is running: a cluster port does not
-// reveal its owner.
+// clusterPort checks that the address is free. If a server is running, it skips this check, because
+// a cluster port does not reveal its owner.
 func (r *report) clusterPort(address string, answered bool) {
 	const check = "cluster listen"
 	err := free(address)
@@ -57,7 +57,7 @@ func (r *report) clusterPort(address string, answered bool) {
 	}
 }
 
-// peers connects concurrently to the nodes that the configuration names.
+// peers connects concurrently to the other nodes that the configuration names.
 func (r *report) peers(ctx context.Context, c *cluster.Config) {
 	const check = "cluster peers"
 	ctx, cancel := context.WithTimeout(ctx, askMax)

@@ -1,7 +1,8 @@
-// Package doctor checks a host and a data folder for a server, before it starts or while it runs.
+// Package doctor checks a host and a data folder for a server. The server need not be running.
 //
-// Each finding is fit, unfit, a warning or unknown, and has a remedy. The checks only read and
-// measure. They write temporary files in the data folder, which they remove, and the lock files of
+// Each finding has a level (fit, warning, unfit or unknown) and, if needed, a remedy. The checks
+// only read and measure. In the data folder they write temporary files, which they remove, and the
+// lock files of stores that no server has open.
 // stores that no server has open.
 package doctor
 
@@ -20,11 +21,11 @@ import (
 // Level is the outcome of a check.
 type Level string
 
-// The levels, with the names that 'prony doctor' uses.
+// These levels have the same names as those of 'prony doctor'.
 const (
 	Fit     Level = "fit"
 	Warning Level = "warning" // a server would run, but something needs attention
-	Unfit   Level = "unfit"   // a server would not run, or would lose data
+	Unfit   Level = "unfit"   // a server would not run or would lose data
 	Unknown Level = "unknown" // the check could not be made
 )
 
@@ -32,52 +33,53 @@ const (
 type Finding struct {
 	Check string `json:"check"`
 	Level Level  `json:"level"`
-	// Value is the measured value, and Limit its smallest or largest fit value; "" for a check
-	// without numbers.
+	// Value is the measured value. Limit is the smallest or largest value that is fit. Both are ""
+	// for a check without numbers.
 	Value   string `json:"value,omitempty"`
 	Limit   string `json:"limit,omitempty"`
 	Message string `json:"message"`
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// Input has what the checks need.
+// Input contains what the checks need.
 type Input struct {
-	// Config is the server's configuration; nil if it is invalid, in which case Problems has the
-	// reasons.
+	// Config is the server's configuration. If the configuration is invalid, Config is nil and
+	// Problems contains the reasons.
 	Config   *config.Config
 	Problems *config.Problems
 	// File is the path of the configuration file, or "".
 	File string
 	// Warnings are the warnings of the configuration.
 	Warnings []config.Problem
-	// Program is this program.
+	// Program identifies the program that runs the checks.
 	Program Program
-	// ServerProgram asks a running server for its program; nil if it cannot be asked. Its error,
-	// and the errors of the functions below, may be an *AskError.
+	// ServerProgram asks a running server for its program; nil means that the server cannot be
+	// asked. The error of this function, and of the functions below, may be an *AskError.
 	ServerProgram func(ctx context.Context) (Program, error)
-	// ServerClock reads a running server's clock, which leases and delays use; nil if the server
-	// cannot be asked.
+	// ServerClock reads a running server's clock, which determines the times of leases and delays.
+	// nil means that the server cannot be asked.
 	ServerClock func(ctx context.Context) (time.Time, error)
-	// ClusterClocks asks a running server for the clocks of its cluster's other nodes; nil if it
-	// cannot be asked.
+	// ClusterClocks asks a running server for the clocks of the other nodes of its cluster. nil
+	// means that the server cannot be asked.
 	ClusterClocks func(ctx context.Context) ([]NodeClock, error)
 	// Host is the host to check.
 	Host Host
 }
 
-// NodeClock is one node's view of another node's clock.
+// NodeClock describes a node's clock as the asked node knows it.
 type NodeClock struct {
 	Node string
-	// Known is set if the node has reported its time recently.
+	// Known is true if the node has recently reported its time to the asked node.
 	Known bool
-	// Ahead is how far its clock is ahead of the answering node's clock, and Error the bound of the
-	// error of Ahead.
+	// Ahead is the time of the node's clock minus the time of the asked node's clock. Error is the
+	// maximum error of Ahead.
 	Ahead, Error time.Duration
-	// Problem is why its clock prevents it from leading, as the node reports it; "" if it does not.
+	// Problem is the reason why the node's clock prevents the node from leading, as the node
+	// reports it; "" if it may lead.
 	Problem string
 }
 
-// Program identifies a program by its version and its content.
+// Program identifies a program by its version and the content of its file.
 type Program struct {
 	Version string
 	Build   build.Info
@@ -95,7 +97,7 @@ type AskError struct{ Reason, Remedy string }
 
 func (e *AskError) Error() string { return e.Reason }
 
-// unasked adds the finding of a check for which a running server gave no answer.
+// unasked adds the finding of a check that a running server did not answer.
 func (r *report) unasked(check, what string, err error) {
 	remedy := "pass an operator's token in QUEUED_TOKEN"
 	if ask := (*AskError)(nil); errors.As(err, &ask) {
@@ -110,14 +112,14 @@ func (r *report) add(check string, level Level, message, remedy string) {
 	*r = append(*r, Finding{Check: check, Level: level, Message: message, Remedy: remedy})
 }
 
-// measured adds numbers to the last finding.
+// measured adds the value and the limit to the last finding.
 func (r *report) measured(value, limit string) {
 	last := &(*r)[len(*r)-1]
 	last.Value, last.Limit = value, limit
 }
 
-// Run makes all checks. The checks of the stores take time proportional to their size; ctx ends
-// them early.
+// Run makes all checks. Checking the stores takes time proportional to their size. If ctx ends, Run
+// skips the remaining checks.
 func Run(ctx context.Context, in Input) []Finding {
 	var r report
 	r.configuration(&in)
@@ -137,7 +139,8 @@ func Run(ctx context.Context, in Input) []Finding {
 		r.fsync(ctx, folder, c.Durability)
 		r.stores(ctx, c)
 	} else {
-		// Reading a store writes its lock file, after which a backup could no longer be restored.
+		// Do not read the stores: this would write lock files, and a backup could then no longer be
+		// restored into the folder.
 		r.add("stores", Unknown, "not read: the data folder cannot be used", "")
 	}
 	r.token(c)
@@ -167,7 +170,7 @@ func (r *report) configuration(in *Input) {
 	r.add(check, Fit, message, "")
 }
 
-// existing returns dir, or its nearest ancestor that exists.
+// existing returns dir if it exists. Otherwise it returns the nearest ancestor that exists.
 func existing(dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

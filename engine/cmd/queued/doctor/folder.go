@@ -18,8 +18,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// dataFolder checks the folder and returns a folder for the measurements: the data folder, or the
-// one in which it would be created; "" if neither is writable.
+// dataFolder checks the data folder and returns a folder for measurements. This is the data folder
+// or, if it does not exist, the folder in which it would be created. It returns "" if neither is
+// writable.
 func (r *report) dataFolder(h Host, dir string) string {
 	const check = "data folder"
 	info, err := os.Stat(dir)
@@ -67,10 +68,9 @@ func (r *report) owner(check string, h Host, dir string, info fs.FileInfo) {
 	}
 }
 
-// probeName is the name pattern of the checks' temporary files.
+// probeName is the name pattern of temporary files that the checks write.
 const probeName = ".doctor-*"
 
-// writable returns an error if it cannot create, write and remove a file in dir.
 func writable(dir string) error {
 	f, err := os.CreateTemp(dir, probeName)
 	if err != nil {
@@ -103,12 +103,12 @@ func (r *report) space(h Host, dir string, low, critical storage.SpaceMark) {
 	r.measured(Round(free), "limit "+Round(lowBytes))
 }
 
-// fileSystems are the known file systems, by magic number.
+// fileSystems maps the magic numbers of file systems to their properties.
 var fileSystems = map[int64]struct {
 	name   string
-	memory bool   // the content is lost on a power loss
-	remote bool   // on another host
-	layer  string // when a container's layer is removed
+	memory bool   // true if a power loss removes the content
+	remote bool   // true if the content is on another host
+	layer  string // why the content is not durable; "" if it is
 }{
 	unix.TMPFS_MAGIC:      {name: "tmpfs", memory: true},
 	unix.RAMFS_MAGIC:      {name: "ramfs", memory: true},
@@ -151,7 +151,7 @@ func (r *report) fileSystem(h Host, dir string, durability storage.Durability) {
 	}
 }
 
-// Bounds of the fsync measurement.
+// These limit the fsync measurement.
 const (
 	fsyncsMax   = 200
 	fsyncTime   = 2 * time.Second
@@ -170,7 +170,6 @@ func (r *report) fsync(ctx context.Context, dir string, durability storage.Durab
 	r.judgeFsync(check, times, durability)
 }
 
-// judgeFsync adds the finding for the measured times.
 func (r *report) judgeFsync(check string, times []time.Duration, durability storage.Durability) {
 	slices.Sort(times)
 	median, slowest := times[len(times)/2], times[len(times)-1]
@@ -190,7 +189,8 @@ func (r *report) judgeFsync(check string, times []time.Duration, durability stor
 	r.measured(median.Round(time.Microsecond).String(), limit)
 }
 
-// measureFsync times appends of a few kilobytes, each with an fsync, like those of a store's log.
+// measureFsync measures appends of a few kilobytes, each followed by an fsync, as a store writes
+// its log.
 func measureFsync(ctx context.Context, dir string) (times []time.Duration, err error) {
 	f, err := os.CreateTemp(dir, probeName)
 	if err != nil {
@@ -211,7 +211,6 @@ func measureFsync(ctx context.Context, dir string) (times []time.Duration, err e
 	return times, nil
 }
 
-// shardFolders returns the shard folders of a data folder.
 func shardFolders(dir string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, storage.ShardsFolder))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,19 +16,21 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// Host reads the properties of a host. Tests replace its functions; This returns the real ones.
+// Host contains functions that read the properties of a host. Tests replace them; This returns the
+// real ones.
 type Host struct {
 	Now func() time.Time
-	// Synchronised reports whether the clock is synchronized.
+	// Synchronised reports whether the host's clock is synchronized.
 	Synchronised func() (bool, error)
-	// Space returns the bytes available to this user and the total bytes of a folder's file system.
+	// Space returns the free bytes that this user may use, and the total bytes of a folder's file
+	// system.
 	Space      func(dir string) (free, total uint64, err error)
 	FileSystem func(dir string) (int64, error)
-	// FileLimit returns the process's limit on open files.
+	// FileLimit returns the maximum number of open files of the process.
 	FileLimit func() (uint64, error)
 	// MemoryLimit returns the process's memory limit in bytes; 0 means no limit.
 	MemoryLimit func() (uint64, error)
-	// CPUQuota returns the process's quota in processors; 0 means no quota.
+	// CPUQuota returns the CPU quota of the process as a number of processors; 0 means no quota.
 	CPUQuota func() (float64, error)
 	// Procs returns GOMAXPROCS.
 	Procs func() int
@@ -36,7 +38,7 @@ type Host struct {
 	UID func() int
 }
 
-// This returns the program's host.
+// This returns the functions for the program's host.
 func This() Host {
 	return Host{
 		Now:          time.Now,
@@ -75,9 +77,9 @@ func synchronised() (bool, error) {
 	return state != unsynchronised, nil
 }
 
-// eachGroup calls visit with the content of the named file in each of the process's control groups,
-// from its own group up to the root. It supports version 2 only and visits nothing on hosts without
-// it.
+// eachGroup reads the named file in each of the process's control groups, from the group of the
+// process up to the root, and calls visit with the content. It supports only version 2 of control
+// groups. On other hosts it calls visit for none. it.
 func eachGroup(self, root, name string, visit func(text string) error) error {
 	text, err := os.ReadFile(self)
 	if errors.Is(err, os.ErrNotExist) {
@@ -142,7 +144,7 @@ func cpuQuota(self, root string) (least float64, err error) {
 	return least, err
 }
 
-// earliest is older than this program: a clock before it is wrong.
+// earliest is a time before this program was written. A clock that shows an earlier time is wrong.
 var earliest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func (r *report) clock(h Host) {
@@ -169,7 +171,7 @@ func (r *report) cpus(h Host) {
 	switch {
 	case err != nil:
 		r.add(check, Unknown, err.Error(), "")
-	// The Go runtime rounds up, and uses at least two.
+	// The Go runtime rounds the quota up, and uses at least two processors.
 	case quota > 0 && float64(procs) > max(quota+0.999, 2):
 		r.add(check, Warning, fmt.Sprintf("GOMAXPROCS is %d, but the CPU quota is %.1f: the server would be throttled repeatedly", procs, quota),
 			"unset GOMAXPROCS, or set it to the quota")
@@ -185,13 +187,14 @@ func (r *report) cpus(h Host) {
 	}
 }
 
-// Files that a server opens, in each shard's store and for connections, and other thresholds.
+// These are the numbers of files that a server opens, for each shard's store and for connections,
+// and thresholds of other checks.
 const (
 	filesPerShard    = 1_000
 	filesBeside      = 1_000
 	filesLeast       = 256
-	memoryLoaded     = 512 << 20 // memtables, caches, windows and buffers, for all shards together
-	spaceWarn        = 10        // warn if less than this fraction of the disk is free
+	memoryLoaded     = 512 << 20 // bytes of memtables, caches, windows and buffers of all shards
+	spaceWarn        = 10        // warn if less than 1/spaceWarn of the disk is free
 	limitNOFILERatio = 2
 )
 

@@ -24,11 +24,11 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// askMax bounds the time for a listener to answer.
+// askMax limits the wait for a listener's answer.
 const askMax = 3 * time.Second
 
-// ports checks that each listener's address is free, or that a queued answers there. It reports
-// whether any was answered so.
+// ports checks that each listener's address is either free or used by a queued that answers. It
+// returns true if a queued answered at any of them.
 func (r *report) ports(ctx context.Context, c *node.Config) (answered bool) {
 	secure, mutual := c.TLS.CertFile != "", c.TLS.ClientCAFile != ""
 	for _, address := range c.Listen {
@@ -64,7 +64,7 @@ func (r *report) port(ctx context.Context, check, address string, secure, mutual
 	return true
 }
 
-// unanswered adds the finding of an address in use by something that did not answer like a queued.
+// unanswered adds the finding for an address that is in use by something other than a queued.
 func (r *report) unanswered(ctx context.Context, check, address string, secure, mutual bool, err error) {
 	var config *tls.Config
 	if secure {
@@ -88,7 +88,6 @@ func (r *report) unanswered(ctx context.Context, check, address string, secure, 
 	}
 }
 
-// words returns the text of an error without gRPC's prefix.
 func words(err error) string {
 	if s, is := status.FromError(err); is {
 		return s.Message()
@@ -96,8 +95,8 @@ func words(err error) string {
 	return err.Error()
 }
 
-// free tries to listen on the address. A Unix socket without a listener is free: the server removes
-// it.
+// free returns nil if it can listen on the address. A Unix socket without a listener counts as
+// free, since the server removes it.
 func free(address string) error {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		c, err := net.DialTimeout("unix", path, askMax)
@@ -116,7 +115,7 @@ func free(address string) error {
 	return l.Close()
 }
 
-// Local returns a listener's address for connections from this host.
+// Local returns the address with which this host can connect to a listener.
 func Local(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err == nil && (host == "" || host == "0.0.0.0" || host == "::") {
@@ -125,13 +124,12 @@ func Local(address string) string {
 	return address
 }
 
-// unverified returns a TLS configuration for probing this host's own address; no secret is sent
-// over it.
+// unverified returns a TLS configuration that accepts any certificate, for probing an address of
+// this host. Nothing secret is sent over such a connection.
 func unverified() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true} //nolint:gosec // see above
 }
 
-// askQueue asks for the health of the queue service.
 func askQueue(ctx context.Context, address string, secure bool) error {
 	target, transport := address, insecure.NewCredentials()
 	if secure {
@@ -176,7 +174,8 @@ func askHTTP(ctx context.Context, address, path string, secure bool, is func(ans
 	return nil
 }
 
-// isREST recognizes the answer about a nonexistent task, or about a missing token.
+// isREST reports whether an answer is that of the REST API to a request for a nonexistent task or
+// without a token.
 func isREST(answer *http.Response, _ string) bool {
 	return answer.StatusCode >= http.StatusBadRequest && strings.HasPrefix(answer.Header.Get("Content-Type"), "application/json")
 }
@@ -185,8 +184,8 @@ func isAlive(answer *http.Response, body string) bool {
 	return answer.StatusCode == http.StatusOK && body == "ok\n"
 }
 
-// version compares this program with the running server's by content, because unreleased builds
-// have the same version.
+// version checks that the running server is this program. It compares their content, because
+// unreleased builds have the same version.
 func (r *report) version(ctx context.Context, in *Input, answered bool) {
 	const check = "version"
 	if !answered || in.ServerProgram == nil {

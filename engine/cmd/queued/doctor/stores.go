@@ -15,7 +15,6 @@ import (
 	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
-// stores opens and reads every shard's store that no server has open.
 func (r *report) stores(ctx context.Context, c *node.Config) {
 	const check = "stores"
 	folders, err := shardFolders(c.DataDir)
@@ -53,7 +52,7 @@ func (r *report) stores(ctx context.Context, c *node.Config) {
 }
 
 // layout checks that the number of shards is the same in the configuration, in the data folder's
-// record, if any, and in its folders.
+// record (if it exists), and in the folders of shards.
 func (r *report) layout(c *node.Config, folders []string) {
 	const check = "shards"
 	shards, err := storage.ReadLayout(c.DataDir)
@@ -76,14 +75,14 @@ func (r *report) layout(c *node.Config, folders []string) {
 	r.add(check, Fit, fmt.Sprintf("%d", shards), "")
 }
 
-// tokenFile is the server's operator token in its data folder.
+// tokenFile is the name of the file with the server's operator token in its data folder.
 const tokenFile = "admin.token"
 
 func (r *report) token(c *node.Config) {
 	const check = "admin token"
 	path := filepath.Join(c.DataDir, tokenFile)
 	info, err := os.Stat(path)
-	folders, _ := shardFolders(c.DataDir) // the check of the stores reports the error
+	folders, _ := shardFolders(c.DataDir) // stores reports the error
 	switch {
 	case !c.Auth:
 		r.add(check, Warning, "authentication is off: everybody who can connect is an operator", "use --auth on")

@@ -13,23 +13,25 @@ import (
 	"github.com/pronybench/prony/engine/internal/compute"
 )
 
-// Fault is the name of the client's fault.
+// Fault is the name of the fault of the client.
 const Fault = "client"
 
-// StepsMax bounds the steps for one task: some 10 ms of computing.
+// StepsMax is the maximum number of steps for one task. They take about 10 ms.
 const StepsMax = 1 << 22
 
-// steps returns the number of steps in the environment, which is read once per process.
+// steps returns the number of steps that the environment sets. It reads the environment once per
+// process.
 var steps = sync.OnceValues(func() (int, error) { return parse(os.Getenv("PRONY_PLANTED")) })
 
-// Begin reads the fault from the environment. It fails if the fault is that of the client and its
-// amount is not a number within bounds.
+// Begin reads the fault from the environment. It fails if the environment selects the client's
+// fault with an amount that is not a number or is out of range.
 func Begin() error {
 	_, err := steps()
 	return err
 }
 
-// parse returns the steps in the variable's text, or 0 if the text names another fault.
+// parse returns the number of steps in the variable's text. It returns 0 if the text names another
+// fault.
 func parse(text string) (int, error) {
 	name, amount, _ := strings.Cut(text, ":")
 	if name != Fault {

@@ -2,7 +2,7 @@
 // each other.
 //
 // A cluster has one certificate authority (CA), which signs a certificate for each node. Init
-// writes them:
+// writes these files:
 //
 //	DIR/ca.crt       the CA's certificate
 //	DIR/ca.key       the CA's key: it can certify nodes, so do not copy it to the nodes' hosts
@@ -12,7 +12,7 @@
 //
 // The file names in a node's folder are those of a Kubernetes TLS secret, so that certificates from
 // other sources can be used too. A node's certificate has the node's ID among its DNS names, and
-// permits server and client authentication.
+// permits both server and client authentication.
 package certs
 
 import (
@@ -37,15 +37,15 @@ func Files(dir string) []string {
 	return []string{filepath.Join(dir, CAFile), filepath.Join(dir, CertFile), filepath.Join(dir, KeyFile)}
 }
 
-// Credentials is the certificate that a node shows to other nodes, and the CA whose certificates it
-// accepts.
+// Credentials contains the certificate that a node presents to other nodes, and the CA that must
+// have signed their certificates.
 type Credentials struct {
 	Certificate tls.Certificate
 	CA          *x509.CertPool
 }
 
 // Load reads the folder of a node. It fails if files are missing or invalid, or if the certificate
-// is not for this node. An expired certificate is accepted.
+// is not for this node. Load accepts an expired certificate.
 func Load(dir, node string) (*Credentials, error) {
 	c, err := load(dir, node)
 	if err != nil {
@@ -81,7 +81,8 @@ func load(dir, node string) (*Credentials, error) {
 	}
 	err = c.Verify(chain)
 	if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
-		// Other nodes refuse it and say why, and it can be replaced while the node runs.
+		// Accept an expired certificate: other nodes refuse it and give the reason, and it can be
+		// replaced while this node runs.
 		return c, nil
 	}
 	if err != nil {
@@ -90,8 +91,8 @@ func load(dir, node string) (*Credentials, error) {
 	return c, nil
 }
 
-// Verify checks that a chain of certificates, starting with the node's, leads to the CA, and that
-// the node's certificate permits server and client authentication.
+// Verify checks that a chain of certificates, starting with the node's, ends at the CA. It also
+// checks that the node's certificate permits server and client authentication.
 func (c *Credentials) Verify(chain []*x509.Certificate) error {
 	if len(chain) == 0 {
 		return errors.New("the other node shows no certificate")

@@ -19,9 +19,9 @@ import (
 const (
 	caKeyFile = "ca.key"
 
-	// caYears and nodeYears are the validity periods of certificates.
+	// caYears and nodeYears are the validity periods of certificates in years.
 	caYears, nodeYears = 20, 5
-	// clockSlack is how far a node's clock may be behind that of the host that creates the
+	// clockSlack is the maximum lag of a node's clock behind the clock of the host that creates its
 	// certificate.
 	clockSlack = time.Hour
 
@@ -34,9 +34,9 @@ type CA struct {
 	key  any
 }
 
-// Init writes a folder for each node to dir, with a certificate signed by the CA in dir. It creates
-// a CA if dir has none. A node that already has a folder gets a new certificate, which renews the
-// old one.
+// Init writes a folder for each node into dir. The folder contains a certificate signed by the CA
+// in dir. Init creates a CA if dir has none. If a node already has a folder, Init replaces the
+// node's certificate with a new one.
 func Init(dir string, nodes []string, now time.Time) error {
 	ca, err := openCA(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func Init(dir string, nodes []string, now time.Time) error {
 	return nil
 }
 
-// NewCA returns a new CA that is valid from now on.
+// NewCA returns a new CA whose validity starts now.
 func NewCA(now time.Time) (*CA, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -83,7 +83,7 @@ func openCA(dir string) (*CA, error) {
 	switch {
 	case noCert != nil && noKey != nil:
 		return nil, noCert
-	// Nodes with certificates of a new CA would be refused by existing nodes.
+	// Do not create a new CA: existing nodes would refuse nodes with its certificates.
 	case noCert != nil || noKey != nil:
 		return nil, fmt.Errorf("only one of %s and %s exists: put the other one into the same folder, or name another folder", CAFile, caKeyFile)
 	}
