@@ -10,18 +10,20 @@ import (
 )
 
 const (
-	// callMax is the largest number of tasks or IDs in one call, and the number of tasks in one
-	// page.
+	// callMax is the maximum number of tasks or IDs in one call. It is also the number of tasks on
+	// one page of a listing.
 	callMax = 1_000
-	// fullQueue is the number of tasks in a queue that is redriven, purged or listed.
+	// fullQueue is the number of tasks in a queue before it is redriven, purged or listed.
 	fullQueue = 10_000
-	// pagesMax bounds the pages of one listing, and the claims that empty a queue.
+	// pagesMax bounds the number of pages of one listing, and the number of claims that empty a
+	// queue.
 	pagesMax = 2 * fullQueue / callMax
-	// attemptsMax is the largest number of attempts of a task.
+	// attemptsMax is the largest number of attempts that a task may have.
 	attemptsMax = 1_000
 )
 
-// fill stores n copies of a task with as many tasks per call as possible, and returns their IDs.
+// fill enqueues n copies of a task. Each call contains as many tasks as possible. fill returns the
+// IDs of the tasks.
 func (a *attacker) fill(ctx context.Context, n int, one *queuepb.NewTask) (ids []string, err error) {
 	tasks := make([]*queuepb.NewTask, callMax)
 	for i := range tasks {
@@ -37,7 +39,7 @@ func (a *attacker) fill(ctx context.Context, n int, one *queuepb.NewTask) (ids [
 	return ids, nil
 }
 
-// fillOnce runs fill at an attacker's first try. The tasks remain until the attack ends.
+// fillOnce calls fill in an attacker's first try. The tasks remain until the attack ends.
 func (a *attacker) fillOnce(ctx context.Context, n int, one *queuepb.NewTask) error {
 	if a.filled {
 		return nil
@@ -47,13 +49,12 @@ func (a *attacker) fillOnce(ctx context.Context, n int, one *queuepb.NewTask) er
 	return err
 }
 
-// lasting returns a task that can be leased repeatedly and is never completed. It is ready again as
-// soon as its lease ends, and has more attempts than one attack uses.
+// lasting returns a task that can be leased repeatedly and is never completed. When its lease ends,
+// it is ready again almost immediately. It has more attempts than an attack uses.
 func lasting(queue string) *queuepb.NewTask {
 	return &queuepb.NewTask{Queue: queue, Payload: []byte("x"), MaxAttempts: attemptsMax, Backoff: &queuepb.Backoff{InitialMs: 1, MaxMs: 1}}
 }
 
-// refused returns the first error in the results of an admin call on single tasks.
 func refused(results []*queuepb.SettleResult) error {
 	for _, r := range results {
 		if e := r.GetError(); e != nil {
@@ -63,8 +64,8 @@ func refused(results []*queuepb.SettleResult) error {
 	return nil
 }
 
-// massCancels stores the largest number of tasks that one call can cancel, leases half of them, and
-// cancels all of them in one call.
+// massCancels enqueues as many tasks as one call can cancel, leases half of them, and cancels all
+// of them in one call.
 func (a *attacker) massCancels(ctx context.Context) error {
 	queue := fmt.Sprintf("cancels-%d", a.number)
 	ids, err := a.fill(ctx, callMax, &queuepb.NewTask{Queue: queue, Payload: []byte("x")})
@@ -80,8 +81,8 @@ func (a *attacker) massCancels(ctx context.Context) error {
 	return errors.Join(err, refused(out.GetResults()))
 }
 
-// redrives fails all tasks of a queue, which makes them dead letters. It then redrives some by
-// their IDs, and the rest in one call.
+// redrives makes all tasks of a queue fail, so that they become dead letters. It then redrives some
+// of them by their IDs, and the rest in one call.
 func (a *attacker) redrives(ctx context.Context) error {
 	queue := fmt.Sprintf("redrives-%d", a.number)
 	if err := a.fillOnce(ctx, fullQueue, &queuepb.NewTask{Queue: queue, Payload: []byte("x"), MaxAttempts: 1}); err != nil {
@@ -134,8 +135,8 @@ func (a *attacker) purges(ctx context.Context) error {
 	return err
 }
 
-// lists leases a part of a full queue, and lists all pages of the queue's tasks in each state, and
-// the queues.
+// lists leases a part of a full queue. It then lists all tasks of the queue in each state, page by
+// page, and lists the queues.
 func (a *attacker) lists(ctx context.Context) error {
 	queue := fmt.Sprintf("lists-%d", a.number)
 	if err := a.fillOnce(ctx, fullQueue, lasting(queue)); err != nil {
@@ -163,7 +164,7 @@ func (a *attacker) lists(ctx context.Context) error {
 	return err
 }
 
-// listAll lists the tasks of a queue in one state, and returns their number.
+// listAll lists the tasks of a queue that are in the given state. It returns their number.
 func (a *attacker) listAll(ctx context.Context, queue string, state queuepb.TaskState) (n int, err error) {
 	next := ""
 	for range pagesMax {
@@ -181,8 +182,8 @@ func (a *attacker) listAll(ctx context.Context, queue string, state queuepb.Task
 	return n, nil
 }
 
-// awaits leases tasks, reads some of them, and waits for the result of each. No result arrives,
-// because the leases expire.
+// awaits leases tasks, reads some of them, and waits for the result of each of them. The leases
+// expire, so no result ever arrives.
 func (a *attacker) awaits(ctx context.Context) error {
 	queue := fmt.Sprintf("awaits-%d", a.number)
 	if err := a.fillOnce(ctx, callMax, lasting(queue)); err != nil {

@@ -22,41 +22,43 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Tenant is the tenant of attackers with a token.
+// Tenant is the tenant that attackers with a token use.
 const Tenant = "attacker"
 
 const (
 	// callTimeout bounds each call of an attacker.
 	callTimeout = 5 * time.Second
-	// pause and adminPause are the times between two tries of one attacker. A try with admin calls
-	// causes the work of thousands of tasks. The longer pause leaves CPU time to the server, so
-	// that others only notice how long these calls block them.
+	// pause and adminPause are the times between two tries of an attacker. A try with admin calls
+	// causes as much work as thousands of tasks. The longer pause leaves CPU time to the server, so
+	// that these calls affect other clients only while they block them.
 	pause, adminPause = 100 * time.Millisecond, time.Second
 )
 
 // Plan defines an attack.
 type Plan struct {
-	Address string `json:"address"` // host:port of the server's gRPC listener
-	Admin   string `json:"admin"`   // host:port of its admin listener
+	Address string `json:"address"` // "host:port" of the server's gRPC listener
+	Admin   string `json:"admin"`   // "host:port" of the server's admin listener
 	// Token is the bearer token for Tenant; "" if the server requires no token.
 	Token string `json:"token"`
-	// CA is the certificate authority of a server with TLS; zero for a server without TLS.
+	// CA is the certificate authority of a server with TLS. The zero value means that the server
+	// does not use TLS.
 	CA      clienttls.CA `json:"ca,omitzero"`
-	Kinds   []string     `json:"kinds"`   // from scenario.AttackKinds
-	Clients int          `json:"clients"` // of each kind
+	Kinds   []string     `json:"kinds"`   // elements are from scenario.AttackKinds
+	Clients int          `json:"clients"` // number of attackers of each kind
 }
 
 type attacker struct {
 	address         string
-	unauthenticated *grpc.ClientConn           // without a token
-	tenant          queuepb.QueueServiceClient // with the plan's token
-	admin           *client.Admin              // with the plan's token
+	unauthenticated *grpc.ClientConn           // sends no token
+	tenant          queuepb.QueueServiceClient // sends the plan's token
+	admin           *client.Admin              // sends the plan's token
 	number          int
-	filled          bool // fillOnce has stored its tasks; used by the attacker's own goroutine
-	tally           *tally
+	// set when fillOnce has enqueued its tasks; used only by the attacker's own goroutine
+	filled bool
+	tally  *tally
 }
 
-// tally counts what one kind of attack did. It is safe for concurrent use.
+// tally counts the tries of one kind of attack, and how they ended. It is safe for concurrent use.
 type tally struct{ tries, refused, failed atomic.Uint64 }
 
 func (t *tally) note(err error) {
@@ -69,7 +71,8 @@ func (t *tally) note(err error) {
 	}
 }
 
-// attacks contains the function for a try of each kind of attack, and the pause between two tries.
+// attacks maps each kind of attack to the function that makes one try, and to the pause between two
+// tries.
 var attacks = map[string]struct {
 	try   func(*attacker, context.Context) error
 	pause time.Duration
@@ -88,15 +91,15 @@ var attacks = map[string]struct {
 	scenario.AttackAwaits:          {(*attacker).awaits, adminPause},
 }
 
-// Run attacks until ctx ends, and returns the counts of each kind of attack, in the plan's order.
-// It fails immediately if the plan contains an unknown kind or an address that is not on the
-// loopback interface.
+// Run attacks until ctx is done. It returns the counts of each kind of attack, in the order of the
+// plan. It returns an error immediately if the plan contains an unknown kind, or an address that is
+// not on the loopback interface.
 func Run(ctx context.Context, p Plan) ([]result.Attack, error) { return newTallied(p).run(ctx) }
 
 type tallied struct {
 	Plan
 	tallies []*tally
-	begun   sync.WaitGroup // done when each attacker has begun its first try
+	begun   sync.WaitGroup // reaches zero when each attacker has started its first try
 }
 
 func newTallied(p Plan) *tallied {
@@ -127,7 +130,7 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 		return nil, fmt.Errorf("attack %s: %w", p.Address, err)
 	}
 	if p.Token != "" {
-		// The scenario decides about TLS.
+		// The scenario decides whether TLS is used.
 		options = append(options, client.WithToken(p.Token), client.WithPlaintextToken())
 	}
 	tenant, err := client.Dial(p.Address, options...)
@@ -172,8 +175,8 @@ func (p Plan) check() error {
 	return nil
 }
 
-// repeat repeats an attack, with the kind's pause between two tries, until ctx ends. It calls begun
-// when the first try begins. It counts the errors of tries and continues after them.
+// repeat makes tries until ctx is done, with a pause between two tries. It calls begun when the
+// first try starts. If a try fails, it counts the error and continues.
 func (a *attacker) repeat(ctx context.Context, kind string, begun func()) {
 	for first := true; first || ctx.Err() == nil; first = false {
 		a.tally.tries.Add(1)

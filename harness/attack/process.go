@@ -18,27 +18,27 @@ import (
 const (
 	// command is the only argument of the child process.
 	command = "attack"
-	// planEnv is the environment variable with the plan as JSON. The plan contains a token, which
-	// must not be in an argument, because every user of the host can read arguments.
+	// planEnv is the environment variable that contains the plan as JSON. The plan is not passed as
+	// an argument, because it contains a token, and every user of the host can read arguments.
 	planEnv = "PRONY_ATTACK_PLAN"
-	// begun is the line that the process writes when each attacker has begun.
+	// begun is the line that the process writes when each attacker has started.
 	begun = "begun\n"
-	// beginTimeout bounds the wait for that line. beginTick is the time between two checks.
+	// beginTimeout bounds the wait for that line, and beginTick is the time between two checks.
 	beginTimeout, beginTick = 30 * time.Second, 10 * time.Millisecond
-	// endTimeout bounds the end of the attackers' calls.
+	// endTimeout bounds the wait for the end of the attackers' calls.
 	endTimeout = 2 * callTimeout
 )
 
 // Process is an attack that runs in a separate process.
 type Process struct {
 	process *proc.Process
-	report  string // path of the file with the counts of the process
+	report  string // path of the file to which the process writes its counts
 	log     string
 }
 
 // Start starts the attack of a plan as a child process. The binary must call Main if IsChild
-// reports true for its arguments. The process writes its counts to the file report and its messages
-// to the file log. Start returns when each attacker has begun.
+// returns true for its arguments. The process writes its counts to the file report and its messages
+// to the file log. Start returns when each attacker has started.
 func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
@@ -54,7 +54,7 @@ func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 		if openErr != nil {
 			return nil, fmt.Errorf("start the attack: %w", openErr)
 		}
-		// The child has a copy of the descriptor.
+		// The child has its own copy of the descriptor.
 		defer func() { err = errors.Join(err, file.Close()) }()
 		*of.into = file
 	}
@@ -69,7 +69,6 @@ func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 	return attack, nil
 }
 
-// waitUntilBegun waits until each attacker of the process has begun its first try.
 func (p *Process) waitUntilBegun() error {
 	ticker := time.NewTicker(beginTick)
 	defer ticker.Stop()
@@ -89,17 +88,16 @@ func (p *Process) waitUntilBegun() error {
 	}
 }
 
-// endedByItself returns the error of an attack whose process ended before Stop.
 func (p *Process) endedByItself() error {
 	lines, err := proc.LastLines(p.log, proc.ErrorLines)
 	return errors.Join(fmt.Errorf("the attack ended by itself: %s\n%s", p.process.Status(), proc.LogText(p.log, lines)), err)
 }
 
-// PID returns the id of the attacking process.
+// PID returns the ID of the attacking process.
 func (p *Process) PID() int { return p.process.PID() }
 
-// Stop ends the attack and returns its counts. It returns an error if the attack ended earlier,
-// because a part of the round's figures would be those of a server without attackers.
+// Stop ends the attack and returns its counts. If the attack had already ended, Stop returns an
+// error: the figures of the round then include a time without attackers.
 func (p *Process) Stop() ([]result.Attack, error) {
 	early := p.process.Ended()
 	if err := p.process.End(endTimeout); err != nil {
@@ -120,23 +118,24 @@ func (p *Process) Stop() ([]result.Attack, error) {
 }
 
 // IsChild reports whether a command line belongs to the child process of Start. Users cannot run
-// this command, because its plan is in the environment.
+// this command by mistake, because its plan is in the environment.
 func IsChild(args []string) bool {
 	return len(args) == 2 && args[1] == command && os.Getenv(planEnv) != ""
 }
 
-// Main runs the child process and returns its exit code: 0 if it attacked until ctx ended.
+// Main runs the child process and returns its exit code. The exit code is 0 if the process attacked
+// until ctx was done.
 func Main(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := act(ctx, stdout); err != nil {
-		// The parent reads the log, and shows it if the attack ends early.
+		// The parent shows the log if the attack ends early.
 		_, _ = fmt.Fprintln(stderr, err)
 		return 1
 	}
 	return 0
 }
 
-// act runs the plan in the environment until ctx ends. It writes a line to counts when each
-// attacker has begun, and the counts as JSON at the end.
+// act runs the plan in the environment until ctx is done. It writes a line to counts when each
+// attacker has started, and the counts as JSON at the end.
 func act(ctx context.Context, counts io.Writer) error {
 	var p Plan
 	if err := json.Unmarshal([]byte(os.Getenv(planEnv)), &p); err != nil {
@@ -161,5 +160,5 @@ func act(ctx context.Context, counts io.Writer) error {
 	return errors.Join(<-said, json.NewEncoder(counts).Encode(did))
 }
 
-// attackMax bounds an attack whose parent never ends it.
+// attackMax bounds the duration of an attack, in case the parent never ends it.
 const attackMax = 24 * time.Hour

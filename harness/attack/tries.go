@@ -18,36 +18,36 @@ import (
 )
 
 const (
-	// emptyTasksBytes is slightly below the largest message that a server accepts. Every two bytes
-	// are a task.
+	// emptyTasksBytes is the size of the message in bytes. It is slightly below the largest message
+	// that a server accepts. Every two bytes are a task.
 	emptyTasksBytes = 15 << 20
-	// idleConnections is the number of silent connections of one attacker.
+	// idleConnections is the number of connections that one attacker opens and does not use.
 	idleConnections = 200
-	// idleFor is how long an attacker keeps its silent connections or unread streams before it
-	// replaces them.
+	// idleFor is how long an attacker leaves its unused connections or unread streams open before
+	// it replaces them.
 	idleFor = 2 * time.Second
-	// unreadStreams is the number of streams that one attacker opens and does not read.
+	// unreadStreams is the number of streams that one attacker opens and never reads.
 	unreadStreams = 50
-	// largeBytes is the size of a large payload, and largeTasks the number of such tasks in one
-	// call.
+	// largeBytes is the size of a large payload in bytes. largeTasks is the number of tasks with a
+	// large payload in one call.
 	largeBytes, largeTasks = 1 << 20, 4
 	// queuesEach is the number of queues in one call of the attack many-queues.
 	queuesEach = 100
-	// longErrorBytes is the longest error text of a failure, and longResultBytes the largest result
-	// of a completion.
+	// longErrorBytes is the size of the longest error text of a failure, and longResultBytes is the
+	// size of the largest result of a completion, in bytes.
 	longErrorBytes, longResultBytes = 4 << 10, 256 << 10
-	// waiters is the number of concurrent waiting calls of one attacker. waitMs is the wait that
-	// each requests, which is longer than the attacker waits.
+	// waiters is the number of calls with which one attacker waits at the same time. waitMs is the
+	// wait that each call requests. It is longer than the attacker waits.
 	waiters, waitMs = 200, uint64(2 * idleFor / time.Millisecond)
 )
 
-// emptyTasksMessage is an encoded EnqueueRequest with millions of empty tasks. An empty task is the
-// tag of the field tasks and a length of 0. The message is built on first use, because building it
-// would slow down each start of a program that links this package.
+// emptyTasksMessage returns an encoded EnqueueRequest with millions of empty tasks. An empty task
+// consists of the tag of the field tasks and a length of 0. The message is built on first use.
+// Building it at the start would slow down each program that links this package.
 var emptyTasksMessage = sync.OnceValue(func() []byte { return bytes.Repeat([]byte{2<<3 | 2, 0}, emptyTasksBytes/2) })
 
-// emptyTasks sends, without a token, a message that decodes into millions of empty tasks. The
-// message is encoded only once, to save CPU time of the attacker.
+// emptyTasks sends, without a token, a message that decodes to millions of empty tasks. The message
+// is encoded only once, to save CPU time of the attacker.
 func (a *attacker) emptyTasks(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -88,7 +88,7 @@ func (a *attacker) idleConnections(ctx context.Context) error {
 	return failed
 }
 
-// enqueue stores tasks as the attacker's tenant, and returns their IDs.
+// enqueue enqueues tasks as the attacker's tenant and returns their IDs.
 func (a *attacker) enqueue(ctx context.Context, tasks ...*queuepb.NewTask) (ids []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -109,7 +109,7 @@ func (a *attacker) claim(ctx context.Context, tasksMax uint32, queues ...string)
 	return out.GetTasks(), err
 }
 
-// complete completes tasks. The server stores a result that is not "".
+// complete completes tasks. If result is not "", the server stores it.
 func (a *attacker) complete(ctx context.Context, tasks []*queuepb.Task, result string) error {
 	if len(tasks) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func (a *attacker) complete(ctx context.Context, tasks []*queuepb.Task, result s
 	return err
 }
 
-// fail fails tasks with an error text. The server may retry each at once.
+// fail makes tasks fail with an error text. The server may retry each task after a millisecond.
 func (a *attacker) fail(ctx context.Context, tasks []*queuepb.Task, text string) error {
 	if len(tasks) == 0 {
 		return nil
@@ -148,7 +148,8 @@ func large(queue string) []*queuepb.NewTask {
 	return tasks
 }
 
-// unreadStreams opens worker streams with credits for large tasks, and never reads from them.
+// unreadStreams opens worker streams, grants credits for large tasks, and never reads from the
+// streams.
 func (a *attacker) unreadStreams(ctx context.Context) error {
 	queue := fmt.Sprintf("unread-%d", a.number)
 	_, failed := a.enqueue(ctx, large(queue)...)
@@ -167,7 +168,8 @@ func (a *attacker) unreadStreams(ctx context.Context) error {
 	return failed
 }
 
-// largePayloads enqueues large tasks, claims as many as one call can return, and completes them.
+// largePayloads enqueues tasks with large payloads, claims as many of them as one call can return,
+// and completes them.
 func (a *attacker) largePayloads(ctx context.Context) error {
 	queue := fmt.Sprintf("large-%d", a.number)
 	if _, err := a.enqueue(ctx, large(queue)...); err != nil {
@@ -194,8 +196,8 @@ func (a *attacker) manyQueues(ctx context.Context) error {
 	return errors.Join(err, claimErr)
 }
 
-// longErrors fails a task repeatedly with the longest error text, and completes other tasks with
-// the largest result.
+// longErrors repeatedly makes a task fail with the longest error text. It completes other tasks
+// with the largest result.
 func (a *attacker) longErrors(ctx context.Context) error {
 	queue := fmt.Sprintf("errors-%d", a.number)
 	const weekMs = 7 * 24 * 3600 * 1000
@@ -219,7 +221,6 @@ func (a *attacker) longErrors(ctx context.Context) error {
 	return a.complete(ctx, done, strings.Repeat("r", longResultBytes))
 }
 
-// longPolls makes many claims wait for one queue that is always empty.
 func (a *attacker) longPolls(ctx context.Context) error {
 	return a.together(ctx, func(ctx context.Context, _ int) error {
 		_, err := a.tenant.Claim(ctx, &queuepb.ClaimRequest{Tenant: Tenant, Queues: []string{"empty"}, MaxTasks: 1, WaitMs: waitMs})
@@ -227,8 +228,8 @@ func (a *attacker) longPolls(ctx context.Context) error {
 	})
 }
 
-// together makes the calls of many waiters simultaneously, numbered from 0, and ends calls that
-// still wait after idleFor.
+// together makes the calls of all waiters at the same time. The calls are numbered from 0. After
+// idleFor it cancels calls that are still waiting.
 func (a *attacker) together(ctx context.Context, call func(context.Context, int) error) error {
 	ctx, cancel := context.WithTimeout(ctx, idleFor)
 	defer cancel()
@@ -236,7 +237,7 @@ func (a *attacker) together(ctx context.Context, call func(context.Context, int)
 	var waiting sync.WaitGroup
 	for i := range errs {
 		waiting.Go(func() {
-			// The server's timer may end first.
+			// The server's timer may expire first.
 			if err := call(ctx, i); ctx.Err() == nil && status.Code(err) != codes.DeadlineExceeded {
 				errs[i] = err
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Setting is a property of a dedicated host that its operator can set or avoid.
+// Setting is a property of a dedicated host that the operator can change.
 type Setting struct {
 	Name    string `json:"name"`
 	State   State  `json:"state"`
@@ -19,7 +19,8 @@ type Setting struct {
 	Why     string `json:"why"`
 }
 
-// Limits for a dedicated host. The scenario's validity block has those for shared hosts.
+// Limits for a dedicated host. The limits for shared hosts are those of the scenario's validity
+// block.
 const (
 	dedicatedStealPercentMax   = 0.1
 	dedicatedForeignPercentMax = 1.0
@@ -28,8 +29,8 @@ const (
 	swappinessMax              = 1
 )
 
-// dedicated adds the settings that are advised for a host that does nothing but measure. The report
-// becomes invalid if one of them is unfit.
+// dedicated adds the settings that are advised for a host that is used only for measuring. If one
+// of them is unfit, the report becomes invalid.
 func (d *Report) dedicated(root, dir string, s *result.Signals) {
 	h := dedicatedHost{root: root}
 	disk, diskKnown := h.diskOf(dir)
@@ -127,7 +128,8 @@ func percent(v *float64, most float64) (string, bool) {
 	return strconv.FormatFloat(*v, 'g', 3, 64) + " %", *v <= most
 }
 
-// openFiles returns the limit of this process. Servers that it starts inherit the limit.
+// openFiles returns the limit of open files of this process. Servers that this process starts
+// inherit the limit.
 func openFiles() (string, bool) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -139,8 +141,8 @@ func openFiles() (string, bool) {
 	return strconv.FormatUint(limit.Cur, 10), limit.Cur >= dedicatedFilesMin
 }
 
-// chosen returns the word in brackets of a list such as "always [madvise] never", or "" without
-// one.
+// chosen returns the word in brackets in a list such as "always [madvise] never". It returns "" if
+// there is none.
 func chosen(list string) string {
 	_, rest, found := strings.Cut(list, "[")
 	word, _, closed := strings.Cut(rest, "]")

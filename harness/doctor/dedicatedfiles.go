@@ -11,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dedicatedHost reads the kernel's files below root; "" is the host's real root. A method returns
-// the value "" if it is unknown.
+// dedicatedHost reads the kernel's files below root. "" is the real root of the host. A method
+// returns the value "" if the value is unknown.
 type dedicatedHost struct{ root string }
 
 func (h dedicatedHost) path(name string) string { return filepath.Join("/", h.root, name) }
 
-// read returns the text of a file without surrounding white space, or "" if it cannot be read.
 func (h dedicatedHost) read(name string) string {
 	text, err := os.ReadFile(h.path(name))
 	if err != nil {
@@ -28,7 +27,8 @@ func (h dedicatedHost) read(name string) string {
 
 const cpuFolder = "sys/devices/system/cpu"
 
-// governor returns the distinct governors of all CPUs.
+// governor returns the distinct frequency governors of all CPUs. The second result reports whether
+// all of them are "performance".
 func (h dedicatedHost) governor() (string, bool) {
 	files, err := filepath.Glob(h.path(cpuFolder + "/cpu[0-9]*/cpufreq/scaling_governor"))
 	if err != nil {
@@ -94,7 +94,7 @@ func (h dedicatedHost) swap() (string, bool) {
 	if swaps == "" {
 		return "", false
 	}
-	if strings.Count(swaps, "\n") == 0 { // only the header
+	if strings.Count(swaps, "\n") == 0 { // the file has only its header
 		return "none", true
 	}
 	text := h.read("proc/sys/vm/swappiness")
@@ -127,8 +127,8 @@ func (h dedicatedHost) clockSource() (string, bool) {
 	return source, slices.Contains([]string{"tsc", "arch_sys_counter", "kvm-clock"}, source)
 }
 
-// irqbalance looks for a process of that name. Inside a container the host's processes are
-// invisible, so the answer is unknown.
+// irqbalance reports whether a process with this name is running. Inside a container the processes
+// of the host are not visible, so the answer is unknown.
 func (h dedicatedHost) irqbalance() (string, bool) {
 	files, err := filepath.Glob(h.path("proc/[0-9]*/comm"))
 	if err != nil || len(files) == 0 {
@@ -145,8 +145,8 @@ func (h dedicatedHost) irqbalance() (string, bool) {
 	return "not running", true
 }
 
-// inContainer reports whether the visible processes are only a part of the host's: kernel threads
-// are missing.
+// inContainer reports whether the visible processes are only a part of the host's processes. If so,
+// there are no kernel threads among them.
 func (h dedicatedHost) inContainer(comms []string) bool {
 	return !slices.ContainsFunc(comms, func(file string) bool {
 		text, err := os.ReadFile(file)
@@ -154,8 +154,8 @@ func (h dedicatedHost) inContainer(comms []string) bool {
 	})
 }
 
-// diskOf returns the queue folder in sys of the disk that holds dir. known is false for file
-// systems without a disk.
+// diskOf returns the folder in sys that describes the queue of the disk that contains dir. known is
+// false if the file system has no disk.
 func (h dedicatedHost) diskOf(dir string) (queue string, known bool) {
 	var stat unix.Stat_t
 	if err := unix.Stat(dir, &stat); err != nil {
@@ -164,7 +164,8 @@ func (h dedicatedHost) diskOf(dir string) (queue string, known bool) {
 	return h.queueOf(unix.Major(uint64(stat.Dev)), unix.Minor(uint64(stat.Dev))) //nolint:unconvert // the field's type differs between architectures
 }
 
-// queueOf returns the queue folder of a device, or of the disk if the device is a partition.
+// queueOf returns the folder that describes the queue of a device. If the device is a partition, it
+// returns the folder of the disk.
 func (h dedicatedHost) queueOf(major, minor uint32) (queue string, known bool) {
 	device, err := filepath.EvalSymlinks(h.path(fmt.Sprintf("sys/dev/block/%d:%d", major, minor)))
 	if err != nil {
@@ -186,7 +187,8 @@ func readIn(folder, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// scheduler also accepts "none" without brackets, which a device without a choice reports.
+// scheduler returns the I/O scheduler of a disk. A device that supports no other scheduler reports
+// "none" without brackets.
 func (h dedicatedHost) scheduler(queue string, known bool) (string, bool) {
 	if !known {
 		return "", false
@@ -199,7 +201,8 @@ func (h dedicatedHost) scheduler(queue string, known bool) (string, bool) {
 	return how, how == "none" || how == "mq-deadline" && readIn(queue, "rotational") == "1"
 }
 
-// writeCache never judges its value: it only explains the cost of an fsync.
+// writeCache returns the type of the disk's write cache. It does not judge the value, which only
+// explains the cost of an fsync.
 func (dedicatedHost) writeCache(queue string, known bool) Setting {
 	s := Setting{
 		Name: "write cache", State: Unknown, Advised: "one that a power failure does not empty",

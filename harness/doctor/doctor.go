@@ -1,10 +1,10 @@
-// Package doctor examines whether a host is fit for measuring: how fast the load generator runs
-// without a server, how late it sends, how long an fsync takes, which of the host's signals can be
-// read, and their values during the examination.
+// Package doctor examines whether a host is fit for measuring. It measures how fast the load
+// generator runs without a server, how late it sends tasks, and how long an fsync takes. It also
+// checks which signals of the host can be read, and reports their values during the examination.
 //
-// Examine returns a Report whose checks are fit, unfit or unknown. For a dedicated host it also
-// judges the settings that DEDICATED.md advises. Examine loads the host for some seconds and
-// changes GOMAXPROCS during that time, so the process should do nothing else.
+// Examine returns a Report with a state for each check. For a dedicated host it also judges the
+// settings that DEDICATED.md advises. Examine loads the host for some seconds and changes
+// GOMAXPROCS during that time, so the process should do nothing else.
 package doctor
 
 import (
@@ -20,39 +20,42 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// State is the finding of a check.
+// State is the result of a check.
 type State string
 
-// States of a check. An unknown value never counts as fit, but does not make the host unfit: the
-// scenario decides which signals it needs.
+// States of a check. An unknown value never counts as fit, but does not make the host unfit,
+// because the scenario decides which signals it needs.
 const (
 	Fit     State = "fit"
 	Unfit   State = "unfit"
 	Unknown State = "unknown"
-	Note    State = "note" // a figure without a limit
+	Note    State = "note" // a value without a limit
 )
 
-// Check is one property of a host that matters for measuring.
+// Check describes one property of a host that matters for measuring.
 type Check struct {
 	Name  string   `json:"name"`
 	State State    `json:"state"`
-	Value *float64 `json:"value"` // null if unknown
+	Value *float64 `json:"value"` // nil (null in JSON) if unknown
 	Unit  string   `json:"unit"`
-	Limit *float64 `json:"limit,omitempty"` // the lower or the upper bound of a fit value
-	About string   `json:"about"`           // the meaning of the value
+	// lower or upper bound of a fit value; nil if there is none
+	Limit *float64 `json:"limit,omitempty"`
+	About string   `json:"about"` // explains what the value means
 }
 
 // Report is the result of an examination.
 type Report struct {
-	Verdict result.Verdict `json:"verdict"` // Pass, or Invalid if a check or a setting is unfit
+	// Invalid if a check or a setting is unfit, otherwise Pass
+	Verdict result.Verdict `json:"verdict"`
 	Host    result.Host    `json:"host"`
 	Checks  []Check        `json:"checks"`
-	// Dedicated lists the settings advised for a dedicated host. It is empty unless Options asks
-	// for them.
+	// Dedicated contains the settings that are advised for a dedicated host. It is empty unless
+	// Options.Dedicated is set.
 	Dedicated []Setting `json:"dedicated,omitempty"`
 }
 
-// Limits of the checks. A slower generator would measure itself rather than its target.
+// Limits of the checks. If the generator were slower, a round would measure the generator instead
+// of the target.
 const (
 	generatorPerSecondMin = 2e6
 	slipMsMax             = 1.0
@@ -61,15 +64,16 @@ const (
 
 // Options configures Examine.
 type Options struct {
-	Dir      string        // an existing folder on the disk where servers would keep their data
-	Window   time.Duration // of each load; 0 means one second
-	HostRoot string        // holds the host's proc and sys; "" means the real root
-	// Dedicated also judges the host as one that does nothing but measure.
+	Dir      string        // existing folder on the disk on which servers would store their data
+	Window   time.Duration // length of each load; 0 means one second
+	HostRoot string        // folder that contains the host's proc and sys; "" means the real root
+	// Dedicated makes Examine also judge whether the host is fit as a host that is used only for
+	// measuring.
 	Dedicated bool
 }
 
-// Examine measures how fit this host is for measuring. It takes about five windows and changes
-// GOMAXPROCS during that time.
+// Examine measures whether this host is fit for measuring. It takes about five times
+// Options.Window, and changes GOMAXPROCS during that time.
 func Examine(ctx context.Context, o Options) (*Report, error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		return nil, errors.Join(fmt.Errorf("cannot examine %s: expected an existing folder; name one with --dir", o.Dir), err)
@@ -100,7 +104,6 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 
 func (d *Report) add(c Check) { d.Checks = append(d.Checks, c) }
 
-// generator measures the load generator alone, on the null driver.
 func (d *Report) generator(ctx context.Context, window time.Duration) error {
 	wall, batched, err := nullRate(ctx, 64, window)
 	if err != nil {
@@ -137,7 +140,6 @@ func (d *Report) generator(ctx context.Context, window time.Duration) error {
 	return nil
 }
 
-// disk adds the times of an fsync in the data folder.
 func (d *Report) disk() {
 	about := "an append of 512 bytes and its fdatasync in the data folder, on " + d.Host.Filesystem
 	for _, c := range []struct {
@@ -149,14 +151,13 @@ func (d *Report) disk() {
 	}
 }
 
-// threads adds the time of a hop between two OS threads.
 func (d *Report) threads() {
 	const about = "a hop between two OS threads: a byte through a pipe to a waiting thread, half of a round trip"
 	d.add(measured("thread hop", d.Host.ThreadHopUsP50, "us", "median of "+about))
 	d.add(measured("thread hop, p99", d.Host.ThreadHopUsP99, "us", "99th percentile of "+about))
 }
 
-// measured returns a check without a limit. A value of 0 is unknown.
+// measured returns a check that has no limit. A value of 0 means that the value is unknown.
 func measured(name string, value float64, unit, about string) Check {
 	if value <= 0 {
 		return Check{Name: name, State: Unknown, Unit: unit, About: about}
@@ -164,7 +165,8 @@ func measured(name string, value float64, unit, about string) Check {
 	return Check{Name: name, State: Note, Value: &value, Unit: unit, About: about}
 }
 
-// signals adds a check per host signal, with its value during the measurement of the generator.
+// signals adds a check for each signal of the host. The value is the one during the measurement of
+// the generator.
 func (d *Report) signals(s *result.Signals) {
 	limits := map[string]*float64{}
 	for _, l := range scenario.ValidityLimits() {
@@ -198,7 +200,7 @@ func (d *Report) signals(s *result.Signals) {
 
 func atLeast(name string, value float64, unit string, limit float64, about string) Check {
 	c := Check{Name: name, State: Fit, Value: &value, Unit: unit, Limit: &limit, About: about}
-	if !(value >= limit) { // NaN is unfit
+	if !(value >= limit) { // written so that NaN is unfit
 		c.State = Unfit
 	}
 	return c

@@ -15,8 +15,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// nullRate returns the cycles per second of a closed load on the null driver on one CPU: per second
-// of the window, and per second of CPU time. The latter is the rate on an otherwise idle CPU.
+// nullRate measures a closed load with the null driver on one CPU. It returns the cycles per second
+// of the window, and the cycles per second of CPU time. The second is the rate that an otherwise
+// idle CPU would reach.
 func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var before, after observe.Usage
@@ -42,8 +43,8 @@ func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu f
 	return float64(o.Cycles) / o.Window.Seconds(), 1e6 / us, nil
 }
 
-// nullSlip returns the 99th percentile of the slip of an open load on the null driver, in
-// milliseconds. known is false if no producer was free for a task at its intended start.
+// nullSlip returns the 99th percentile of the slip of an open load with the null driver, in
+// milliseconds. known is false if no producer was ever free at the intended start of a task.
 func nullSlip(ctx context.Context, window time.Duration) (ms float64, known bool, err error) {
 	o, err := runNull(ctx, window, load.Hooks{}, scenario.Workload{
 		Producers: 32, Workers: 64, Batch: 1, InFlight: 1_000_000,
@@ -55,7 +56,7 @@ func nullSlip(ctx context.Context, window time.Duration) (ms float64, known bool
 	return float64(o.Open.Slip.ValueAtPercentile(99)) / float64(time.Millisecond), o.Open.Slip.TotalCount() > 0, nil
 }
 
-// runNull runs a load with payloads of 64 bytes on the null driver, after a warm-up of a tenth of
+// runNull runs a load with payloads of 64 bytes and the null driver. The warm-up takes a tenth of
 // the window.
 func runNull(ctx context.Context, window time.Duration, hooks load.Hooks, w scenario.Workload) (*load.Outcome, error) {
 	w.Name, w.Tenants, w.Queues = "null", 1, 1
@@ -73,8 +74,8 @@ func runNull(ctx context.Context, window time.Duration, hooks load.Hooks, w scen
 	return o, nil
 }
 
-// clockNanoseconds returns the duration of one reading of the clock. It is the minimum of several
-// tries, because other processes may take the CPU away.
+// clockNanoseconds returns how long one reading of the clock takes. It returns the minimum of
+// several tries, because other processes may use the CPU during a try.
 func clockNanoseconds() float64 {
 	const tries, readings = 10, 1000
 	least := time.Duration(1 << 62)

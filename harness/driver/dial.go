@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/client"
 )
 
-// Dial returns an engine client for the target's gRPC address. It sends the target's access token
-// and trusts only the target's CA.
+// Dial returns an engine client that is connected to the target's gRPC address. The client sends
+// the target's access token and trusts only the target's CA.
 func (t Target) Dial() (*client.Client, error) {
 	options, err := t.options()
 	if err != nil {
@@ -19,8 +19,8 @@ func (t Target) Dial() (*client.Client, error) {
 	return client.Dial(t.Address, options...)
 }
 
-// DialAdmin returns an admin client for one server of the target, whose admin listener is at
-// "host:port". It uses the target's token and CA.
+// DialAdmin returns an admin client for one server of the target. address is the "host:port" of the
+// server's admin listener. The client uses the target's token and CA.
 func (t Target) DialAdmin(address string) (*client.Admin, error) {
 	options, err := Target{Token: t.Token, CA: t.CA}.options()
 	if err != nil {
@@ -40,7 +40,8 @@ func (t Target) options() ([]grpc.DialOption, error) {
 	}
 	if t.Token != "" {
 		options = append(options, client.WithToken(t.Token))
-		if encrypted == nil { // the scenario decides to measure servers on other hosts without TLS
+		// the scenario decides whether servers on other hosts are measured without TLS
+		if encrypted == nil {
 			options = append(options, client.WithPlaintextToken())
 		}
 	}

@@ -12,20 +12,21 @@ import (
 )
 
 const (
-	// sliceLength is short compared with the changes of a host's speed, which take tens of
-	// milliseconds and more. It is long compared with the fraction of a millisecond that the last
-	// cycles of a slice take. In the same minutes the CPU time of identical servers differed
-	// between generations by 3.2 % with slices of 25 ms, by 2.8 % with slices of 10 ms, and by 2.5
-	// % with slices of 5 ms; in the latter, start and end take a tenth of each slice.
+	// sliceLength is the length of a slice of the closed phase. It is short compared with the
+	// changes of a host's speed, which take tens of milliseconds and more. It is long compared with
+	// the last cycles of a slice, which take a fraction of a millisecond. In a measurement with
+	// identical servers, the CPU time differed between generations by 3.2 % with slices of 25 ms,
+	// by 2.8 % with slices of 10 ms, and by 2.5 % with slices of 5 ms. With 5 ms, however, the
+	// start and the end take a tenth of each slice.
 	sliceLength = 10 * time.Millisecond
-	// warmupPairs is the number of slices per side before the measurement. By then connections,
-	// caches and heaps have reached their sizes.
+	// warmupPairs is the number of slices per side before the measurement. After these slices,
+	// connections, caches and heaps have reached their final sizes.
 	warmupPairs = 15
-	// closedLength and the open phase make a generation last some five seconds including its start
-	// and end. Many short generations yield a narrower interval than few long ones, if the start of
-	// the processes is a small part of each.
+	// closedLength and the open phase determine the length of a generation: some five seconds,
+	// including its start and end. Many short generations yield a narrower interval than few long
+	// ones, provided that the start of the processes is a small part of each generation.
 	closedLength = 3 * time.Second
-	// startLength is the approximate duration of the start and the end of a generation's processes.
+	// startLength is the approximate time that a generation needs to start and end its processes.
 	startLength = time.Second
 )
 
@@ -37,7 +38,7 @@ type sideError struct {
 func (e *sideError) Error() string { return e.err.Error() }
 func (e *sideError) Unwrap() error { return e.err }
 
-// sideErrors returns the failures of the sides that an error wraps or joins.
+// sideErrors returns all sideErrors that an error wraps or joins.
 func sideErrors(err error) (all []*sideError) {
 	switch e := err.(type) { //nolint:errorlint // errors.As returns only the first
 	case *sideError:
@@ -52,7 +53,7 @@ func sideErrors(err error) (all []*sideError) {
 	return all
 }
 
-// of attributes an error to a side. It returns nil for nil.
+// of attributes an error to a side. It returns nil if err is nil.
 func of(side int, err error) error {
 	if err == nil {
 		return nil
@@ -60,17 +61,16 @@ func of(side int, err error) error {
 	return &sideError{side, err}
 }
 
-// pairs runs the closed load of a generation on its two parties.
+// pairs runs the closed load of a generation on both parties.
 type pairs struct {
 	parties  [2]party
-	first    int // the side whose clocks are read first
+	first    int // side whose clocks are read first
 	order    *rand.Rand
 	together bool
 	now      func() time.Time
-	cycles   [2]uint64 // completed so far, including the warm-up
+	cycles   [2]uint64 // cycles completed so far, including the warm-up
 }
 
-// warmUp runs the given number of slices per side without measuring them.
 func (p *pairs) warmUp(ctx context.Context, count int) error {
 	for range count {
 		if _, err := p.pair(ctx, func() ([2]clocks, error) { return [2]clocks{}, nil }, &[2]clocks{}); err != nil {
@@ -80,10 +80,10 @@ func (p *pairs) warmUp(ctx context.Context, count int) error {
 	return nil
 }
 
-// measure runs pairs of slices for the given duration and returns the slices and the sums per side.
-// Each slice begins where the previous one ended: the CPU time of a server is in exactly one slice,
-// so the slices add up to the whole. The CPU time that a generator used during slices of the other
-// side is only in the sums.
+// measure runs pairs of slices for the given duration. It returns the slices and the sums for each
+// side. Each slice starts where the previous one ended. The CPU time of a server is therefore in
+// exactly one slice, and the slices add up to the total. The CPU time that a generator uses during
+// slices of the other side is only in the sums.
 func (p *pairs) measure(ctx context.Context, length time.Duration) (slices []result.Slice, sides [2]result.GenerationSide, err error) {
 	begin, err := p.clocks()
 	if err != nil {
@@ -119,8 +119,8 @@ func (p *pairs) clocks() (now [2]clocks, err error) {
 	return now, nil
 }
 
-// pair runs one slice on each side, in random order or simultaneously. edge has the clocks at the
-// start of the pair; pair replaces them by those at its end.
+// pair runs one slice on each side, in random order or at the same time. edge contains the clocks
+// at the start of the pair. pair replaces them by the clocks at the end of the pair.
 func (p *pairs) pair(ctx context.Context, read func() ([2]clocks, error), edge *[2]clocks) ([]result.Slice, error) {
 	if p.together {
 		return p.both(ctx, read, edge)
@@ -144,8 +144,8 @@ func (p *pairs) pair(ctx context.Context, read func() ([2]clocks, error), edge *
 	return slices, nil
 }
 
-// both runs a slice on both sides simultaneously. No slice has CPU time of the other side, because
-// each side uses only its own CPUs.
+// both runs a slice on both sides at the same time. A slice contains no CPU time of the other side,
+// because each side uses only its own CPUs.
 func (p *pairs) both(ctx context.Context, read func() ([2]clocks, error), edge *[2]clocks) ([]result.Slice, error) {
 	var cycles [2]uint64
 	var took [2]time.Duration
@@ -180,10 +180,8 @@ func sliceOf(side int, cycles uint64, took time.Duration, before, after *[2]cloc
 	}
 }
 
-// inOrder returns both sides, starting with first.
 func inOrder(first int) [2]int { return [2]int{first, 1 - first} }
 
-// atOnce calls do for both sides concurrently and joins their errors.
 func atOnce(do func(side int) error) error {
 	var errs [2]error
 	var all sync.WaitGroup

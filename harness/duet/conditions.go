@@ -5,8 +5,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Conditions are the lengths of the slices and phases of a generation and the assignment of its
-// processes to CPUs. Duets with different conditions have different noise, so their figures are not
+// Conditions describe a generation: the lengths of its slices and phases, and how its processes are
+// assigned to CPUs. Duets with different conditions have different noise, so their figures are not
 // comparable.
 type Conditions struct {
 	SliceMs, ClosedMs, OpenSliceMs float64

@@ -8,10 +8,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// ownCPUs returns the two sets of CPUs for the processes of a duet. together reports whether each
-// side has one of the sets, so that both sides can have load simultaneously: see shareCPUs.
-// Otherwise the slices alternate and both sides use the same set: see swapCPUs. Without sets the
-// kernel may run all processes on all CPUs.
+// ownCPUs returns two sets of CPUs for the processes of a duet. If together is true, each side has
+// one of the sets, so that both sides can have load at the same time: see shareCPUs. Otherwise the
+// slices alternate, and both sides use the same set: see swapCPUs. If sets is nil, the kernel may
+// run all processes on all CPUs.
 func ownCPUs(s *scenario.Scenario) (sets []result.SideCPUs, together bool) {
 	cpus, err := observe.CPUs()
 	if err != nil {
@@ -20,9 +20,9 @@ func ownCPUs(s *scenario.Scenario) (sets []result.SideCPUs, together bool) {
 	return chooseCPUs(s, cpus, observe.CPUTime())
 }
 
-// chooseCPUs is ownCPUs for a host with the given CPUs and CPU time, in CPUs. If a control group
-// limits the time to less than the CPUs, other programs share these, and only the kernel sees which
-// are free. It then returns no sets.
+// chooseCPUs is ownCPUs for a host with the given CPUs. time is the CPU time that the control
+// groups allow, as a number of CPUs. If it is less than the number of CPUs, other programs use the
+// same CPUs, and only the kernel knows which are free. In that case chooseCPUs returns no sets.
 func chooseCPUs(s *scenario.Scenario, cpus []observe.CPU, time float64) (sets []result.SideCPUs, together bool) {
 	if time < float64(len(cpus)) {
 		return nil, false
@@ -33,9 +33,9 @@ func chooseCPUs(s *scenario.Scenario, cpus []observe.CPU, time float64) (sets []
 	return swapCPUs(s, cpus), false
 }
 
-// needs returns the number of CPUs that the servers of a side may use together, and the largest
-// number that its generator may use at any point. It returns zeros if the scenario does not bound
-// them.
+// needs returns the number of CPUs that all servers of a side may use, and the number that the
+// side's generator may use, which is the maximum over all points. If the scenario does not limit
+// one of these, both numbers are 0.
 func needs(s *scenario.Scenario) (servers, generator int) {
 	servers = s.Topology.Procs * max(1, s.Topology.Nodes)
 	for _, p := range s.Plan() {
@@ -51,7 +51,7 @@ func needs(s *scenario.Scenario) (servers, generator int) {
 	return servers, generator
 }
 
-// threadsOf returns the numbers of the CPUs of each core, ordered by the first CPU of the core.
+// threadsOf returns the CPUs of each core, by number. Cores are ordered by their first CPU.
 func threadsOf(cpus []observe.CPU) (cores [][]int) {
 	at := map[string]int{}
 	for _, cpu := range cpus {
@@ -65,10 +65,10 @@ func threadsOf(cpus []observe.CPU) (cores [][]int) {
 	return cores
 }
 
-// shareCPUs gives each side separate CPUs: one for each CPU that its servers may use and one for
-// each that its generator may use. The sides share no core, and the assignment uses as few threads
-// per core as possible. It returns nil if there are too few cores or a process of the scenario may
-// use all CPUs.
+// shareCPUs assigns separate CPUs to each side: one for each CPU that its servers may use, and one
+// for each CPU that its generator may use. The sides share no core. The assignment uses as few
+// threads per core as possible. shareCPUs returns nil if there are too few cores, or if the
+// scenario lets a process use all CPUs.
 func shareCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	cores := threadsOf(cpus)
 	servers, generator := needs(s)
@@ -78,7 +78,7 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	}
 	for each := 1; each <= len(cpus); each++ {
 		var sides []result.SideCPUs
-		var of []int // CPUs of the next side
+		var of []int // CPUs of the side that is being assigned
 		for _, core := range cores {
 			of = append(of, core[:min(each, len(core))]...)
 			if len(of) < need {
@@ -93,12 +93,13 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	return nil
 }
 
-// swapCPUs gives the servers and the generator separate CPUs, which both sides use in turn: one for
-// each CPU that the servers of a side may use and one for each that its generator may use. It uses
-// as few threads per core as possible. In the second set servers and generator swap: the servers
-// have the last of these CPUs and the generator the first. Without sets the kernel keeps each
-// process on the CPU that it chose at its start for a whole generation, so that the sides differ by
-// several per cent. It returns nil if there are too few CPUs or a process of the scenario may use
+// swapCPUs assigns separate CPUs to the servers and to the generator. Both sides use the same
+// assignment in turn. There is one CPU for each CPU that the servers of a side may use, and one for
+// each CPU that the side's generator may use. The assignment uses as few threads per core as
+// possible. In the second set servers and generator are swapped: the servers have the last of these
+// CPUs and the generator has the first. Without these sets, the kernel would leave each process for
+// a whole generation on the CPU that it chose at the start. The sides would then differ by several
+// per cent. swapCPUs returns nil if there are too few CPUs, or if the scenario lets a process use
 // all CPUs.
 func swapCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	servers, generator := needs(s)
@@ -122,9 +123,9 @@ func swapCPUs(s *scenario.Scenario, cpus []observe.CPU) []result.SideCPUs {
 	}
 }
 
-// cpus returns the CPUs of a side in a generation, or none if the kernel chooses. If both sides
-// have load simultaneously, they swap their CPUs whenever the order of the start changes, so that
-// neither always has the better ones.
+// cpus returns the CPUs of a side in a generation. They are empty if the kernel chooses the CPUs.
+// If both sides have load at the same time, they swap their CPUs whenever the order of the start
+// changes, so that neither side always has the better CPUs.
 func (c *conductor) cpus(g *result.Generation, side int) result.SideCPUs {
 	switch {
 	case c.duet.CPUs == nil:
@@ -135,8 +136,9 @@ func (c *conductor) cpus(g *result.Generation, side int) result.SideCPUs {
 	return c.duet.CPUs[g.CPUs]
 }
 
-// cpuSet returns the index of a generation's set of CPUs, counted from 0. With alternating slices
-// it changes after each side has started first with each layout.
+// cpuSet returns the index of the set of CPUs that a generation uses. n is the number of the
+// generation, counted from 0. If slices alternate, the set changes after each side has started
+// first with each layout.
 func (c *conductor) cpuSet(n, layouts int) int {
 	if c.duet.CPUs == nil || c.duet.Together {
 		return 0

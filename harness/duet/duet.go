@@ -1,13 +1,12 @@
-// Package duet measures two builds against each other. Both sides, base and change, run on one host
-// at the same time: each has separate servers and a separate load generator process. The conductor
-// gives load to the two sides in alternating slices of ten milliseconds, so that a host that slows
-// down slows both, and reads the CPU clocks of all processes at the edges of the slices. A duet has
-// many generations: each starts fresh processes on empty data folders.
+// Package duet compares two builds. Both sides, base and change, run on one host at the same time:
+// each has separate servers and a separate load generator process. The conductor sends load to the
+// two sides in alternating slices of ten milliseconds, so that a slower host slows both sides. It
+// reads the CPU clocks of all processes at the edges of the slices. A duet has many generations.
+// Each generation starts fresh processes with empty data folders.
 //
-// If the host has a CPU for each CPU that the processes of both sides may use, without a core that
-// both would share, both sides have load simultaneously, each on separate CPUs. If it has only
-// enough CPUs for one side, servers and generators have separate CPUs, the same ones for both
-// sides.
+// If the host has enough CPUs and cores for all processes of both sides, both sides have load at
+// the same time, each on separate CPUs and cores. If it has only enough CPUs for one side, servers
+// and generators have separate CPUs, and both sides use the same CPUs in turn.
 //
 //   - The conductor (duet, generation) orders the generations, bounds their time, and stores their
 //     measurements.
@@ -48,61 +47,66 @@ const (
 
 // Side is one of the two builds.
 type Side struct {
-	Name string // "base" or "change"; names its folder and logs
-	// Servers are the paths of the queued binary in one or more linker layouts; both sides have the
-	// same number.
+	Name string // "base" or "change"; used in the names of its folder and logs
+	// Servers are the paths of the queued binary. There may be several binaries that differ only in
+	// their linker layout. Both sides must have the same number.
 	Servers   []string
 	Generator string // path of the load generator binary
 	// GeneratorArgs are the command-line arguments of the generator.
 	GeneratorArgs []string
-	OwnClient     bool // the generator was built with the side's client package
-	// Env and GeneratorEnv are added to the environments of the servers and of the generator, as
-	// "NAME=value".
+	OwnClient     bool // whether the generator was built with the client package of this side
+	// Env is added to the environment of the servers, and GeneratorEnv to the environment of the
+	// generator. Each element has the form "NAME=value".
 	Env, GeneratorEnv []string
 	Build             result.Build
 }
 
 // Options configures a duet.
 type Options struct {
-	Out     string   // the folder in which the duet's folder is created
-	Command []string // the exact command, for the manifest
+	Out     string   // folder in which the duet's folder is created
+	Command []string // exact command line, for the manifest
 	// Within is the duration of one look; 0 means 90 s. Looks bounds the number of looks; 0 means
-	// 3. After each look Decided is called with the duet so far and the number of the look, counted
-	// from 1; the duet ends when it returns true. Nil never decides.
+	// three. After each look Decided is called with the duet so far and the number of the look,
+	// counted from 1. If it returns true, the duet ends. If Decided is nil, all looks are measured.
 	Within  time.Duration
 	Looks   int
 	Decided func(d *result.Duet, look int) bool
 	// Admit is called once, before the first generation has load, with the settings that the
-	// servers of the two sides reported. Its error ends the duet. Nil admits all.
+	// servers of the two sides reported. If it returns an error, the duet ends. If Admit is nil,
+	// all settings are accepted.
 	Admit func(base, change []result.ServerSettings) error
-	// Generations bounds the number of generations, including dropped ones; 0 means no bound.
+	// Generations bounds the number of generations, including dropped ones. 0 means that the number
+	// is not bounded.
 	Generations int
-	// PerLook ends a look after that number of generations, whatever their time; 0 means that
-	// Within ends a look.
+	// PerLook is the number of generations in a look, however long they take. 0 means that Within
+	// determines the end of a look.
 	PerLook int
 	// Closed is the length of a generation's closed phase; 0 means 3 s. OpenPairs is the number of
 	// pairs of slices of its open phase; 0 means 10.
 	Closed    time.Duration
 	OpenPairs int
-	// Seed determines the order of the slices and the arrivals of the open phase.
+	// Seed determines the order of the slices, and the arrivals of the open phase.
 	Seed uint64
 	// Progress receives progress output for people; nil discards it.
 	Progress io.Writer
 	// Warnings are added to the result.
 	Warnings []string
-	// WorkCycles is the length of the fixed work; 0 means 60,000 cycles, or 15,000 for a cluster.
+	// WorkCycles is the number of cycles of the fixed work. 0 means 60,000 cycles, or 15,000 for a
+	// cluster.
 	WorkCycles uint64
-	// WorkOnly measures only the fixed work. NoWork skips the fixed work.
+	// WorkOnly measures only the fixed work. NoWork omits the fixed work.
 	WorkOnly, NoWork bool
-	// Profiled returns how many profiled generations the duet needs to explain its result by
-	// causes, or 0. It is called once, after the last look. A duet has at least as many profiled
-	// generations as its scenario has profiled rounds, and none if the scenario captures nothing.
-	// Generations that are needed for causes are longer. Nil needs none.
+	// Profiled returns how many profiled generations the duet needs to find the causes of its
+	// result; it may return 0. It is called once, after the last look. A duet has at least as many
+	// profiled generations as its scenario has profiled rounds, and none if the scenario takes no
+	// profiles. Generations that are needed to find causes are longer. If Profiled is nil, none are
+	// needed.
 	Profiled func(d *result.Duet) int
-	// ProfileLosses takes only the profiled generations that Profiled asks for, and none for the
-	// scenario.
+	// ProfileLosses omits the profiled generations that the scenario asks for. Only those that
+	// Profiled asks for are measured.
 	ProfileLosses bool
-	// Expected maps each counter of fixed work that the change declares to differ to the reason.
+	// Expected contains the counters of fixed work that are expected to differ because of the
+	// change. It maps each counter to the reason.
 	Expected map[string]string
 }
 
@@ -111,26 +115,28 @@ const (
 	looksDefault  = 3
 )
 
-// generationsMin is the number of generations that are measured whatever their time, because fewer
-// have no spread.
+// generationsMin is the number of generations that are measured however long they take, because the
+// spread of fewer generations is unknown.
 const generationsMin = 2
 
-// predictedBy is the number of recent generations that predict the duration of the next one.
+// predictedBy is the number of recent generations from which the duration of the next one is
+// predicted.
 const predictedBy = 4
 
 // logsDir is the subfolder of a duet's folder for the logs of all processes.
 const logsDir = "logs"
 
-// Measure measures the two sides, base first, and returns the duet and the path of its folder, in
-// which it stores the duet as duet.json. A failure of a side is a verdict of a generation, with
-// reasons, and that generation is the last one. An error means that the result is incomplete: ctx
-// ended, Admit refused, or the folder cannot be written. The folder then has the generations so
-// far.
+// Measure measures two sides; sides[0] is the base. It returns the duet and the path of its folder,
+// in which it stores the duet as duet.json. If a side fails, the generation has a verdict with
+// reasons, and it is the last generation. An error means that the result is incomplete because ctx
+// is done, Admit returned an error, or the folder cannot be written. The folder then contains the
+// generations so far.
 //
-// A scenario with a sweep is measured at all points in each generation and has no profiles.
+// If the scenario has a sweep, each generation measures all points, and no profiles are taken.
 //
-// If the scenario captures profiles, the folder also has a run folder per side, named after it,
-// with the profiles and the side's measurements. generations measured of that side.
+// If the scenario takes profiles, the folder also contains a run folder for each side, with the
+// name of the side. The run folder contains the profiles and the side's measurements from the
+// profiled generations.
 func Measure(ctx context.Context, s *scenario.Scenario, sides [2]Side, o Options) (*result.Duet, string, error) {
 	fits := Fits
 	if len(s.Points) > 0 {
@@ -174,14 +180,14 @@ type conductor struct {
 	release  func() error // releases the folder
 	duet     *result.Duet
 	now      func() time.Time
-	rates    map[string]float64 // rates of the open phases by the names of the points
-	// asked is set once the servers' settings are stored.
+	rates    map[string]float64 // rates of the open phases, by the name of the point
+	// asked is set once the settings of the servers are stored.
 	asked   bool
-	refused error // of Admit
+	refused error // error that Admit returned
 	// start starts the processes of a side for a generation. Tests replace it.
 	start func(ctx context.Context, g *result.Generation, side int) (party, error)
-	// signals starts to watch the host and returns a function that ends the watch. Tests replace
-	// it.
+	// signals starts to watch the host. The returned function ends the watch. Tests replace
+	// signals.
 	signals func(parties [2]party) (stop func() result.Signals)
 	// work measures the fixed work. Tests replace it.
 	work func(ctx context.Context) *result.FixedWork
@@ -234,8 +240,8 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 	return c, folder.WriteManifest(c.duet.Manifest)
 }
 
-// harnessBuild returns the build of this program with the hash of the change's server. The sides
-// have their own commits.
+// harnessBuild returns the build of this program, with the hash of the change's server. The commits
+// of the sides are stored with the sides.
 func harnessBuild(server string) result.Build {
 	b := observe.Harness()
 	b.Server = observe.Binary(server)
@@ -256,11 +262,12 @@ func (s Side) stored() result.DuetSide {
 func (c *conductor) store() error { return result.WriteDuet(c.folder.Path(), c.duet) }
 
 func (c *conductor) line(format string, args ...any) {
-	// The duet does not depend on its progress output.
+	// Write errors are ignored, because the duet does not depend on its progress output.
 	_, _ = fmt.Fprintln(c.options.Progress, fmt.Sprintf(format, args...))
 }
 
-// measure measures looks until one decides, and then the profiled generations.
+// measure measures looks until Decided returns true or all looks are measured. It then measures the
+// profiled generations.
 func (c *conductor) measure(ctx context.Context) error {
 	c.line("%s: durability %s, slices of %v, at most %d looks of %s", c.scenario.Name, c.scenario.Topology.Durability, sliceLength, c.options.Looks, c.lookLength())
 	c.line("%s: comparison folder %s", c.scenario.Name, c.folder.Path())
@@ -284,7 +291,7 @@ func (c *conductor) measure(ctx context.Context) error {
 		}
 	}
 	if c.swept() {
-		return nil // profiles explain a loss of a single load
+		return nil // profiles can explain a loss only for a single load
 	}
 	return c.profile(ctx)
 }
@@ -300,7 +307,7 @@ func (c *conductor) full() bool {
 	return c.options.Generations > 0 && len(c.duet.Generations) >= c.options.Generations
 }
 
-// look measures the generations of one look: PerLook of them, or as many as fit before the
+// look measures the generations of one look: PerLook generations, or as many as fit before the
 // deadline. It returns false if a side failed, which ends the duet.
 func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, err error) {
 	first := len(c.duet.Generations)
@@ -338,9 +345,9 @@ func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, e
 	return true, nil
 }
 
-// nextTakes predicts the duration of the next generation: the longest of the last few generations
-// that count. A generation that failed or hung does not predict others. If none counts, it returns
-// the longest of all.
+// nextTakes predicts the duration of the next generation. The prediction is the longest of the last
+// few generations that passed. A generation that failed or hung does not predict the next one. If
+// no generation has passed, the prediction is the longest generation so far.
 func (c *conductor) nextTakes() time.Duration {
 	var last, all float64
 	counted := 0
@@ -357,7 +364,7 @@ func (c *conductor) nextTakes() time.Duration {
 	return time.Duration(last * float64(time.Second))
 }
 
-// plan returns the next generation. The sides start first in turn, with each layout.
+// plan returns the next generation. For each layout, the sides take turns in starting first.
 func (c *conductor) plan(number int) *result.Generation {
 	n, layouts := number-1, len(c.sides[Base].Servers)
 	return &result.Generation{
@@ -365,7 +372,6 @@ func (c *conductor) plan(number int) *result.Generation {
 	}
 }
 
-// failed reports whether a side failed. A further generation would fail again.
 func failed(g *result.Generation) bool {
 	return g.Verdict == result.Incorrect || g.Verdict == result.Misconfigured
 }

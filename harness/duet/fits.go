@@ -10,11 +10,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// serverBytes is the assumed memory of a server for deciding whether both sides fit on the host
-// together. It is several times the memory that a server uses under the load of a slice.
+// serverBytes is the amount of memory that a server is assumed to use, to decide whether both sides
+// fit on the host at the same time. It is several times the memory that a server uses under the
+// load of a slice.
 const serverBytes = 512 << 20
 
-// drivers are the drivers of the load generator process.
+// drivers are the drivers that the load generator process supports.
 var drivers = []string{"stream", "unary", "rest"}
 
 // Fits returns the reason why a scenario cannot be measured as a duet on this host, or nil.
@@ -27,8 +28,8 @@ func Fits(s *scenario.Scenario) error {
 }
 
 // FitsSweep returns the reason why a scenario with a sweep cannot be measured as a duet on this
-// host, at all points in each generation, or nil. All points use the same servers, so only the
-// workload can be swept.
+// host, or nil. Each generation measures all points with the same servers, so only the workload can
+// be swept.
 func FitsSweep(s *scenario.Scenario) error {
 	if len(s.Points) == 0 {
 		return errors.New("it has no sweep")

@@ -11,12 +11,13 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// generationTimeout bounds a generation, which normally takes seconds. It ends a side that hangs.
+// generationTimeout bounds the time of a generation, which normally takes seconds. After it a side
+// that hangs is ended.
 const generationTimeout = 2 * time.Minute
 
-// generation starts fresh processes of both sides, calls load to give them load and measure it, and
-// stops them. No process remains when it returns. A failure of a side or the host is the verdict of
-// g.
+// generation starts fresh processes of both sides, calls load to generate and measure the load, and
+// stops the processes. No process remains when it returns. A failure of a side or of the host
+// becomes the verdict of g.
 func (c *conductor) generation(ctx context.Context, g *result.Generation, load func(context.Context, *result.Generation, [2]party) error) {
 	g.Started = time.Now()
 	began := c.now()
@@ -43,8 +44,9 @@ func (c *conductor) generation(ctx context.Context, g *result.Generation, load f
 	}
 }
 
-// admit stores the settings of both sides' servers and sets c.refused if Admit refuses them. It
-// does so in the first generation only, because later ones have the same builds and scenario.
+// admit stores the settings of both sides' servers. It sets c.refused if Admit returns an error. It
+// does this only in the first generation, because later generations use the same builds and
+// scenario.
 func (c *conductor) admit(parties [2]party) {
 	if c.asked {
 		return
@@ -65,7 +67,6 @@ func (c *conductor) pairs(g *result.Generation, parties [2]party) *pairs {
 	}
 }
 
-// timed runs the load on both sides and judges the generation.
 func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]party) error {
 	p := c.pairs(g, parties)
 	if err := p.warmUp(ctx, warmupPairs); err != nil {
@@ -94,7 +95,7 @@ func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]
 	return c.finish(ctx, g, parties)
 }
 
-// finish ends the load of both sides concurrently.
+// finish ends the load of both sides concurrently and stores their measurements.
 func (c *conductor) finish(ctx context.Context, g *result.Generation, parties [2]party) error {
 	var ends [2]finished
 	if err := atOnce(func(side int) (err error) {
@@ -109,14 +110,12 @@ func (c *conductor) finish(ctx context.Context, g *result.Generation, parties [2
 	return nil
 }
 
-// take stores the final measurements of a side's generator.
 func (c *conductor) take(g *result.Generation, side int, end finished) {
 	s := &g.Sides[side]
 	s.Ledger, s.Open, s.RSSMB = end.ledger, end.open, end.rssMB
 	c.takeProblems(g, side, end)
 }
 
-// takeProblems turns problems at the end of a load into faults of its side.
 func (c *conductor) takeProblems(g *result.Generation, side int, end finished) {
 	s := &g.Sides[side]
 	for _, problem := range end.problems {
@@ -137,9 +136,9 @@ func (c *conductor) takeProblems(g *result.Generation, side int, end finished) {
 	}
 }
 
-// blame attributes an error of the load to a side. The unplanned end of a server is incorrect. Any
-// other error makes the generation invalid, and the gate tests whether one side has more of these
-// than the other.
+// blame attributes an error of the load to a side. If a server ended unplanned, the generation is
+// incorrect. Any other error makes the generation invalid. The gate later tests whether one side
+// has more of these errors than the other.
 func (c *conductor) blame(ctx context.Context, g *result.Generation, parties [2]party, err error) {
 	for i, p := range parties {
 		if failure := p.failure(); failure != nil {
@@ -159,8 +158,8 @@ func (c *conductor) blame(ctx context.Context, g *result.Generation, parties [2]
 	}
 }
 
-// stop ends the processes of both sides concurrently, whatever ended the generation. A server that
-// does not stop cleanly is incorrect.
+// stop ends the processes of both sides concurrently, for whatever reason the generation ended. If
+// a server does not stop cleanly, the generation is incorrect.
 func (c *conductor) stop(ctx context.Context, g *result.Generation, parties [2]party) {
 	ctx = context.WithoutCancel(ctx)
 	var errs [2]error

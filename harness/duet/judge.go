@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// stalledShare is the fraction of the median rate of a side's slices below which a slice is
-	// marked as stalled.
+	// stalledShare is a fraction of the median rate of a side's slices. A slice whose rate is below
+	// this fraction is marked as stalled.
 	stalledShare = 0.25
-	// marksMax bounds the marks of a generation.
+	// marksMax bounds the number of marks of a generation.
 	marksMax = 10
 )
 
 // watchHost watches the host until the returned function is called. The processes of both sides do
-// not count as foreign.
+// not count as foreign processes.
 func watchHost(parties [2]party) func() result.Signals {
 	watch := observe.StartWatch(observe.WatchConfig{OwnCPU: func() (time.Duration, error) {
 		sum, err := observe.ProcessCPU(os.Getpid())
@@ -38,8 +38,8 @@ func watchHost(parties [2]party) func() result.Signals {
 	return watch.Stop
 }
 
-// judge judges by its slices and the host's signals whether a generation counts, and marks stalled
-// slices.
+// judge decides whether a generation counts, from the signals of the host and the number of cycles
+// of each side. It also marks stalled slices.
 func (c *conductor) judge(g *result.Generation) {
 	j := validity.Signals(g.Signals, c.scenario.Validity)
 	for _, reason := range j.Reasons {
@@ -53,8 +53,8 @@ func (c *conductor) judge(g *result.Generation) {
 	g.Marks = append(g.Marks, c.stalled(g.Slices)...)
 }
 
-// checkCycles records a fault of a side that completed no cycle, because it then has no cost per
-// cycle.
+// checkCycles records a fault of a side that completed no cycle. The cost per cycle of such a side
+// is undefined.
 func (c *conductor) checkCycles(g *result.Generation) {
 	for i := range g.Sides {
 		if s := &g.Sides[i]; s.Cycles == 0 {
@@ -65,9 +65,9 @@ func (c *conductor) checkCycles(g *result.Generation) {
 	}
 }
 
-// stalled describes the slices whose rate was far below the median of their side. It adds the CPU
-// time of each process during the slice, which distinguishes a process that waited for the disk
-// from one that computed.
+// stalled describes the slices whose rate was far below the median rate of their side. The
+// description contains the CPU time of each process during the slice. It distinguishes a process
+// that waited for the disk from a process that computed.
 func (c *conductor) stalled(all []result.Slice) (marks []string) {
 	var rates [2][]float64
 	for _, s := range all {
@@ -100,7 +100,6 @@ func rateOf(s result.Slice) float64 {
 	return float64(s.Cycles) / s.Seconds
 }
 
-// warn adds a warning to the result, once.
 func (c *conductor) warn(text string) {
 	if !slices.Contains(c.duet.Warnings, text) {
 		c.duet.Warnings = append(c.duet.Warnings, text)

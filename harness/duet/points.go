@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// pointLength and pointOpenPairs set the phases of one point of a sweep. A generation then
-	// takes some eleven seconds with seven points, so that a few minutes have enough generations
-	// for an interval.
+	// pointLength is the length of the closed phase of one point of a sweep. pointOpenPairs is the
+	// number of pairs of slices in its open phase. A generation with seven points then takes some
+	// eleven seconds, so that a few minutes are enough for the generations that an interval needs.
 	pointLength    = 500 * time.Millisecond
 	pointOpenPairs = 6
-	// pointWarmupPairs is the number of slices per side before the measurement of a point. The
-	// servers are warm after the first point, but each point has new generators.
+	// pointWarmupPairs is the number of slices per side before the measurement of a point. After
+	// the first point the servers are warm, but each point has new generators.
 	pointWarmupPairs = 6
 )
 
-// swept reports whether the scenario has points. Each generation measures all of them.
 func (c *conductor) swept() bool { return len(c.scenario.Points) > 0 }
 
-// sweep runs the load of each point on both sides, in random order, and judges the generation.
+// sweep runs the load of each point on both sides, with the points in random order, and judges the
+// generation.
 func (c *conductor) sweep(ctx context.Context, g *result.Generation, parties [2]party) (err error) {
 	points := c.scenario.Points
 	all := make([]result.GenerationPoint, len(points))
@@ -59,7 +59,6 @@ func (c *conductor) sweep(ctx context.Context, g *result.Generation, parties [2]
 	return nil
 }
 
-// point measures one point: its warm-up, its closed phase and its open phase.
 func (c *conductor) point(ctx context.Context, g *result.Generation, p *pairs, i int, into *result.GenerationPoint) error {
 	if err := atOnce(func(side int) error { return p.parties[side].begin(ctx, i) }); err != nil {
 		return err
@@ -67,7 +66,8 @@ func (c *conductor) point(ctx context.Context, g *result.Generation, p *pairs, i
 	if err := p.warmUp(ctx, pointWarmupPairs); err != nil {
 		return err
 	}
-	// A separate Generation, so that countersBetween adds the counters to the sides of this point.
+	// This is a separate Generation, so that countersBetween adds the counters to the sides of this
+	// point.
 	at := &result.Generation{Number: g.Number, First: g.First}
 	before := c.readCounters(ctx, at, p.parties)
 	var err error
@@ -96,8 +96,9 @@ func (c *conductor) point(ctx context.Context, g *result.Generation, p *pairs, i
 	return nil
 }
 
-// pointRate returns the rate of arrivals of a point. It is a fraction of the base's rate in the
-// first generation with cycles of the base at that point.
+// pointRate returns the rate of arrivals of a point. It is openShare of the base's rate at that
+// point. The base's rate is taken from the first generation in which the base completed a cycle at
+// that point.
 func (c *conductor) pointRate(name string, base result.GenerationSide) float64 {
 	if c.rates == nil {
 		c.rates = map[string]float64{}
@@ -108,7 +109,6 @@ func (c *conductor) pointRate(name string, base result.GenerationSide) float64 {
 	return c.rates[name]
 }
 
-// checkPoints records a fault of a side that completed no cycle at a point.
 func (c *conductor) checkPoints(g *result.Generation) {
 	for _, p := range g.Points {
 		for i := range p.Sides {
@@ -121,8 +121,7 @@ func (c *conductor) checkPoints(g *result.Generation) {
 	}
 }
 
-// addLedger adds the tasks of another load to sum. It keeps the samples of the first load that has
-// any.
+// addLedger adds the tasks of another load to sum. Samples are copied only if sum has none.
 func addLedger(sum *result.Ledger, l result.Ledger) {
 	sum.Enqueued += l.Enqueued
 	sum.Unknown += l.Unknown
@@ -140,7 +139,7 @@ func addLedger(sum *result.Ledger, l result.Ledger) {
 	}
 }
 
-// showPoints writes the line of a generation of a sweep: the ratios of change to base, and the
+// showPoints writes a line about a generation of a sweep: the ratios of change to base, and the
 // remaining time.
 func (c *conductor) showPoints(g *result.Generation, left time.Duration) {
 	if g.Verdict != result.Pass {

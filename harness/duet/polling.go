@@ -6,13 +6,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// pollingWarning reports that a duet ignores a setting of its scenario.
+// pollingWarning reports that the duet ignores the scenario's setting for busy polling.
 const pollingWarning = "the scenario asks for busy polling, and a duet measures without it on both sides: polling spends idle time as CPU time, " +
 	"so that CPU per cycle would not be what the work costs"
 
-// withoutPolling returns a copy of s without polling, and whether it differs from s. CPU time per
-// cycle of polling generators differs by 14 % between generations of identical builds, and by 2.4 %
-// without polling.
+// withoutPolling returns a copy of s without polling, and whether the copy differs from s. With
+// polling generators, the CPU time per cycle of identical builds differs by 14 % between
+// generations; without polling it differs by 2.4 %.
 func withoutPolling(s *scenario.Scenario) (_ *scenario.Scenario, differs bool) {
 	quiet := *s
 	quiet.Workloads = slices.Clone(s.Workloads)

@@ -16,26 +16,27 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// exitWait is how long to wait for the end of a server after a connection broke.
+// exitWait bounds the wait for the end of a server after a connection broke.
 const exitWait = 2 * time.Second
 
-// processes is the party of a real duet: the servers and the generator of a side in one generation.
+// processes implements party with real processes: the servers and the generator of a side in one
+// generation.
 type processes struct {
 	cluster   *topology.Cluster
 	load      *generator.Process
 	servers   []int // process ids
-	conserved bool  // the servers' audit must agree with the ledger
+	conserved bool  // if set, the servers' audit must agree with the ledger
 	command   generator.Command
 	specs     []generator.Spec // one per point
-	used      time.Duration    // CPU time of ended generators
-	enqueued  result.Ledger    // total of ended generators
+	used      time.Duration    // CPU time of the generators that have ended
+	enqueued  result.Ledger    // sum of the ledgers of the generators that have ended
 
 	ending  sync.Once
 	stopErr error
 }
 
-// startProcesses starts the servers of a side on empty folders, and its generator. On an error it
-// leaves nothing behind.
+// startProcesses starts the servers of a side with empty folders, and the generator of the side. If
+// it returns an error, no process remains.
 func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, side int) (party, error) {
 	s, cpus := c.sides[side], c.cpus(g, side)
 	log := func(of string) string {
@@ -68,7 +69,7 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 			Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*(g.Number*len(points)+i)+side),
 		})
 	}
-	if c.swept() { // each point begins a separate load
+	if c.swept() { // each point starts a separate load
 		return p, nil
 	}
 	if err := p.begin(ctx, 0); err != nil {
@@ -82,7 +83,6 @@ func (p *processes) begin(ctx context.Context, point int) (err error) {
 	return err
 }
 
-// settings returns the settings in the files that the servers wrote once they served.
 func (p *processes) settings() []result.ServerSettings { return p.cluster.Settings(nil) }
 
 func (p *processes) cpu() (c clocks, err error) {
@@ -129,7 +129,7 @@ func (p *processes) code() (of code, err error) {
 		of.servers.Resident += pages.Resident
 		of.servers.Large += pages.Large
 	}
-	if p.load != nil { // a sweep has no generator between its points
+	if p.load != nil { // in a sweep there is no generator between two points
 		of.generator, err = observe.ReadCodePages(p.load.PID())
 	}
 	return of, err
@@ -159,7 +159,6 @@ func (p *processes) finish(ctx context.Context) (finished, error) {
 	return f, nil
 }
 
-// finishLoad ends the generator and reads the peak memory of the servers.
 func (p *processes) finishLoad(ctx context.Context) (finished, error) {
 	used, err := observe.ProcessCPU(p.load.PID())
 	if err != nil {

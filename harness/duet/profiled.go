@@ -11,27 +11,28 @@ import (
 )
 
 const (
-	// profiledAgain bounds how many profiled generations are repeated because one was invalid.
+	// profiledAgain bounds how many profiled generations are measured again because one was
+	// invalid.
 	profiledAgain = 2
-	// causesLength is the length of the closed phase of a profiled generation that is needed for
-	// causes; others have closedLength. A CPU profile has one sample per 10 ms of CPU time, so a
-	// server that uses half a CPU in its slices has some 300 samples in 10 s.
+	// causesLength is the length of the closed phase of a profiled generation that is needed to
+	// find causes. In other generations it is closedLength. A CPU profile has one sample per 10 ms
+	// of CPU time. A server that uses half a CPU in its slices therefore has some 300 samples in 10
+	// s.
 	causesLength = 10 * time.Second
-	// profiledWithin bounds the time of all profiled generations. At least two are measured,
-	// because fewer have no spread.
+	// profiledWithin bounds the total time of the profiled generations. At least two are measured,
+	// because the spread of fewer is unknown.
 	profiledWithin = 2 * time.Minute
 )
 
-// profiles holds the captures of the profiled generations per side, each with a separate run
-// folder.
+// profiles contains the captures of the profiled generations. Each side has a separate run folder.
 type profiles struct {
 	folders  [2]*result.Folder
 	results  [2]*result.Result
 	captured [2][]profile.Captured
 }
 
-// profile measures the required profiled generations and stores a result per side. A generation in
-// which a side failed ends the duet.
+// profile measures the profiled generations that are needed and stores a result for each side. If a
+// side fails in a generation, the duet ends.
 func (c *conductor) profile(ctx context.Context) error {
 	wanted := c.scenario.Profiles()
 	if c.options.ProfileLosses {
@@ -104,7 +105,8 @@ func (c *conductor) newProfiles() (*profiles, error) {
 	return &p, nil
 }
 
-// profiled runs the closed load on both sides for length while their processes are profiled.
+// profiled runs the closed load on both sides for the given length, while their processes are
+// profiled.
 func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties [2]party, into *profiles, length time.Duration) error {
 	p := c.pairs(g, parties)
 	if err := p.warmUp(ctx, warmupPairs); err != nil {
@@ -153,7 +155,7 @@ func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties 
 	return nil
 }
 
-// storeProfiles merges the profiles of each side over its generations and stores the side's result.
+// storeProfiles merges the profiles of each side over all generations and stores the side's result.
 func (c *conductor) storeProfiles(p *profiles) error {
 	for i, r := range p.results {
 		var err error

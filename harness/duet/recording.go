@@ -13,11 +13,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// sessions holds the captures of a side's servers and, last, of its generator.
+// sessions contains the captures of a side's servers. The last element is the capture of the side's
+// generator.
 type sessions struct {
 	captures []scenario.Capture
 	nodes    []string
-	of       []*profile.Session // nil if it did not start
+	of       []*profile.Session // nil if the session could not be started
 }
 
 func (p *processes) profile(ctx context.Context, captures []scenario.Capture, mark func() profile.Mark) (recording, error) {
@@ -42,7 +43,6 @@ func (p *processes) profile(ctx context.Context, captures []scenario.Capture, ma
 	return s, nil
 }
 
-// each calls do for all sessions concurrently and joins their errors.
 func (s *sessions) each(do func(i int) error) error {
 	errs := make([]error, len(s.of))
 	var all sync.WaitGroup
@@ -53,7 +53,6 @@ func (s *sessions) each(do func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// end ends the sessions that were started.
 func (s *sessions) end(ctx context.Context) error {
 	return s.each(func(i int) error {
 		if s.of[i] == nil {
@@ -74,7 +73,7 @@ func (s *sessions) stop(ctx context.Context, runDir string, round int, began tim
 		}
 		captured := profile.Captured{Source: of, Cycles: map[string]uint64{}}
 		spans := session.Spans()
-		for _, c := range s.captures { // in a stable order
+		for _, c := range s.captures { // gives a stable order
 			span, has := spans[c.Kind]
 			if !has {
 				continue

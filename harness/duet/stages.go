@@ -8,13 +8,13 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// readings holds the metrics of both sides' servers at one time. A side that could not be read has
-// none.
+// readings contains the metrics of both sides' servers at one moment. The slice of a side that
+// could not be read is nil.
 type readings [2][]observe.Metrics
 
 // readCounters reads the metrics of both sides' servers over HTTP. It must be called while nothing
-// is measured and no task is in flight. The metrics explain a loss and do not affect the verdict,
-// so an error is only a warning.
+// is measured and no task is in flight. The metrics only help to explain a loss and do not affect
+// the verdict, so an error causes only a warning.
 func (c *conductor) readCounters(ctx context.Context, g *result.Generation, parties [2]party) (r readings) {
 	for _, i := range inOrder(g.First) {
 		var err error
@@ -25,7 +25,6 @@ func (c *conductor) readCounters(ctx context.Context, g *result.Generation, part
 	return r
 }
 
-// countersBetween adds the difference of two readings to the sides of a generation.
 func (c *conductor) countersBetween(g *result.Generation, before, after readings) {
 	for i := range g.Sides {
 		s := &g.Sides[i]
@@ -49,8 +48,8 @@ func (c *conductor) countersBetween(g *result.Generation, before, after readings
 	}
 }
 
-// allocations adds the allocations of the servers' runtimes per cycle between two readings, and the
-// number of goroutines. It adds nothing if a server does not report them.
+// allocations adds the allocations of the servers' runtimes between two readings, per cycle, and
+// the number of goroutines. It adds nothing if one of the servers does not report them.
 func allocations(s *result.GenerationSide, before, after []observe.Metrics) {
 	var objects, size uint64
 	goroutines := 0

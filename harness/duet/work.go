@@ -12,28 +12,30 @@ import (
 )
 
 const (
-	// workSeed is constant, so that counters of different comparisons are of the same work.
+	// workSeed is constant, so that the counters of different comparisons belong to the same work.
 	workSeed = 15
-	// workCycles take a few seconds on two cores with both sides running simultaneously.
-	// Allocations of a run with fewer cycles vary more.
+	// workCycles is the number of cycles of the fixed work. They take a few seconds on two cores
+	// while both sides are running. With fewer cycles the number of allocations varies more.
 	workCycles = 60_000
-	// workRaftCycles is lower, because each commit waits for several nodes.
+	// workRaftCycles is the number of cycles for a cluster. It is lower than workCycles, because
+	// each commit waits for several nodes.
 	workRaftCycles = 15_000
-	// workWarmUp is the number of cycles before the first reading of the counters, so that one-time
-	// allocations do not count.
+	// workWarmUp is the number of cycles before the first reading of the counters. With a warm-up,
+	// one-time allocations do not count.
 	workWarmUp = 3_000
-	// workTries bounds how often the fixed work is measured. It is repeated if a side failed or a
-	// counter differs. A flush during the work makes a server store a few more records: 3 or 21 of
-	// 16,363 sets were seen. If that happens with probability p per measurement of a side, all four
-	// measurements of one side have it and none of the other with probability 2 p^4 (1-p)^4. That
-	// is 1 in 2,000 at p = 1/7, the observed probability on a busy host with two cores.
+	// workTries bounds how often the fixed work is measured. It is measured again if a side failed
+	// or a counter differs. A flush during the work makes a server store a few more records: 3 or
+	// 21 of 16,363 sets were observed. Let p be the probability of this per measurement of a side.
+	// With probability 2 p^4 (1-p)^4 it happens in all four measurements of one side and in none of
+	// the other. That is 1 in 2,000 at p = 1/7, which was observed on a busy host with two cores.
 	workTries = 4
 )
 
-// fixedWork makes both sides do the same fixed work simultaneously, on separate servers, and
-// returns the servers' counters. If counters differ, it repeats the work and keeps for each counter
-// the two values, one per side, that differ least: an occasional event, such as a flush at another
-// moment, is not caused by the change. Failed work has no cycles and a warning with the reason.
+// fixedWork makes both sides do the same fixed work at the same time, on separate servers. It
+// returns the servers' counters. If counters differ, it repeats the work. For each counter it then
+// stores the two values, one per side, that differ least. The reason is that the change does not
+// cause an occasional event such as a flush at another moment. If the work failed, the result has
+// no cycles and a warning with the reason.
 func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
 	cycles := c.options.WorkCycles
 	switch {
@@ -68,20 +70,20 @@ func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
 	return kept
 }
 
-// closest calls measure until no counter differs, at most workTries times. It returns the last
-// measurement, with the two values of each counter that differ least. It adds a warning if a
-// measurement failed.
+// closest calls measure until no counter differs, but at most workTries times. It returns the last
+// measurement. In that measurement each counter has the two values that differ least over all
+// tries. closest adds a warning if a measurement failed.
 func closest(measure func(try int) (*result.FixedWork, error)) *result.FixedWork {
 	var kept *result.FixedWork
 	var failed error
-	seen := map[string][2][]float64{} // values of each counter by side
+	seen := map[string][2][]float64{} // all values of each counter, by side
 	for try := 1; try <= workTries; try++ {
 		w, err := measure(try)
 		switch {
 		case err != nil:
 			failed = err
 			continue
-		case w.Cycles == 0 && kept != nil: // the sides did different work
+		case w.Cycles == 0 && kept != nil: // the sides did different amounts of work
 			continue
 		case w.Cycles > 0:
 			for name, values := range w.Counters {
@@ -103,7 +105,7 @@ func closest(measure func(try int) (*result.FixedWork, error)) *result.FixedWork
 	return kept
 }
 
-// nearest returns the two values, one per side, that differ least.
+// nearest returns one value of each side, such that the two values differ least.
 func nearest(of [2][]float64) (pair [2]float64) {
 	least := math.Inf(1)
 	for _, base := range of[Base] {
@@ -116,8 +118,8 @@ func nearest(of [2][]float64) (pair [2]float64) {
 	return pair
 }
 
-// joinWork combines the counts of base and change. It leaves out counters that one side lacks and
-// adds a warning.
+// joinWork combines the counts of base and change. If a side does not have a counter, joinWork
+// leaves the counter out and adds a warning.
 func joinWork(sides [2]workCounts) *result.FixedWork {
 	w := &result.FixedWork{Cycles: sides[Base].cycles, Counters: map[string][2]float64{}, Shown: map[string][2]float64{}}
 	w.Warnings = append(w.Warnings, sides[Base].warnings...)
@@ -145,13 +147,14 @@ func joinWork(sides [2]workCounts) *result.FixedWork {
 		both(func(s workCounts) map[string]float64 { return s.shown }, w.Shown, name)
 	}
 	if sides[Base].cycles != sides[Change].cycles {
-		w.Cycles = 0 // counters of different work are not comparable
+		w.Cycles = 0 // counters for different amounts of work are not comparable
 		w.Warnings = append(w.Warnings, fmt.Sprintf("the fixed work failed: the sides did %d and %d cycles", sides[Base].cycles, sides[Change].cycles))
 	}
 	return w
 }
 
-// differing returns the names of the counters that differ by more than two runs of one build do.
+// differing returns the names of the counters that differ by more than two runs of the same build
+// would.
 func differing(w *result.FixedWork) (names []string) {
 	for _, counter := range result.WorkCounters() {
 		if values, counted := w.Counters[counter.Name]; counted && counter.Differs(values) {

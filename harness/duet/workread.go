@@ -23,14 +23,14 @@ const (
 	heapBytesMax = 32 << 20
 )
 
-// workReading holds the counters of all servers of a side at one time.
+// workReading contains the counters of all servers of a side at one moment.
 type workReading []serverReading
 
 type serverReading struct {
 	metrics        map[string]float64 // as observe.Scrape returns them
 	allocs, bytes  float64
-	switches       float64 // context switches of its threads
-	reads, written float64 // read and write system calls
+	switches       float64 // context switches of the process's threads
+	reads, written float64 // number of read and write system calls
 }
 
 func readServer(ctx context.Context, admin adminhttp.Client, pid int) (r serverReading, err error) {
@@ -48,9 +48,10 @@ func readServer(ctx context.Context, admin adminhttp.Client, pid int) (r serverR
 	return r, err
 }
 
-// heapTotals extracts the numbers of allocated objects and bytes from a heap profile in text form.
-// The profile has them from runtime.ReadMemStats, which counts every object. The runtime's metrics
-// omit the latest allocations of each processor: some thousand objects.
+// heapTotals extracts the total numbers of allocated objects and bytes from a heap profile in text
+// form. The runtime writes these numbers from runtime.ReadMemStats, which counts every object. In
+// contrast, the metrics of the runtime omit the latest allocations of each processor, which are
+// some thousand objects.
 func heapTotals(profile []byte) (allocs, size float64, err error) {
 	totals := map[string]*float64{"# Mallocs = ": &allocs, "# TotalAlloc = ": &size}
 	found := 0
@@ -75,7 +76,6 @@ func heapTotals(profile []byte) (allocs, size float64, err error) {
 	return allocs, size, nil
 }
 
-// readProcess reads the counters that the kernel keeps.
 func (r *serverReading) readProcess(pid int) error {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -100,7 +100,8 @@ func (r *serverReading) readProcess(pid int) error {
 	return nil
 }
 
-// storeCounters maps counters of fixed work to metrics, summed over all servers.
+// storeCounters maps the names of counters of the fixed work to the servers' metrics. The values of
+// all servers are summed.
 var storeCounters = map[string]string{
 	result.WorkStorageSets:         "prony_storage_sets_total",
 	result.WorkStorageSetBytes:     "prony_storage_set_bytes_total",
@@ -123,21 +124,24 @@ const (
 	callsMetric       = "prony_calls_total"
 )
 
-// backgroundFsyncs is the name of the fsyncs of flushes and compactions. These run concurrently
-// with the work, and the last of them may end after the second reading.
+// backgroundFsyncs is the name under which the fsyncs of flushes and compactions are shown. Flushes
+// and compactions run concurrently with the work, and the last of them may end after the second
+// reading.
 const backgroundFsyncs = "background fsyncs"
 
-// counts returns the growth of the servers' counters between the last two of three readings, during
-// the work. No work was done between the first two, so their difference is the allocations of a
-// reading, which counts subtracts.
+// counts returns how much the servers' counters have grown during the work, which is the time
+// between the last two of the three readings. No work was done between the first two readings. The
+// difference between these is the number of allocations that a reading causes, and counts subtracts
+// it.
 //
-// For a cluster it leaves out calls, because clients ask for routes at intervals, and the writes of
-// followers, because a lagging follower takes several entries together. Allocations of a cluster
-// are only shown: heartbeats and lagging followers change them by up to 2 %.
+// For a cluster counts leaves out calls, because clients ask for routes at intervals. It also
+// leaves out the writes of followers, because a follower that lags applies several entries at once.
+// The allocations of a cluster are only shown: heartbeats and followers that lag change them by up
+// to 2 %.
 func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, warnings []string) {
 	counters, shown = map[string]float64{}, map[string]float64{}
 	rose := func(metric string, servers ...int) (sum float64, counted bool) {
-		for _, i := range servers { // a follower has no series of commits
+		for _, i := range servers { // a follower does not export the series of commits
 			v, has := r[2][i].metrics[metric]
 			sum, counted = sum+v-r[1][i].metrics[metric], counted || has
 		}
@@ -183,7 +187,7 @@ func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, 
 	return counters, shown, warnings
 }
 
-// leader returns the index of the server that leads all shards, or -1 if none does.
+// leader returns the index of the server that leads all shards. It returns -1 if no server does.
 func (w *workRun) leader() int {
 	if slices.ContainsFunc(w.leaders, func(id string) bool { return id != w.leaders[0] }) {
 		return -1

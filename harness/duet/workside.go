@@ -15,32 +15,33 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// workTimeout bounds the fixed work of one side, including the start of its processes.
+// workTimeout bounds the time for the fixed work of one side, including the start of its processes.
 const workTimeout = 2 * time.Minute
 
-// workEnv configures the servers' runtime. A garbage collection empties the buffer pools at an
-// unpredictable moment, so collections are off below the memory limit, which the fixed work does
-// not reach.
+// workEnv configures the servers' runtime. A garbage collection would empty the buffer pools at an
+// unpredictable moment. Therefore collections are disabled below the memory limit, which the fixed
+// work does not reach.
 var workEnv = []string{"GOGC=off", "GOMEMLIMIT=1GiB"}
 
-// workCounts holds the counters of one side's servers for the fixed work.
+// workCounts contains the counters of one side's servers for the fixed work.
 type workCounts struct {
 	cycles uint64
-	// counters are by the names of result.WorkCounter, shown are values without a verdict.
+	// counters contains the counters that have a verdict, and shown contains the values that are
+	// only shown. The keys of counters are names of result.WorkCounter.
 	counters, shown map[string]float64
 	warnings        []string
 }
 
-// workTopology returns a topology with the settings of fixed work. Commits wait for their fsyncs,
-// so that each commit has an fsync. Servers have one processor, like the client. Connections are
-// not encrypted, because the allocations of encryption depend on timing.
+// workTopology returns a copy of a topology with the settings of the fixed work. Commits wait for
+// fsync, so that each commit causes an fsync. Servers use one processor, like the client.
+// Connections are not encrypted, because the allocations of encryption depend on timing.
 func workTopology(t scenario.Topology) scenario.Topology {
 	t.Durability, t.SyncInterval, t.BusyPoll, t.TLS, t.Procs, t.DefaultSettings = "sync", 0, false, false, 1, false
 	return t
 }
 
-// workSide starts servers of a side on empty folders and a generator, does the fixed work, and
-// returns the servers' counters for it. It stops all processes.
+// workSide starts servers of a side with empty folders and a generator. It makes them do the fixed
+// work, and returns the growth of the servers' counters. It stops all processes.
 func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) (counts workCounts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, workTimeout)
 	defer cancel()
@@ -71,7 +72,7 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 	if _, err := load.Work(ctx, spec); err != nil {
 		return counts, err
 	}
-	var readings [3]workReading // the second one measures the allocations of a reading
+	var readings [3]workReading // the second reading measures the allocations that a reading causes
 	for i := range readings {
 		if i == len(readings)-1 {
 			spec.Seed, spec.Cycles = workSeed, cycles
@@ -90,11 +91,11 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 	return counts, nil
 }
 
-// workRun holds the servers of one side that do fixed work.
+// workRun contains the servers of one side that do the fixed work.
 type workRun struct {
 	cluster   *topology.Cluster
-	addresses string   // the leader's first, so that unary calls need no second hop
-	leaders   []string // by shard; "" without a cluster
+	addresses string   // the leader's address is first, so that unary calls need no second hop
+	leaders   []string // ID of the leader of each shard; "" without a cluster
 }
 
 func (w *workRun) lead(ctx context.Context) (err error) {
@@ -113,8 +114,8 @@ func (w *workRun) lead(ctx context.Context) (err error) {
 	return nil
 }
 
-// sameLeaders returns an error if leaders changed, because the counters then depend on the time of
-// the change.
+// sameLeaders returns an error if a leader has changed since the start of the work. The counters
+// would then depend on when it changed.
 func (w *workRun) sameLeaders(ctx context.Context) error {
 	now, err := w.cluster.Leaders(ctx)
 	if err != nil {
@@ -126,7 +127,7 @@ func (w *workRun) sameLeaders(ctx context.Context) error {
 	return nil
 }
 
-// read reads the counters of all servers, which must be idle.
+// read reads the counters of all servers. The servers must be idle.
 func (w *workRun) read(ctx context.Context) (r workReading, err error) {
 	for _, s := range w.cluster.Servers() {
 		n := s.Node()
@@ -139,6 +140,6 @@ func (w *workRun) read(ctx context.Context) (r workReading, err error) {
 	return r, nil
 }
 
-// WorkKey identifies the fixed work of a scenario: scenarios with equal keys do the same work on
-// the same servers.
+// WorkKey returns a key of the fixed work of a scenario. Scenarios with the same key do the same
+// work on the same servers.
 func WorkKey(s *scenario.Scenario) string { return fmt.Sprintf("%+v", workTopology(s.Topology)) }

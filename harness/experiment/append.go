@@ -18,11 +18,12 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Append adds an experiment at the end of the ledger at path and creates the file if it does not
-// exist. Earlier experiments and comments keep their text. The file is replaced atomically. Append
-// fails and leaves the file unchanged if the ledger is invalid, if it already has an experiment of
-// that name, or if the new experiment is invalid. Callers must not append from two processes
-// simultaneously: one of the two experiments may be lost.
+// Append adds an experiment to the end of the ledger at path. It creates the file if it does not
+// exist. The text of earlier experiments and comments remains unchanged. The file is replaced
+// atomically. Append returns an error and leaves the file unchanged if the ledger is invalid, if
+// the ledger already contains an experiment with the same name, or if the new experiment is
+// invalid. Two processes must not append at the same time: one of the two experiments might be
+// lost.
 func Append(path string, e Experiment) error {
 	src, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -41,7 +42,7 @@ func Append(path string, e Experiment) error {
 	return result.WriteFile(path, text)
 }
 
-// CheckNew returns an error if Append would refuse an experiment of this name in the ledger at
+// CheckNew returns an error if Append would reject an experiment with this name in the ledger at
 // path. Callers use it before they measure.
 func CheckNew(path, name string) error {
 	src, err := os.ReadFile(path)
@@ -65,7 +66,6 @@ func checkNew(path string, src []byte, name string) error {
 	return nil
 }
 
-// appended returns the text of the ledger src with e added at its end.
 func appended(path string, src []byte, e Experiment) ([]byte, error) {
 	file, problems := hclwrite.ParseConfig(src, path, hcl.InitialPos)
 	if problems.HasErrors() {
@@ -139,8 +139,8 @@ func setRatio(b *hclwrite.Body, r Ratio) {
 	number(b, "high", r.High)
 }
 
-// set sets an attribute to text, on one line and truncated to textMax bytes. It omits the attribute
-// if text is empty.
+// set sets an attribute to a text. The text is converted to one line and truncated to textMax
+// bytes. If it is empty, set omits the attribute.
 func set(b *hclwrite.Body, name, text string) {
 	if text = OneLine(text); text != "" {
 		b.SetAttributeValue(name, cty.StringVal(text))
@@ -151,7 +151,7 @@ func set(b *hclwrite.Body, name, text string) {
 func number(b *hclwrite.Body, name string, v float64) {
 	n, err := cty.ParseNumberVal(rounded(v))
 	if err != nil {
-		n = cty.NumberFloatVal(0) // NaN and infinities become 0, which Load refuses as a ratio
+		n = cty.NumberFloatVal(0) // NaN and infinities become 0, which Load rejects as a ratio
 	}
 	b.SetAttributeValue(name, n)
 }
@@ -161,8 +161,8 @@ func rounded(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// OneLine returns text in the form that an experiment accepts: valid UTF-8 without control
-// characters, on one line, and at most textMax bytes. It ends a truncated text with "...".
+// OneLine converts a text to the form that an experiment accepts: valid UTF-8 without control
+// characters, on one line, and at most textMax bytes. A text that was truncated ends with "...".
 func OneLine(text string) string {
 	text = strings.ToValidUTF8(text, "?")
 	text = strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")

@@ -3,8 +3,8 @@
 // and the cost.
 //
 // Load reads the whole file and reports every problem in it. Append adds one experiment and leaves
-// all other text unchanged, comments included. An experiment that `prony ratchet` decided has a
-// Measurement. One that a person measured describes the method in Measured.
+// all other text unchanged, including comments. If `prony ratchet` decided an experiment, the entry
+// has a Measurement. If a person measured it, the field Measured describes the method.
 package experiment
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Experiment is one entry of the ledger. Each text is one line.
+// Experiment is one entry of the ledger. Each text is a single line.
 type Experiment struct {
 	Name string // unique within the file
 	// NamedBy is the evidence that identified the cause, for example a profile or a trace. It may
@@ -20,60 +20,64 @@ type Experiment struct {
 	NamedBy    string
 	Hypothesis string
 	Change     string
-	// File is the "PATH:LINE" where the change begins; "" if unknown or if no source was changed.
+	// File is the place where the change begins, in the form "PATH:LINE". It is "" if the place is
+	// unknown or if no source was changed.
 	File string
-	// Code locates a kept change in the current code: "PATH: DECLARATION", where DECLARATION is the
-	// beginning of a line. It is "" if it was not recorded.
+	// Code locates a kept change in the current code. Its form is "PATH: DECLARATION", where
+	// DECLARATION is the beginning of a line. It is "" if it was not recorded.
 	Code     string
-	Effect   string // the result of the change
-	Cost     string // the drawback of the change; "" in entries older than this field
-	Measured string // the environment and the method; "" if not recorded
+	Effect   string // result of the change
+	Cost     string // drawback of the change; "" in entries that are older than this field
+	Measured string // environment and method of the measurement; "" if not recorded
 	Kept     bool
-	KeptFor  string // why a change whose effect is within the noise was kept; "" otherwise
+	KeptFor  string // reason for keeping a change whose effect is within the noise; "" otherwise
 	Note     string
-	// Measurement is nil if a person measured.
+	// Measurement is nil if a person measured the experiment.
 	Measurement *Measurement
 }
 
-// InCode splits Code into its two parts.
+// InCode splits Code into path and declaration.
 func (e Experiment) InCode() (path, declaration string) {
 	path, declaration, _ = strings.Cut(e.Code, ": ")
 	return path, declaration
 }
 
-// Measurement is a measurement by `prony ratchet`.
+// Measurement is a measurement that `prony ratchet` made.
 type Measurement struct {
 	Started time.Time
-	// Base and Commit are the revisions of the two sides. Dirty reports whether the changed side
-	// was a working tree that differed from Commit.
+	// Base and Commit are the revisions of the two sides. Dirty is set if the changed side was a
+	// working tree that differed from Commit.
 	Base, Commit string
 	Dirty        bool
-	Options      string // options of the build or the run that differ from the base; "" if none
-	Scenario     string
-	Durability   string
-	Command      string
-	Host         string // a description
-	Go           string
-	Seconds      float64 // of all generations together
-	Generations  int     // only the valid ones
-	Points       int
-	Tests        string // the test suites that passed on the changed tree; "" if none
-	// Disqualified is why the change is rejected whatever its score; "" if it is not.
+	// options of the build or the run that differ from those of the base; "" if all are equal
+	Options     string
+	Scenario    string
+	Durability  string
+	Command     string
+	Host        string // description of the host
+	Go          string
+	Seconds     float64 // total time of all generations, in seconds
+	Generations int     // number of valid generations
+	Points      int
+	Tests       string // test suites that passed on the changed tree; "" if there are none
+	// Disqualified is the reason why the change is rejected, whatever its score is. It is "" if the
+	// change is not disqualified.
 	Disqualified string
 	Score        *Ratio // nil if the change was disqualified before it was scored
 	Figures      []Figure
-	// MoreWorse counts the metrics of points that are certainly worse and are not in Figures.
+	// MoreWorse is the number of metrics that are certainly worse at some point and are not in
+	// Figures.
 	MoreWorse int
 }
 
-// Ratio is a ratio of change to base with its 95 % interval.
+// Ratio is the ratio of change to base, with its 95 % interval.
 type Ratio struct{ Ratio, Low, High float64 }
 
-// Figure is a metric measured on both sides.
+// Figure is a metric that was measured on both sides.
 type Figure struct {
-	Metric, Point string // Point is "" for all points together
+	Metric, Point string // Point is "" for the combination of all points
 	Unit          string
-	Base, Change  float64 // above 0
+	Base, Change  float64 // both above 0
 	Ratio
-	Worse bool // the change is certainly worse
+	Worse bool // whether the change is certainly worse
 }

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// bytesMax bounds the size of a ledger. It holds some thousand experiments.
+	// bytesMax bounds the size of a ledger in bytes. A ledger of this size contains some thousand
+	// experiments.
 	bytesMax = 2 << 20
-	// textMax bounds each text, in bytes.
+	// textMax bounds the length of each text in bytes.
 	textMax = 2000
 	nameMax = 80
-	// countMax bounds the numbers of generations and points.
+	// countMax bounds the number of generations and the number of points.
 	countMax = 1_000_000
 )
 
@@ -52,7 +53,6 @@ func Load(path string) ([]Experiment, error) {
 	return read(&r, r.File(path, fileNames))
 }
 
-// parse is Load for a text in memory.
 func parse(name string, src []byte) ([]Experiment, error) {
 	r := hclfile.Reader{BytesMax: bytesMax, LineBytesMax: 2 * textMax}
 	return read(&r, r.Source(name, src, fileNames))
@@ -108,7 +108,6 @@ func readExperiment(b *hclfile.Block) Experiment {
 	return e
 }
 
-// checkName returns the rule for names if name breaks it, else "".
 func checkName(name string) string {
 	if name == "" || len(name) > nameMax || strings.ContainsFunc(name, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '\''
@@ -166,7 +165,8 @@ func readFigure(b *hclfile.Block) Figure {
 	return f
 }
 
-// readRatio reads ratio, low and high and reports a problem unless low <= ratio <= high.
+// readRatio reads the attributes ratio, low and high. It reports a problem unless low <= ratio <=
+// high.
 func readRatio(b *hclfile.Block) (r Ratio) {
 	r.Low, _ = b.Number("low", hclfile.NumberSpec{Required: true, Example: "0.95"})
 	r.Ratio, _ = b.Number("ratio", hclfile.NumberSpec{Required: true, Example: "0.98"})

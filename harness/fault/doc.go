@@ -2,16 +2,17 @@
 // kills, restarts, pauses and wipes nodes, cuts and slows the links between them, and removes
 // members.
 //
-// [Inject] executes the [Plan] of a round: each fault at its time from the window's start, the next
-// one after the nodes have recovered. It acts on the nodes through [Cluster] and on the proxies
-// between them through [Links], and returns an [Event] for each fault. It ends each fault even if
-// its context ends: it resumes paused nodes and restores cut links.
+// [Inject] executes the [Plan] of a round. It injects each fault at its time since the window's
+// start, but not before the nodes have recovered from the previous fault. It controls the nodes
+// through [Cluster] and the proxies between them through [Links]. It returns an [Event] for each
+// fault. Even if its context is done, it ends each fault: it resumes paused nodes and restores
+// links that were cut.
 //
-// [Sample] counts cycles during the faults. [Judge] scores each event from the counts: the outage,
-// how far the rate fell below the rate before that fault, when the rate recovered, if it did, and
-// the rate after the recovery.
+// [Sample] counts cycles during the faults. From the counts, [Judge] computes a score for each
+// event: the length of the outage, how far the rate fell below the rate before the fault, whether
+// and when the rate recovered, and the rate after the recovery.
 //
-// Inject and Sample each run in one goroutine, and return when they are done or their context is.
-// An error of a fault names the kind, the target and the number; faults after the failed one are
-// not injected.
+// Inject and Sample each run in the goroutine of their caller. They return when they have finished
+// or their context is done. If a fault fails, the error names its kind, target and number, and
+// later faults are not injected.
 package fault

@@ -10,12 +10,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// harm applies a fault to one node, and undoes it.
+// harm contains functions that apply a fault to a node, and undo it.
 type harm struct {
 	do   func(ctx context.Context, node string) error
 	undo func(ctx context.Context, node string) error
-	// release undoes, after any failure, an effect that prevents the end of the nodes; nil if no
-	// effect does.
+	// release is called after any failure. It undoes an effect that would prevent the nodes from
+	// ending. It is nil if the fault has no such effect.
 	release func(node string) error
 }
 
@@ -46,8 +46,8 @@ func harms(f scenario.Fault, c Cluster, links Links) harm {
 	return harm{do: unknown, undo: unknown}
 }
 
-// rejoin makes a node without data a new member. It has lost its promises to the other nodes, so it
-// must not return under its old membership.
+// rejoin makes a node without data a new member of the cluster. The node has lost the promises that
+// it made to the other nodes, so it must not return as the same member.
 func rejoin(ctx context.Context, c Cluster, node string) error {
 	if err := c.Remove(ctx, node); err != nil {
 		return err
@@ -69,8 +69,8 @@ func conditions(f scenario.Fault) netproxy.Conditions {
 	return c
 }
 
-// setLinks sets the conditions between a node and all others, in the given directions as seen by
-// the node.
+// setLinks sets the conditions of the links between a node and all other nodes. direction selects
+// the incoming links, the outgoing links, or both, as seen from the node.
 func setLinks(c Cluster, links Links, direction, node string, conditions netproxy.Conditions) error {
 	if links == nil {
 		return errors.New("the links of this cluster can't be changed")
@@ -89,7 +89,7 @@ func setLinks(c Cluster, links Links, direction, node string, conditions netprox
 	return nil
 }
 
-// each runs do for all nodes simultaneously, and returns all errors in their order.
+// each calls do for all nodes concurrently. It returns all errors, in the order of the nodes.
 func each(nodes []string, do func(string) error) error {
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup

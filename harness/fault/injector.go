@@ -11,26 +11,29 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Cluster is the target of an injector. Nodes are identified by their IDs.
+// Cluster is the cluster that Inject acts on. Nodes are identified by their IDs.
 type Cluster interface {
-	// Nodes returns the IDs of all nodes in order.
+	// Nodes returns the IDs of all nodes, always in the same order.
 	Nodes() []string
-	// Leader returns the leader of shard 0; "" if it has none.
+	// Leader returns the ID of the node that leads shard 0. It returns "" if the shard has no
+	// leader.
 	Leader(ctx context.Context) (string, error)
-	// Kill ends a node like a crash, and returns when it has ended.
+	// Kill ends a node as in a crash, and returns when the node has ended.
 	Kill(node string) error
-	// Stop ends a node in order.
+	// Stop shuts a node down in order.
 	Stop(ctx context.Context, node string) error
-	// Start starts an ended node on its data, and returns when it listens.
+	// Start starts a node that has ended, with its existing data. It returns when the node is
+	// listening.
 	Start(ctx context.Context, node string) error
 	// WaitReady waits until a node reports that it is ready.
 	WaitReady(ctx context.Context, node string) error
-	// Wipe removes the data of an ended node, so that it starts as a new member.
+	// Wipe removes the data of a node that has ended, so that the node starts as a new member.
 	Wipe(node string) error
-	// Pause stops a node until Resume.
+	// Pause stops a node until Resume is called.
 	Pause(node string) error
 	Resume(node string) error
-	// Remove removes a node from the cluster; Add adds it again with a vote.
+	// Remove removes a node from the membership of the cluster. Add adds it again as a voting
+	// member.
 	Remove(ctx context.Context, node string) error
 	Add(ctx context.Context, node string) error
 }
@@ -40,36 +43,39 @@ type Links interface {
 	Set(from, to string, c netproxy.Conditions)
 }
 
-// Event is one occurrence of a fault. Its times count from the window's start.
+// Event is one occurrence of a fault. Its times are relative to the window's start.
 type Event struct {
 	Kind   string
-	Target string   // as written in the scenario
-	Nodes  []string // affected nodes
-	Leader string   // of shard 0 at the begin
+	Target string   // target as written in the scenario
+	Nodes  []string // nodes that were affected
+	Leader string   // leader of shard 0 when the fault began
 	Began  time.Duration
-	Done   time.Duration // when the nodes were down, paused or removed, or the links changed
-	Healed time.Duration // when the fault was undone; a restarted node listens by then
+	// when the nodes were down, paused or removed, or when the links were changed
+	Done time.Duration
+	// when the fault was undone; a node that was restarted is listening by then
+	Healed time.Duration
 }
 
 const (
 	// leaderTimeout bounds the wait for a leader.
 	leaderTimeout = 10 * time.Second
 	leaderPoll    = 20 * time.Millisecond
-	// askTimeout bounds one query for the leader, because a paused node does not answer.
+	// askTimeout bounds the time of one request for the leader. It is needed because a paused node
+	// does not answer.
 	askTimeout = 500 * time.Millisecond
 )
 
-// Plan defines the faults of a window and their times.
+// Plan defines the faults in a window, and when they occur.
 type Plan struct {
 	Faults []scenario.Fault
 	Window time.Duration
-	Began  time.Time // the window's start
+	Began  time.Time // start of the window
 }
 
 // happening is one planned occurrence of a fault.
 type happening struct {
 	scenario.Fault
-	number int // number of the occurrence, from 0
+	number int // number of the occurrence of this fault, from 0
 }
 
 func (p *Plan) happenings() []happening {
@@ -85,10 +91,10 @@ func (p *Plan) happenings() []happening {
 
 func (h happening) begins() time.Duration { return h.Begins(h.number) }
 
-// Inject executes a plan, one fault after the other, and returns an event for each. A fault that is
-// due before the nodes have recovered from the last one waits for them. If a fault fails or ctx is
-// done, Inject resumes paused nodes and restores the links; nodes that are down remain down. links
-// may be nil if no fault changes links.
+// Inject executes a plan and returns an event for each fault. It injects one fault after the other.
+// If a fault is due before the nodes have recovered from the previous one, Inject waits until they
+// have. If a fault fails or ctx is done, Inject resumes paused nodes and restores the links, but
+// nodes that are down remain down. links may be nil if no fault changes links.
 func Inject(ctx context.Context, p Plan, c Cluster, links Links) ([]Event, error) {
 	var events []Event
 	for i, h := range p.happenings() {
@@ -134,7 +140,7 @@ func inject(ctx context.Context, p *Plan, h happening, c Cluster, links Links) (
 	return e, each(c.Nodes(), func(node string) error { return c.WaitReady(ctx, node) })
 }
 
-// targets returns the nodes that a fault affects, and the leader.
+// targets returns the nodes that a fault affects, and the current leader.
 func targets(ctx context.Context, h happening, c Cluster) (nodes []string, leader string, err error) {
 	all := c.Nodes()
 	switch h.Target.Kind {
@@ -187,7 +193,6 @@ func awaitLeader(ctx context.Context, c Cluster) (string, error) {
 	}
 }
 
-// sleepUntil waits until a time. It returns false if done is closed first.
 func sleepUntil(at time.Time, done <-chan struct{}) bool {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Sample counts cycles every SampleEvery from began until the window ends or ctx is done.
+// Sample reads the number of cycles every SampleEvery, starting at began. It ends when the window
+// has passed or ctx is done.
 func Sample(ctx context.Context, began time.Time, window time.Duration, cycles func() uint64) Series {
 	ticker := time.NewTicker(SampleEvery)
 	defer ticker.Stop()

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Point is the number of cycles acknowledged until a time since the window's start.
+// Point is the number of cycles that were acknowledged up to a certain time. At is relative to the
+// window's start.
 type Point struct {
 	At    time.Duration
 	Total uint64
@@ -19,68 +20,76 @@ type Series []Point
 const (
 	// SampleEvery is the interval between the points of a series.
 	SampleEvery = 10 * time.Millisecond
-	// slot is the interval over which the rate is averaged to find its deepest fall.
+	// slot is the length of an interval. To find how deep the rate falls, it is averaged over such
+	// intervals.
 	slot = 100 * time.Millisecond
-	// stretch is how long the rate must remain recovered.
+	// stretch is how long the rate must remain at the required level to count as recovered.
 	stretch = 500 * time.Millisecond
-	// RecoveredShare is the share of the rate before a fault that counts as recovered. The rate of
-	// a healthy cluster on a shared host varies by as much from one second to the next.
+	// RecoveredShare is a fraction of the rate before a fault. The load has recovered when it
+	// reaches this rate. The rate of a healthy cluster on a shared host varies by this much from
+	// one second to the next.
 	RecoveredShare = 0.8
-	// BackShare is the share of the rate before a fault that the load must reach, over half a
-	// second, to be back soon.
+	// BackShare is a fraction of the rate before a fault. The load is back soon if it reaches this
+	// rate, averaged over half a second, within BackWithin.
 	BackShare = 0.95
-	// BackWithin is the longest time from a fault to the begin of that half second.
+	// BackWithin is the longest time from the start of a fault to the start of that half second.
 	BackWithin = time.Second
-	// gapLeast is the shortest time without a cycle that counts as an outage. A busy host causes
-	// shorter gaps in a steady load.
+	// gapLeast is the shortest time without a cycle that counts as an outage. On a busy host even a
+	// steady load has shorter gaps.
 	gapLeast = slot
-	// gapLatest is the longest time from a fault to the outage that it causes.
+	// gapLatest bounds the time between a fault and the start of the outage that is attributed to
+	// it.
 	gapLatest = time.Second
 )
 
-// Score is the effect of one fault on the load. Times count from the begin of the fault.
+// Score describes the effect of one fault on the load. Times are relative to the start of the
+// fault.
 type Score struct {
-	// FirstAck is the time of the first acknowledged cycle after the outage; 0 without an outage.
-	// If Silent, no cycle was acknowledged until the next fault or the window's end, and FirstAck
-	// is the time until then.
+	// FirstAck is the time of the first cycle that was acknowledged after the outage. It is 0 if
+	// there was no outage. Silent is set if no cycle was acknowledged until the next fault or the
+	// end of the window. FirstAck is then the time until that fault or that end.
 	FirstAck time.Duration
 	Silent   bool
-	// BeforePerS is the rate in cycles a second since the load recovered from the previous fault,
-	// or since the first point. If that interval was shorter than half a second, or had no cycle,
-	// it is the BeforePerS of the previous fault.
+	// BeforePerS is the rate before the fault, in cycles per second. It is measured from when the
+	// load had recovered from the previous fault, or from the first point. If that interval is
+	// shorter than half a second or contains no cycle, BeforePerS is copied from the previous
+	// fault.
 	BeforePerS float64
-	// Recovery is when the rate first returned to RecoveredShare of BeforePerS and remained there
-	// for half a second.
+	// Recovery is when the rate first reached RecoveredShare of BeforePerS and remained there for
+	// half a second.
 	Recovery time.Duration
-	// Recovered reports that the rate recovered before the next fault and the window's end. If
-	// false, Recovery is the time until then.
+	// Recovered is set if the rate recovered before the next fault and before the end of the
+	// window. If it is not set, Recovery is the time until that fault or that end.
 	Recovered bool
-	// BackSoon reports that the load reached BackShare of BeforePerS within BackWithin of the
-	// fault, and remained there for half a second.
+	// BackSoon is set if the load reached BackShare of BeforePerS within BackWithin of the start of
+	// the fault, and remained there for half a second.
 	BackSoon bool
-	// DipPercent is how far the rate fell below BeforePerS in the worst tenth of a second, until
-	// the rate had recovered and the fault had ended.
+	// DipPercent is how far the rate fell below BeforePerS in the worst tenth of a second, in
+	// percent of BeforePerS. It considers the time until the rate had recovered and the fault had
+	// ended.
 	DipPercent float64
-	// FaultPerS is the rate in cycles a second during the fault, and AfterPerS the rate from its
-	// end to the next fault.
+	// FaultPerS is the rate during the fault, in cycles per second. AfterPerS is the rate from the
+	// end of the fault to the next fault.
 	FaultPerS float64
 	AfterPerS float64
-	// LevelPerS is the rate after the recovery: from when the fault had ended and the load had
-	// recovered, to the next fault. Without a recovery it counts from the first cycle.
+	// LevelPerS is the rate after the recovery, in cycles per second. It is measured from when the
+	// fault had ended and the load had recovered, until the next fault. If the load did not
+	// recover, it is measured from the first cycle after the outage.
 	LevelPerS float64
 }
 
 // Scores are the scores of all faults in a window.
 type Scores struct {
-	BaselinePerS float64 // before the first fault
-	// BaselineDipPercent is the dip in the worst tenth of a second before the first fault. Dips of
-	// this depth occur without a fault.
+	BaselinePerS float64 // rate before the first fault, in cycles per second
+	// BaselineDipPercent is how far the rate fell in the worst tenth of a second before the first
+	// fault, in percent. Such dips occur without a fault.
 	BaselineDipPercent float64
 	Events             []Score
 }
 
-// Judge scores the events of a window, which must be ordered by time, from the acknowledged cycles.
-// Judge fails if there is no load before the first event, because there is no baseline then.
+// Judge computes the scores of the events in a window from the acknowledged cycles. The events must
+// be ordered by time. Judge returns an error if there is no load before the first event, because
+// there is then no rate to compare with.
 func Judge(s Series, events []Event) (Scores, error) {
 	var all Scores
 	if len(events) == 0 {
@@ -111,8 +120,9 @@ func Judge(s Series, events []Event) (Scores, error) {
 	return all, nil
 }
 
-// score scores one event against the rate before it; until is the next event or the end. It also
-// returns since when the load was back.
+// score computes the score of one event. before is the rate before the event, and until is the time
+// of the next event or of the end of the window. back is the time when the load is considered
+// normal again.
 func (s Series) score(e Event, until time.Duration, before float64) (score Score, back time.Duration) {
 	score.BeforePerS = before
 	resumed := e.Began
@@ -140,8 +150,8 @@ func (s Series) score(e Event, until time.Duration, before float64) (score Score
 	return score, back
 }
 
-// reaches returns the begin of the first half second between two times with at least the given
-// rate.
+// reaches returns the start of the first half second between from and until that has at least the
+// given rate. found is false if no half second has it.
 func (s Series) reaches(rate float64, from, until time.Duration) (at time.Duration, found bool) {
 	for at = from; at+stretch <= until; at += SampleEvery {
 		if s.rate(at, at+stretch) >= rate {
@@ -151,8 +161,9 @@ func (s Series) reaches(rate float64, from, until time.Duration) (at time.Durati
 	return at, false
 }
 
-// outage returns the end of the longest time without a cycle that begins between from and latest.
-// If the outage did not end before until, end is until, and ended is false.
+// outage finds the longest time without a cycle that starts between from and latest. It returns the
+// end of that time. If the outage did not end before until, end is until, and ended is false. found
+// is false if there is no outage.
 func (s Series) outage(from, latest, until time.Duration) (end time.Duration, ended, found bool) {
 	longest := gapLeast - 1
 	first, exact := s.find(from)
@@ -168,7 +179,7 @@ func (s Series) outage(from, latest, until time.Duration) (end time.Duration, en
 		if acknowledged {
 			over = s[j].At
 		}
-		// An outage that began before from counts only from there.
+		// If an outage started before from, only the part after from counts.
 		if begun := max(s[i].At, from); over-begun > longest {
 			longest, end, ended, found = over-begun, over, acknowledged, true
 		}
@@ -177,7 +188,6 @@ func (s Series) outage(from, latest, until time.Duration) (end time.Duration, en
 	return end, ended, found
 }
 
-// rate returns the rate of the cycles between two times, in cycles a second.
 func (s Series) rate(from, to time.Duration) float64 {
 	if to <= from {
 		return 0
@@ -185,12 +195,12 @@ func (s Series) rate(from, to time.Duration) float64 {
 	return (s.total(to) - s.total(from)) / (to - from).Seconds()
 }
 
-// find returns the index of the first point at or after a time.
 func (s Series) find(at time.Duration) (i int, exact bool) {
 	return slices.BinarySearchFunc(s, at, func(p Point, at time.Duration) int { return int(p.At - at) })
 }
 
-// total returns the number of cycles acknowledged until a time, interpolated between two points.
+// total returns the number of cycles that were acknowledged up to the given time, interpolated
+// between two points.
 func (s Series) total(at time.Duration) float64 {
 	i, _ := s.find(at)
 	switch {
@@ -205,7 +215,7 @@ func (s Series) total(at time.Duration) float64 {
 }
 
 // dip returns how far the rate in the worst slot between two times was below the baseline, in
-// percent.
+// percent of the baseline.
 func (s Series) dip(from, to time.Duration, baseline float64) float64 {
 	worst := baseline
 	for at := from; at+slot <= to; at += SampleEvery {
@@ -214,8 +224,8 @@ func (s Series) dip(from, to time.Duration, baseline float64) float64 {
 	return 100 * (1 - worst/baseline)
 }
 
-// Slots returns the number of cycles acknowledged in each tenth of a second of the series, for a
-// plot.
+// Slots returns the length of a slot and the number of cycles that were acknowledged in each slot
+// of the series, for a plot.
 func (s Series) Slots() (every time.Duration, cycles []float64) {
 	if len(s) == 0 {
 		return slot, nil

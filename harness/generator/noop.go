@@ -21,15 +21,15 @@ import (
 )
 
 // NoopSpec defines a load of no-op requests. A server that is built with the tag serialbudget
-// treats an empty frame of the stream Produce as such a request: it passes the server's pipeline
-// and stores nothing.
+// treats an empty frame of the stream Produce as a no-op request: the request passes through the
+// server's pipeline, and the server stores nothing.
 type NoopSpec struct {
 	Target      Target `json:"target"`
-	Connections int    `json:"connections"` // each has one stream
-	InFlight    int    `json:"in_flight"`   // unanswered requests of each stream
+	Connections int    `json:"connections"` // each connection has one stream
+	InFlight    int    `json:"in_flight"`   // unanswered requests per stream
 }
 
-// NoopInFlightMax is the number of requests of one stream that a server accepts before it answers.
+// NoopInFlightMax is the number of unanswered requests that a server accepts on one stream.
 const NoopInFlightMax = 256
 
 const noopTenant = "serial"
@@ -41,14 +41,15 @@ type noopArguments struct {
 
 // NoopSlice is the result of a slice of no-op requests.
 type NoopSlice struct {
-	Requests uint64        `json:"requests"`             // answered
-	Took     time.Duration `json:"took_ns"`              // until no request was in flight
-	Longest  time.Duration `json:"longest_ns,omitempty"` // longest response time of a timed slice
+	Requests uint64        `json:"requests"` // number of answered requests
+	Took     time.Duration `json:"took_ns"`  // time until no request was in flight
+	// longest response time; only in timed slices
+	Longest time.Duration `json:"longest_ns,omitempty"`
 }
 
-// StartNoops starts a generator of no-op requests with GOMAXPROCS procs, and returns when each of
-// its streams has received an answer. It fails if the server refuses no-op requests. The caller
-// must end the generator with Kill.
+// StartNoops starts a generator of no-op requests whose GOMAXPROCS is procs. It returns when each
+// stream has received an answer. It returns an error if the server refuses no-op requests. The
+// caller must end the generator with Kill.
 func StartNoops(ctx context.Context, c Command, procs int, spec NoopSpec) (*Process, error) {
 	c.Env = append(slices.Clip(c.Env), "GOMAXPROCS="+strconv.Itoa(procs))
 	p, err := StartIdle(c)
@@ -61,8 +62,8 @@ func StartNoops(ctx context.Context, c Command, procs int, spec NoopSpec) (*Proc
 	return p, nil
 }
 
-// Noops sends no-op requests in a closed loop for the given time, up to load.SliceMax, and returns
-// when no request is in flight. If timed is set, the generator measures the response time of each
+// Noops sends no-op requests in a closed loop for the given time, at most load.SliceMax. It returns
+// when no request is in flight. If timed is true, the generator measures the response time of each
 // request, which costs CPU time.
 func (p *Process) Noops(ctx context.Context, length time.Duration, timed bool) (s NoopSlice, err error) {
 	err = p.call(ctx, length+load.SliceDrainMax, "noop_slice", noopArguments{length, timed}, &s)
@@ -76,7 +77,7 @@ type noopLoad struct {
 	reading sync.WaitGroup
 }
 
-// noopOpen opens the connections and streams, and waits for one answer on each.
+// noopOpen opens the connections and streams. It waits for one answer on each stream.
 func (s *session) noopOpen(_ context.Context, spec NoopSpec) (none, error) {
 	switch {
 	case s.noops != nil:
@@ -127,7 +128,6 @@ func (l *noopLoad) close() error {
 	return errors.Join(errs...)
 }
 
-// noopSlice makes all streams send for the given time.
 func (s *session) noopSlice(_ context.Context, a noopArguments) (done NoopSlice, err error) {
 	switch {
 	case s.noops == nil:
@@ -153,27 +153,29 @@ func (s *session) noopSlice(_ context.Context, a noopArguments) (done NoopSlice,
 	return done, errors.Join(errs...)
 }
 
-// noopStream is a stream of no-op requests. One goroutine sends, and another one receives.
+// noopStream is a stream of no-op requests. One goroutine sends requests, and another one receives
+// answers.
 type noopStream struct {
 	ctx         context.Context
 	stream      grpc.BidiStreamingClient[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	inFlight    int
-	frame       queuepb.ProduceRequest // owned by the sending goroutine
-	outstanding int                    // unanswered requests; owned by the sending goroutine
+	frame       queuepb.ProduceRequest // used only by the sending goroutine
+	outstanding int                    // unanswered requests; used only by the sending goroutine
 	answers     chan noopAnswers
 	timed       atomic.Bool
-	// sentAt holds the send times of requests in timed slices, by request number modulo its length.
+	// sentAt contains the times when the requests of timed slices were sent. The index is the
+	// number of the request modulo the length of sentAt.
 	sentAt []atomic.Int64
 }
 
-// noopAnswers are the answers of one message, or the reason for the end of the stream.
+// noopAnswers describes the answers in one message, or the reason why the stream ended.
 type noopAnswers struct {
 	count   int
-	longest time.Duration // response time of timed requests
+	longest time.Duration // longest response time of timed requests
 	err     error
 }
 
-// slice sends requests until over is set, and returns when all are answered.
+// slice sends requests until over is set. It returns when all requests are answered.
 func (n *noopStream) slice(over *atomic.Bool, timed bool, into *NoopSlice) error {
 	n.timed.Store(timed)
 	for !over.Load() {
@@ -197,7 +199,7 @@ func (n *noopStream) send() error {
 	}
 	n.outstanding++
 	if err := n.stream.Send(&n.frame); err != nil {
-		return n.drain(nil) // the receiving goroutine has the reason
+		return n.drain(nil) // the receiving goroutine knows the reason
 	}
 	return nil
 }
@@ -231,7 +233,7 @@ func (n *noopStream) drain(into *NoopSlice) error {
 	return nil
 }
 
-// receive passes answers to the sending goroutine until the stream ends.
+// receive passes the answers to the sending goroutine until the stream ends.
 func (n *noopStream) receive() {
 	for {
 		in, err := n.stream.Recv()

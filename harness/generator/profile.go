@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// profileMax bounds the wait for one answer to a profile request, which may include a garbage
-	// collection.
+	// profileMax bounds the wait for one answer to a profile request. The generator may have to run
+	// a garbage collection before it answers.
 	profileMax = 20 * time.Second
-	// profileBytesMax bounds a packed profile, which is base64 in the answer.
+	// profileBytesMax bounds the size of a packed profile, which the answer contains as base64.
 	profileBytesMax = dialogue.LineBytesMax / 2
 )
 
@@ -22,8 +22,8 @@ type profileDone struct {
 	Profile []byte `json:"profile,omitempty"`
 }
 
-// Profile sends a request for the generator's own profiles. A profile.Remote of this process calls
-// it. It must not be called during a slice, because a generator executes one command at a time.
+// Profile sends a request for a profile of the generator. It can be used as a profile.Remote. It
+// must not be called during a slice, because a generator executes one command at a time.
 func (p *Process) Profile(ctx context.Context, ask profile.Request) ([]byte, error) {
 	var done profileDone
 	err := p.call(ctx, profileMax, "profile", ask, &done)

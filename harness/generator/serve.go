@@ -12,7 +12,7 @@ import (
 // commandFinish is the last command that a generator executes.
 const commandFinish = "finish"
 
-// commands returns the commands of a generator. Its load ends with ctx.
+// commands returns the commands of a generator. The load ends when ctx is done.
 func (s *session) commands(ctx context.Context) dialogue.Commands {
 	s.ctx = ctx
 	return dialogue.Commands{
@@ -28,10 +28,10 @@ func (s *session) commands(ctx context.Context) dialogue.Commands {
 }
 
 // Serve reads commands from in, executes them, and writes their answers to out. It returns after
-// the command finish, when in ends, or when ctx is done; ctx also ends a command in progress. dial
-// returns the dialer of a spec's connections; nil for an unknown driver. A failed command is
-// answered with its error. Serve continues after it unless no load is open. The goroutine that
-// reads in may outlive Serve until in ends.
+// the command finish, when in ends, or when ctx is done. If ctx is done, a command in progress ends
+// too. dial returns the dialer for the connections of a Spec, or nil if the driver is unknown. If a
+// command fails, the answer contains its error. Serve then continues if a load is open, and returns
+// otherwise. The goroutine that reads in may outlive Serve until in ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, dial func(Spec) open.Dialer) (err error) {
 	s := &session{dial: dial}
 	defer func() { err = errors.Join(err, s.close()) }()

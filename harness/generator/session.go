@@ -14,22 +14,22 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// session is the state of a generator. Commands use it one at a time.
+// session is the state of a generator. Only one command uses it at a time.
 type session struct {
-	ctx  context.Context // of the load
+	ctx  context.Context // context of the load
 	dial func(Spec) open.Dialer
 	self profile.Self // takes the profiles of this process
 
-	// These fields are set by the command open:
+	// The command open sets the following fields:
 	conns  []driver.Conn
 	ledger *ledger.Ledger
-	load   *load.Slices // nil before open
-	ended  bool         // the load has ended
+	load   *load.Slices // nil until open is called
+	ended  bool         // set when the load has ended
 
 	noops *noopLoad // set by the command noop_open
 }
 
-// none is the type of missing arguments and of empty answers.
+// none is used as the type of missing arguments and of empty answers.
 type none = dialogue.None
 
 var errNotOpen = errors.New("no load is open; send open first")
@@ -87,11 +87,11 @@ func (s *session) end() (*result.DuetLatency, error) {
 	return s.load.End()
 }
 
-// close ends the load and closes the connections. It may be called repeatedly, and returns the
-// error of closing them.
+// close ends the load and closes the connections. It may be called repeatedly. It returns an error
+// if a connection cannot be closed.
 func (s *session) close() error {
 	if s.load != nil && !s.ended {
-		_, _ = s.end() // the command that failed has returned the reason
+		_, _ = s.end() // the failed command has already returned the reason
 	}
 	var noopErr error
 	if s.noops != nil {

@@ -13,47 +13,47 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// These constants determine the sequence. After a change of one, counters are not comparable with
-// earlier ones.
+// These constants determine the sequence of operations. If one of them changes, the counters are no
+// longer comparable with earlier ones.
 const (
 	workTenants  = 2
-	workQueues   = 4  // of each tenant, for the streams; unary calls use a separate queue
-	workBatchMax = 64 // tasks in one request
+	workQueues   = 4  // per tenant, for the streams; unary calls use a separate queue
+	workBatchMax = 64 // maximum number of tasks in one request
 	// workSlots is far above workBatchMax, so that the client sends credits only together with
-	// settlements, not in separate frames.
+	// settlements and never in separate frames.
 	workSlots      = 1_024
-	workPayloadMax = 512 // bytes
+	workPayloadMax = 512 // in bytes
 	workLease      = 10 * time.Minute
-	// workKept is the number of initial steps that use idempotency keys and results. The server
-	// stores both in buckets of wall-clock time, so the operations on them depend on when a bucket
-	// begins. These steps take a few milliseconds.
+	// workKept is the number of steps at the start that use idempotency keys and results. The
+	// server stores both in buckets by wall-clock time, so the number of store operations depends
+	// on when a bucket starts. These steps take only a few milliseconds.
 	workKept = 24
 	// workDelay is the delay of delayed and retried tasks. The commit that delays a task must be on
-	// disk before the task becomes ready. Otherwise the commit that delivers the task may share its
-	// fsync, and the number of fsyncs depends on the speed of the disk. There are few such steps,
-	// because the fixed work waits in them.
+	// disk before the task becomes ready. Otherwise the commit that delivers the task might share
+	// its fsync, and the number of fsyncs would depend on the speed of the disk. There are few such
+	// steps, because the fixed work waits for the delay in each of them.
 	workDelay = 25 * time.Millisecond
 )
 
-// workMax bounds the fixed work, and workCloseMax the end of its sessions.
+// workMax bounds the time of the fixed work. workCloseMax bounds the time to close its sessions.
 const (
 	workMax      = 3 * time.Minute
 	workCloseMax = 10 * time.Second
 )
 
-// fixedWork is one seeded sequence of operations. Only one request is outstanding at any time, so
-// the server's work for the sequence depends only on the seed. fixedWork uses only parts of
-// engine/client that exist in older trees too, because the generator is also built with their
+// fixedWork is a sequence of operations that a seed determines. Only one request is in flight at
+// any time, so the work that the server does depends only on the seed. fixedWork uses only those
+// parts of engine/client that older trees have too, because the generator is also built with their
 // clients.
 type fixedWork struct {
 	api     queuepb.QueueServiceClient
 	draw    *rand.Rand
 	tenants [workTenants]workTenant
-	serial  uint64 // of the last enqueued task
-	done    uint64 // acknowledged completions
+	serial  uint64 // serial number of the task that was enqueued last
+	done    uint64 // number of acknowledged completions
 
-	tasks   []client.Task   // of the current batch
-	claimed []*queuepb.Task // of the current batch
+	tasks   []client.Task   // tasks of the current batch
+	claimed []*queuepb.Task // claimed tasks of the current batch
 }
 
 type workTenant struct {
@@ -62,9 +62,9 @@ type workTenant struct {
 	worker   *client.Worker
 }
 
-// doWork does the fixed work of a seed until at least cycles tasks are completed. It returns the
-// number of completions, which is the same each time. The queues of the tenants work-0 and work-1
-// must be empty, and the server must have no other load.
+// doWork does the fixed work for a seed until at least the given number of tasks is completed. It
+// returns the number of completions, which is the same each time. The queues of the tenants work-0
+// and work-1 must be empty, and the server must have no other load.
 func doWork(ctx context.Context, c *client.Client, seed, cycles uint64) (done uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, workMax)
 	defer cancel()
@@ -115,7 +115,6 @@ func (w *fixedWork) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// step enqueues a batch of one tenant and settles all of its tasks.
 func (w *fixedWork) step(ctx context.Context, step int) error {
 	t := &w.tenants[w.draw.IntN(workTenants)]
 	if step < workKept {
@@ -142,7 +141,8 @@ func (w *fixedWork) step(ctx context.Context, step int) error {
 	}
 }
 
-// fill creates a batch of tasks for the streams. One batch in four has tasks for several queues.
+// fill creates a batch of n tasks for the streams. One in four batches contains tasks for several
+// queues.
 func (w *fixedWork) fill(n int) {
 	w.tasks = w.tasks[:0]
 	queue, mixed := w.draw.IntN(workQueues), w.draw.IntN(4) == 0
@@ -154,7 +154,7 @@ func (w *fixedWork) fill(n int) {
 	}
 }
 
-// payload returns a payload that begins with the serial number of a new task.
+// payload returns a payload that starts with the serial number of a new task.
 func (w *fixedWork) payload() []byte {
 	w.serial++
 	b := make([]byte, 8+w.draw.IntN(workPayloadMax-8))
@@ -162,7 +162,8 @@ func (w *fixedWork) payload() []byte {
 	return b
 }
 
-// check returns an error unless the claimed tasks are the last n enqueued tasks, each once.
+// check returns an error unless the claimed tasks are exactly the last n tasks that were enqueued,
+// each of them once.
 func (w *fixedWork) check(n int) error {
 	if len(w.claimed) != n {
 		return fmt.Errorf("%d of %d tasks were delivered", len(w.claimed), n)
@@ -191,7 +192,6 @@ func (w *fixedWork) enqueue(ctx context.Context, t *workTenant) error {
 	return nil
 }
 
-// receive waits until the tenant's worker has received the batch.
 func (w *fixedWork) receive(ctx context.Context, t *workTenant) error {
 	w.claimed = w.claimed[:0]
 	for range w.tasks {
@@ -227,8 +227,8 @@ func (w *fixedWork) cycle(ctx context.Context, t *workTenant) error {
 	return w.complete(ctx, t)
 }
 
-// failed makes one task of a batch use up its only attempt, so that it is dead, and completes the
-// others.
+// failed makes the only attempt of one task fail, so that the task is dead. It completes the other
+// tasks of the batch.
 func (w *fixedWork) failed(ctx context.Context, t *workTenant, n int) error {
 	w.fill(n)
 	for i := range w.tasks {
@@ -266,8 +266,8 @@ func (w *fixedWork) returned(ctx context.Context, t *workTenant, n int, giveBack
 	return w.complete(ctx, t)
 }
 
-// delayed cycles a few tasks that all become ready at the same time, while no request is
-// outstanding.
+// delayed enqueues a few tasks with a delay, and receives and completes them. All of them become
+// ready at the same time, while no request is in flight.
 func (w *fixedWork) delayed(ctx context.Context, t *workTenant) error {
 	w.fill(1 + w.draw.IntN(4))
 	for i := range w.tasks {

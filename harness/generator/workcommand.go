@@ -7,12 +7,13 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// WorkSpec defines the fixed work of a generator, and its servers.
+// WorkSpec defines the fixed work of a generator, and the servers that receive it.
 type WorkSpec struct {
 	Target Target `json:"target"`
 	// Seed determines the sequence of operations.
 	Seed uint64 `json:"seed"`
-	// Cycles is the least number of tasks to complete. The last batch is completed as a whole.
+	// Cycles is the minimum number of tasks to complete. More tasks may be completed, because the
+	// last batch is always completed as a whole.
 	Cycles uint64 `json:"cycles"`
 }
 
@@ -21,22 +22,22 @@ type workDone struct {
 	Cycles uint64 `json:"cycles"`
 }
 
-// StartIdle starts a generator without a load; it can do fixed work. The caller must end it with
-// Kill.
+// StartIdle starts a generator without a load. It can be used for fixed work. The caller must end
+// it with Kill.
 func StartIdle(c Command) (*Process, error) {
 	return start(c)
 }
 
-// Work does fixed work with one request outstanding at any time. It returns the number of cycles,
-// which depends only on the seed and on spec.Cycles. A second call on the same servers needs
-// another seed. An error ends a generator without an open load.
+// Work does the fixed work with one request in flight at any time. It returns the number of cycles,
+// which depends only on spec.Seed and spec.Cycles. A second call with the same servers needs
+// another seed. If Work fails and the generator has no open load, the generator ends.
 func (p *Process) Work(ctx context.Context, spec WorkSpec) (cycles uint64, err error) {
 	var done workDone
 	err = p.call(ctx, workMax+workCloseMax, "work", spec, &done)
 	return done.Cycles, err
 }
 
-// work does fixed work on separate connections.
+// work does the fixed work over a new connection.
 func (s *session) work(ctx context.Context, spec WorkSpec) (done workDone, err error) {
 	if spec.Cycles == 0 {
 		return done, errors.New("cycles is 0; it must be at least 1")

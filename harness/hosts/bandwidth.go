@@ -8,19 +8,20 @@ import (
 )
 
 const (
-	// shapedFor bounds the wait of a packet for its turn. Packets that would wait longer are
-	// dropped, like at a full switch.
+	// shapedFor bounds how long a packet may wait in the queue of the token bucket. Packets that
+	// would wait longer are dropped, as by a full switch.
 	shapedFor = 50 * time.Millisecond
-	// burstFor is the capacity of the token bucket in time: a host may send this much at once after
-	// a pause.
+	// burstFor is the capacity of the token bucket, as a time: after a pause a host may send the
+	// amount of this time at full speed.
 	burstFor    = 2 * time.Millisecond
 	burstLeast  = 16 << 10
 	shapedLeast = 64 << 10
 	shapedMost  = 64 << 20
 )
 
-// limitBandwidth limits what the host in the calling thread's namespace sends to the others, in
-// bits per second, with a token bucket (qdisc tbf) on its device.
+// limitBandwidth limits how much the host sends to the other hosts, in bits per second. The host is
+// the one in whose namespace the calling thread is. The limit is a token bucket (qdisc tbf) on the
+// host's device.
 func limitBandwidth(bitsPerS float64) error {
 	tun, err := netlink.LinkByName(tunName)
 	if err != nil {
@@ -40,8 +41,8 @@ func limitBandwidth(bitsPerS float64) error {
 	return nil
 }
 
-// shaped returns the number of packets that the token bucket of the host in the calling thread's
-// namespace has dropped because its queue was full.
+// shaped returns the number of packets that the host's token bucket has dropped because its queue
+// was full. The host is the one in whose namespace the calling thread is.
 func shaped() (dropped uint64, err error) {
 	tun, err := netlink.LinkByName(tunName)
 	if err != nil {

@@ -17,20 +17,22 @@ import (
 )
 
 const (
-	// command is the first argument of the forwarder's process; the number of hosts is the second.
+	// command is the first argument of the forwarder's process. The second argument is the number
+	// of hosts.
 	command = "forward"
-	// childEnv is set only for the forwarder's process, so that the argument is not a command of
-	// users.
+	// childEnv is set only for the forwarder's process, so that users cannot run the command by
+	// mistake.
 	childEnv = "PRONY_HOSTS_FORWARDER"
-	// firstDevice is the descriptor of the first host's device. The other devices follow.
+	// firstDevice is the file descriptor of the first host's device. The descriptors of the other
+	// devices follow it.
 	firstDevice = 3
 )
 
-// request is a request of the parent, a line of JSON. Each is answered by a report, which is also a
-// line.
+// request is a request of the parent, encoded as a line of JSON. The forwarder answers each request
+// by a report, which is also a line of JSON.
 type request struct {
 	DelayNs int64 `json:"delay_ns"`
-	Begin   bool  `json:"begin"` // reset the counts after the answer
+	Begin   bool  `json:"begin"` // reset the counters after the answer
 }
 
 const requestMax = 4 << 10
@@ -40,7 +42,8 @@ func IsChild(args []string) bool {
 	return len(args) == 3 && args[1] == command && os.Getenv(childEnv) != ""
 }
 
-// Main runs the forwarder's process and returns its exit code: 0 if the parent ended it.
+// Main runs the forwarder's process and returns its exit code. The exit code is 0 if the parent
+// ended the process.
 func Main(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	if err := forward(args, stdin, stdout); err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
@@ -54,9 +57,9 @@ func forward(args []string, stdin *os.File, stdout io.Writer) error {
 	if err != nil || hosts < 2 {
 		return fmt.Errorf("%q is not a number of hosts", args[2])
 	}
-	runtime.LockOSThread()      // the forwarder runs on one thread
-	debug.SetGCPercent(-1)      // the loop allocates nothing
-	realTime := prefer() == nil // the result reports a missing permission
+	runtime.LockOSThread()      // the forwarder uses a single thread
+	debug.SetGCPercent(-1)      // the loop allocates nothing, so no garbage collection is needed
+	realTime := prefer() == nil // the report tells the parent if permission is missing
 	p := &poller{stdin: int32(stdin.Fd())}
 	var devices []device
 	for i := range hosts {
@@ -97,19 +100,19 @@ func forward(args []string, stdin *os.File, stdout io.Writer) error {
 	})
 }
 
-// prefer gives the calling thread real-time priority and precise timers, so that a packet does not
-// wait for the CPU of its sender.
+// prefer sets real-time priority and precise timers for the calling thread. A packet then does not
+// wait until its sender releases the CPU.
 func prefer() error {
 	return errors.Join(
 		unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0),
 		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: 1}, 0))
 }
 
-// leadMax bounds the time in which the forwarder polls its clock before it delivers a packet.
+// leadMax bounds how long the forwarder polls its clock before it delivers a packet.
 const leadMax = 200 * time.Microsecond
 
-// lateness returns how late this thread wakes up from a sleep, as the 90th percentile. The sleep is
-// long enough for an idle CPU to halt, which makes its wake-up slower.
+// lateness returns how late this thread wakes up from a sleep, as the 90th percentile. The sleeps
+// are long enough for an idle CPU to halt, which makes the wake-up slower.
 func lateness(now func() time.Duration) (time.Duration, error) {
 	const sleeps, sleep = 50, time.Millisecond
 	var late []time.Duration
@@ -147,7 +150,7 @@ func (d descriptor) write(packet []byte) error {
 
 type poller struct {
 	stdin int32
-	fds   []unix.PollFd // the hosts' devices; stdin is last
+	fds   []unix.PollFd // devices of the hosts, followed by stdin
 }
 
 func (p *poller) wait(most time.Duration, readable []bool) (requested bool, err error) {

@@ -7,19 +7,20 @@ import (
 	"github.com/pronybench/prony/harness/observe"
 )
 
-// Counted is the traffic between the hosts until some time.
+// Counted is the traffic between the hosts up to a certain time.
 type Counted struct {
-	at        time.Time
-	cpu       time.Duration // of the forwarder
-	received  uint64        // packets, including lost ones; 0 without loss
-	lost      uint64
-	untaken   uint64 // packets that a device dropped because the forwarder was too slow
+	at       time.Time
+	cpu      time.Duration // CPU time of the forwarder
+	received uint64        // number of packets, including lost ones; 0 if the network has no loss
+	lost     uint64
+	// packets that a device dropped because the forwarder was too slow to read them
+	untaken   uint64
 	shaped    uint64 // packets that a token bucket dropped
 	sentBytes []uint64
 	forwarder report
 }
 
-// Count reads all counters. begin resets the forwarder's counters afterwards.
+// Count reads all counters. If begin is true, it then resets the counters of the forwarder.
 func (n *Network) Count(begin bool) (c Counted, err error) {
 	if c.cpu, err = observe.ProcessCPU(n.ForwarderPID()); err != nil {
 		return c, fmt.Errorf("count the traffic between hosts: %w", err)

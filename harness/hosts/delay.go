@@ -2,21 +2,21 @@ package hosts
 
 import "time"
 
-// packetsMax is the capacity of a delayLine. A packet that finds the line full is dropped and
-// counted.
+// packetsMax is the capacity of a delayLine. If the line is full, a packet is dropped and counted.
 const packetsMax = 16384
 
-// delayLine holds packets in transit, each for the same time, in order of arrival. It is not safe
-// for concurrent use. It does not allocate after its creation.
+// delayLine contains the packets in transit in the order of their arrival. Each packet is delayed
+// by the same time. A delayLine is not safe for concurrent use. After its creation it allocates no
+// memory.
 type delayLine struct {
 	delay time.Duration
-	slots []slot // a ring buffer
+	slots []slot // ring buffer
 	first int    // index of the oldest packet
 	held  int
 }
 
 type slot struct {
-	due  time.Duration // on the clock of the caller
+	due  time.Duration // time of delivery, by the clock of the caller
 	to   int
 	size int
 	data [mtu]byte
@@ -26,8 +26,8 @@ func newDelayLine(packets int, delay time.Duration) *delayLine {
 	return &delayLine{delay: delay, slots: make([]slot, packets)}
 }
 
-// free returns the buffer for the next packet; nil if the line is full. The packet is not in the
-// line until push.
+// free returns the buffer for the next packet, or nil if the line is full. The packet is in the
+// line only after push is called.
 func (l *delayLine) free() []byte {
 	if l.held == len(l.slots) {
 		return nil
@@ -35,14 +35,14 @@ func (l *delayLine) free() []byte {
 	return l.slots[(l.first+l.held)%len(l.slots)].data[:]
 }
 
-// push adds the packet in the buffer of free, which arrived at the time came and is for host to.
+// push adds the packet that the caller has written to the buffer of free. came is the time when it
+// arrived, and to is the host that receives it.
 func (l *delayLine) push(size, to int, came time.Duration) {
 	s := &l.slots[(l.first+l.held)%len(l.slots)]
 	s.size, s.to, s.due = size, to, came+l.delay
 	l.held++
 }
 
-// due returns when the oldest packet must be delivered, and whether there is one.
 func (l *delayLine) due() (at time.Duration, held bool) {
 	if l.held == 0 {
 		return 0, false

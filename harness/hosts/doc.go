@@ -1,6 +1,6 @@
 // Package hosts simulates several hosts on one machine. Each host has a network namespace, an
-// address and a link to the others with the delay, loss and bandwidth that a scenario defines.
-// Servers can be started on the hosts, see proc.Settings.
+// address, and a link to the other hosts. A scenario defines the delay, the loss and the bandwidth
+// of the link. Servers can be started on the hosts; see proc.Settings.
 //
 //	 load generator (the network namespace of this process, 198.18.1.1)
 //	    │veth          │veth          │veth            no added delay
@@ -14,9 +14,9 @@
 //	           forwarder process                       delay: half a round trip for each packet
 //
 // The network namespace of the machine contains no part of this. Enter executes the program again
-// in a new namespace, and creates the hosts from there. The namespaces have no names: a namespace
-// ends with the last process in it and the last descriptor of it, and its links end with it. This
-// also holds if this process is killed. The files are namespace and enter (namespaces), link (links
-// and addresses), delay, forwarder and process (delay), loss, bandwidth, ping (measures the round
+// in a new namespace, and Start creates the hosts from there. The namespaces have no names. A
+// namespace and its links disappear when no process is in it and no descriptor refers to it, even
+// if this process is killed. The files are namespace and enter (namespaces), link (links and
+// addresses), delay, forwarder and process (delay), loss, bandwidth, ping (measures the round
 // trip), and network, which combines them.
 package hosts

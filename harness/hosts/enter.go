@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaceEnv contains the inode number of the network namespace that Enter created. A process in
-// another namespace has not entered, even if it inherited the variable.
+// namespaceEnv contains the inode number of the network namespace that Enter created. If a process
+// in another namespace has inherited the variable, the number does not match.
 const namespaceEnv = "PRONY_HOSTS_NAMESPACE"
 
-// ErrOutside is the error of creating hosts in the machine's network namespace.
+// ErrOutside reports an attempt to create hosts in the machine's own network namespace.
 var ErrOutside = errors.New("this process is in the machine's network namespace, where hosts are never created")
 
 // Entered reports whether this process is in a network namespace that Enter created.
@@ -26,10 +26,10 @@ func Entered() bool {
 	return err == nil && os.Getenv(namespaceEnv) == strconv.FormatUint(own, 10)
 }
 
-// Enter moves this process to a new network namespace, which has only a loopback device. The
-// process executes its program again, with the same id, arguments and files. Enter returns nil only
-// in the new namespace, and an error if the namespace could not be created. It must be called
-// before the process has started anything.
+// Enter moves this process to a new network namespace that has only a loopback device. To do this,
+// the process executes its program again, with the same process ID, arguments and files. Enter
+// returns nil only in the new namespace. It returns an error if the namespace could not be created.
+// Enter must be called before the process has started anything.
 func Enter() error {
 	if Entered() {
 		return upLoopback()
@@ -38,7 +38,8 @@ func Enter() error {
 	if err != nil {
 		return fmt.Errorf("enter a network namespace: %w", err)
 	}
-	runtime.LockOSThread() // exec keeps the namespace of the thread that calls it
+	// after exec the process is in the namespace of the thread that called it
+	runtime.LockOSThread()
 	original, err := os.Open(ownNamespace)
 	if err != nil {
 		return fmt.Errorf("enter a network namespace: %w", err)

@@ -10,45 +10,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// device is a forwarder's connection to one host. Each read and each write is one packet. Both
-// return unix.EAGAIN instead of blocking.
+// device is a forwarder's connection to one host. Each read and each write transfers one packet.
+// Both return unix.EAGAIN if they would block.
 type device interface {
 	read(into []byte) (int, error)
 	write(packet []byte) error
 }
 
-// forwarder moves packets between hosts, and delays each by half a round trip. It is one loop on
-// one thread.
+// forwarder moves packets between hosts, and delays each packet by half a round trip. It is a
+// single loop on one thread.
 type forwarder struct {
 	hosts []device
 	line  *delayLine
 	now   func() time.Duration // any monotonic clock
-	// lead is the time from the end of a wait to the delivery of a packet, because a thread wakes
-	// up late. The forwarder polls its clock in the lead.
+	// lead is how long before the delivery of a packet a wait ends. It is needed because a thread
+	// wakes up late. The forwarder polls its clock during the lead.
 	lead time.Duration
-	// wait returns after most, or earlier if a device is readable; it sets readable for each
-	// device. A negative most waits without limit. requested reports whether the parent has sent a
-	// request.
+	// wait returns after the time most, or earlier if a device is readable. It sets one element of
+	// readable for each device. If most is negative, the time is not limited. requested reports
+	// whether the parent has sent a request.
 	wait func(most time.Duration, readable []bool) (requested bool, err error)
 
 	readable []bool
-	spare    [mtu]byte // for a packet that finds the line full
+	spare    [mtu]byte // for a packet that arrives while the line is full
 	counts   counts
 }
 
-// readsInTurn is the number of packets that are read from one host before the next host is read,
-// and before due packets are delivered.
+// readsInTurn is the number of packets that are read from one host before the next host is read.
+// Packets that are due are delivered only after all hosts were read.
 const readsInTurn = 16
 
-// counts are the counters of a forwarder since their last reset.
+// counts contains the counters of a forwarder since their last reset.
 type counts struct {
 	forwarded  uint64
-	overflowed uint64 // packets that found the line full
-	unwritten  uint64 // packets that the device of their destination refused
+	overflowed uint64 // packets dropped because the line was full
+	unwritten  uint64 // packets that the destination's device refused
 	late       *hdrhistogram.Histogram
 }
 
-// lateMost is the largest lateness in the histogram, in nanoseconds.
+// lateMost is the largest lateness that the histogram can contain, in nanoseconds.
 const lateMost = int64(10 * time.Second)
 
 func newCounts() counts { return counts{late: hdrhistogram.New(1, lateMost, 3)} }
@@ -57,8 +57,8 @@ func newForwarder(hosts []device, packets int) *forwarder {
 	return &forwarder{hosts: hosts, line: newDelayLine(packets, 0), readable: make([]bool, len(hosts)), counts: newCounts()}
 }
 
-// run forwards packets until request returns false. It calls request for each request of the
-// parent.
+// run forwards packets until request returns false. It calls request for each request that the
+// parent has sent.
 func (f *forwarder) run(request func() (goOn bool, err error)) error {
 	for {
 		if err := f.deliver(); err != nil {
@@ -83,7 +83,7 @@ func (f *forwarder) run(request func() (goOn bool, err error)) error {
 	}
 }
 
-// pause returns how long the forwarder may sleep; negative without a packet.
+// pause returns how long the forwarder may sleep. It returns a negative time if there is no packet.
 func (f *forwarder) pause() time.Duration {
 	due, held := f.line.due()
 	if !held {
@@ -111,7 +111,8 @@ func (f *forwarder) deliver() error {
 			return fmt.Errorf("deliver a packet to host %d: %w", to+1, err)
 		}
 		f.counts.forwarded++
-		_ = f.counts.late.RecordValue(min(int64(late), lateMost)) // the value is within the bounds
+		// cannot fail: the value is in the range of the histogram
+		_ = f.counts.late.RecordValue(min(int64(late), lateMost))
 	}
 }
 
@@ -131,7 +132,7 @@ func (f *forwarder) take(from int) error {
 		}
 		to, known := indexOf(into[:size], len(f.hosts))
 		switch {
-		case !known: // such as the kernel's IPv6 announcements
+		case !known: // for example the kernel's IPv6 announcements
 		case full:
 			f.counts.overflowed++
 		default:
@@ -141,7 +142,7 @@ func (f *forwarder) take(from int) error {
 	return nil
 }
 
-// report is the answer of the forwarder.
+// report is the forwarder's answer to a request.
 type report struct {
 	Forwarded  uint64  `json:"forwarded"`
 	Overflowed uint64  `json:"overflowed"`

@@ -10,31 +10,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The addresses are in the range that RFC 2544 reserves for network benchmarks.
+// The addresses are in a range that RFC 2544 reserves for network benchmarks.
 const (
-	// loadAddress is the address of the load generator, in the namespace of this process.
+	// loadAddress is the address of the load generator, which is in the namespace of this process.
 	loadAddress = "198.18.1.1"
-	// hostsPrefix is the prefix of the hosts' addresses. Their last byte is the host's number, from
-	// 1.
+	// hostsPrefix is the prefix of the hosts' addresses. The last byte of an address is the number
+	// of the host, from 1.
 	hostsPrefix = "198.18.0."
 	prefixBits  = 24
 )
 
 const (
-	// tunName is a host's device for traffic to the other hosts, and toLoad its device for traffic
-	// to the load generator.
+	// tunName is the name of a host's device for traffic to the other hosts. toLoad is the name of
+	// its device for traffic to the load generator.
 	tunName = "hosts"
 	toLoad  = "load"
 	// mtu is the size of the largest packet between hosts, as on Ethernet.
 	mtu = 1500
-	// tunQueue is the number of packets that a device queues for the forwarder.
+	// tunQueue is the number of packets that a device can queue for the forwarder.
 	tunQueue = 8192
 )
 
 func addressOf(index int) string { return fmt.Sprintf("%s%d", hostsPrefix, index+1) }
 
-// indexOf returns the index of the host that a packet is addressed to. It returns false for any
-// other packet.
+// indexOf returns the index of a packet's destination. It returns false if the destination is not a
+// host.
 func indexOf(packet []byte, hosts int) (int, bool) {
 	const destination, version4 = 16, 4
 	if len(packet) < 20 || packet[0]>>4 != version4 {
@@ -45,8 +45,8 @@ func indexOf(packet []byte, hosts int) (int, bool) {
 	return index, to[0] == 198 && to[1] == 18 && to[2] == 0 && index >= 0 && index < hosts
 }
 
-// makeTUN creates the device to the other hosts in the calling thread's namespace, with the host's
-// address. It returns the descriptor for the device's packets.
+// makeTUN creates a host's device to the other hosts, with the host's address. It creates it in the
+// namespace of the calling thread. It returns the file that transfers the packets of the device.
 func makeTUN(index int) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -80,10 +80,10 @@ func configureTUN(index int) error {
 		netlink.LinkSetMTU(tun, mtu), netlink.LinkSetTxQLen(tun, tunQueue), netlink.AddrAdd(tun, address), netlink.LinkSetUp(tun))
 }
 
-// vethName returns the name of the load generator's end of the link to a host.
 func vethName(index int) string { return fmt.Sprintf("host%d", index+1) }
 
-// makeVeth creates the link between the load generator, in this process's namespace, and a host.
+// makeVeth creates the link between the load generator and a host. The load generator is in the
+// namespace of this process.
 func makeVeth(index int, namespace *os.File) error {
 	attributes := netlink.NewLinkAttrs()
 	attributes.Name = vethName(index)
@@ -97,7 +97,8 @@ func makeVeth(index int, namespace *os.File) error {
 	return inside(namespace, func() error { return routeOver(toLoad, addressOf(index), loadAddress) })
 }
 
-// routeOver activates a device and routes packets from one address to another over it.
+// routeOver activates a device. Packets for the address to are then sent over this device with the
+// source address from.
 func routeOver(device, from, to string) error {
 	link, err := netlink.LinkByName(device)
 	if err == nil {
@@ -114,8 +115,8 @@ func routeOver(device, from, to string) error {
 	return nil
 }
 
-// removeVeth removes the link to a host from this process's namespace, if it exists. The end of the
-// host's namespace would also remove it, but later.
+// removeVeth removes the link to a host from this process's namespace, if the link exists. The link
+// would also disappear together with the host's namespace, but later.
 func removeVeth(index int) error {
 	link, err := netlink.LinkByName(vethName(index))
 	if _, gone := errors.AsType[netlink.LinkNotFoundError](err); gone {
@@ -130,8 +131,6 @@ func removeVeth(index int) error {
 	return nil
 }
 
-// makeLoadAddress adds the load generator's address to the loopback device of this process's
-// namespace.
 func makeLoadAddress() error {
 	lo, err := netlink.LinkByName("lo")
 	if err == nil {
@@ -143,8 +142,9 @@ func makeLoadAddress() error {
 	return nil
 }
 
-// sent returns the bytes that the host in the calling thread's namespace has sent to the others,
-// and the number of packets that its device dropped because the forwarder was too slow.
+// sent returns the number of bytes that the host has sent to the other hosts, and the number of
+// packets that its device dropped because the forwarder was too slow. The host is the one in whose
+// namespace the calling thread is.
 func sent() (bytes, dropped uint64, err error) {
 	tun, err := netlink.LinkByName(tunName)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lossParts is the resolution of a loss probability.
+// lossParts is the resolution of a loss probability: probabilities are multiples of 1/lossParts.
 const lossParts = 1_000_000
 
 const (
@@ -19,10 +19,10 @@ const (
 	lossChain = "loss"
 )
 
-// lose makes the host in the calling thread's namespace lose a random share of the packets that it
-// receives from the others, with an nftables rule that uses numgen. Packets are lost on arrival,
-// because a sender would notice that its own kernel drops a packet. A preceding rule counts all
-// packets.
+// lose makes the host lose a random share of the packets that it receives from the other hosts. The
+// host is the one in whose namespace the calling thread is. The loss is an nftables rule that uses
+// numgen. Packets are lost when they arrive, because a sender would notice if its own kernel
+// dropped a packet. Another rule before it counts all packets.
 func lose(percent float64) error {
 	c, err := nftables.New()
 	if err != nil {
@@ -53,8 +53,9 @@ func lose(percent float64) error {
 	return nil
 }
 
-// received returns the number of packets from the others that have arrived at the host in the
-// calling thread's namespace, including lost ones, and the number of lost packets.
+// received returns the number of packets that have arrived at the host from the other hosts,
+// including lost ones, and the number of lost packets. The host is the one in whose namespace the
+// calling thread is.
 func received() (all, lost uint64, err error) {
 	c, err := nftables.New()
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Measured returns the traffic between the hosts from one Count to a later one, and the round trips
-// of the start.
+// Measured returns the traffic between the hosts between two calls of Count. It also returns the
+// round trips that Start measured.
 func (n *Network) Measured(from, to Counted) *result.Hosts {
 	seconds := to.at.Sub(from.at).Seconds()
 	h := &result.Hosts{

@@ -13,7 +13,7 @@ import (
 // ownNamespace is the path of the calling thread's network namespace.
 const ownNamespace = "/proc/thread-self/ns/net"
 
-// makeNamespace creates a network namespace without links. The namespace ends when the file is
+// makeNamespace creates a network namespace without links. The namespace exists until the file is
 // closed and no process is in it.
 func makeNamespace() (*os.File, error) {
 	type made struct {
@@ -36,7 +36,7 @@ func makeNamespace() (*os.File, error) {
 	return m.file, m.err
 }
 
-// inside calls do on a thread in a network namespace. Other goroutines that do starts are not in
+// inside calls do on a thread that is in a network namespace. Goroutines that do starts are not in
 // the namespace.
 func inside(namespace *os.File, do func() error) error {
 	done := make(chan error)
@@ -50,7 +50,8 @@ func inside(namespace *os.File, do func() error) error {
 	return <-done
 }
 
-// inode returns the inode number of a network namespace. It is unique while the namespace exists.
+// inode returns the inode number of the network namespace at path. The number is unique while the
+// namespace exists.
 func inode(path string) (uint64, error) {
 	var s unix.Stat_t
 	if err := unix.Stat(path, &s); err != nil {

@@ -13,30 +13,30 @@ import (
 // Config defines a network of hosts.
 type Config struct {
 	Hosts int            // at least 2
-	Want  scenario.Hosts // conditions between the hosts
+	Want  scenario.Hosts // required conditions between the hosts
 
-	Forwarder string // binary that calls Main, see IsChild; "" means the running program
-	Log       string // file for the forwarder's messages
+	Forwarder string // binary that calls Main (see IsChild); "" means the running program
+	Log       string // path of the file for the forwarder's messages
 }
 
 // Network is a set of hosts and the links between them. It is not safe for concurrent use.
 type Network struct {
 	config     Config
-	namespaces []*os.File // of the hosts
+	namespaces []*os.File // one per host
 	forwarder  *process
 	trips      Trips
 	delay      time.Duration // one-way delay that the forwarder adds
 }
 
-// Trips are the measured round trips between the hosts, in milliseconds.
+// Trips contains the measured round trips between the hosts, in milliseconds.
 type Trips struct {
-	FloorP50 float64 // without added delay
+	FloorP50 float64 // median without added delay
 	P50, P99 float64
-	Pings    int // answered
-	Lost     int // not answered
+	Pings    int // number of answered echo requests
+	Lost     int // number of unanswered echo requests
 }
 
-// Start creates hosts, and measures the round trips between them. The caller must call Close.
+// Start creates hosts and measures the round trips between them. The caller must call Close.
 func Start(ctx context.Context, c Config) (_ *Network, err error) {
 	if !Entered() {
 		return nil, ErrOutside
@@ -56,7 +56,7 @@ func Start(ctx context.Context, c Config) (_ *Network, err error) {
 		return nil, err
 	}
 	var devices []*os.File
-	// The forwarder has copies of the descriptors.
+	// The forwarder has its own copies of the descriptors.
 	defer func() { err = errors.Join(err, closeAll(devices...)) }()
 	for i := range c.Hosts {
 		namespace, err := makeNamespace()
@@ -84,10 +84,10 @@ func Start(ctx context.Context, c Config) (_ *Network, err error) {
 	return n, n.calibrate(ctx)
 }
 
-// calibrate measures the round trip without added delay, and makes the forwarder add the missing
-// part. A second measurement corrects further delays of the forwarder, such as late wake-ups. Then
-// it measures the final round trips. All of this happens before loss and bandwidth limits are
-// configured.
+// calibrate first measures the round trip without added delay. It then makes the forwarder add the
+// delay that is missing. A second measurement corrects for other delays of the forwarder, such as
+// late wake-ups. Finally it measures the round trips that Trips returns. All of this happens before
+// loss and bandwidth limits are configured.
 func (n *Network) calibrate(ctx context.Context) error {
 	want := n.config.Want.RoundTrip
 	floor, err := n.ping(ctx, pingsOfFloor)
@@ -127,14 +127,15 @@ func (n *Network) calibrate(ctx context.Context) error {
 	})
 }
 
-// addDelay makes the forwarder add a delay to each round trip; a negative one is 0.
+// addDelay makes the forwarder add the given delay to each round trip. A negative delay is treated
+// as 0.
 func (n *Network) addDelay(trip time.Duration) error {
 	n.delay = max(0, trip) / 2
 	_, err := n.forwarder.ask(request{DelayNs: int64(n.delay)})
 	return err
 }
 
-// Close removes the hosts. Processes on them must have ended.
+// Close removes the hosts. All processes on them must have ended.
 func (n *Network) Close() error {
 	var errs []error
 	if n.forwarder != nil {
@@ -151,19 +152,18 @@ func (n *Network) Close() error {
 	return nil
 }
 
-// Address returns the address of a host by its index.
+// Address returns the address of the host with the given index.
 func (n *Network) Address(host int) string { return addressOf(host) }
 
-// Namespace returns the network namespace of a host by its index. The network owns it.
+// Namespace returns the network namespace of the host with the given index. The network owns it.
 func (n *Network) Namespace(host int) *os.File { return n.namespaces[host] }
 
-// ForwarderPID returns the id of the process that moves packets between hosts.
+// ForwarderPID returns the ID of the process that moves packets between hosts.
 func (n *Network) ForwarderPID() int { return n.forwarder.process.PID() }
 
-// Trips returns the round trips measured by Start.
+// Trips returns the round trips that Start measured.
 func (n *Network) Trips() Trips { return n.trips }
 
-// each calls do in the namespace of each host.
 func (n *Network) each(do func(host int) error) error {
 	var errs []error
 	for i, namespace := range n.namespaces {

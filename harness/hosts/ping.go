@@ -16,23 +16,24 @@ import (
 const (
 	echoRequest, echoReply = 8, 0
 	echoHeader             = 8
-	// pingBytes is the size of the message, small like a heartbeat.
+	// pingBytes is the size of an echo message in bytes. It is as small as a heartbeat.
 	pingBytes = 56
-	// ipHeader is the size of an IPv4 header without options, which precedes the message in
-	// replies.
+	// ipHeader is the size of an IPv4 header without options. In replies the header precedes the
+	// message.
 	ipHeader = 20
 )
 
-// pinger sends echo requests to another host, from the host in whose namespace its socket was
-// opened. The kernel of the other host answers, so no process there is involved. The kernel here
-// timestamps the answer, so the delay until this process reads it does not count.
+// pinger sends echo requests to another host. It sends them from the host in whose namespace its
+// socket was opened. The kernel of the other host answers, so no process there is involved. The
+// kernel of this host timestamps the answer, so the delay until this process reads the answer does
+// not count.
 type pinger struct {
 	socket int
 	id     uint16
 	number uint16
 }
 
-// newPinger opens the socket in the calling thread's namespace.
+// newPinger opens a socket in the namespace of the calling thread.
 func newPinger(to string, id int) (*pinger, error) {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_ICMP)
 	if err != nil {
@@ -76,14 +77,14 @@ func (p *pinger) ping(timeout time.Duration) (trip time.Duration, answered bool,
 		case err != nil:
 			return 0, false, fmt.Errorf("wait for an echo reply: %w", err)
 		case ours:
-			return came.Sub(began.Round(0)), true, nil // both by the wall clock
+			return came.Sub(began.Round(0)), true, nil // both are times of the wall clock
 		}
 	}
 	return 0, false, nil
 }
 
-// receive reads a message and returns when it arrived. ours reports whether it answers the last
-// request.
+// receive reads a message and returns when the message arrived. ours reports whether the message
+// answers the last request.
 func (p *pinger) receive() (came time.Time, ours bool, err error) {
 	var message [ipHeader + pingBytes]byte
 	var control [128]byte
@@ -110,7 +111,6 @@ func (p *pinger) receive() (came time.Time, ours bool, err error) {
 	return came, binary.BigEndian.Uint16(m[4:]) == p.id && binary.BigEndian.Uint16(m[6:]) == p.number, nil
 }
 
-// checksum returns the Internet checksum of a message of even length.
 func checksum(message []byte) uint16 {
 	var sum uint32
 	for i := 0; i < len(message); i += 2 {
@@ -124,10 +124,11 @@ func checksum(message []byte) uint16 {
 
 type trips struct {
 	all  []time.Duration
-	lost int // unanswered requests
+	lost int // number of unanswered requests
 }
 
-// percentile returns the smallest trip that the given percentage of the trips does not exceed.
+// percentile returns the smallest trip such that the given percentage of all trips do not exceed
+// it.
 func (t trips) percentile(percent float64) time.Duration {
 	if len(t.all) == 0 {
 		return 0

@@ -10,14 +10,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Able reports the abilities of this machine. A nil error means that the machine is able.
+// Able reports what this machine can simulate. A nil error means that the machine can do it; any
+// other error is the reason why it cannot.
 type Able struct {
-	Hosts     error // to create hosts, with delay between them
+	Hosts     error // creation of hosts, with delay between them
 	Loss      error
 	Bandwidth error
 }
 
-// Probe tests all abilities once in a temporary namespace.
+// Probe tests all abilities. It creates a temporary namespace for this.
 func Probe() Able {
 	namespace, err := makeNamespace()
 	if err != nil {
@@ -46,7 +47,7 @@ func Probe() Able {
 	return a
 }
 
-// forRoot adds to a permission error the rights that the process needs.
+// forRoot adds to a permission error which rights the process needs.
 func forRoot(err error) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, os.ErrPermission) {
 		return fmt.Errorf("%w: run it as root, or with CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW", err)
@@ -54,8 +55,8 @@ func forRoot(err error) error {
 	return err
 }
 
-// Missing returns the first ability that the hosts of a scenario need and this machine lacks, with
-// the reason, or "".
+// Missing returns the first ability that the hosts of a scenario need and that this machine does
+// not have, with the reason. It returns "" if this machine has all of them.
 func (a Able) Missing(want scenario.Hosts) string {
 	switch {
 	case a.Hosts != nil:

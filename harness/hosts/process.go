@@ -16,11 +16,11 @@ import (
 const (
 	// answerTimeout bounds the wait for the forwarder's answer.
 	answerTimeout = 5 * time.Second
-	// forwarderGrace is how long the forwarder may take to end after a request.
+	// forwarderGrace bounds the wait for the forwarder to end after it is asked to.
 	forwarderGrace = 5 * time.Second
 )
 
-// process is the parent's side of the forwarder's process.
+// process is the parent's end of the forwarder's process.
 type process struct {
 	process  *proc.Process
 	requests *os.File
@@ -30,7 +30,8 @@ type process struct {
 }
 
 // startForwarder starts a process that moves packets between the devices of hosts. The binary must
-// call Main if IsChild reports true for its arguments. Its messages go to the file log.
+// call Main if IsChild returns true for its arguments. The messages of the process are written to
+// the file log.
 func startForwarder(binary string, devices []*os.File, log string) (_ *process, err error) {
 	theirs := [2]*os.File{} // stdin and stdout of the child
 	p := &process{log: log}
@@ -59,7 +60,7 @@ func startForwarder(binary string, devices []*os.File, log string) (_ *process, 
 	if p.process, err = proc.Start(cmd); err != nil {
 		return nil, err
 	}
-	err = closeAll(theirs[:]...) // so that the end of the child ends the answers
+	err = closeAll(theirs[:]...) // so that answers ends when the child ends
 	theirs = [2]*os.File{}
 	if err == nil {
 		_, err = p.ask(request{})
@@ -90,7 +91,6 @@ func (p *process) ask(r request) (report, error) {
 	return said, nil
 }
 
-// failed returns the error of a forwarder that does not answer, with its last messages.
 func (p *process) failed(err error) error {
 	lines, logErr := proc.LastLines(p.log, proc.ErrorLines)
 	return errors.Join(fmt.Errorf("the forwarder does not answer: %w (%s)\n%s", err, p.process.Status(), proc.LogText(p.log, lines)), logErr)

@@ -8,25 +8,25 @@ import (
 )
 
 const (
-	// pingsOfFloor and pingsOfTrip are the numbers of sequential echoes between each pair of hosts,
-	// without and with added delay. If these would take longer than pingsFor, there are fewer, but
-	// at least pingsLeast.
+	// pingsOfFloor and pingsOfTrip are the numbers of sequential echo requests between each pair of
+	// hosts, without and with added delay. If they would take longer than pingsFor, fewer are sent,
+	// but at least pingsLeast.
 	pingsOfFloor, pingsOfTrip = 50, 100
 	pingsFor                  = 2 * time.Second
 	pingsLeast                = 10
-	// pingPause is the time between two echoes. It keeps the hosts as idle as between heartbeats.
+	// pingPause is the time between two echo requests. With this pause the hosts are as idle as
+	// between heartbeats.
 	pingPause = time.Millisecond
-	// pingTimeout is added to the round trip to get the timeout of an echo.
+	// pingTimeout plus the round trip is the timeout of an echo request.
 	pingTimeout = 100 * time.Millisecond
 )
 
-// pingsAt returns the number of echoes between each pair of hosts with the given round trip.
 func pingsAt(trip time.Duration) int {
 	return min(pingsOfTrip, max(pingsLeast, int(pingsFor/(trip+pingPause))))
 }
 
-// ping measures round trips between each pair of hosts, in one direction, for all pairs
-// simultaneously.
+// ping measures round trips between each pair of hosts, in one direction. All pairs are measured at
+// the same time.
 func (n *Network) ping(ctx context.Context, count int) (trips, error) {
 	type pair struct {
 		trips

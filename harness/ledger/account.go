@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// pageTasks is the number of consecutive tasks of one producer that a page holds.
+// pageTasks is the number of tasks in a page. They are consecutive tasks of one producer.
 const pageTasks = 256
 
-// The state of a task, one bit each.
+// The state of a task consists of one bit for each of these facts.
 const (
 	acknowledged uint8 = 1 << iota // its enqueue was acknowledged
 	refused                        // its enqueue was refused
@@ -18,13 +18,13 @@ const (
 	// A completion, or the failure of the last attempt, was acknowledged.
 	completed
 	completionRefused // at least one completion was refused
-	completionInDoubt // at least one completion will never be answered
-	delivered         // claimed; set only if the order is watched
-	completionAsked   // a completion was requested; set only if this is noted
+	completionInDoubt // the outcome of at least one completion will never be known
+	delivered         // it was claimed; set only if the order is watched
+	completionAsked   // a completion was requested; set only if completions are watched
 	answered          = acknowledged | refused | unknown
 )
 
-// settled reports whether a task has reached its end. Any later event is then a fault, and the
+// settled reports whether a task has reached its final state. Any later event is a fault, so the
 // ledger may forget the task.
 func settled(task uint8) bool {
 	return task&refused != 0 || task&completed != 0 && task&answered != 0
@@ -36,45 +36,46 @@ func doubtful(task uint8) bool {
 	return task&(refused|completed) == 0 && task&(unknown|completionInDoubt) != 0
 }
 
-// over reports whether a task has ended, so that the load need not wait for it: it was refused,
-// completed or dead, or its enqueue or its completion will never be answered.
+// over reports whether the load need not wait for a task any longer. This is the case if the task
+// was refused, completed or dead, or if its enqueue or completion will never be answered.
 func over(task uint8) bool {
 	return task&(refused|completed|unknown|completionInDoubt) != 0
 }
 
-// page holds the states of pageTasks consecutive tasks.
+// page contains the states of pageTasks consecutive tasks.
 type page struct {
 	index   uint64 // sequence number of its first task, divided by pageTasks
 	settled int    // number of settled tasks
 	tasks   [pageTasks]uint8
 }
 
-// account holds the tasks of one producer. Pages are created in order as tasks are sent, and
-// released when all of their tasks are settled. A task below sent that has no page is therefore
-// settled.
+// account contains the tasks of one producer. Pages are created in order as tasks are sent, and are
+// released when all of their tasks are settled. Therefore, if a sequence number below sent has no
+// page, its task is settled.
 type account struct {
 	mu   sync.Mutex
 	sent uint64 // sequence number of the next task
-	// Counts of the sent tasks:
+	// Counts of the tasks that were sent:
 	acknowledged       uint64
 	refused            uint64
-	completed          uint64 // at least once, and not refused
+	completed          uint64 // tasks completed at least once and not refused
 	completionsRefused uint64
-	failed             uint64 // attempts; counted only if attempts are watched
-	retried            uint64 // attempts that followed a failed one
+	failed             uint64 // failed attempts; counted only if attempts are watched
+	retried            uint64 // attempts that followed a failed attempt
 	dead               uint64 // tasks whose last attempt was failed
 	doubtful           uint64
 	inDoubt            uint64 // doubtful tasks whose enqueue was acknowledged
 
-	live  []*page // by index, ascending
+	live  []*page // ascending by index
 	spare []*page // released pages for reuse, at most maxSpare
 	made  int     // pages allocated so far
 
 	order  map[uint64]uint64 // see claim; nil if the order is not watched
 	leases map[uint64]Lease  // by task, see lease; nil if leases are not watched
-	// attempts holds the attempts of failed tasks, by task; nil if attempts are not watched.
+	// attempts contains the last attempt of each failed task, by sequence number. It is nil if
+	// attempts are not watched.
 	attempts map[uint64]attempt
-	beyond   *beyond // of a restored ledger, shared by its accounts; otherwise nil
+	beyond   *beyond // shared by all accounts of a restored ledger; nil otherwise
 }
 
 func (a *account) update(p *page, i uint64, flag uint8) {
@@ -88,7 +89,8 @@ func (a *account) update(p *page, i uint64, flag uint8) {
 	a.inDoubt += count(inDoubt(now)) - count(inDoubt(was))
 }
 
-// inDoubt reports whether only the completion of a task is unknown.
+// inDoubt reports whether a task is doubtful only because of a completion. Its enqueue was
+// acknowledged.
 func inDoubt(task uint8) bool { return doubtful(task) && task&acknowledged != 0 }
 
 func count(is bool) uint64 {
@@ -98,17 +100,19 @@ func count(is bool) uint64 {
 	return 0
 }
 
-// maxSpare bounds the released pages that an account keeps for reuse.
+// maxSpare bounds the number of released pages that an account retains for reuse.
 const maxSpare = 4
 
-// find returns the index in live of the page that holds a task, or -1 if the page was released.
+// find returns the index in live of the page that contains a task. It returns -1 if the page was
+// released.
 func (a *account) find(sequence uint64) int {
 	n := len(a.live)
 	if n == 0 {
 		return -1
 	}
 	index := sequence / pageTasks
-	// The index if no page between this one and the newest was released, which is the common case.
+	// Common case: no page between this one and the newest one was released, so the index can be
+	// computed.
 	if back := a.live[n-1].index - index; back < uint64(n) && a.live[n-1-int(back)].index == index {
 		return n - 1 - int(back)
 	}
@@ -139,7 +143,6 @@ func (a *account) send(n uint64) uint64 {
 	return first
 }
 
-// release removes a page if all of its tasks are settled.
 func (a *account) release(at int) {
 	p := a.live[at]
 	if p.settled < pageTasks {
@@ -151,9 +154,9 @@ func (a *account) release(at int) {
 	}
 }
 
-// answer notes how the enqueue of n tasks was answered. It returns how many of them were refused
-// after a completion, and how many of them ended with this answer (see over). Only the first answer
-// of a task counts.
+// answer records how the enqueue of n tasks was answered. contradicted is the number of tasks that
+// were refused after they had been completed. ended is the number of tasks that ended with this
+// answer (see over). Only the first answer for a task counts.
 func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ended int) {
 	if first+n > a.sent {
 		panic(fmt.Sprintf("ledger: answer for tasks %d to %d, but only %d were sent", first, first+n-1, a.sent))
@@ -161,7 +164,7 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ende
 	for next := first; next < first+n; {
 		end := min((next/pageTasks+1)*pageTasks, first+n)
 		at := a.find(next)
-		if at < 0 { // all of them are settled, and therefore answered
+		if at < 0 { // all tasks of this page are settled, and therefore answered
 			next = end
 			continue
 		}
@@ -198,14 +201,15 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64, ende
 type finding uint8
 
 const (
-	expected      finding = iota // the task's first completion
-	repeated                     // the task was completed, or was refused long ago
-	neverSent                    // the task was never sent
-	refusedBefore                // the task's enqueue was refused before
+	expected finding = iota // the task's first completion
+	// the task was completed before, or it was refused and its page is released
+	repeated
+	neverSent     // the task was never sent
+	refusedBefore // the task's enqueue was refused
 )
 
-// complete notes that a completion of a task was acknowledged. It returns whether the task ended
-// with it.
+// complete records that a completion of a task was acknowledged. ended is true if the task ended
+// with this completion.
 func (a *account) complete(sequence uint64) (found finding, ended bool) {
 	if sequence >= a.sent && !a.reach(sequence) {
 		return neverSent, false
@@ -234,8 +238,8 @@ func (a *account) complete(sequence uint64) (found finding, ended bool) {
 	return expected, !over(task)
 }
 
-// mark adds a flag that settles nothing to a task that is not settled. It returns whether the task
-// ended with it.
+// mark sets a flag of a task that is not settled. The flag must be one that settles no task. mark
+// reports whether the task ended because of the flag.
 func (a *account) mark(sequence uint64, flag uint8) (ended bool) {
 	if sequence >= a.sent && !a.reach(sequence) {
 		return false
@@ -250,9 +254,10 @@ func (a *account) mark(sequence uint64, flag uint8) (ended bool) {
 	return ended
 }
 
-// lost calls visit for each task that was acknowledged and never completed, in order. A task with a
-// completion in doubt may have been completed and is not lost. This holds even if it was claimed
-// again, because some servers accept the completion of an earlier claim later.
+// lost calls visit for each task that was acknowledged and never completed, in the order of the
+// tasks. A task with a completion in doubt may have been completed, so it is not lost. This is true
+// even if the task was claimed again, because some servers accept the completion of an earlier
+// claim later.
 func (a *account) lost(visit func(sequence uint64, task uint8)) {
 	for _, p := range a.live {
 		for i, task := range p.tasks {

@@ -6,16 +6,16 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// WatchAttempts makes the ledger check the attempts of tasks that workers fail; most is the maximum
+// WatchAttempts makes the ledger check the attempts of tasks that workers fail. most is the maximum
 // number of attempts of each task. A failed task must be delivered again with the next attempt
-// number, or else is lost. A delivery with any other number counts as miscounted. A task whose last
-// attempt failed is dead.
+// number; otherwise it is lost. A delivery with any other number counts as miscounted. A task whose
+// last attempt failed is dead.
 //
-// The check is valid only if leases end by completion or failure. Leases that expire use up
-// attempts as well, and released leases return theirs.
+// The check is valid only if leases end by completion or failure. A lease that expires also uses an
+// attempt, and a lease that is released returns its attempt.
 //
-// WatchAttempts must be called before the first task is sent. The ledger stores an attempt for each
-// failed task that is neither completed nor dead.
+// WatchAttempts must be called before the first task is sent. The ledger stores one attempt for
+// each failed task that is neither completed nor dead.
 func (l *Ledger) WatchAttempts(most uint32) {
 	l.attemptsMax = most
 	for i := range l.accounts {
@@ -23,15 +23,15 @@ func (l *Ledger) WatchAttempts(most uint32) {
 	}
 }
 
-// attempt is the last attempt of a failed task.
+// attempt is the last failed attempt of a task.
 type attempt struct {
 	number uint32
-	back   bool // the task was claimed again
-	dead   bool // the task is dead, and its enqueue is not answered yet
+	back   bool // whether the task was claimed again
+	dead   bool // whether the task is dead while its enqueue is not answered yet
 }
 
-// Attempted notes the attempt, from 1, with which a task was claimed. It must be called after
-// Claimed, and only if attempts are watched.
+// Attempted records the attempt number of a claimed task. The first attempt has number 1. Attempted
+// must be called after Claimed, and only if attempts are watched.
 func (l *Ledger) Attempted(id Identity, number uint32) {
 	if !l.knows(id) {
 		return
@@ -45,8 +45,9 @@ func (l *Ledger) Attempted(id Identity, number uint32) {
 	}
 }
 
-// attempted enters an attempt. It returns the expected attempt, and whether number equals it. It
-// accepts any attempt of a settled task, because the next settlement is reported as a duplicate.
+// attempted checks an attempt number. It returns the expected number, and whether number equals it.
+// It accepts any number for a settled task, because the next settlement of that task is reported as
+// a duplicate.
 func (a *account) attempted(sequence uint64, number uint32) (want uint32, ok bool) {
 	if !a.outstanding(sequence) {
 		return 0, true
@@ -61,15 +62,14 @@ func (a *account) attempted(sequence uint64, number uint32) (want uint32, ok boo
 	return want, number == want
 }
 
-// outstanding reports whether a task was sent and is neither completed, dead nor refused.
 func (a *account) outstanding(sequence uint64) bool {
 	at := a.find(sequence)
 	return sequence < a.sent && at >= 0 && a.live[at].tasks[sequence%pageTasks]&(completed|refused) == 0
 }
 
-// Failing notes that the failure of an attempt is about to be sent. It must be called only if
-// attempts are watched. The target may deliver the task again before the caller gets the
-// acknowledgement of the failure.
+// Failing records that a failure of an attempt is about to be sent. It must be called only if
+// attempts are watched. It must be called before the failure is sent, because the target may
+// deliver the task again before the caller receives the acknowledgement.
 func (l *Ledger) Failing(id Identity, number uint32) {
 	if !l.knows(id) {
 		return
@@ -83,10 +83,9 @@ func (l *Ledger) Failing(id Identity, number uint32) {
 	}
 }
 
-// Failed notes that the failure of an attempt was acknowledged. It returns whether the task is
-// dead, because it was the last attempt, and whether the task ended with it: see Completed. Failing
-// must have been called before. A task that dies after its completion was acknowledged counts as
-// duplicated.
+// Failed records that the failure of an attempt was acknowledged. dead is true if this was the last
+// attempt. ended is true if the task ended with this call: see Completed. Failing must have been
+// called before. A task that dies after its completion was acknowledged counts as duplicated.
 func (l *Ledger) Failed(id Identity, number uint32) (dead, ended bool) {
 	if !l.knows(id) {
 		return false, false
@@ -107,8 +106,8 @@ func (l *Ledger) Failed(id Identity, number uint32) (dead, ended bool) {
 	return dead, ended
 }
 
-// die notes that an outstanding task is dead, and returns whether it ended with that. The flag
-// completed marks both completed and dead tasks.
+// die records that an outstanding task is dead, and reports whether the task ended with this call.
+// The flag completed is set for both completed and dead tasks.
 func (a *account) die(sequence uint64) (ended bool) {
 	at := a.find(sequence)
 	p := a.live[at]
@@ -124,7 +123,8 @@ func (a *account) die(sequence uint64) (ended bool) {
 	return ended
 }
 
-// revive uncounts a task as completed or dead, because its enqueue was refused.
+// revive reduces the count of completed or dead tasks by one, because the enqueue of such a task
+// was refused.
 func (a *account) revive(sequence uint64) {
 	if a.attempts[sequence].dead {
 		a.dead--

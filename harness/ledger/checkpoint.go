@@ -9,8 +9,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// checkpointMagic begins a checkpoint and contains the version of its layout. The following fields
-// are varints unless a size is given; a text follows its length:
+// checkpointMagic is the first field of a checkpoint and contains the version of the layout. The
+// fields after it are varints unless a size is given. A text is preceded by its length:
 //
 //	round 8 | producers
 //	n | n times a route: tenant, queue
@@ -21,16 +21,17 @@ import (
 //	checksum 8: xxHash of all preceding bytes, little-endian like all fields with a size
 const checkpointMagic = "PRONYLC\x01"
 
-// checkpointBytesMax bounds the bytes that Restore reads: about 500 million outstanding tasks, each
-// with a state that differs from its predecessor's.
+// checkpointBytesMax bounds the number of bytes that Restore reads. It is enough for about 500
+// million outstanding tasks, even if the state of each task differs from the state of its
+// predecessor.
 const checkpointBytesMax = 1 << 30
 
 // Checkpoint writes the ledger, so that Restore can account for the remaining tasks if this process
-// dies. It may be called while the load runs. The part of each producer is consistent and contains
-// everything that was entered before the call. The size is proportional to the number of unsettled
-// tasks. Checkpoint fails if w fails, or if the journal could not be written.
+// dies. It may be called while the load runs. The data of each producer is consistent and contains
+// everything that was recorded before the call. The size of a checkpoint is proportional to the
+// number of unsettled tasks. Checkpoint fails if w fails, or if the journal could not be written.
 //
-// After Restore a checkpoint proves the following faults:
+// After Restore, a checkpoint is enough to prove the following faults:
 //   - a duplicate, if a completion of the task was acknowledged before the checkpoint, and another
 //     one after Restore,
 //   - a corruption, if the task was refused before the checkpoint and completed after Restore,
@@ -39,11 +40,11 @@ const checkpointBytesMax = 1 << 30
 //     before the checkpoint, its completion was never requested, and the task is not delivered
 //     after Restore.
 //
-// A checkpoint does not contain the answers between it and the end of the process. A task that was
-// sent after the checkpoint, or not answered before it, may or may not have been enqueued. If the
-// first completion of a task was acknowledged in that time, its second completion counts as the
-// first. A task whose completion was requested may have been completed, and is not lost; without a
-// journal this holds for all outstanding tasks.
+// A checkpoint does not contain answers that arrived between the checkpoint and the end of the
+// process. A task that was sent after the checkpoint, or was not answered before the checkpoint,
+// may or may not have been enqueued. If the first completion of a task was acknowledged after the
+// checkpoint, its second completion counts as the first. A task whose completion was requested may
+// have been completed, so it is not lost. Without a journal this applies to all outstanding tasks.
 func (l *Ledger) Checkpoint(w io.Writer) error {
 	if err := l.checkpoint(w); err != nil {
 		return fmt.Errorf("checkpoint of the ledger: %w", err)
@@ -70,7 +71,7 @@ func (l *Ledger) checkpoint(w io.Writer) error {
 		}
 		b = b[:0]
 	}
-	if _, err := out.Write(b); err != nil { // there may be no account
+	if _, err := out.Write(b); err != nil { // needed if there is no account
 		return err
 	}
 	if err := out.Flush(); err != nil {

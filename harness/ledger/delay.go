@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// DelayTolerance is how far before the end of its delay a task may be claimed. A server that counts
-// time in whole milliseconds may truncate the time of the enqueue by up to one.
+// DelayTolerance is how long before the end of its delay a task may be claimed. A server that
+// measures time in whole milliseconds may truncate the time of the enqueue, so the delay may end up
+// to a millisecond early.
 const DelayTolerance = time.Millisecond
 
-// ClaimedDelayed notes the claim of a task with a delay; late is the time from the end of the delay
-// to the claim, on the clock of the intended start. A task that is claimed more than DelayTolerance
-// before the end of its delay counts as early.
+// ClaimedDelayed records the claim of a task with a delay. late is the time from the end of the
+// delay to the claim, measured by the clock of the intended start. A task that is claimed more than
+// DelayTolerance before the end of its delay counts as early.
 func (l *Ledger) ClaimedDelayed(id Identity, delay, late time.Duration) {
 	l.faults.delayed.Add(1)
 	if late < -DelayTolerance {

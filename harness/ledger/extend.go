@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Extended notes that the extension of a lease was acknowledged. lease is the lease as extended.
+// Extended records that the extension of a lease was acknowledged. lease is the lease after the
+// extension.
 func (l *Ledger) Extended(id Identity, lease Lease, now time.Time) {
 	l.faults.extended.Add(1)
 	if l.WatchesLeases() {
@@ -13,9 +14,9 @@ func (l *Ledger) Extended(id Identity, lease Lease, now time.Time) {
 	}
 }
 
-// ExtensionRefused notes that the extension of a lease was refused because the lease had expired or
-// its task no longer exists. now is the time when the refusal was known. The refusal counts as
-// unextended if the lease was still valid.
+// ExtensionRefused records that the extension of a lease was refused because the lease had expired
+// or its task no longer exists. now is the time when the caller learned of the refusal. If the
+// lease was still valid, the refusal counts as unextended.
 func (l *Ledger) ExtensionRefused(id Identity, lease Lease, now time.Time) {
 	if lease.valid(now) {
 		l.faults.add(&l.faults.unextended, 1, fmt.Sprintf("unextended: %s: an extension was refused although the lease with token %d was valid for another %v",

@@ -7,9 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// samplesPerKind bounds the samples, which name faulty tasks, for each of lost, duplicated,
-// corrupted, misrouted, reordered, contested, revoked, misread, miscounted, early, wrong result,
-// unextended and rekeyed.
+// samplesPerKind bounds the number of samples for each kind of fault. A sample names a faulty task.
+// The kinds are lost, duplicated, corrupted, misrouted, reordered, contested, revoked, misread,
+// miscounted, early, wrong result, unextended and rekeyed.
 const samplesPerKind = 7
 
 type fault struct {
@@ -17,8 +17,8 @@ type fault struct {
 	samples []string // of the first samplesPerKind faults
 }
 
-// faults are the faults of a round's tasks, except lost tasks, which are found at the end. Faults
-// are rare, so one lock serves all producers.
+// faults contains the faults of a round's tasks. Lost tasks are not among them, because they are
+// found only at the end. Faults are rare, so one lock for all producers is enough.
 type faults struct {
 	mu         sync.Mutex
 	duplicated fault
@@ -34,12 +34,12 @@ type faults struct {
 	unextended fault
 	rekeyed    fault
 
-	reads   atomic.Uint64 // checked
-	delayed atomic.Uint64 // deliveries of tasks with a delay
-	results atomic.Uint64 // read back
+	reads   atomic.Uint64 // number of checked reads
+	delayed atomic.Uint64 // number of deliveries of tasks with a delay
+	results atomic.Uint64 // number of results that were read back
 
-	extended atomic.Uint64 // leases
-	repeated atomic.Uint64 // enqueues repeated under a key
+	extended atomic.Uint64 // number of extended leases
+	repeated atomic.Uint64 // number of enqueues that were repeated under a key
 
 	unreadableCompleted atomic.Uint64
 }
@@ -54,7 +54,7 @@ func (f *faults) add(kind *fault, n uint64, sample string) {
 }
 
 // kinds returns the faults that a checkpoint contains. Their order is part of the file format. A
-// load with checkpoints does not watch the other kinds.
+// load that uses checkpoints does not watch the other kinds.
 func (f *faults) kinds() []*fault {
 	return []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked, &f.misread}
 }

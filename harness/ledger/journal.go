@@ -11,35 +11,37 @@ import (
 	"sync/atomic"
 )
 
-// journal writes the tasks whose completion is about to be requested.
+// journal records the tasks whose completion is about to be requested.
 type journal struct {
 	kept atomic.Bool // whether there is a journal
 
 	mu     sync.Mutex // may be locked after an account's mutex, never before
 	w      io.Writer
 	record []byte
-	err    error // first error
+	err    error // the first error of a write
 }
 
-// journalMagic begins a journal and contains the version of its layout. The ledger's round follows
-// in 8 bytes, little-endian, and then records: the size of the tasks in 4 bytes, their CRC-32 in 4
-// bytes, and the tasks. A task is two varints: its producer and its sequence number.
+// journalMagic is the first field of a journal and contains the version of the layout. It is
+// followed by the ledger's round in 8 bytes, little-endian, and by records. A record consists of
+// the size of its tasks in 4 bytes, their CRC-32 in 4 bytes, and the tasks. A task is two varints:
+// its producer and its sequence number.
 const journalMagic = "PRONYLJ\x01"
 
 const (
 	journalHeadBytes = len(journalMagic) + 8
 	recordHeadBytes  = 8
-	// recordBytesMax exceeds the size of the tasks of one call.
+	// recordBytesMax is larger than the tasks of any call.
 	recordBytesMax = 64 << 20
 )
 
-// Journal starts a journal: from now on the ledger writes to w the tasks whose completion is
-// requested, before the request: see Completing. Once Journal has returned, nothing is written to
-// an earlier journal, which may be closed. Journal may be called while the load runs.
+// Journal starts a journal. From now on Completing writes to w the tasks whose completion is about
+// to be requested. Once Journal has returned, nothing is written to an earlier journal, which may
+// be closed. Journal may be called while the load runs.
 //
-// A caller that starts a journal, then takes a checkpoint, and then removes the earlier journals,
-// always has a checkpoint and all journals that Restore needs for it. The written data must survive
-// the process, not the host: a file without fsync is enough.
+// A caller should first start a journal, then take a checkpoint, and then remove the earlier
+// journals. It then always has a checkpoint and all journals that Restore needs with this
+// checkpoint. The written data must survive the end of the process but not a crash of the host, so
+// a file without fsync is enough.
 func (l *Ledger) Journal(w io.Writer) error {
 	head := binary.LittleEndian.AppendUint64([]byte(journalMagic), l.round)
 	if _, err := w.Write(head); err != nil {
@@ -52,7 +54,7 @@ func (l *Ledger) Journal(w io.Writer) error {
 	return nil
 }
 
-// note writes tasks to the journal. The next checkpoint returns its first error.
+// note writes a record with the given tasks. The next checkpoint returns the first error of note.
 func (j *journal) note(ids []Identity) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -76,13 +78,14 @@ func (j *journal) failure() error {
 	return j.err
 }
 
-// readJournal calls visit for each task in a journal of a round. It ignores a truncated record at
-// the end, because its completions were never requested.
+// readJournal calls visit for each task in a journal. The journal must belong to the given round.
+// readJournal ignores a truncated record at the end, because the completions of its tasks were
+// never requested.
 func readJournal(r io.Reader, round uint64, visit func(producer, sequence uint64)) error {
 	in := bufio.NewReader(r)
 	var head [journalHeadBytes]byte
 	if _, err := io.ReadFull(in, head[:]); cut(err) {
-		return nil // the process died before it wrote the header
+		return nil // the process died before it had written the header
 	} else if err != nil {
 		return err
 	}

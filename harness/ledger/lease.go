@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// Lease is a worker's right to a task, granted by the target.
+// Lease is the right of a worker to complete a task. The target grants it.
 type Lease struct {
-	Token uint64    // fencing token: unique for each lease of a task
-	Until time.Time // expiry by the target's wall clock; zero: unknown, not checked
+	Token uint64 // fencing token: unique for each lease of a task
+	// expiry by the target's wall clock; the zero time means unknown: the lease is not checked
+	Until time.Time
 }
 
-// LeaseMargin is the time before its expiry at which the ledger treats a lease as expired. It
-// allows for the difference between the clocks of the servers and the client. It equals the default
-// clock difference that servers tolerate among themselves.
+// LeaseMargin is subtracted from the expiry of a lease: from then on the ledger treats the lease as
+// expired. The margin allows for the difference between the clocks of the servers and the client.
+// It equals the clock difference that servers tolerate among themselves by default.
 const LeaseMargin = 500 * time.Millisecond
 
-// valid reports whether the lease is certainly valid at a time of the client's wall clock.
+// valid reports whether the lease is certainly valid at the given time of the client's wall clock.
 func (e Lease) valid(now time.Time) bool {
 	return !e.Until.IsZero() && now.Add(LeaseMargin).Before(e.Until)
 }
 
-// WatchLeases makes the ledger count breaches of exclusivity: each claim of a task while another
-// lease of the task is valid, and each completion that is refused although its lease is valid. A
-// lease is valid from the claim until LeaseMargin before its expiry. It ends earlier if a
-// completion of the task was acknowledged, or refused under this lease. A completion of unknown
-// outcome ends no lease: if it took effect, the task is not delivered again.
+// WatchLeases makes the ledger count breaches of exclusivity. There are two kinds: a task is
+// claimed while another lease of the task is valid, or a completion is refused although its lease
+// is valid. A lease is valid from the claim until LeaseMargin before its expiry. It ends earlier if
+// a completion of the task is acknowledged, or if a completion under this lease is refused. A
+// completion of unknown outcome ends no lease: if it took effect, the task is not delivered again.
 //
 // WatchLeases must be called before the first task is claimed. The ledger stores a lease for each
-// task that was claimed and not completed.
+// task that was claimed and is not completed.
 func (l *Ledger) WatchLeases() {
 	for i := range l.accounts {
 		l.accounts[i].leases = map[uint64]Lease{}
@@ -38,8 +39,8 @@ func (l *Ledger) WatchLeases() {
 // WatchesLeases reports whether WatchLeases was called.
 func (l *Ledger) WatchesLeases() bool { return l.accounts[0].leases != nil }
 
-// Leased notes that a worker has claimed a task under a lease. It must be called after Claimed, and
-// only if leases are watched.
+// Leased records that a worker has claimed a task under a lease. It must be called after Claimed,
+// and only if leases are watched.
 func (l *Ledger) Leased(id Identity, lease Lease, now time.Time) {
 	if !l.knows(id) {
 		return
@@ -54,9 +55,9 @@ func (l *Ledger) Leased(id Identity, lease Lease, now time.Time) {
 	}
 }
 
-// LeaseRefused notes that a completion was refused because its lease had expired or its task no
-// longer exists. now is the time when the refusal was known. It must be called after
-// CompletionRefused, and only if leases are watched.
+// LeaseRefused records that a completion was refused because its lease had expired or its task no
+// longer exists. now is the time when the caller learned of the refusal. LeaseRefused must be
+// called after CompletionRefused, and only if leases are watched.
 func (l *Ledger) LeaseRefused(id Identity, lease Lease, now time.Time) {
 	if !l.knows(id) {
 		return
@@ -73,9 +74,9 @@ func (l *Ledger) LeaseRefused(id Identity, lease Lease, now time.Time) {
 	}
 }
 
-// lease enters a lease of a task. It returns the previous lease and whether both are valid. The
-// account stores the lease that expires later. A completed task has no lease: Completed reports a
-// second completion.
+// lease records a lease of a task. It returns the previous lease, and whether the previous lease
+// and the new one are valid at the same time. Of the two, the account stores the lease that expires
+// later. A completed task has no lease, because Completed reports a second completion.
 func (a *account) lease(sequence uint64, lease Lease, now time.Time) (held Lease, contested bool) {
 	at := a.find(sequence)
 	if sequence >= a.sent || at < 0 || a.live[at].tasks[sequence%pageTasks]&completed != 0 {

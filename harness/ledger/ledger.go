@@ -1,9 +1,10 @@
 // Package ledger accounts for every task of a round. It proves that each task completed exactly
 // once with its payload intact, or reports the tasks that did not.
 //
-// The payload of a task contains its identity. Each producer has a separate account, with one page
-// for each 256 consecutive tasks. A page is released once all of its tasks are settled, so that
-// memory is proportional to the tasks in flight and not to the tasks sent.
+// The payload of a task contains the task's identity. Each producer has a separate account, with
+// one page for every 256 consecutive tasks. A page is released once all of its tasks are settled.
+// Memory is therefore proportional to the number of tasks in flight, not to the number of tasks
+// sent.
 package ledger
 
 import (
@@ -20,19 +21,19 @@ type Route struct {
 	Queue  string
 }
 
-// Ledger is the account of one round. All methods are safe for concurrent use. Calls about
-// different producers do not block each other.
+// Ledger is the account of one round. All methods are safe for concurrent use. Calls for different
+// producers do not block each other.
 type Ledger struct {
 	round    uint64
 	accounts []account
-	used     atomic.Int64 // accounts from this index on were never used
-	beside   []*Ledger    // read-only after Beside
+	used     atomic.Int64 // accounts at this index and above were never used
+	beside   []*Ledger    // read-only after Beside was called
 
-	watchesReads bool   // read-only after WatchReads
-	leavesTasks  bool   // read-only after LeaveTasks
-	attemptsMax  uint32 // read-only after WatchAttempts; 0 if attempts are not watched
+	watchesReads bool   // read-only after WatchReads was called
+	leavesTasks  bool   // read-only after LeaveTasks was called
+	attemptsMax  uint32 // read-only after WatchAttempts was called; 0 if attempts are not watched
 
-	routesMu sync.RWMutex     // never held together with another lock of the ledger
+	routesMu sync.RWMutex     // never locked together with another mutex of the ledger
 	routes   map[uint64]Route // by routeHash
 
 	// faults may be locked after an account's mutex, never before.
@@ -41,7 +42,7 @@ type Ledger struct {
 	journal journal
 }
 
-// New returns the ledger of the round with the given id. Its producers are numbered from 0 and send
+// New returns the ledger of the round with the given ID. Producers are numbered from 0. They send
 // to the given routes. New panics unless producers is in 1..MaxProducers.
 func New(round uint64, producers int, routes []Route) *Ledger {
 	if producers < 1 || producers > MaxProducers {
@@ -58,22 +59,22 @@ func New(round uint64, producers int, routes []Route) *Ledger {
 	return l
 }
 
-// Beside sets the ledgers of workloads that run at the same time on other tenants. A task of
-// another ledger that is claimed here counts as misrouted, not as damaged. Beside must be called
-// before the first task is claimed.
+// Beside registers the ledgers of workloads that run at the same time with other tenants. If a task
+// of such a ledger is claimed here, it counts as misrouted instead of damaged. Beside must be
+// called before the first task is claimed.
 func (l *Ledger) Beside(others ...*Ledger) { l.beside = others }
 
-// LeaveTasks declares that no worker claims the tasks. Tasks whose enqueue was acknowledged stay on
-// the server, and count as left instead of lost. LeaveTasks must be called before the first task is
-// sent.
+// LeaveTasks declares that no worker claims the tasks. Tasks whose enqueue was acknowledged remain
+// on the server, and count as left instead of lost. LeaveTasks must be called before the first task
+// is sent.
 func (l *Ledger) LeaveTasks() { l.leavesTasks = true }
 
 // routesMax bounds the number of routes of a ledger.
 const routesMax = 1 << 17
 
-// AddRoute adds a queue that receives tasks. A task of a known queue that is claimed elsewhere
-// counts as misrouted, not as damaged. A ledger stores at most 131,072 routes and ignores further
-// ones.
+// AddRoute adds a queue to which tasks are sent. If a task of a known queue is claimed from another
+// queue, it counts as misrouted instead of damaged. A ledger stores at most 131,072 routes;
+// AddRoute ignores further ones.
 func (l *Ledger) AddRoute(r Route) {
 	l.routesMu.Lock()
 	defer l.routesMu.Unlock()
@@ -82,7 +83,8 @@ func (l *Ledger) AddRoute(r Route) {
 	}
 }
 
-// routeOf returns the route with the given hash, and whether the ledger knows it.
+// routeOf returns the route with the given hash. named is false if the ledger does not know the
+// route.
 func (l *Ledger) routeOf(hash uint64) (r Route, named bool) {
 	l.routesMu.RLock()
 	defer l.routesMu.RUnlock()
@@ -98,7 +100,7 @@ func (l *Ledger) account(producer int) *account {
 	return &l.accounts[producer]
 }
 
-// misrouted returns the route of a task that belongs to one of the ledgers set by Beside.
+// misrouted returns the route of a task that belongs to one of the ledgers passed to Beside.
 func (l *Ledger) misrouted(id Identity, route uint64) (sentTo Route, found bool) {
 	for _, other := range l.beside {
 		if to, named := other.routeOf(route); named && other.knows(id) {
@@ -108,15 +110,16 @@ func (l *Ledger) misrouted(id Identity, route uint64) (sentTo Route, found bool)
 	return Route{}, false
 }
 
-// Round returns the id of the round.
+// Round returns the ID of the round.
 func (l *Ledger) Round() uint64 { return l.round }
 
 // Producers returns the number of producers.
 func (l *Ledger) Producers() int { return len(l.accounts) }
 
-// Sent notes that a producer is about to send n tasks. It returns the sequence number of the first;
-// the others are consecutive. The caller must answer each task by Enqueued, Refused or Unknown.
-// Sent panics if the producer has used all of its MaxSequences numbers, and on a restored ledger.
+// Sent records that a producer is about to send n tasks. It returns the sequence number of the
+// first task; the other numbers are consecutive. For each task the caller must call exactly one of
+// Enqueued, Refused and Unknown. Sent panics if the producer has used all of its MaxSequences
+// numbers, or if the ledger was restored.
 func (l *Ledger) Sent(producer, n int) (first uint64) {
 	if l.Restored() {
 		panic("ledger: Sent was called on a restored ledger, which accepts no new tasks")
@@ -130,21 +133,22 @@ func (l *Ledger) Sent(producer, n int) (first uint64) {
 	return a.send(uint64(n))
 }
 
-// Enqueued notes that the enqueue of n tasks from first on was acknowledged. Their completion may
-// have been acknowledged before. Only the first answer about a task counts. Enqueued, Refused and
-// Unknown panic if the tasks were not sent.
+// Enqueued records that the enqueue of n tasks, numbered from first on, was acknowledged. Their
+// completion may already have been acknowledged. Only the first answer for a task counts. Enqueued,
+// Refused and Unknown panic if the tasks were not sent.
 func (l *Ledger) Enqueued(producer int, first uint64, n int) {
 	l.answer(producer, first, n, acknowledged)
 }
 
-// Refused notes that the server refused to enqueue n tasks from first on. They must never be
-// delivered.
+// Refused records that the server refused to enqueue n tasks, numbered from first on. These tasks
+// must never be delivered.
 func (l *Ledger) Refused(producer int, first uint64, n int) {
 	l.answer(producer, first, n, refused)
 }
 
-// Unknown notes that the enqueue of n tasks from first on will never be answered. They may or may
-// not be completed. It returns how many of them ended with this call: see Completed.
+// Unknown records that the enqueue of n tasks, numbered from first on, will never be answered.
+// These tasks may or may not be completed. Unknown returns how many of them ended with this call:
+// see Completed.
 func (l *Ledger) Unknown(producer int, first uint64, n int) (ended int) {
 	return l.answer(producer, first, n, unknown)
 }
@@ -169,19 +173,20 @@ func (l *Ledger) answer(producer int, first uint64, n int, flag uint8) (ended in
 type Verdict uint8
 
 const (
-	// Sound: an intact payload of a task of this round, claimed from the right tenant and queue.
+	// Sound is the verdict on an intact payload that belongs to a task of this round and was
+	// claimed from the right tenant and queue.
 	Sound Verdict = iota
-	// Misplaced: an intact payload of a task of this round, claimed from a tenant or queue that it
-	// was not sent to.
+	// Misplaced is the verdict on an intact payload that belongs to a task of this round and was
+	// claimed from a tenant or queue that it was not sent to.
 	Misplaced
-	// Unreadable: a payload that cannot be attributed to a task of this round.
+	// Unreadable is the verdict on a payload that cannot be attributed to a task of this round.
 	Unreadable
 )
 
-// Claimed checks a payload that was claimed from an address, and counts it as corrupted or
-// misrouted unless it is sound. The returned identity is valid unless the verdict is Unreadable.
-// Claimed must be called once per delivery. Whatever the verdict, the caller should complete the
-// task and then call Completed or CompletedUnreadable.
+// Claimed checks a payload that was claimed from an address. Unless the payload is sound, it counts
+// as corrupted or misrouted. The returned identity is valid unless the verdict is Unreadable.
+// Claimed must be called once for each delivery. Whatever the verdict is, the caller should
+// complete the task and then call Completed or CompletedUnreadable.
 func (l *Ledger) Claimed(payload []byte, from Address) (Identity, Verdict) {
 	id, route, err := open(payload)
 	if err == nil && route == from.hash && l.knows(id) {
@@ -216,10 +221,10 @@ func (l *Ledger) knows(id Identity) bool {
 	return id.Round == l.round && uint64(id.Producer) < uint64(len(l.accounts))
 }
 
-// Completed notes that the completions of tasks were acknowledged. A task that was completed before
-// counts as duplicated. A task that was never sent, or was refused, counts as corrupted; if it was
-// refused so long ago that its page was released, it counts as duplicated. Consecutive ids of one
-// producer are entered under one lock.
+// Completed records that the completions of tasks were acknowledged. A task that is already
+// completed counts as duplicated. A task that was never sent or whose enqueue was refused counts as
+// corrupted. However, if it was refused so long ago that its page was released, it counts as
+// duplicated. Consecutive IDs of one producer are processed under one lock.
 //
 // Completed returns how many of the tasks ended with this call. A task ends exactly once: when it
 // is refused, completed or dead, or when Unknown or CompletionUnknown is called for it.
@@ -261,7 +266,6 @@ func (l *Ledger) completed(ids []Identity) (ended int) {
 	return ended
 }
 
-// unexpected counts a completion as a fault.
 func (l *Ledger) unexpected(id Identity, found finding) {
 	switch found {
 	case repeated:
@@ -282,8 +286,8 @@ func (l *Ledger) unexpected(id Identity, found finding) {
 	}
 }
 
-// CompletionRefused notes that a completion of a task was refused. This alone is not a fault: the
-// task may be delivered and completed again.
+// CompletionRefused records that a completion of a task was refused. This is not a fault by itself:
+// the task may be delivered and completed again.
 func (l *Ledger) CompletionRefused(id Identity) {
 	if !l.knows(id) {
 		return
@@ -295,9 +299,9 @@ func (l *Ledger) CompletionRefused(id Identity) {
 	a.mark(id.Sequence, completionRefused)
 }
 
-// CompletionUnknown notes that the outcome of a completion will remain unknown. The task may or may
-// not be completed again; it is not lost if it is not. CompletionUnknown returns whether the task
-// ended with this call: see Completed.
+// CompletionUnknown records that the outcome of a completion will remain unknown. The task may or
+// may not be completed again; in either case it is not lost. CompletionUnknown reports whether the
+// task ended with this call: see Completed.
 func (l *Ledger) CompletionUnknown(id Identity) (ended bool) {
 	if !l.knows(id) {
 		return false
@@ -308,38 +312,38 @@ func (l *Ledger) CompletionUnknown(id Identity) (ended bool) {
 	return a.mark(id.Sequence, completionInDoubt)
 }
 
-// CompletedUnreadable notes that the completion of a delivery with an unreadable payload was
-// acknowledged. One outstanding task will therefore never be delivered again, so the number of
-// outstanding tasks is reduced by one. That task remains lost, because its identity cannot be
-// proved.
+// CompletedUnreadable records that the completion of a delivery with an unreadable payload was
+// acknowledged. Some outstanding task will therefore never be delivered again, so the number of
+// outstanding tasks is reduced by one. That task still counts as lost, because its identity cannot
+// be proved.
 func (l *Ledger) CompletedUnreadable() { l.faults.unreadableCompleted.Add(1) }
 
-// Corrupted counts one delivery whose payload differs from the enqueued one. It stores the sample
-// unless there are samplesPerKind already.
+// Corrupted counts one delivery whose payload differs from the enqueued payload. It stores the
+// sample unless samplesPerKind samples are already stored.
 func (l *Ledger) Corrupted(sample string) {
 	l.faults.add(&l.faults.corrupted, 1, sample)
 }
 
-// Totals are counts of a round's tasks so far.
+// Totals contains counts of a round's tasks so far.
 type Totals struct {
 	Sent               uint64
-	Enqueued           uint64 // acknowledged
+	Enqueued           uint64 // acknowledged enqueues
 	Refused            uint64
-	Completed          uint64 // tasks, each counted once
-	Dead               uint64 // tasks; counted only if attempts are watched
+	Completed          uint64 // each task is counted once
+	Dead               uint64 // counted only if attempts are watched
 	CompletionsRefused uint64
-	// Outstanding counts the sent tasks that may still be delivered: neither refused, completed nor
-	// dead.
+	// Outstanding is the number of sent tasks that may still be delivered because they are neither
+	// refused, completed nor dead.
 	Outstanding uint64
-	// Doubtful counts the outstanding tasks that may never be delivered again, because the outcome
-	// of their enqueue or of a completion is unknown.
+	// Doubtful is the number of outstanding tasks that may never be delivered again, because the
+	// outcome of their enqueue or of a completion is unknown.
 	Doubtful uint64
-	// InDoubt counts the doubtful tasks whose enqueue was acknowledged.
+	// InDoubt is the number of doubtful tasks whose enqueue was acknowledged.
 	InDoubt uint64
 }
 
-// Totals returns the counts so far. It locks each used account in turn. It is cheap enough for a
-// few hundred calls a second, but not for a call per task.
+// Totals returns the counts so far. It locks each used account in turn. Calling it a few hundred
+// times a second is cheap enough; calling it once per task is not.
 func (l *Ledger) Totals() Totals {
 	var t Totals
 	for i := range l.used.Load() {
@@ -360,13 +364,14 @@ func (l *Ledger) Totals() Totals {
 	return t
 }
 
-// Outstanding returns the number of tasks that may still be delivered, as in Totals.
+// Outstanding returns the Outstanding field of Totals.
 func (l *Ledger) Outstanding() uint64 { return l.Totals().Outstanding }
 
-// Balance returns the current account. Lost counts the tasks whose enqueue was acknowledged, but
-// neither a completion nor the failure of the last attempt. It is valid only when no call is in
-// flight. With LeaveTasks these tasks are Left. Completed counts tasks; Duplicated counts
-// completions acknowledged beyond each task's first.
+// Balance returns the current account. Lost is the number of tasks whose enqueue was acknowledged
+// and which have not ended: neither a completion nor the failure of the last attempt was
+// acknowledged. Lost is valid only when no call is in flight. If LeaveTasks was called, these tasks
+// count as Left instead. Completed counts tasks. Duplicated counts the completions that were
+// acknowledged after the first completion of the same task.
 func (l *Ledger) Balance() result.Ledger {
 	totals := l.Totals()
 	var lost, left uint64
@@ -404,7 +409,7 @@ func (l *Ledger) lost(producer int, visit func(sequence uint64, task uint8)) {
 	a.lost(visit)
 }
 
-// lostSample describes a lost task. The caller holds the mutex of the producer's account.
+// lostSample describes a lost task. The caller must hold the mutex of the producer's account.
 func (l *Ledger) lostSample(producer int, sequence uint64, task uint8) string {
 	id := Identity{Producer: uint32(producer), Sequence: sequence}
 	if failed, again := l.accounts[producer].attempts[sequence]; again && !failed.back {

@@ -2,13 +2,13 @@ package ledger
 
 import "fmt"
 
-// WatchOrder makes the ledger count as reordered each task that is claimed from a queue after a
-// later task of the same producer, the first time that it is claimed. It must be called before the
-// first task is sent. The count is attributable to the queue only if nothing else can change the
-// order between the queue and Claimed: each tenant must have one worker slot, whose claims are
-// entered in order. A task that is delivered again is not checked.
+// WatchOrder makes the ledger check the order of tasks. A task counts as reordered if it is claimed
+// from a queue after a later task of the same producer. Only the first claim of a task is checked.
+// WatchOrder must be called before the first task is sent. The queue is responsible for the count
+// only if nothing else can change the order between the queue and Claimed. Each tenant must
+// therefore have only one worker slot, whose claims are recorded in order.
 //
-// The check uses one bit of the state of each task, and one number for each pair of a producer and
+// The check needs one bit in the state of each task, and one number for each pair of a producer and
 // a queue that it sends to.
 func (l *Ledger) WatchOrder() {
 	for i := range l.accounts {
@@ -16,7 +16,7 @@ func (l *Ledger) WatchOrder() {
 	}
 }
 
-// inOrder enters that a task was claimed from a queue, if the order is watched.
+// inOrder records the claim of a task from a queue, if the order is watched.
 func (l *Ledger) inOrder(id Identity, from Address) {
 	a := &l.accounts[id.Producer]
 	if a.order == nil {
@@ -31,9 +31,9 @@ func (l *Ledger) inOrder(id Identity, from Address) {
 	}
 }
 
-// claim notes that a task was claimed from the queue of a route. ok is false if a later task was
-// claimed before; after is then the latest such task. Tasks that were claimed before, are settled,
-// or were never sent are accepted.
+// claim records that a task was claimed from the queue of a route. ok is false if a later task of
+// the route was claimed before; after is then the latest such task. ok is true for tasks that were
+// claimed before, are settled, or were never sent.
 func (a *account) claim(sequence, route uint64) (after uint64, ok bool) {
 	if sequence >= a.sent {
 		return 0, true
@@ -43,7 +43,7 @@ func (a *account) claim(sequence, route uint64) (after uint64, ok bool) {
 		return 0, true
 	}
 	a.live[at].tasks[sequence%pageTasks] |= delivered
-	next := a.order[route] // latest task plus one
+	next := a.order[route] // sequence number of the latest claimed task, plus one
 	if sequence < next {
 		return next - 1, false
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// HeaderSize is the size in bytes of the identity at the begin of every payload. It is also the
-// smallest payload size.
+// HeaderSize is the size in bytes of the header that starts every payload and contains its
+// identity. It is also the smallest size of a payload.
 const HeaderSize = 32
 
 // The header, all words little-endian:
@@ -16,9 +16,9 @@ const HeaderSize = 32
 //	0           8                        16             24         32
 //	| round id  | producer 24 | seq 40 b | intended ns  | checksum | filler …
 //
-// The filler is derived from the identity, or is content that the caller provided. The checksum
-// covers the header before it, the filler, the payload's length, and the tenant and queue that the
-// task was sent to.
+// The filler is either derived from the identity or provided by the caller. The checksum is
+// computed from the other fields of the header, the filler, the payload's length, and the task's
+// tenant and queue.
 const (
 	roundAt    = 0
 	sequenceAt = 8
@@ -29,8 +29,8 @@ const (
 	producerBits = 24
 )
 
-// Bounds of an Identity. At a million tasks a second, one producer uses MaxSequences numbers in
-// twelve days.
+// Limits of an Identity. At a million tasks a second, one producer needs twelve days to use
+// MaxSequences numbers.
 const (
 	MaxProducers = 1 << producerBits
 	MaxSequences = 1 << sequenceBits
@@ -38,15 +38,15 @@ const (
 
 // Identity identifies the task of a payload.
 type Identity struct {
-	Round    uint64 // id of the round that sent the task
+	Round    uint64 // ID of the round that sent the task
 	Producer uint32 // number of the producer, below MaxProducers
-	Sequence uint64 // number of earlier tasks of the producer, below MaxSequences
+	Sequence uint64 // number of tasks that the producer sent before, below MaxSequences
 	// IntendedNS is the intended start, in nanoseconds since the round's epoch. The ledger does not
 	// read it.
 	IntendedNS int64
 }
 
-// String returns the name of the task in samples and messages.
+// String returns the name that samples and messages use for the task.
 func (id Identity) String() string {
 	return fmt.Sprintf("producer %d task %d", id.Producer, id.Sequence)
 }
@@ -55,8 +55,8 @@ func (id Identity) word() uint64 {
 	return uint64(id.Producer)<<sequenceBits | id.Sequence&(MaxSequences-1)
 }
 
-// Address is a queue of a tenant. It holds the hash of the names, so that many payloads can share
-// it.
+// Address is a queue of a tenant. It contains the hash of the names, so that the hash is computed
+// once for many payloads.
 type Address struct {
 	Tenant, Queue string
 	hash          uint64
@@ -67,16 +67,16 @@ func NewAddress(tenant, queue string) Address {
 	return Address{Tenant: tenant, Queue: queue, hash: routeHash(tenant, queue)}
 }
 
-// Seal fills payload, which must have at least HeaderSize bytes, for the task id sent to an
-// address. It overwrites the whole payload and retains no reference to it.
+// Seal writes the whole payload of the task id, which is sent to an address. The payload must have
+// at least HeaderSize bytes. Seal retains no reference to it.
 func Seal(payload []byte, id Identity, to Address) {
 	_ = payload[HeaderSize-1]
 	fill(payload[HeaderSize:], fillerSeed(id.Round, id.word()))
 	SealAround(payload, id, to)
 }
 
-// SealAround is Seal for a payload with its own content: it writes the header and keeps the content
-// after it, which may be empty.
+// SealAround writes only the header of a payload and leaves the content after it, which may be
+// empty, unchanged.
 func SealAround(payload []byte, id Identity, to Address) {
 	_ = payload[HeaderSize-1]
 	binary.LittleEndian.PutUint64(payload[roundAt:], id.Round)
@@ -85,8 +85,8 @@ func SealAround(payload []byte, id Identity, to Address) {
 	binary.LittleEndian.PutUint64(payload[checksumAt:], contentHash(payload)^to.hash)
 }
 
-// Open returns the identity in a payload that was claimed from an address. The identity is valid
-// only if the error is nil.
+// Open returns the identity that a payload contains. The payload was claimed from the given
+// address. The identity is valid only if the error is nil.
 func Open(payload []byte, from Address) (Identity, error) {
 	id, route, err := open(payload)
 	if err != nil {
@@ -98,8 +98,8 @@ func Open(payload []byte, from Address) (Identity, error) {
 	return id, nil
 }
 
-// open returns the identity in a payload, and the hash of the route for which it was sealed,
-// provided that the payload is undamaged.
+// open returns the identity that a payload contains, and the hash of the payload's route. The hash
+// is meaningful only if the payload is undamaged.
 func open(payload []byte) (id Identity, route uint64, err error) {
 	if len(payload) < HeaderSize {
 		return id, 0, fmt.Errorf("%w: %d bytes, less than the header of %d", ErrDamaged, len(payload), HeaderSize)
@@ -114,8 +114,8 @@ func open(payload []byte) (id Identity, route uint64, err error) {
 	return id, binary.LittleEndian.Uint64(payload[checksumAt:]) ^ contentHash(payload), nil
 }
 
-// contentHash hashes a payload without its checksum. In the hashed header, the hash of the content
-// replaces the checksum.
+// contentHash hashes a payload without its checksum. It first hashes the content after the header.
+// It then hashes the header, with the first hash in the position of the checksum.
 func contentHash(payload []byte) uint64 {
 	var head [HeaderSize]byte
 	copy(head[:checksumAt], payload)
@@ -123,16 +123,16 @@ func contentHash(payload []byte) uint64 {
 	return xxhash.Sum64(head[:])
 }
 
-// routeHash hashes the name of a queue of a tenant. It spreads only the tenant's part, so that
-// ("a", "b") and ("b", "a") differ.
+// routeHash hashes the name of a queue and the name of its tenant. Only the hash of the tenant is
+// passed through finish, so that ("a", "b") and ("b", "a") differ.
 func routeHash(tenant, queue string) uint64 {
 	return finish(xxhash.Sum64String(tenant)) ^ xxhash.Sum64String(queue)
 }
 
-// golden is the increment of splitmix64.
+// golden is the increment of SplitMix64.
 const golden = 0x9e3779b97f4a7c15
 
-// finish is the output function of splitmix64. Each bit of h affects all bits of the result.
+// finish is the output function of SplitMix64. Each bit of h affects all bits of the result.
 func finish(h uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
@@ -143,8 +143,8 @@ func fillerSeed(round, word uint64) uint64 {
 	return finish(round*golden ^ word)
 }
 
-// fill writes the filler that is derived from seed by splitmix64, so that each word depends only on
-// its position.
+// fill writes the filler that SplitMix64 generates from seed. Each word depends only on the seed
+// and on the word's position.
 func fill(b []byte, seed uint64) {
 	for ; len(b) >= 8; b = b[8:] {
 		seed += golden

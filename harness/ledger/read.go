@@ -6,34 +6,35 @@ import (
 	"strings"
 )
 
-// Asked is a read of a task or of its queue.
+// Asked describes a read of a task or of the task's queue.
 type Asked struct {
 	By string // tenant that made the read
-	// How is the predicate in the report of a misread, as in "listed the queue of"; "" means "asked
-	// for".
+	// How is the predicate in the report of a misread, for example "listed the queue of". ""
+	// selects "asked for".
 	How string
-	ID  string // the target's id of the task
+	ID  string // ID that the target assigned to the task
 	Identity
-	Address // address that the task was sent to
+	Address // address to which the task was sent
 }
 
-// Answer is a task in a target's answer to a read.
+// Answer is a task that a target returned in its answer to a read.
 type Answer struct {
 	ID, Tenant, Queue string
 	Payload           []byte
 }
 
-// WatchReads makes the ledger note the tasks whose completion was requested, which Stored needs. It
-// must be called before the first task is sent. The caller must then call Completing for each task
-// before it requests its completion. The note takes one bit of the state of each task.
+// WatchReads makes the ledger record that the completion of a task was requested. Stored needs
+// this. WatchReads must be called before the first task is sent. The caller must then call
+// Completing for each task before it requests its completion. The record is one bit in the state of
+// each task.
 func (l *Ledger) WatchReads() { l.watchesReads = true }
 
-// WatchesCompletions reports whether the caller must call Completing, for WatchReads or for a
-// journal.
+// WatchesCompletions reports whether the caller must call Completing, because WatchReads was called
+// or because there is a journal.
 func (l *Ledger) WatchesCompletions() bool { return l.watchesReads || l.journal.kept.Load() }
 
-// Completing notes that completions of tasks are about to be requested. From now on the target may
-// or may not have the tasks.
+// Completing records that completions of tasks are about to be requested. From now on the target
+// may have deleted the tasks.
 func (l *Ledger) Completing(ids ...Identity) {
 	for _, id := range ids {
 		if !l.knows(id) {
@@ -45,13 +46,14 @@ func (l *Ledger) Completing(ids ...Identity) {
 		a.mu.Unlock()
 	}
 	if l.journal.kept.Load() && len(ids) > 0 {
-		l.journal.note(ids) // after the marks, so that a checkpoint taken in between contains them
+		// after the marks, so that a checkpoint taken between the two contains the marks
+		l.journal.note(ids)
 	}
 }
 
-// Stored reports whether the target must have a task: its enqueue was acknowledged, and no
-// completion was requested. If it is true after a read was answered, it has been true since the
-// acknowledgement.
+// Stored reports whether the target must still store a task: its enqueue was acknowledged, and no
+// completion was requested. If Stored returns true after a read was answered, the target had to
+// store the task during the whole time since the acknowledgement.
 func (l *Ledger) Stored(id Identity) bool {
 	if !l.knows(id) {
 		return false
@@ -66,19 +68,20 @@ func (l *Ledger) Stored(id Identity) bool {
 	return a.live[at].tasks[id.Sequence%pageTasks]&(acknowledged|completed|completionAsked) == acknowledged
 }
 
-// Read counts a read with a correct answer that contains no task.
+// Read counts a read that was correctly answered without a task.
 func (l *Ledger) Read() { l.faults.reads.Add(1) }
 
-// Misread counts a read with a wrong answer. It stores the reason unless there are samplesPerKind
-// already.
+// Misread counts a read with a wrong answer. It stores the reason unless samplesPerKind reasons are
+// already stored.
 func (l *Ledger) Misread(asked Asked, why string) {
 	l.faults.reads.Add(1)
 	l.faults.add(&l.faults.misread, 1, fmt.Sprintf("misread: tenant %s %s task %s (%s, sent to %s/%s): %s",
 		asked.By, cmp.Or(asked.How, "asked for"), asked.ID, asked.Identity, asked.Tenant, asked.Queue, why))
 }
 
-// ReadBack checks a task that was the answer to a read by its own tenant. It reports whether the
-// answer is the task as enqueued. Otherwise it counts a Misread that lists the differences.
+// ReadBack checks a task that was returned in the answer to a read by the task's own tenant. It
+// reports whether the task is the one that was enqueued. If it is not, ReadBack counts a Misread
+// that lists the differences.
 func (l *Ledger) ReadBack(asked Asked, got Answer) bool {
 	var wrong []string
 	for _, field := range []struct{ name, want, got string }{
@@ -99,7 +102,6 @@ func (l *Ledger) ReadBack(asked Asked, got Answer) bool {
 	return true
 }
 
-// misreadPayload returns what is wrong with the payload of a task that was read, or "".
 func (l *Ledger) misreadPayload(asked Asked, payload []byte) string {
 	id, why := l.openOf(asked.Address, payload)
 	if why == "" && (id.Round != asked.Round || id.word() != asked.word()) {
@@ -108,8 +110,8 @@ func (l *Ledger) misreadPayload(asked Asked, payload []byte) string {
 	return why
 }
 
-// openOf opens the payload of a task that was read and must have been sent to the address. why
-// describes what is wrong with it, or is "".
+// openOf opens the payload of a task that was read. The task must have been sent to the address.
+// why describes the error of the payload, or is "".
 func (l *Ledger) openOf(to Address, payload []byte) (id Identity, why string) {
 	id, route, err := open(payload)
 	if err != nil {
@@ -128,9 +130,9 @@ func (l *Ledger) openOf(to Address, payload []byte) (id Identity, why string) {
 	return id, ""
 }
 
-// ListedBack checks the tasks that were the answer to a list of a queue by its own tenant. It
-// reports whether each of them was sent to the queue. Otherwise it counts a Misread that names the
-// first wrong task. asked names any task of the queue.
+// ListedBack checks the tasks that were returned in the answer to a list of a queue by the queue's
+// own tenant. It reports whether each of them was sent to the queue. If not, it counts a Misread
+// that names the first wrong task. asked names any task of the queue.
 func (l *Ledger) ListedBack(asked Asked, got []Answer) bool {
 	for i, task := range got {
 		why := ""

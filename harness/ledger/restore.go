@@ -16,23 +16,25 @@ import (
 var ErrCheckpoint = errors.New("unusable checkpoint")
 
 // beyondMax bounds the number of tasks that a restored ledger assumes were sent after its
-// checkpoint. Each takes a byte.
+// checkpoint. Each of them needs a byte of memory.
 const beyondMax = 1 << 27
 
-// beyond is the number of further tasks that a restored ledger may assume were sent after its
-// checkpoint, over all producers.
+// beyond is shared by all producers of a restored ledger. left is the number of further tasks that
+// the ledger may assume were sent after its checkpoint.
 type beyond struct{ left atomic.Int64 }
 
-// Restore returns the ledger of a process that died, from its last checkpoint and the journals that
-// were written since, in any order; earlier journals do no harm. Checkpoint documents which faults
-// this proves. Without a journal, every outstanding task may have been completed after the
-// checkpoint. The caller must also pass no journal if the host was restarted, or if the last
-// checkpoint is missing and an older one is used, because a journal may then have lost its end.
+// Restore reconstructs the ledger of a process that died. It needs the last checkpoint and the
+// journals that were written since, in any order; earlier journals do no harm. The comment of
+// Checkpoint lists the faults that can then be proved. If no journal is passed, Restore assumes
+// that every outstanding task may have been completed after the checkpoint. The caller must pass no
+// journal if the host was restarted, or if an older checkpoint is used because the last one is
+// missing: a journal may then have lost its end.
 //
-// The remaining tasks of the load are claimed and completed under the restored ledger, which may be
-// checkpointed in turn. Sent panics. The restored ledger does not watch order, leases and reads,
-// because it lacks the data. It accepts up to 134,217,728 tasks, over all producers, that were sent
-// after the checkpoint, at one byte each; further tasks count as corrupted.
+// The remaining tasks of the load are claimed and completed with the restored ledger, which may
+// also be checkpointed. Its method Sent panics. It does not watch order, leases and reads, because
+// the checkpoint does not contain the necessary data. It accepts tasks that were sent after the
+// checkpoint, up to a total of 134,217,728 over all producers, and needs one byte for each of them.
+// Further tasks count as corrupted.
 //
 // The error is ErrCheckpoint if a file is damaged or truncated. Restore reads at most 1 GiB of a
 // checkpoint.
@@ -61,12 +63,12 @@ func Restore(checkpoint io.Reader, journals ...io.Reader) (*Ledger, error) {
 	return l, nil
 }
 
-// Restored reports whether Restore created the ledger. Tasks that it does not know may then be
-// delivered.
+// Restored reports whether Restore created the ledger. If so, tasks that the ledger does not know
+// may be delivered.
 func (l *Ledger) Restored() bool { return len(l.accounts) > 0 && l.accounts[0].beyond != nil }
 
-// resolve marks the answers of each task that are unknown after a restore. asked reports whether
-// all requested completions are known.
+// resolve is called after a restore. It marks the enqueues and completions whose answer is not
+// known and will never be known. asked is true if all requested completions are known.
 func (a *account) resolve(asked bool) {
 	for at := len(a.live) - 1; at >= 0; at-- {
 		p := a.live[at]
@@ -87,8 +89,8 @@ func (a *account) resolve(asked bool) {
 	}
 }
 
-// reach extends the account to a task, if the bound allows it. It assumes that all tasks up to this
-// one were sent and that their enqueues will never be answered.
+// reach extends the account up to a task, if the bound allows it. It assumes that all tasks up to
+// and including this one were sent, and that their enqueues will never be answered.
 func (a *account) reach(sequence uint64) bool {
 	if a.beyond == nil {
 		return false
@@ -125,8 +127,8 @@ func readCheckpoint(r io.Reader) (*Ledger, error) {
 	return l, nil
 }
 
-// decoder reads a checkpoint or journal. After the first invalid value bad is true, and all further
-// reads return zeros.
+// decoder reads a checkpoint or a journal. After the first invalid value bad is true, and all
+// further reads return zero values.
 type decoder struct {
 	left []byte
 	bad  bool
@@ -142,7 +144,6 @@ func (d *decoder) number() uint64 {
 	return v
 }
 
-// upTo reads a number of at most most.
 func (d *decoder) upTo(most uint64) uint64 {
 	v := d.number()
 	if v > most {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// ResultBack counts a result that was read back for a completed task. It counts as wrong if it is
-// not the result of the completion.
+// ResultBack counts a result that was read back for a completed task. If it differs from the result
+// of the completion, it counts as wrong.
 func (l *Ledger) ResultBack(id Identity, want, got []byte) {
 	if bytes.Equal(want, got) {
 		l.faults.results.Add(1)
@@ -15,14 +15,13 @@ func (l *Ledger) ResultBack(id Identity, want, got []byte) {
 	l.WrongResult(id, fmt.Sprintf("read back %d bytes, expected %d; the first difference is at byte %d", len(got), len(want), differ(want, got)))
 }
 
-// WrongResult counts a wrong answer to the read of a result. It stores the reason unless there are
-// samplesPerKind already.
+// WrongResult counts a wrong answer to the read of a result. It stores the reason unless
+// samplesPerKind reasons are already stored.
 func (l *Ledger) WrongResult(id Identity, why string) {
 	l.faults.results.Add(1)
 	l.faults.add(&l.faults.misresult, 1, fmt.Sprintf("wrong result: %s: %s", id, why))
 }
 
-// differ returns the first index at which two byte strings differ.
 func differ(a, b []byte) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {

@@ -6,25 +6,25 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// accounting records the figures of a load. Its callers are the producers and slots of Run, or the
-// users of a Meter.
+// accounting contains what the recorders of one load share: its ledger, clock, window and limits.
+// The producers and slots of Run use it, and so do the users of a Meter.
 type accounting struct {
 	ledger   *ledger.Ledger
 	clock    clock
 	window   *windowEdges
 	schedule *schedule      // nil for a closed load
 	limit    *inFlightLimit // nil without an in-flight limit; only closed loads have one
-	// volume ends the window after a number of tasks; nil if the window ends by time.
+	// volume ends the window after a number of tasks. It is nil if the window ends by time.
 	volume *volume
-	// untimed reports that cycles have no latency, because their tasks were sent before the epoch.
+	// untimed disables cycle latencies. It is set if the tasks were sent before the epoch.
 	untimed bool
-	live    *live // for progress; nil if not wanted
-	slow    *Slow // nil without a bound of the cycle time
-	// persist reports that tasks of an open load may be sent and never acknowledged or completed.
+	live    *live // nil if no progress is reported
+	slow    *Slow // nil if cycle times have no bound
+	// persist is set if an enqueue or completion of an open load may remain unanswered.
 	persist bool
 }
 
-// settled removes n tasks from those in flight.
+// settled subtracts n from the number of tasks in flight.
 func (a *accounting) settled(n int) {
 	if a.schedule != nil {
 		a.schedule.settled(n)
@@ -57,12 +57,12 @@ func (a *accounting) progress(ledgers ...*ledger.Ledger) Progress {
 }
 
 // unplaced marks the intended start of a task that was sent outside of the schedule, or without
-// waiting for the in-flight limit. The task does not count against that limit, and the account of
-// an open load omits it. The mark is its own inverse.
+// waiting for the in-flight limit. Such a task does not count against the limit, and the account of
+// an open load omits it. Applying unplaced twice returns the original value.
 func unplaced(ns int64) int64 { return ^ns }
 
-// placed returns the intended start of a task, and whether the task counts against the schedule or
-// the in-flight limit.
+// placed returns the intended start of a task. ok is true if the task counts against the schedule
+// or the in-flight limit.
 func placed(intended int64) (ns int64, ok bool) {
 	if intended < 0 {
 		return unplaced(intended), false
@@ -70,14 +70,14 @@ func placed(intended int64) (ns int64, ok bool) {
 	return intended, true
 }
 
-// Latency is the latency of N tasks.
+// Latency is a latency that N tasks had in common.
 type Latency struct {
 	NS int64
 	N  int
 }
 
-// latencySink collects latencies that the caller of a Meter reports elsewhere. It collects nothing
-// unless wanted is set.
+// latencySink collects the latencies that a Meter returns to its caller. It collects nothing unless
+// wanted is set.
 type latencySink struct {
 	wanted bool
 	all    []Latency
@@ -94,7 +94,6 @@ func (t *latencySink) note(ns int64, n int) {
 	t.all = append(t.all, Latency{ns, n})
 }
 
-// take returns the latencies noted since the last call. The caller owns them.
 func (t *latencySink) take() []Latency {
 	all := t.all
 	t.all = nil

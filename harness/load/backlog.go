@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// fillProducers is the number of producers that enqueue the backlog of a workload without
-// producers. It is large enough for the server to commit many calls together.
+// fillProducers is the number of producers that enqueue the backlog of a workload that has no
+// producers. With this number the server can commit many calls together.
 const fillProducers = 64
 
 // Filled is the result of Fill.
@@ -29,7 +29,8 @@ type Filled struct {
 // are acknowledged. It reads only Workload, Conns, Ledger and Hooks.Progress of cfg; the ledger may
 // have been used before. Fill fails if the server refuses a task, if the outcome of a call is
 // unknown, if ctx is done, or if the backlog is not acknowledged within the given time. Like Run,
-// it leaves no goroutine behind. A workload without producers is filled by fillProducers producers.
+// it leaves no goroutine behind. For a workload that has no producers, Fill uses fillProducers of
+// them.
 func Fill(ctx context.Context, cfg Config, tasks uint64, within time.Duration) (*Filled, error) {
 	if cfg.Workload.Producers == 0 {
 		cfg.Workload.Producers = fillProducers
@@ -63,11 +64,11 @@ func Fill(ctx context.Context, cfg Config, tasks uint64, within time.Duration) (
 // Drained is the result of Drain.
 type Drained struct {
 	Started time.Time // start of the workers; all times here have a monotonic reading
-	// FirstClaim is when the first claim returned. With Config.Persist it and LastComplete are zero
-	// if no task was claimed.
+	// FirstClaim is when the first claim returned. With Config.Persist, FirstClaim and LastComplete
+	// are zero if no task was claimed.
 	FirstClaim   time.Time
-	LastComplete time.Time // answer of the last completion
-	Cycles       uint64    // acknowledged completions of tasks with a sound payload
+	LastComplete time.Time // when the last completion was answered
+	Cycles       uint64    // acknowledged completions of tasks whose payload was intact
 	// SettleLatency is in nanoseconds, as in Outcome.
 	SettleLatency      *hdrhistogram.Histogram
 	RefusedCompletions Refusals
@@ -76,8 +77,8 @@ type Drained struct {
 	Complete bool
 }
 
-// Drain claims and completes the tasks that the ledger has outstanding. It returns when none are
-// left or after the given time. It reads the same fields of cfg as Fill. Like Run, it leaves no
+// Drain claims and completes the tasks that are outstanding in the ledger. It returns when none are
+// left or after the given time. Drain reads the same fields of cfg as Fill. Like Run, it leaves no
 // goroutine behind.
 func Drain(ctx context.Context, cfg Config, within time.Duration) (*Drained, error) {
 	r, err := newStage(ctx, cfg, "draining", within)
@@ -107,7 +108,7 @@ func Drain(ctx context.Context, cfg Config, within time.Duration) (*Drained, err
 	}
 	switch {
 	case last < 0 && cfg.Persist:
-		// Outstanding tasks of unknown outcome may never have reached the server.
+		// A task whose enqueue had an unknown outcome may never have reached the server.
 		return d, nil
 	case last < 0:
 		return nil, errors.New("load: no task of the backlog was claimed and completed")
@@ -116,7 +117,7 @@ func Drain(ctx context.Context, cfg Config, within time.Duration) (*Drained, err
 	return d, nil
 }
 
-// newStage returns the round of Fill or Drain, which has no window.
+// newStage returns a round for Fill or Drain. Such a round has no window.
 func newStage(ctx context.Context, cfg Config, phase string, within time.Duration) (*round, error) {
 	if err := errors.Join(*cfg.validateWorkload()...); err != nil {
 		return nil, err

@@ -9,10 +9,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// payloadMemoryMax bounds the payloads that all producers hold at once, in bytes.
+// payloadMemoryMax bounds the total size of the payloads that all producers hold in memory, in
+// bytes.
 const payloadMemoryMax = 1 << 30
 
-// validate returns all problems of a configuration for Run.
 func (c *Config) validate() error {
 	errs := c.validateWorkload()
 	errs.check(c.Phases.Window > 0, "phases.window is %v; it must be positive", c.Phases.Window)
@@ -27,7 +27,6 @@ func (c *Config) validate() error {
 	return errors.Join(*errs...)
 }
 
-// validate returns all problems of a configuration for a Meter.
 func (c *MeterConfig) validate() error {
 	errs := &problems{}
 	check := errs.check
@@ -45,14 +44,12 @@ func (c *MeterConfig) validate() error {
 	return errors.Join(*errs...)
 }
 
-// checkPhases checks the phases that Run and a Meter have in common.
 func (p *problems) checkPhases(phases scenario.Phases) {
 	p.check(phases.Warmup >= 0, "phases.warmup is %v; it must not be negative", phases.Warmup)
 	p.check(phases.WarmupMax >= 0, "phases.warmup_max is %v; it must not be negative", phases.WarmupMax)
 	p.check(phases.Drain >= 0, "phases.drain is %v; it must not be negative", phases.Drain)
 }
 
-// checkUnused checks that a ledger, if given, is new.
 func (p *problems) checkUnused(l *ledger.Ledger) {
 	p.check(l == nil || l.Totals().Sent == 0, "the ledger has been used before; give each round a new one")
 }

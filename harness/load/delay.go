@@ -7,8 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// delaying decides which tasks of a workload have a delay. The decision follows from the task's
-// identity, so a worker knows the ready time of each task that it claims.
+// delaying decides which tasks of a workload have a delay. The decision depends only on the
+// workload's seed and the task's identity, so a worker knows the ready time of each task that it
+// claims.
 type delaying struct {
 	lot
 	delay time.Duration
@@ -18,7 +19,6 @@ func newDelaying(w scenario.Workload) delaying {
 	return delaying{newLot(w, lotDelay, w.Delay.Part), w.Delay.Time}
 }
 
-// of returns the delay of a task; 0 if the task has none.
 func (d *delaying) of(id ledger.Identity) time.Duration {
 	if !d.draws(id, 0) {
 		return 0

@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// newDraw returns the random source for the sizes and queues of a producer. The same seed and
-// producer number give the same source.
+// newDraw returns the random source for a producer's sizes and queues. The same seed and producer
+// number give the same source.
 func newDraw(w scenario.Workload, producer int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(w.Seed), uint64(producer)))
 }
@@ -31,7 +31,6 @@ func newSizes(p scenario.Payload) sizes {
 	return s
 }
 
-// draw returns a size from Min to Max.
 func (s *sizes) draw(from *rand.Rand) int {
 	switch {
 	case s.Max == s.Min:
@@ -43,7 +42,7 @@ func (s *sizes) draw(from *rand.Rand) int {
 	return s.Min + from.IntN(s.Max-s.Min+1)
 }
 
-// keys chooses the queue of each call among the queues of a tenant. The zero value does not choose:
+// keys chooses the queue of each call among the queues of a tenant. The zero value makes no choice:
 // calls then cycle through the producer's destinations.
 type keys struct {
 	upTo []float64 // cumulative shares of the queues; the last is 1

@@ -9,23 +9,24 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// windowEdges are the edges of the window, [from, to), and the deadline of the drain (over), in
-// nanoseconds since the epoch. Rounds of workloads that run together share them.
+// windowEdges are the edges of the window, [from, to), and the deadline of the drain (over). All
+// are in nanoseconds since the epoch. Workloads that run together share one windowEdges.
 //
-// The edges are settled once: at the launch, or at the end of the warm-up if the warm-up waits for
-// a steady load. Until then the window contains no instant.
+// The edges are settled exactly once. This happens at the launch, or at the end of the warm-up if
+// the warm-up waits for a steady load. Until then the window contains no instant.
 type windowEdges struct {
 	from, to, over atomic.Int64
 	known          chan struct{} // closed when the edges are settled
 	cut            chan struct{} // closed if the window ends early
 }
 
-// never is the end of a window without an end.
+// never is the end of a window that is not limited in time.
 const never = math.MaxInt64
 
 var nowhere = span{start: never, end: never}
 
-// newWindowEdges returns edges that are not settled. over is the latest deadline that they can get.
+// newWindowEdges returns edges that are not settled. over is the latest deadline that settle may
+// set.
 func newWindowEdges(over int64) *windowEdges {
 	e := &windowEdges{known: make(chan struct{}), cut: make(chan struct{})}
 	e.from.Store(math.MaxInt64)
@@ -75,15 +76,16 @@ const steadyEveryLeast = 10 * time.Millisecond
 // warmup decides when the shared window of rounds begins.
 type warmup struct {
 	phases scenario.Phases
-	steady func() bool   // nil: the window begins after Phases.Warmup
+	steady func() bool   // nil if the window begins after Phases.Warmup
 	lead   time.Duration // from the steady state to the window's start
 	clock  clock
 	window *windowEdges
 }
 
-// newWarmup returns the warm-up of rounds that begin at an epoch. It settles the edges at once
-// unless the warm-up waits for a steady load. Only closed loads wait: the schedule of an open load
-// counts from the window's start.
+// newWarmup returns the warm-up of rounds that begin at the given epoch. It settles the edges
+// immediately unless the warm-up waits for a steady load. Only closed loads wait for a steady load.
+// The schedule of an open load is computed from the window's start, which must be known from the
+// beginning.
 func newWarmup(epoch time.Time, cfgs []Config) *warmup {
 	w := &warmup{phases: cfgs[0].Phases, steady: cfgs[0].Hooks.Steady, clock: clock{epoch: epoch}}
 	if cfgs[0].Hooks.WindowNear != nil {
@@ -106,14 +108,13 @@ func newWarmup(epoch time.Time, cfgs []Config) *warmup {
 	return w
 }
 
-// from returns the window that begins at start, and its deadline.
 func (w *warmup) from(start int64) (s span, over int64) {
 	s = span{start: start, end: start + int64(w.phases.Window)}
 	return s, s.end + int64(w.phases.Drain)
 }
 
-// wait settles the edges when the load is steady after Phases.Warmup, or at the latest after
-// Phases.WarmupMax. If ctx is done first, the edges stay unsettled.
+// wait settles the edges as soon as the load is steady, but not before Phases.Warmup and not after
+// Phases.WarmupMax. If ctx is done first, the edges remain unsettled.
 func (w *warmup) wait(ctx context.Context) {
 	if w.steady == nil {
 		return

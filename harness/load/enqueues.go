@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// enqueues records the sent tasks of one producer. It is not safe for concurrent use.
+// enqueues records the tasks that one producer sent. It is not safe for concurrent use.
 type enqueues struct {
 	*accounting
 	latency  latencies
@@ -25,9 +25,9 @@ func newEnqueues(b *accounting, open bool) enqueues {
 	return e
 }
 
-// account enters the outcomes of a batch in the ledger and combines runs of acknowledged tasks in
-// one entry. It returns the number of acknowledged tasks and, if the outcome of any task is
-// unknown, the last such reason.
+// account enters the outcomes of a batch in the ledger. A run of acknowledged tasks is one entry.
+// account returns the number of acknowledged tasks. If the outcome of any task is unknown, it also
+// returns the last such error.
 func (e *enqueues) account(producer int, first uint64, intended []int64, outcomes []error) (acknowledged int, unknown error) {
 	from := 0
 	for i, reason := range outcomes {
@@ -49,9 +49,9 @@ func (e *enqueues) account(producer int, first uint64, intended []int64, outcome
 	return acknowledged, unknown
 }
 
-// doubt notes that the enqueues of tasks from first on will never be answered. It removes those
-// that have not ended from the tasks in flight: they may never be completed, and would fill the
-// in-flight limit permanently.
+// doubt notes that the enqueues of len(intended) tasks, numbered from first on, will never be
+// answered. Those that have not ended no longer count as in flight: they may never be completed,
+// and would occupy the in-flight limit permanently.
 func (e *enqueues) doubt(producer int, first uint64, intended []int64) {
 	gone := 0
 	for i, at := range intended {
@@ -62,8 +62,8 @@ func (e *enqueues) doubt(producer int, first uint64, intended []int64) {
 	e.settled(gone)
 }
 
-// record records the latencies of a call from the intended start of each task, and removes refused
-// tasks from those in flight.
+// record records the latencies of a call. Each latency is measured from the task's intended start.
+// Refused tasks no longer count as in flight.
 func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, called, now int64) {
 	if acknowledged < len(outcomes) {
 		e.settled(refusals(intended, outcomes))
@@ -83,7 +83,7 @@ func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, 
 	}
 }
 
-// refusals counts the refused tasks that count against the in-flight limit.
+// refusals returns the number of refused tasks that count against the in-flight limit.
 func refusals(intended []int64, outcomes []error) (n int) {
 	for i, at := range intended {
 		if at >= 0 && outcomes[i] != nil && !errors.Is(outcomes[i], driver.ErrUnknown) {
@@ -118,8 +118,8 @@ func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
 	flush()
 }
 
-// recordOpen records the tasks whose intended start was inside the window. Tasks acknowledged after
-// the window's end are censored there.
+// recordOpen records the tasks whose intended start was inside the window. If a task was
+// acknowledged after the window's end, its latency is censored at the window's end.
 func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
 	s, inside := e.schedule, e.window.contains(now)
 	for i, due := range intended {
@@ -146,7 +146,7 @@ func (e *enqueues) note(ns int64, n int) {
 	e.sink.note(ns, n)
 }
 
-// mergeInto adds the records to an outcome. Open is set in the outcome of an open load.
+// mergeInto adds the records to an outcome. For an open load o.Open must not be nil.
 func (e *enqueues) mergeInto(o *Outcome) {
 	o.Enqueued += e.enqueued
 	o.RefusedEnqueues.Add(e.refused)

@@ -11,21 +11,21 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// extending extends a share of the leases of one slot.
+// extending selects and extends a share of the leases of one slot.
 type extending struct {
 	lot                      // of attempts
 	lease    time.Duration   // the new time to live of an extended lease
 	extender driver.Extender // the slot's session
 
-	deliveries []driver.Delivery // of a batch: those to extend
+	deliveries []driver.Delivery // the leases of a batch to extend
 	at         []int             // their indices in the batch
 	outcomes   []error
 
 	latency latencies
 }
 
-// newExtending returns the state that a slot needs to extend leases of a workload. It fails if the
-// session cannot extend leases.
+// newExtending returns the state that a slot needs if the workload extends leases. It returns an
+// error if the session cannot extend leases.
 func newExtending(w scenario.Workload, session driver.Worker) (extending, error) {
 	if !w.ExtendsLeases() {
 		return extending{}, nil
@@ -37,13 +37,12 @@ func newExtending(w scenario.Workload, session driver.Worker) (extending, error)
 	return extending{lot: newLot(w, lotExtend, w.Extend), lease: w.Lease, extender: extender}, nil
 }
 
-// hits reports whether the slot must extend the lease of an attempt.
 func (e *extending) hits(c *claimed) bool {
 	return c.verdict == ledger.Sound && e.draws(c.id, c.attempt)
 }
 
-// extend extends the selected leases among the first n deliveries, and returns whether the slot
-// continues.
+// extend extends the selected leases among the first n deliveries. It returns false if the slot
+// must stop.
 func (s *slot) extend(calls context.Context, n int) (goOn bool) {
 	e := &s.extending
 	if e.part == 0 {
@@ -77,8 +76,8 @@ func (s *slot) extend(calls context.Context, n int) (goOn bool) {
 	return true
 }
 
-// extended enters the outcome of an extension that was requested at asked. It returns whether the
-// server acknowledged the extension.
+// extended enters the outcome of the extension of delivery at. asked is when the extension was
+// requested. extended reports whether the server acknowledged the extension.
 func (s *slot) extended(at int, asked time.Time, outcome error) bool {
 	c, d, now := &s.claimed[at], &s.deliveries[at], time.Now()
 	switch {
@@ -87,7 +86,7 @@ func (s *slot) extended(at int, asked time.Time, outcome error) bool {
 		s.cfg.Ledger.Extended(c.id, c.lease, now)
 		return true
 	case errors.Is(outcome, driver.ErrUnknown):
-		// The settlement shows whether the lease was still valid.
+		// The completion that follows will show whether the lease was still valid.
 	default:
 		s.record.refused.note(1, fmt.Errorf("extend: %w", outcome))
 		if errors.Is(outcome, driver.ErrLeaseOver) {

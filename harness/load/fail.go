@@ -10,18 +10,18 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// failing fails a share of the deliveries of one slot.
+// failing selects and fails a share of the deliveries of one slot.
 type failing struct {
 	lot                  // of attempts
 	failer driver.Failer // the slot's session
 
-	deliveries []driver.Delivery // of a batch: those to fail
+	deliveries []driver.Delivery // the deliveries of a batch to fail
 	claimed    []claimed
 	outcomes   []error
 }
 
-// newFailing returns the state that a slot needs to fail deliveries of a workload. It fails if the
-// session cannot fail tasks.
+// newFailing returns the state that a slot needs if the workload fails deliveries. It returns an
+// error if the session cannot fail tasks.
 func newFailing(w scenario.Workload, session driver.Worker) (failing, error) {
 	if !w.FailsTasks() {
 		return failing{}, nil
@@ -33,13 +33,12 @@ func newFailing(w scenario.Workload, session driver.Worker) (failing, error) {
 	return failing{lot: newLot(w, lotFail, w.Fail), failer: failer}, nil
 }
 
-// hits reports whether the slot must fail an attempt.
 func (f *failing) hits(c *claimed) bool {
 	return c.verdict == ledger.Sound && f.draws(c.id, c.attempt)
 }
 
-// fail fails the selected deliveries among the first n, and moves the others to the front. It
-// returns the number of the others, and whether the slot continues.
+// fail fails the selected deliveries among the first n, and moves the remaining deliveries to the
+// front. left is the number of remaining deliveries. goOn is false if the slot must stop.
 func (s *slot) fail(calls context.Context, n int) (left int, goOn bool) {
 	f := &s.failing
 	if f.part == 0 {
@@ -84,7 +83,8 @@ func (s *slot) dying(claims []claimed) (last []claimed) {
 	return last
 }
 
-// failed enters the outcomes of answered failures. A dead task is no longer in flight.
+// failed enters the outcomes of failures that the server answered. A dead task is no longer in
+// flight.
 func (s *settles) failed(claims []claimed, outcomes []error) {
 	gone := 0
 	for i := range claims {
@@ -107,8 +107,8 @@ func (s *settles) failed(claims []claimed, outcomes []error) {
 	s.settled(gone)
 }
 
-// recordDead censors the cycle latency of a dead task of an open load at the window's end, because
-// the task was not completed by then.
+// recordDead records the cycle latency of a dead task of an open load as censored at the window's
+// end, because the task was not completed by then.
 func (s *settles) recordDead(c *claimed) {
 	intended, scheduled := placed(c.id.IntendedNS)
 	if s.untimed || s.schedule == nil || !scheduled {

@@ -32,8 +32,8 @@ func (f *failure) set(err error) {
 
 // call ends the round with the error of a call made under ctx, and reports whether the driver
 // caused the error. A call that fails after ctx is done was probably cancelled, so its error does
-// not end the round. If the round has already failed, the error is still counted unless it is the
-// context's error, because a broken connection fails many calls at once.
+// not end the round. A broken connection fails many calls at once. Therefore later errors of a
+// failed round are counted too, except the error of ctx.
 func (f *failure) call(ctx context.Context, err error) bool {
 	if ctx.Err() == nil {
 		f.set(err)
@@ -48,7 +48,7 @@ func (f *failure) call(ctx context.Context, err error) bool {
 	return true
 }
 
-// err returns the first failure, with the number of the other failures.
+// err returns the first failure, and mentions the number of later failures.
 func (f *failure) err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,8 +58,8 @@ func (f *failure) err() error {
 	return f.first
 }
 
-// failureOfOne is the first error of rounds that run together. It cancels the other rounds, so
-// their errors are consequences.
+// failureOfOne is the first error among rounds that run together. That error cancels the other
+// rounds, so their errors are only consequences.
 type failureOfOne struct {
 	mu  sync.Mutex
 	err error
@@ -80,14 +80,16 @@ const (
 	againMax = 250 * time.Millisecond
 )
 
-// again retries calls of a producer or slot of a round that persists after failures.
+// again pauses a producer or slot before it retries a failed call. Only rounds with Config.Persist
+// retry.
 type again struct {
 	pause  time.Duration
-	failed Refusals // calls
+	failed Refusals // counts calls, not tasks
 }
 
 // after counts a failed call and waits for the pause. It returns false if ctx, under which the call
-// was made, is done: the call was then probably cancelled, and does not count.
+// was made, is done. If ctx was done before the pause, the call was probably cancelled and is not
+// counted.
 func (a *again) after(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false

@@ -9,27 +9,28 @@ import (
 const (
 	// beatEvery is the time between two beats.
 	beatEvery = 10 * time.Millisecond
-	// stopLeast is the shortest stop that is noted. A shorter delay of a beat is a wait for a CPU.
+	// stopLeast is the shortest stop that is recorded. A beat that is late by less merely waited
+	// for a CPU.
 	stopLeast = 10 * time.Millisecond
 )
 
-// heartbeat notes when this process did not run because it was stopped, frozen or without a CPU. A
-// call in flight at that time appears to take at least as long as the stop, although the server may
-// have answered at once.
+// heartbeat records when this process did not run because it was stopped, frozen or without a CPU.
+// If a call is in flight during a stop, its measured duration includes the stop, although the
+// server may have answered quickly.
 type heartbeat struct {
 	mu    sync.Mutex
 	last  int64 // when the process last ran
 	stops []span
 }
 
-// start sets the first time. It must be called before any other method.
+// start sets the initial time. It must be called before any other method.
 func (h *heartbeat) start(now int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last, h.stops = now, nil
 }
 
-// run notes beats until ctx is done.
+// run records beats until ctx is done.
 func (h *heartbeat) run(ctx context.Context, c clock) {
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
@@ -42,7 +43,7 @@ func (h *heartbeat) run(ctx context.Context, c clock) {
 	}
 }
 
-// saw notes that the process runs at the given time.
+// saw records that the process runs at the given time.
 func (h *heartbeat) saw(now int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,8 +54,8 @@ func (h *heartbeat) saw(now int64) {
 	h.last = max(h.last, now)
 }
 
-// stopped returns the time of [from, until) in which the process did not run, in nanoseconds. It
-// forgets the stops that ended before from.
+// stopped returns how many nanoseconds of [from, until) the process did not run. It forgets stops
+// that ended before from.
 func (h *heartbeat) stopped(from, until int64) (ns int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,17 +6,19 @@ import (
 	"time"
 )
 
-// inFlightLimit bounds the tasks of a closed load that are sent and not completed, in whole
-// batches. Producers wait for it, so that no backlog grows if the workers are slower.
+// inFlightLimit bounds the number of tasks of a closed load that are sent and not completed. It
+// counts in whole batches. Producers wait for the limit, so that no backlog grows if the workers
+// are slower than the producers.
 type inFlightLimit struct {
 	batch  int64
 	free   chan struct{} // one element for each batch that may be sent
-	done   atomic.Int64  // tasks settled since the creation or the last begin
+	done   atomic.Int64  // tasks settled since the limit was created or begin was last called
 	over   chan struct{} // closed at the window's end; replaced by begin
 	finish *time.Timer   // nil before the window's end is known
 }
 
-// newInFlightLimit returns a limit of inFlight tasks, which producers take in batches.
+// newInFlightLimit returns a limit of inFlight tasks. Each take reserves one batch of the given
+// size.
 func newInFlightLimit(inFlight, batch int) *inFlightLimit {
 	r := &inFlightLimit{batch: int64(batch), free: make(chan struct{}, inFlight/batch), over: make(chan struct{})}
 	for range cap(r.free) {
@@ -25,8 +27,8 @@ func newInFlightLimit(inFlight, batch int) *inFlightLimit {
 	return r
 }
 
-// closeIn closes the limit after the given time, at the window's end. It is called once for each
-// window.
+// closeIn closes the limit after the given time, which must be the window's end. It is called once
+// for each window.
 func (r *inFlightLimit) closeIn(left time.Duration) {
 	over := r.over
 	r.finish = time.AfterFunc(left, func() { close(over) })
@@ -62,8 +64,8 @@ func (r *inFlightLimit) take(ctx context.Context) bool {
 	return false
 }
 
-// settled removes n tasks from those in flight. A task that is settled twice, which the ledger
-// reports as a fault, does not raise the limit.
+// settled subtracts n from the number of tasks in flight. If a task is settled twice, the ledger
+// reports a fault, but the limit does not grow.
 func (r *inFlightLimit) settled(n int) {
 	done := r.done.Add(int64(n))
 	for batches := done/r.batch - (done-int64(n))/r.batch; batches > 0; batches-- {

@@ -11,14 +11,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// keying gives a share of the tasks of one producer idempotency keys, and enqueues them a second
-// time under their keys.
+// keying assigns idempotency keys to a share of the tasks of one producer, and enqueues these tasks
+// a second time under the same keys.
 type keying struct {
 	lot
 
-	// tasks of a batch to enqueue again. Before the call their IDs are those of the first enqueue.
+	// tasks are the tasks of a batch that are enqueued again. Before the second enqueue, their
+	// field ID contains the ID of the first enqueue.
 	tasks    []driver.Task
-	firsts   []string // IDs of the first enqueue
+	firsts   []string // task IDs that the first enqueue returned
 	ids      []ledger.Identity
 	outcomes []error
 	refused  Refusals
@@ -26,7 +27,8 @@ type keying struct {
 
 func newKeying(w scenario.Workload) keying { return keying{lot: newLot(w, lotKey, w.Key)} }
 
-// of returns the key of a task, or "" if the task has none. Keys are unique over all rounds.
+// of returns the key of a task, or "" if the task has none. No two tasks of any rounds have the
+// same key.
 func (k *keying) of(id ledger.Identity) string {
 	if !k.draws(id, 0) {
 		return ""
@@ -34,9 +36,10 @@ func (k *keying) of(id ledger.Identity) string {
 	return strconv.FormatUint(id.Round, 36) + "-" + strconv.FormatUint(uint64(id.Producer), 36) + "-" + strconv.FormatUint(id.Sequence, 36)
 }
 
-// repeat enqueues each acknowledged task with a key among the first n of the batch again, and
-// returns whether the producer continues. The second enqueue has the same payload: a server that
-// stores it as a second task has the task completed twice, which the ledger reports.
+// repeat looks at the first n tasks of the batch, and enqueues each acknowledged task with a key
+// again. It returns false if the producer must stop. The second enqueue has the same payload. If
+// the server stores it as a second task, that task is completed twice, and the ledger reports the
+// duplicate.
 func (p *producer) repeat(calls context.Context, to *destination, first uint64, n int) (goOn bool) {
 	k := &p.keying
 	if k.part == 0 {

@@ -7,25 +7,24 @@ import (
 )
 
 const (
-	// liveEvery is the sampling interval: a slot enters one of liveEvery runs of cycles with equal
-	// latency in the live histogram. All slots share its counters, so sampling keeps the cost below
-	// a nanosecond for each cycle.
+	// liveEvery is the sampling interval of the live histogram. Each slot combines cycles with
+	// equal latency into runs, and enters one of liveEvery runs. All slots share the histogram's
+	// counters, so sampling keeps the cost below a nanosecond per cycle.
 	liveEvery = 16
-	// liveParts is the number of buckets in an octave. The percentile is at most 1/liveParts = 12.5
-	// % too high.
+	// liveParts is the number of buckets per octave. The reported percentile is too high by at most
+	// 1/liveParts = 12.5 %.
 	liveParts = 8
-	// liveBuckets is enough for latencies up to an hour.
+	// liveBuckets is the number of buckets, which is enough for latencies of up to an hour.
 	liveBuckets = 42 * liveParts
 )
 
 // live is a coarse histogram of the cycle latencies of a window, for progress display only. It can
-// be read while it is written; the exact histograms belong to one goroutine each until the end. It
-// holds a sample and is never stored.
+// be read while it is written. In contrast, each exact histogram belongs to one goroutine until the
+// load ends. live contains only a sample of the cycles, and is never stored.
 type live struct {
 	counts [liveBuckets]atomic.Uint64
 }
 
-// show enters one of liveEvery recorded latencies in the live histogram.
 func (s *settles) show(ns int64, n int) {
 	if s.live == nil {
 		return
@@ -50,7 +49,6 @@ func liveBucket(ns int64) int {
 	return min(octave*liveParts+int(v>>(octave-1))-liveParts, liveBuckets-1)
 }
 
-// liveUpper returns the largest latency of a bucket.
 func liveUpper(bucket int) time.Duration {
 	octave, part := bucket/liveParts, bucket%liveParts
 	if octave == 0 {
@@ -59,7 +57,7 @@ func liveUpper(bucket int) time.Duration {
 	return time.Duration((liveParts+part+1)<<(octave-1) - 1)
 }
 
-// p99 returns the 99th percentile of the noted latencies; 0 without cycles.
+// p99 returns the 99th percentile of the recorded latencies, or 0 if the histogram is empty.
 func (l *live) p99() time.Duration {
 	var counts [liveBuckets]uint64
 	var total uint64

@@ -5,15 +5,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// lot draws a part of the tasks of a workload. Whether it draws a task follows from the workload's
-// seed and the task's identity, so that producers and workers agree. The zero value draws no task.
+// lot selects a part of the tasks of a workload at random. The selection depends only on the
+// workload's seed and the task's identity, so producers and workers agree on it. The zero value
+// selects no task.
 type lot struct {
 	part float64
 	seed uint64
 	kind lotKind
 }
 
-// lotKind is the purpose of a lot. Lots of different kinds draw independently.
+// lotKind is the purpose of a lot. Lots of different kinds select tasks independently.
 type lotKind uint64
 
 const (
@@ -28,7 +29,8 @@ func newLot(w scenario.Workload, kind lotKind, part float64) lot {
 	return lot{part, uint64(w.Seed), kind}
 }
 
-// draws reports whether the lot draws an attempt of a task. A lot of whole tasks passes attempt 0.
+// draws reports whether the lot selects an attempt of a task. For lots that select whole tasks,
+// callers pass attempt 0.
 func (l *lot) draws(id ledger.Identity, attempt uint32) bool {
 	return l.part > 0 && fraction(mixed(l.seed, uint64(l.kind), uint64(id.Producer), id.Sequence, uint64(attempt))) < l.part
 }

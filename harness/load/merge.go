@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// newOutcome returns an outcome without records. The caller merges them into it.
+// newOutcome returns an outcome without records. The caller merges the records into it.
 func (a *accounting) newOutcome(window time.Duration) *Outcome {
 	o := &Outcome{
 		Launched:       a.clock.epoch,
@@ -44,20 +44,21 @@ func (a *accounting) mergeOpen(o *Outcome) {
 	o.Clamped += s.censored.mergeInto(censored.histogram)
 	s.mu.Unlock()
 	open.Unsent += s.abandoned(&censored)
-	// A task that was completed twice is counted twice in Finished; the ledger reports it.
+	// A task that was completed twice is counted twice in Finished. The ledger reports such a task.
 	answered := open.Finished + open.Unsent + open.Dropped + open.Refused
 	open.Unfinished = open.Scheduled - min(open.Scheduled, answered)
 	o.Clamped += s.slip.mergeInto(open.Slip) + slip.mergeInto(open.Slip)
 	o.Clamped += censored.mergeInto(o.CycleLatency)
-	// The line above has counted the clamped latencies.
+	// The merge into CycleLatency above has already counted the clamped latencies.
 	o.EnqueueLatency.Merge(censored.histogram)
 	open.censorUnheard(o.CycleLatency)
 }
 
 // censorUnheard adds the tasks that were sent and have no known end to the cycle latencies,
-// censored at the window's end. Without them the latencies would omit the worst effect of a fault.
-// sent and back both hold the time from the intended start to the window's end, so the missing
-// tasks of a bucket are the difference of the two counts.
+// censored at the window's end. Without these tasks the latencies would omit the worst effect of a
+// fault. Both sent and back contain, for each task, the time from its intended start to the
+// window's end. The difference of the two counts of a bucket is therefore the number of missing
+// tasks.
 func (o *Open) censorUnheard(cycles *hdrhistogram.Histogram) {
 	back := make(map[int64]int64)
 	for _, bar := range o.back.Distribution() {
@@ -69,5 +70,6 @@ func (o *Open) censorUnheard(cycles *hdrhistogram.Histogram) {
 			censored.record(bar.From, int(left))
 		}
 	}
-	censored.mergeInto(cycles) // no value exceeds the range: each comes from a histogram
+	// cannot clamp: each value comes from a histogram with the same range
+	censored.mergeInto(cycles)
 }

@@ -14,37 +14,37 @@ import (
 )
 
 const (
-	// SendersMax is the recommended number of producers in the ledger of a Meter. Up to that many
-	// senders have an account each; further senders share the accounts.
+	// SendersMax is the recommended number of producers in the ledger of a Meter. The first
+	// SendersMax senders each have a separate account. Further senders share these accounts.
 	SendersMax = 1 << 14
 	// NextMax is the largest number of tasks that one Meter.Next call returns.
 	NextMax = 1 << 16
-	// meterRecorders bounds the number of send recorders, and of settle recorders. Each has about
-	// 60 KB of histograms; further senders share them, so that memory does not grow with the
-	// sessions that a script opens.
+	// meterRecorders bounds the number of send recorders, and also the number of settle recorders.
+	// Each recorder has about 60 KB of histograms. Further senders share the recorders, so that
+	// memory does not grow with the number of sessions that a script opens.
 	meterRecorders = 64
 )
 
 // MeterConfig defines the load that a Meter measures.
 type MeterConfig struct {
-	// Workload is the workload of the load. The Meter reads Arrivals, InFlight and Batch, and
-	// Producers, which is the number of steps over which a closed load starts.
+	// Workload describes the load. The Meter reads its fields Arrivals, InFlight, Batch and
+	// Producers. Producers is the number of steps over which the start of a closed load is spread.
 	Workload scenario.Workload
-	// Phases are the phases of the load. A Window of 0 has no end and requires closed arrivals. The
-	// warm-up takes Warmup.
+	// Phases are the phases of the load. If Window is 0, the window has no end, and arrivals must
+	// be closed. The warm-up always takes Warmup.
 	Phases scenario.Phases
-	// Ledger is a new ledger with at most SendersMax producers.
+	// Ledger must be a new ledger. It should have at most SendersMax producers.
 	Ledger *ledger.Ledger
-	// Epoch is when the warm-up begins. It may be in the near future. With the zero time the
-	// warm-up begins when Meter.Begin is called.
+	// Epoch is when the warm-up begins. It may be in the near future. If Epoch is zero, Meter.Begin
+	// sets the start of the warm-up.
 	Epoch time.Time
 
-	// pause waits for the next task of an open load; nil means a kernel timer.
+	// pause waits for the due time of the next task of an open load. nil selects a kernel timer.
 	pause pauser
 }
 
-// Meter measures a load whose calls its users make. It computes the intended starts, seals their
-// payloads, enters them in the ledger, and records their outcomes by the rules of Run with
+// Meter measures a load whose calls its users make. It computes intended starts, seals payloads,
+// enters tasks in the ledger, and records outcomes. It follows the rules of Run with
 // Config.Persist. All methods except Outcome are safe for concurrent use.
 type Meter struct {
 	accounting
@@ -53,10 +53,10 @@ type Meter struct {
 	endless  bool
 	places   *places
 
-	ctx    context.Context // of all waits
+	ctx    context.Context // ends all waits
 	cancel context.CancelFunc
 	kernel *kernelPause // nil for a closed load
-	early  atomic.Int64 // calls of Next before the load began
+	early  atomic.Int64 // number of calls of Next before the load began
 
 	beginning sync.Once
 	start     int64 // start of the load, in nanoseconds since the epoch
@@ -64,7 +64,7 @@ type Meter struct {
 	mu        sync.Mutex // guards the fields below, but not what they point to
 	senders   int
 	settlers  int
-	sending   []*sendRecorder // at most meterRecorders, like settling
+	sending   []*sendRecorder // at most meterRecorders; the same bound applies to settling
 	settling  []*settleRecorder
 	failed    Refusals
 	looked    time.Time // when Done last read the ledger
@@ -74,8 +74,8 @@ type Meter struct {
 	draining  bool
 }
 
-// NewMeter returns a meter, or all problems of the configuration. All waits end when ctx is done.
-// The caller must close the meter.
+// NewMeter returns a meter, or an error that lists all problems of the configuration. All waits end
+// when ctx is done. The caller must close the meter.
 func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -120,9 +120,9 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 	return m, nil
 }
 
-// Begin sets when the warm-up of a meter without an epoch begins, and the share of the arrivals
-// that this meter generates, above 0 and at most 1. Tasks sent before Begin are in the ledger but
-// in no window. Only the first call has an effect.
+// Begin sets the time when the warm-up of a meter without an epoch begins. share is the part of the
+// arrivals that this meter generates, above 0 and at most 1. Tasks sent before Begin are in the
+// ledger but belong to no window. Only the first call has an effect.
 func (m *Meter) Begin(at time.Time, share float64) {
 	m.beginning.Do(func() {
 		m.start = int64(at.Sub(m.clock.epoch))
@@ -142,7 +142,8 @@ func (m *Meter) Begin(at time.Time, share float64) {
 	})
 }
 
-// begun reports whether Begin was called. Fields that Begin sets may be read only after it.
+// begun reports whether Begin was called. Fields that Begin sets may be read only if begun returns
+// true.
 func (m *Meter) begun() bool {
 	select {
 	case <-m.window.known:
@@ -169,14 +170,14 @@ func (m *Meter) Close() error {
 // Now returns the time in nanoseconds since the epoch. It is negative before the epoch.
 func (m *Meter) Now() int64 { return m.clock.now() }
 
-// Next waits for due tasks, and returns the intended starts of up to n tasks, in nanoseconds
-// since the epoch; n is from 1 to NextMax.
+// Next waits for due tasks and returns the intended starts of up to n tasks, in nanoseconds since
+// the epoch. n must be from 1 to NextMax.
 //
 // In an open load Next waits for the first task and returns all due tasks. In a closed load without
 // an in-flight limit it returns n tasks immediately. With a limit it waits until the limit allows a
-// batch, and returns at most Batch tasks. Next returns no task when the window has ended; before
-// the load begins it waits for the begin. Each returned intended start is for one task: see
-// Sender.Seal. The error is that of ctx, or that the meter is closed.
+// batch, and returns at most Batch tasks. Before the load begins, Next waits for its start. After
+// the window has ended, it returns no task. Each returned intended start is for one task: see
+// Sender.Seal. An error reports that ctx is done or that the meter is closed.
 func (m *Meter) Next(ctx context.Context, n int) ([]int64, error) {
 	if n < 1 || n > NextMax {
 		return nil, fmt.Errorf("load: next for %d tasks; it must be from 1 to %d", n, NextMax)
@@ -229,8 +230,8 @@ func (m *Meter) next(ctx context.Context, n int) []int64 {
 	return due
 }
 
-// awaitStart waits for the load to begin. Callers that wait start one after the other, as the
-// producers of Run do. It returns false if ctx is done first.
+// awaitStart waits for the load to begin. Waiting callers start one after the other, as the
+// producers of Run do. awaitStart returns false if ctx is done first.
 func (m *Meter) awaitStart(ctx context.Context) bool {
 	if m.clock.now() >= m.start {
 		return ctx.Err() == nil
@@ -240,7 +241,7 @@ func (m *Meter) awaitStart(ctx context.Context) bool {
 	return m.clock.sleepUntil(ctx, m.start+stagger(m.phases.Warmup, number, producers))
 }
 
-// Progress returns the progress of the load, like Hooks.Progress.
+// Progress returns the progress of the load, as Hooks.Progress would receive it.
 func (m *Meter) Progress() Progress {
 	p := m.progress(m.ledger)
 	if !m.begun() {
@@ -265,10 +266,10 @@ func (m *Meter) Failed(err error) {
 	m.failed.note(1, err)
 }
 
-// Done reports whether the load has ended: the window has ended and no task is outstanding, or the
-// time limit of the drain is reached. Done waits for tasks of unknown outcome while other tasks are
-// being completed. The load ends when Done first returns true. A load with an endless window ends
-// only when Finish is called.
+// Done reports whether the load has ended. The load ends when the window has ended and no task is
+// outstanding, or when the drain has reached its time limit. Done waits for tasks of unknown
+// outcome while other tasks are being completed. The load ends when Done first returns true. If the
+// window has no end, the load ends only when Finish is called.
 func (m *Meter) Done() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -289,7 +290,8 @@ func (m *Meter) Done() bool {
 	return !m.finished.IsZero()
 }
 
-// left returns the ledger's totals plus the tasks that Next returned and that may still be sent.
+// left returns the ledger's totals plus the tasks that Next has returned and that may still be
+// sent.
 func (m *Meter) left() ledger.Totals {
 	t, unused := m.ledger.Totals(), uint64(m.places.count())
 	t.Outstanding += unused
@@ -297,7 +299,7 @@ func (m *Meter) left() ledger.Totals {
 	return t
 }
 
-// Finish ends the load if it has not ended. No task may be sent or completed after it.
+// Finish ends the load if it has not ended. No task may be sent or completed afterwards.
 func (m *Meter) Finish() {
 	m.Begin(time.Now(), 1) // if the load never began, all of its tasks are unsent
 	m.mu.Lock()
@@ -307,7 +309,8 @@ func (m *Meter) Finish() {
 	}
 }
 
-// end notes the end of the load, and whether it was drained or still draining. The caller holds mu.
+// end records when the load ended, and whether it was drained or still draining. The caller must
+// hold mu.
 func (m *Meter) end(at time.Time, left ledger.Totals) {
 	m.finished = at
 	over := m.endless || m.clock.now() >= m.window.end()
@@ -316,8 +319,8 @@ func (m *Meter) end(at time.Time, left ledger.Totals) {
 }
 
 // Outcome returns the measurements so far. No call of Next, a sender or a settler may be in
-// progress. Outcome may be called repeatedly. A window without an end ends with the load, or now if
-// the load has not ended.
+// progress. Outcome may be called repeatedly. If the window has no end, WindowEnd is the end of the
+// load, or the current time if the load has not ended.
 func (m *Meter) Outcome() *Outcome {
 	m.Begin(time.Now(), 1)
 	m.mu.Lock()

@@ -9,11 +9,11 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// sendRecorder holds the records of some senders. mu serializes them.
+// sendRecorder contains the records of one or more senders. mu serializes them.
 type sendRecorder struct {
 	mu sync.Mutex
 	enqueues
-	failed Refusals // calls
+	failed Refusals // counts calls
 }
 
 func (r *sendRecorder) mergeInto(o *Outcome) {
@@ -23,16 +23,16 @@ func (r *sendRecorder) mergeInto(o *Outcome) {
 	o.FailedCalls.Add(r.failed)
 }
 
-// Sender records the enqueues of one session. It is safe for concurrent use, cheap, and needs no
-// closing.
+// Sender records the enqueues of one session. It is safe for concurrent use. It is cheap and need
+// not be closed.
 type Sender struct {
 	meter  *Meter
-	number int // of its ledger account
+	number int // number of its ledger account
 	record *sendRecorder
 }
 
-// Sender returns a new sender. The first senders have an account of the ledger each; when all
-// accounts are in use, further senders share them.
+// Sender returns a new sender. Each sender gets a separate account of the ledger until all accounts
+// are in use. Further senders share the accounts.
 func (m *Meter) Sender() *Sender {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,23 +46,24 @@ func (m *Meter) Sender() *Sender {
 	return &Sender{meter: m, number: i % m.ledger.Producers(), record: m.sending[i%len(m.sending)]}
 }
 
-// Batch holds the tasks of one call.
+// Batch is the tasks of one call.
 type Batch struct {
 	first    uint64
 	called   int64
-	intended []int64 // marked with unplaced where no place was used
+	intended []int64 // marked with unplaced if the task used no place
 }
 
 // Len returns the number of tasks in the batch.
 func (b Batch) Len() int { return len(b.intended) }
 
-// Seal writes the header of a new task into each payload and enters the tasks in the ledger as sent
-// to the address now. Each payload must have at least ledger.HeaderSize bytes. If filled, Seal also
-// writes the rest of the payload; otherwise it keeps the existing content.
+// Seal writes the header of a new task into each payload, and enters the tasks in the ledger as
+// sent to the address at the current time. Each payload must have at least ledger.HeaderSize bytes.
+// If filled is true, Seal also writes the rest of the payload; otherwise it leaves the content
+// after the header unchanged.
 //
-// due holds the intended starts, from Next. A task without one, or with one that was used before,
-// is due now, has no place in the schedule and does not count against the in-flight limit. The
-// caller must pass the batch to Answered or Withdraw exactly once.
+// due contains intended starts that Next returned. If due contains no unused start for a task, the
+// task is due immediately, has no place in the schedule and does not count against the in-flight
+// limit. The caller must pass the batch to Answered or Withdraw exactly once.
 func (s *Sender) Seal(to ledger.Address, payloads [][]byte, filled bool, due []int64) Batch {
 	m := s.meter
 	b := Batch{called: m.clock.now(), intended: make([]int64, len(payloads))}
@@ -86,9 +87,9 @@ func (s *Sender) Seal(to ledger.Address, payloads [][]byte, filled bool, due []i
 	return b
 }
 
-// Answered enters the outcomes of a batch, with the meaning of driver.Producer.Enqueue. After an
-// err the outcome of all tasks is unknown. Without outcomes all tasks were acknowledged. An outcome
-// that is driver.ErrUnknown is unknown, and any other error is a refusal. A call with an unknown
+// Answered enters the outcomes of a batch, as driver.Producer.Enqueue returned them. If err is not
+// nil, the outcome of all tasks is unknown. If outcomes is nil, all tasks were acknowledged.
+// driver.ErrUnknown is an unknown outcome, and any other error is a refusal. A call with an unknown
 // outcome counts as failed unless it was cancelled. Answered returns the enqueue latencies that it
 // recorded without censoring.
 func (s *Sender) Answered(b Batch, outcomes []error, err error) []Latency {
@@ -106,8 +107,8 @@ func (s *Sender) Answered(b Batch, outcomes []error, err error) []Latency {
 	return r.sink.take()
 }
 
-// Withdraw notes that the tasks of a batch were never sent because the call was refused before.
-// They count as unsent.
+// Withdraw records that the tasks of a batch were never sent, because the call was refused before
+// it was made. The tasks count as unsent.
 func (s *Sender) Withdraw(b Batch) {
 	m := s.meter
 	m.ledger.Refused(s.number, b.first, len(b.intended))
@@ -125,7 +126,7 @@ func (s *Sender) Withdraw(b Batch) {
 // Failed counts a failed call whose batch was withdrawn. Cancelled calls do not count.
 func (s *Sender) Failed(err error) { s.meter.Failed(err) }
 
-// outcomesOf returns the outcomes of n tasks. After an error all are unknown; otherwise missing
+// outcomesOf returns the outcomes of n tasks. If err is not nil, all are unknown; otherwise missing
 // outcomes are acknowledgements.
 func outcomesOf(n int, outcomes []error, err error) []error {
 	if err == nil && len(outcomes) == n {
@@ -141,7 +142,6 @@ func outcomesOf(n int, outcomes []error, err error) []error {
 	return all
 }
 
-// noteFailed counts a failed call unless it was cancelled.
 func noteFailed(failed *Refusals, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		failed.note(1, err)

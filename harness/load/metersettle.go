@@ -6,11 +6,11 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// settleRecorder holds the records of some settlers. mu serializes them.
+// settleRecorder contains the records of one or more settlers. mu serializes them.
 type settleRecorder struct {
 	mu sync.Mutex
 	settles
-	failed Refusals // calls
+	failed Refusals // counts calls
 	claims []claimed
 }
 
@@ -21,8 +21,8 @@ func (r *settleRecorder) mergeInto(o *Outcome) {
 	o.FailedCalls.Add(r.failed)
 }
 
-// Settler records the claims and completions of one session. It is safe for concurrent use, cheap,
-// and needs no closing.
+// Settler records the claims and completions of one session. It is safe for concurrent use. It is
+// cheap and need not be closed.
 type Settler struct {
 	meter  *Meter
 	record *settleRecorder
@@ -45,25 +45,25 @@ func (m *Meter) Settler() *Settler {
 // Claim is a claimed task. The caller must pass it to Completed.
 type Claim struct{ claimed }
 
-// Claimed checks the payload of a task that was claimed from an address now. It does not retain the
-// payload.
+// Claimed checks the payload of a task that was claimed from an address at the current time. It
+// does not retain the payload.
 func (s *Settler) Claimed(payload []byte, from ledger.Address) Claim {
 	c := Claim{claimed{at: s.meter.clock.now()}}
 	c.id, c.verdict = s.meter.ledger.Claimed(payload, from)
 	return c
 }
 
-// Sound reports whether the payload was intact and came from the right address. Only then does an
-// acknowledged completion count as a cycle.
+// Sound reports whether the payload was intact and came from the right address. An acknowledged
+// completion counts as a cycle only if Sound returns true.
 func (c Claim) Sound() bool { return c.verdict == ledger.Sound }
 
-// Readable reports whether the payload belongs to a task of this ledger. The task's content then
+// Readable reports whether the payload belongs to a task of this ledger. If so, the task's content
 // follows the header.
 func (c Claim) Readable() bool { return c.verdict != ledger.Unreadable }
 
-// Completed enters the outcomes of completions, as Sender.Answered does for enqueues. It returns
-// the cycle latencies that it recorded without censoring, and the latencies from claim to
-// completion inside the window.
+// Completed enters the outcomes of completions; its arguments have the same meaning as those of
+// Sender.Answered. cycles are the cycle latencies that it recorded without censoring. settles are
+// the latencies from claim to completion inside the window.
 func (s *Settler) Completed(claims []Claim, outcomes []error, err error) (cycles, settles []Latency) {
 	r := s.record
 	now := s.meter.clock.now()

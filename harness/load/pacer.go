@@ -9,16 +9,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// pacer defines the intended starts of the tasks of an open load. Both methods are closed forms of
-// the integral of the rate, so the intended start of a task does not depend on other tasks. Times
-// are in nanoseconds from the window's start. In the warm-up times and counts are negative, and the
-// rate is the initial rate.
+// pacer defines the intended starts of the tasks of an open load. Both methods evaluate the
+// integral of the rate in closed form, so the intended start of a task does not depend on other
+// tasks. Times are in nanoseconds since the window's start. During the warm-up times and counts are
+// negative, and the rate is the initial rate.
 type pacer interface {
 	count(ns float64) float64  // number of tasks due before a time
-	due(tasks float64) float64 // when a task is due: the inverse of count
+	due(tasks float64) float64 // time when a task is due: the inverse of count
 }
 
-// newPacer returns the pacer of arrivals with fixed rates.
+// newPacer returns the pacer of arrivals whose rates are known in advance.
 func newPacer(a scenario.Arrivals) pacer {
 	rate, to := steady(a.Rate.PerSecond), steady(a.To.PerSecond)
 	switch a.Kind {
@@ -56,8 +56,7 @@ func (r ramp) count(ns float64) float64 {
 	return r.from.count(ns) + (r.to-r.from).count(ns)*ns/(2*r.over)
 }
 
-// due solves count for the time. This form of the root is accurate even for a small change of the
-// rate.
+// due inverts count. This form of the root is accurate even for a small change of the rate.
 func (r ramp) due(tasks float64) float64 {
 	all := r.all()
 	switch {
@@ -70,7 +69,7 @@ func (r ramp) due(tasks float64) float64 {
 	return 2 * tasks / (from + math.Sqrt(max(0, from*from+2*change*tasks)))
 }
 
-// burst is a quiet rate, and a loud rate in the last part of each period.
+// burst has a quiet rate, except in the last part of each period, which has a loud rate.
 type burst struct {
 	quiet, loud steady
 	rest, every float64 // ns: length of the quiet part and of the period
@@ -103,7 +102,7 @@ func (b burst) due(tasks float64) float64 {
 // poisson is a sequence of independent random arrivals in one window.
 type poisson struct {
 	all    []float64 // times of the arrivals, ascending
-	window float64   // length in nanoseconds; a later task is never due inside
+	window float64   // length in nanoseconds; no task beyond all is due inside
 }
 
 // newPoisson draws the arrivals of a Poisson process. The same seed, rate and length give the same

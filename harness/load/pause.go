@@ -16,7 +16,7 @@ type pauser interface {
 	pause(ctx context.Context, ns int64)
 }
 
-// timerPause waits on a timer of the Go runtime. In an idle process such a timer is up to a
+// timerPause waits on a timer of the Go runtime. In an idle process such a timer expires up to a
 // millisecond late, because the runtime then waits for the network in whole milliseconds.
 type timerPause struct{}
 
@@ -30,7 +30,7 @@ func (timerPause) pause(ctx context.Context, ns int64) {
 }
 
 // kernelPause waits on a kernel timer, which the runtime polls like a connection. In an idle
-// process it is some tens of microseconds late and uses no CPU. A busy runtime checks its own
+// process it expires some tens of microseconds late and uses no CPU. A busy runtime checks its own
 // timers more often than connections, so kernelPause also sets a read deadline, which is a runtime
 // timer.
 type kernelPause struct {
@@ -39,9 +39,9 @@ type kernelPause struct {
 	stop func() bool
 }
 
-// pauseLeast is the shortest wait. Tasks due within it are sent together. Sleeping and
-// waking takes a process about 25 us of CPU time, so a wait for each of many thousand tasks a
-// second would occupy a CPU.
+// pauseLeast is the shortest wait. Tasks that become due during one wait are sent together. Each
+// wait costs about 25 us of CPU time. At many thousand tasks a second, a separate wait for each
+// task would occupy a whole CPU.
 const pauseLeast = 100 * time.Microsecond
 
 // newKernelPause returns a kernelPause whose waits end when ctx is done.
@@ -62,7 +62,7 @@ func (p *kernelPause) pause(ctx context.Context, ns int64) {
 		err = p.file.SetReadDeadline(time.Now().Add(time.Duration(ns)))
 	}
 	if ctx.Err() != nil {
-		return // AfterFunc may have set its deadline before this one
+		return // AfterFunc may have set its deadline before the deadline above
 	}
 	var expirations [8]byte
 	if err == nil {

@@ -2,15 +2,15 @@ package load
 
 import "sync"
 
-// places are the due tasks that a Meter handed out and that are not sent yet.
+// places are the due tasks that a Meter has returned from Next and that are not sent yet.
 type places struct {
 	mu    sync.Mutex
 	left  int
-	byDue map[int64]int // number of unused places by intended start; nil if they are only counted
+	byDue map[int64]int // number of unused places by intended start; nil if places are only counted
 }
 
-// newPlaces returns an empty set. With apart it stores each intended start; the in-flight limit
-// then bounds its size.
+// newPlaces returns an empty set. If apart is true, the set stores each intended start; the
+// in-flight limit then bounds its size.
 func newPlaces(apart bool) *places {
 	if apart {
 		return &places{byDue: map[int64]int{}}
@@ -29,8 +29,8 @@ func (p *places) add(due []int64) {
 	}
 }
 
-// use marks a place as sent. It returns false if the place was not handed out, or if it was used
-// before.
+// use marks a place as sent. It returns false if Next did not return the place, or if the place is
+// already used.
 func (p *places) use(due int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -57,7 +57,6 @@ func (p *places) count() int {
 	return p.left
 }
 
-// each calls visit for each intended start with unused places.
 func (p *places) each(visit func(due int64, n int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,10 +7,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// urgency assigns a priority to each task of a workload. The priority follows from the workload's
-// seed and the task's identity, so a worker knows the priority of each task that it claims. It does
-// not use the producer's random source, so sizes and queues are the same with and without
-// priorities.
+// urgency assigns a priority to each task of a workload. The priority depends only on the
+// workload's seed and the task's identity, so a worker knows the priority of each task that it
+// claims. urgency does not use the producer's random source. Sizes and queues are therefore the
+// same with and without priorities.
 type urgency struct {
 	scenario.Priority
 	seed uint64
@@ -32,7 +32,7 @@ func (u *urgency) of(id ledger.Identity) uint32 {
 	return 0
 }
 
-// mixed hashes numbers to a pseudo-random number. It is SplitMix64 with one step for each number.
+// mixed hashes numbers to a pseudo-random number. It makes one step of SplitMix64 for each number.
 func mixed(numbers ...uint64) (x uint64) {
 	for _, n := range numbers {
 		x += n + 0x9e3779b97f4a7c15
@@ -43,11 +43,10 @@ func mixed(numbers ...uint64) (x uint64) {
 	return x
 }
 
-// fraction maps a uniformly distributed x to [0, 1).
 func fraction(x uint64) float64 { return float64(x>>11) / (1 << 53) }
 
-// check reports a delivery as corrupted if its priority is not that of the enqueue. It checks
-// nothing without priorities.
+// check reports a delivery as corrupted if its priority differs from the priority of the enqueue.
+// It does nothing if the workload has no priorities.
 func (u *urgency) check(l *ledger.Ledger, id ledger.Identity, from ledger.Address, claimed uint32) {
 	if u.IsZero() {
 		return

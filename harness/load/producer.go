@@ -16,9 +16,10 @@ import (
 type producer struct {
 	*round
 	number int
-	// routes are the destinations of the calls, in turn; if queues are chosen, grouped by tenant.
+	// routes are the destinations of the producer. Calls use them in turn. If queues are chosen at
+	// random, routes are grouped by tenant.
 	routes []destination
-	next   int // index in routes; if queues are chosen, index of the tenant
+	next   int // index in routes, or index of the tenant if queues are chosen at random
 	keys   keys
 
 	draw     *rand.Rand
@@ -32,18 +33,18 @@ type producer struct {
 	outcomes []error
 	intended []int64 // intended starts, in nanoseconds since the epoch
 
-	// paused reports that the producer repeated tasks or waited after its last call, so that the
-	// next call begins later than the last answer.
+	// paused is set if the producer repeated tasks or waited after its last call. The next call
+	// then starts later than the last answer.
 	paused bool
 	record enqueues
 	shares []*readShare // one for each tenant; empty without reads
-	filled uint64       // acknowledged tasks of a backlog
+	filled uint64       // acknowledged tasks of the backlog
 	again  again
 
 	_ [64]byte // keeps the counters of different goroutines on different cache lines
 }
 
-// destination is a queue and a session that reaches it.
+// destination is a queue and a session that can enqueue to it.
 type destination struct {
 	address ledger.Address
 	session driver.Producer
@@ -71,8 +72,8 @@ func newProducer(r *round, number int, routes []destination) *producer {
 	return p
 }
 
-// runClosed enqueues until the window ends or a call fails. It waits for a call that is in flight
-// at the window's end, because its answer belongs in the ledger.
+// runClosed enqueues until the window ends or a call fails. If a call is in flight at the window's
+// end, runClosed waits for its answer, which belongs in the ledger.
 func (p *producer) runClosed(calls context.Context) {
 	if !p.clock.sleepUntil(calls, stagger(p.cfg.Phases.Warmup, p.number, len(p.producers))) {
 		return
@@ -109,14 +110,14 @@ func (p *producer) runClosed(calls context.Context) {
 const staggerMax = 250 * time.Millisecond
 
 // stagger returns when a producer of a closed load starts, in nanoseconds since the epoch. The
-// starts are spread over the first part of the warm-up: producers that start together would be
-// answered by the same commit and stay in step.
+// starts are spread over the first part of the warm-up. Producers that started together would be
+// answered by the same commit and remain synchronized.
 func stagger(warmup time.Duration, number, producers int) int64 {
 	over := min(int64(warmup)/4, int64(staggerMax))
 	return over * int64(number) / int64(producers)
 }
 
-// sleepUntil waits until an instant. It returns false if ctx is done first.
+// sleepUntil waits until the given time. It returns false if ctx is done first.
 func (c clock) sleepUntil(ctx context.Context, until int64) bool {
 	left := c.until(until)
 	if left <= 0 {
@@ -132,7 +133,6 @@ func (c clock) sleepUntil(ctx context.Context, until int64) bool {
 	}
 }
 
-// runOpen enqueues the due tasks until the window ends or a call fails.
 func (p *producer) runOpen(calls context.Context, s *schedule) {
 	for {
 		n := s.take(calls, p.intended)
@@ -148,7 +148,7 @@ func (p *producer) runOpen(calls context.Context, s *schedule) {
 	}
 }
 
-// runFill enqueues until no task of the backlog is left, a task is refused, or a call fails.
+// runFill enqueues until the whole backlog is sent, a task is refused, or a call fails.
 func (p *producer) runFill(calls context.Context, left *atomic.Int64) {
 	batch := int64(len(p.tasks))
 	for calls.Err() == nil {
@@ -169,8 +169,8 @@ func (p *producer) runFill(calls context.Context, left *atomic.Int64) {
 }
 
 // call enqueues the first n tasks of the batch in one call and enters their outcomes in the ledger.
-// It returns the number of acknowledged tasks and the time of the answer. ok is false if a failed
-// call ends the producer's work. After a failed call that does not, each task of the call has a
+// It returns the number of acknowledged tasks and the time of the answer. ok is false if the call
+// failed and the producer must stop. If the call failed and ok is true, each task of the call has a
 // non-nil outcome.
 func (p *producer) call(calls context.Context, n int) (acknowledged int, now int64, ok bool) {
 	to := p.choose()
@@ -232,7 +232,7 @@ func (p *producer) failed(calls context.Context, to *destination, n int, err err
 	return p.again.after(calls, err)
 }
 
-// seal creates a batch of n tasks, numbered from first on.
+// seal creates a batch of n tasks. The sequence number of the first task is first.
 func (p *producer) seal(to *destination, first uint64, n int) {
 	w := &p.cfg.Workload
 	id := ledger.Identity{Round: p.cfg.Ledger.Round(), Producer: uint32(p.number)}
@@ -240,8 +240,8 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 	for i := range n {
 		size := p.sizes.draw(p.draw)
 		if at+size > len(p.buffer) {
-			// The earlier payloads stay in the old buffer. The new one is sized for the largest
-			// batch so far.
+			// Earlier payloads of the batch remain in the old buffer. The new buffer has room for
+			// the rest of the batch, and for twice the old size.
 			p.buffer, at = make([]byte, max(2*len(p.buffer), (n-i)*size)), 0
 		}
 		payload := p.buffer[at : at+size : at+size]

@@ -16,13 +16,14 @@ import (
 // Readers read the tasks and queues of a workload's tenants. The caller owns them and closes them
 // after Run has returned.
 type Readers struct {
-	// Of has one task reader for each tenant, in the order of the tenants; it is empty if no kind
-	// of read needs it.
+	// Of contains one task reader for each tenant, in the order of the tenants. It is empty if the
+	// workload has no reads of tasks.
 	Of []driver.Reader
-	// Queues has one queue reader for each tenant; it is empty if no kind of read needs it.
+	// Queues contains one queue reader for each tenant. It is empty if the workload has no reads of
+	// queues.
 	Queues []driver.QueueReader
-	// Confined reports that the access token of each reader is valid for its tenant only. The
-	// target must then deny reads that name another tenant.
+	// Confined reports that the access token of each reader is valid only for the reader's tenant.
+	// The target must then deny reads that name another tenant.
 	Confined bool
 }
 
@@ -30,8 +31,9 @@ const (
 	// foreignEach is the interval of cross-tenant reads: one of foreignEach reads asks for a task
 	// or queue of another tenant.
 	foreignEach = 8
-	// readsWaitingMin and readsWaitingMax bound the queue of due reads for each kind and tenant.
-	// Within these bounds its length is twice the number of reads that one producer call makes due.
+	// readsWaitingMin and readsWaitingMax bound the length of the queue of due reads that each kind
+	// and tenant has. Within these bounds the length is twice the number of reads that one producer
+	// call makes due.
 	readsWaitingMin, readsWaitingMax = 64, 4096
 )
 
@@ -43,16 +45,16 @@ type readable struct {
 	address  ledger.Address
 }
 
-// tenantReads are the due reads of one tenant. Producers add reads without waiting; the tenant's
-// readers take them.
+// tenantReads contains the due reads of one tenant. Producers add reads without waiting; the
+// tenant's readers remove them.
 type tenantReads struct {
 	tenant  string
 	waiting map[string]chan readable // by kind; closed once all producers have ended
-	// latest is the task whose read came due last, for cross-tenant reads; nil before the first.
+	// latest is the task whose read was the last to become due. Cross-tenant reads use it. It is
+	// nil before the first read is due.
 	latest atomic.Pointer[readable]
 }
 
-// add queues the read of a task. It returns false if the queue is full.
 func (t *tenantReads) add(waiting chan<- readable, task readable) bool {
 	t.latest.Store(&task)
 	select {
@@ -63,7 +65,7 @@ func (t *tenantReads) add(waiting chan<- readable, task readable) bool {
 	}
 }
 
-// readShare selects the tasks to read among those that one producer enqueues for one tenant. It is
+// readShare selects which of the tasks that one producer enqueues for one tenant are read. It is
 // not safe for concurrent use.
 type readShare struct {
 	of    *tenantReads
@@ -75,12 +77,13 @@ type kindShare struct {
 	kind    string
 	waiting chan<- readable
 	perTask float64
-	due     float64 // accumulated fraction of a read, below 1
-	dropped uint64  // reads that came due inside the window while the queue was full
+	due     float64 // sum of perTask over the tasks so far, minus the reads made due; below 1
+	dropped uint64  // reads that became due inside the window while the queue was full
 }
 
-// openReads creates the reads of the workload's tenants, if it has any, and appends them to all,
-// the reads of all workloads of the round.
+// openReads creates the reads of the workload's tenants, if the workload has reads. The slice all
+// contains the reads of all workloads of the round. openReads appends the new reads to it and
+// returns the result.
 func (r *round) openReads(all []*tenantReads) []*tenantReads {
 	w := r.cfg.Workload
 	if !w.ReadsTasks() {
@@ -101,7 +104,7 @@ func (r *round) openReads(all []*tenantReads) []*tenantReads {
 	return append(all, r.reads...)
 }
 
-// shareOf returns a producer's share of the reads of a tenant; nil without reads.
+// shareOf returns the readShare of a producer for a tenant, or nil if the workload has no reads.
 func (r *round) shareOf(tenant int) *readShare {
 	if r.reads == nil {
 		return nil
@@ -129,8 +132,8 @@ func (p *problems) checkReaders(w scenario.Workload, readers Readers) {
 
 var errNoIDs = errors.New("the driver returned an acknowledged task without an id; reads need the id")
 
-// haveRead queues the reads of the acknowledged tasks of a batch that the share selects. first is
-// the sequence number of the batch's first task.
+// haveRead queues reads for the acknowledged tasks of a batch that the share selects. first is the
+// sequence number of the batch's first task.
 func (p *producer) haveRead(to *destination, first uint64, n int) {
 	s, inside := to.reads, p.window.contains(p.clock.now())
 	for i := range n {
@@ -153,7 +156,7 @@ func (p *producer) haveRead(to *destination, first uint64, n int) {
 	}
 }
 
-// KindReads are the reads of one kind: their account, and their service time in nanoseconds.
+// KindReads contains the reads of one kind: their account, and their service time in nanoseconds.
 type KindReads struct {
 	Kind    string
 	Account result.Reads

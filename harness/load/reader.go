@@ -11,22 +11,22 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// way defines how to make reads of one kind.
+// way defines how readers make reads of one kind.
 type way struct {
 	readers int // goroutines for each tenant, each with one call in flight
-	// ofOwn reads a task or queue of the reader's tenant and checks the answer.
+	// ofOwn reads a task or queue of the reader's own tenant and checks the answer.
 	ofOwn func(r *reader, calls context.Context, task *readable)
-	// ofForeign reads a task or queue of another tenant, in a call that names the given tenant.
+	// ofForeign reads a task or queue of another tenant. name is the tenant that the call names.
 	ofForeign func(r *reader, calls context.Context, name string, task *readable) error
-	// byName reports that a cross-tenant read always names the other tenant, so that only an access
-	// token can prevent it.
+	// byName is set if a cross-tenant read must name the other tenant. Only an access token can
+	// then prevent the read.
 	byName bool
 	what   string // object of the read, for errors
 	how    string // predicate of the read, see ledger.Asked.How
 }
 
-// ways has the way of each kind of read. An await takes as long as its task, so awaits need more
-// readers.
+// ways contains the way of each kind of read. An await takes until its task ends, so awaits need
+// more readers.
 var ways = map[string]way{
 	scenario.ReadGet:   {readers: 4, ofOwn: (*reader).get, ofForeign: (*reader).getForeign, what: "a task"},
 	scenario.ReadList:  {readers: 4, ofOwn: (*reader).list, ofForeign: (*reader).listForeign, byName: true, what: "the tasks of a queue", how: "listed the queue of"},
@@ -34,8 +34,8 @@ var ways = map[string]way{
 	scenario.ReadAwait: {readers: 16, ofOwn: (*reader).await, ofForeign: (*reader).awaitForeign, what: "the end of a task", how: "awaited the end of"},
 }
 
-// reader is one goroutine that reads in the name of a tenant. Other goroutines may read its records
-// only after it has returned.
+// reader is one goroutine that makes reads for a tenant. Other goroutines may read its records only
+// after it has returned.
 type reader struct {
 	*round
 	kind   string
@@ -44,19 +44,18 @@ type reader struct {
 	tasks  driver.Reader      // nil for a kind that reads queues
 	queues driver.QueueReader // nil for a kind that reads tasks
 
-	returned resulting // the results that completions of the workload have
+	returned resulting // the results that the workload's completions should have
 
 	turn    uint64 // reads so far
-	leased  bool   // the last list of an own queue was of leased tasks
+	leased  bool   // whether the last list of an own queue asked for leased tasks
 	latency latencies
-	record  result.Reads // of the window, without dropped reads
-	outside result.Reads // of all other times
+	record  result.Reads // reads inside the window, without dropped reads
+	outside result.Reads // reads outside the window
 	again   again
 
 	_ [64]byte // keeps the counters of different goroutines on different cache lines
 }
 
-// newReader returns a reader of a kind for the tenant with the given index.
 func newReader(r *round, kind string, tenant int) *reader {
 	made := &reader{round: r, way: ways[kind], kind: kind, own: r.reads[tenant], returned: newResulting(r.cfg.Workload)}
 	if kind == scenario.ReadList || kind == scenario.ReadStats {
@@ -67,7 +66,7 @@ func newReader(r *round, kind string, tenant int) *reader {
 	return made
 }
 
-// run makes the due reads until all producers have ended. It skips reads that come due after the
+// run makes the due reads until all producers have ended. It skips reads that become due after the
 // window's end.
 func (r *reader) run(calls context.Context) {
 	for task := range r.own.waiting[r.kind] {
@@ -89,8 +88,7 @@ func (r *reader) run(calls context.Context) {
 }
 
 // foreignTask returns a recent task of another tenant, or nil if no other tenant has had one. It
-// prefers a task that the target must still store. nth rotates the tenant with which the search
-// begins.
+// prefers a task that the target must still store. The search starts at a tenant that nth selects.
 func (r *reader) foreignTask(nth uint64) (any *readable) {
 	n := uint64(len(r.allReads))
 	for i := range n {
@@ -107,9 +105,9 @@ func (r *reader) foreignTask(nth uint64) (any *readable) {
 	return any
 }
 
-// readForeign makes a cross-tenant read. With byName the call names the other tenant, and the
-// target must deny it. Otherwise the call names the reader's own tenant, and the target must not
-// find the task.
+// readForeign makes a cross-tenant read. If byName is true, the call names the other tenant, and
+// the target must deny it. Otherwise the call names the reader's own tenant, and the target must
+// not find the task.
 func (r *reader) readForeign(calls context.Context, task *readable, byName bool) {
 	name, want, promised := r.own.tenant, driver.ErrNotFound, "not found"
 	if byName {
@@ -144,8 +142,9 @@ func (r *reader) misread(task *readable, asked ledger.Asked, into *result.Reads,
 	into.Wrong++
 }
 
-// ask makes one call and returns the account that counts it. Outside of the window only the
-// mismatches of that account are used. ask records the service time of an answer inside the window.
+// ask makes one call. It returns the account that the caller must add the call to. For a call
+// outside the window this is r.outside; only its mismatches are used. ask records the service time
+// of a call that was answered inside the window.
 func (r *reader) ask(call func() error) (into *result.Reads, err error) {
 	called := r.clock.now()
 	err = call()
@@ -164,7 +163,7 @@ func (r *reader) ask(call func() error) (into *result.Reads, err error) {
 }
 
 // unanswered handles a failed read. Without Persist it ends the load. If the target is full, it
-// waits before the next read.
+// pauses the reader.
 func (r *reader) unanswered(calls context.Context, task *readable, into *result.Reads, err error) {
 	failed := fmt.Errorf("load: %s of task %s by %s: %w", r.verb(), task.id, r.own.tenant, err)
 	switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // list reads tasks of the queue of the given task, alternating between ready and leased tasks. Each
-// task of the answer must have been sent to that queue.
+// listed task must have been sent to that queue.
 func (r *reader) list(calls context.Context, task *readable) {
 	var listed []driver.Found
 	r.leased = !r.leased
@@ -49,8 +49,8 @@ func (r *reader) listForeign(calls context.Context, name string, task *readable)
 	return err
 }
 
-// stats reads the figures of the queue of the given task. They must be those of that queue and
-// count at least one enqueue.
+// stats reads the figures of the queue of the given task. The answer must name that queue and count
+// at least one enqueue.
 func (r *reader) stats(calls context.Context, task *readable) {
 	var stats driver.QueueStats
 	into, err := r.ask(func() (err error) {
@@ -79,8 +79,8 @@ func (r *reader) statsForeign(calls context.Context, name string, task *readable
 	return err
 }
 
-// refusedQueue checks a refused read of the tenant's own queue, to which a task was enqueued
-// before. It returns false if the read had no answer.
+// refusedQueue checks a refused read of the tenant's own queue. The queue must exist, because a
+// task was enqueued to it before. It returns false if the target did not answer the read.
 func (r *reader) refusedQueue(calls context.Context, task *readable, into *result.Reads, err error) bool {
 	switch asked := r.asked(task); {
 	case errors.Is(err, driver.ErrNotFound):

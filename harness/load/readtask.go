@@ -14,8 +14,8 @@ import (
 // awaitMax is the wait that each await requests from the target.
 const awaitMax = 2 * time.Second
 
-// get reads a task of the reader's tenant. The target must return the task. Once the task's
-// completion has been requested, it may also answer that the task is not found.
+// get reads a task of the reader's tenant. The target must return the task, unless the task's
+// completion has been requested: then it may also answer that the task is not found.
 func (r *reader) get(calls context.Context, task *readable) {
 	var found driver.Found
 	into, err := r.ask(func() (err error) {
@@ -40,11 +40,11 @@ func answerOf(found driver.Found) ledger.Answer {
 	return ledger.Answer{ID: found.ID, Tenant: found.Tenant, Queue: found.Queue, Payload: found.Payload}
 }
 
-// refusedOwn checks a refused read of the tenant's own task. It returns false if the read had no
-// answer.
+// refusedOwn checks a refused read of the tenant's own task. It returns false if the target did not
+// answer the read.
 func (r *reader) refusedOwn(calls context.Context, task *readable, into *result.Reads, err error) bool {
-	// The ledger is read after the answer: a task that must be stored now also had to be stored
-	// when the target answered.
+	// The ledger is queried after the answer: if the task must be stored now, the target also had
+	// to store it when it answered.
 	asked, stored := r.asked(task), task.ledger.Stored(task.identity)
 	switch {
 	case errors.Is(err, driver.ErrNotFound) && !stored:
@@ -66,11 +66,11 @@ func (r *reader) getForeign(calls context.Context, name string, task *readable) 
 	return err
 }
 
-// await waits for the end of a task of the reader's tenant. Once the task's completion has been
-// requested, the target may answer that the task is done, with the result of the completion, or
-// that it is not found, because a task without a result is deleted at its completion. After the
-// full wait it may answer that the task has not ended. A task may be dead only in a load whose
-// workers fail tasks.
+// await waits for the end of a task of the reader's tenant. The target may answer that the task is
+// done, with the result of the completion, only if the completion has been requested. It may then
+// also answer that the task is not found, because a task without a result is deleted at its
+// completion. After the full wait it may answer that the task has not ended. It may answer that the
+// task is dead only if the workload's workers fail tasks.
 func (r *reader) await(calls context.Context, task *readable) {
 	var awaited driver.Awaited
 	began := r.clock.now()

@@ -17,8 +17,8 @@ type latencies struct {
 
 func newLatencies() latencies { return latencies{histogram: result.NewHistogram()} }
 
-// record adds n tasks with the same latency. It clamps a latency above LatencyHighest to it, so
-// that percentiles remain percentiles of all tasks.
+// record adds n tasks with the same latency. A latency above LatencyHighest is recorded as
+// LatencyHighest, so that percentiles still include all tasks.
 func (l *latencies) record(ns int64, n int) {
 	if l.histogram == nil {
 		l.histogram = result.NewHistogram()
@@ -28,8 +28,8 @@ func (l *latencies) record(ns int64, n int) {
 		l.clamped += uint64(n)
 	}
 	if l.histogram.RecordValues(ns, int64(n)) != nil {
-		// Only a negative latency fails, which a monotonic clock excludes. Clamped makes it
-		// visible.
+		// RecordValues fails only for a negative latency, which a monotonic clock excludes.
+		// Counting it as clamped makes it visible.
 		l.clamped += uint64(n)
 	}
 }
@@ -43,7 +43,6 @@ func (l *latencies) mergeInto(all *hdrhistogram.Histogram) (clamped uint64) {
 	return l.clamped + uint64(all.Merge(l.histogram))
 }
 
-// moveInto adds the latencies to a histogram with the same configuration, and clears them.
 func (l *latencies) moveInto(all *hdrhistogram.Histogram) {
 	if l.histogram != nil {
 		l.mergeInto(all)
@@ -51,13 +50,13 @@ func (l *latencies) moveInto(all *hdrhistogram.Histogram) {
 	}
 }
 
-// sameStart are tasks of a batch with the same intended start, and therefore the same latency.
+// sameStart counts tasks of a batch that have the same intended start, and therefore the same
+// latency.
 type sameStart struct {
 	at int64
 	n  int
 }
 
-// note counts n refusals and stores the first reason.
 func (f *Refusals) note(n int, reason error) {
 	if f.Count == 0 {
 		f.First = reason.Error()
@@ -65,7 +64,7 @@ func (f *Refusals) note(n int, reason error) {
 	f.Count += uint64(n)
 }
 
-// Add adds other refusals. It takes their first reason if f has none.
+// Add adds other's refusals to f. If f has none, it adopts other's first reason.
 func (f *Refusals) Add(other Refusals) {
 	if f.Count == 0 {
 		f.First = other.First
@@ -78,7 +77,8 @@ type span struct{ start, end int64 }
 
 func (s span) contains(ns int64) bool { return s.start <= ns && ns < s.end }
 
-// clock is the only source of time: monotonic, in nanoseconds since the round's epoch.
+// clock is the only source of time. It is monotonic, and counts nanoseconds since the round's
+// epoch.
 type clock struct{ epoch time.Time }
 
 func (c clock) now() int64 { return int64(time.Since(c.epoch)) }

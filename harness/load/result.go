@@ -11,31 +11,33 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// readBackEach is the sampling interval: a slot reads one of readBackEach results back.
+// readBackEach is the sampling interval: of readBackEach results, a slot reads one back.
 const readBackEach = 16
 
 // resulting decides which tasks of a workload are completed with a result.
 type resulting struct {
 	lot
-	size int // of a result
+	size int // of each result, in bytes
 }
 
 func newResulting(w scenario.Workload) resulting {
 	return resulting{newLot(w, lotResult, w.Result.Part), w.Result.Size}
 }
 
-// of reports whether an answer has the result that the task's completion has, or no result if the
-// completion has none. address is the address that the task was sent to.
+// of reports whether an answer contains the expected result of a task: the result that the task was
+// completed with, or no result if it was completed without one. address is the address that the
+// task was sent to.
 func (r *resulting) of(id ledger.Identity, address ledger.Address, answered []byte) bool {
 	if r.part == 0 || !r.draws(id, 0) {
 		return len(answered) == 0
 	}
 	found, err := ledger.Open(answered, address)
-	found.IntendedNS = id.IntendedNS // only the payload contains it
+	found.IntendedNS = id.IntendedNS // only the payload contains the intended start
 	return err == nil && found == id && len(answered) == r.size
 }
 
-// retention returns how long the server must keep the result of a task; 0 without a result.
+// retention returns how long the server must store the result of a task, or 0 if the task has no
+// result.
 func (r *resulting) retention(id ledger.Identity) time.Duration {
 	if !r.draws(id, 0) {
 		return 0
@@ -43,7 +45,7 @@ func (r *resulting) retention(id ledger.Identity) time.Duration {
 	return scenario.ResultRetention
 }
 
-// returning gives the completions of one slot their results, and reads some of the results back.
+// returning adds results to the completions of one slot, and reads some of the results back.
 type returning struct {
 	resulting
 	returner driver.Returner // the slot's session
@@ -51,8 +53,8 @@ type returning struct {
 	turn     int             // number of results so far
 }
 
-// newReturning returns the state that a slot needs for the results of a workload. It fails if the
-// session cannot read results.
+// newReturning returns the state that a slot needs for the results of a workload. It returns an
+// error if the session cannot read results.
 func newReturning(w scenario.Workload, session driver.Worker) (returning, error) {
 	r := returning{resulting: newResulting(w)}
 	if w.Result.IsZero() {
@@ -66,7 +68,6 @@ func newReturning(w scenario.Workload, session driver.Worker) (returning, error)
 	return r, nil
 }
 
-// giveResults sets the result of each of the first n deliveries that needs one.
 func (s *slot) giveResults(n int) {
 	r := &s.returning
 	if r.part == 0 {
@@ -80,8 +81,8 @@ func (s *slot) giveResults(n int) {
 	}
 }
 
-// readResults reads back some results of the first n deliveries, whose completions were answered,
-// and returns whether the slot continues.
+// readResults reads back some results of the first n deliveries, whose completions were answered.
+// It returns false if the slot must stop.
 func (s *slot) readResults(calls context.Context, n int) (goOn bool) {
 	r := &s.returning
 	if r.part == 0 {
@@ -102,7 +103,7 @@ func (s *slot) readResults(calls context.Context, n int) (goOn bool) {
 	return true
 }
 
-// resultRead enters the answer to the read of a result, and returns whether the slot continues.
+// resultRead processes the answer to the read of a result. It returns false if the slot must stop.
 func (s *slot) resultRead(calls context.Context, id ledger.Identity, want, got []byte, err error) (goOn bool) {
 	switch {
 	case err == nil:

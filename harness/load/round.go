@@ -15,15 +15,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// round is the load of one round in progress.
+// round is the load of one round while it runs.
 type round struct {
 	cfg     Config
-	ledgers []*ledger.Ledger // of the tasks that progress counts
+	ledgers []*ledger.Ledger // ledgers whose tasks progress counts
 	caller  context.Context  // the context of Run's caller
 	failure failure
 
-	// calls bounds sessions, enqueues and completions. claims is derived from it and bounds claims.
-	// aside bounds hooks and progress reports.
+	// calls is the context of sessions, enqueues and completions. claims is derived from calls, and
+	// is the context of claims. aside is the context of hooks and progress reports.
 	calls, claims, aside                   context.Context
 	cancelCalls, cancelClaims, cancelAside context.CancelFunc
 
@@ -33,10 +33,10 @@ type round struct {
 	reads     []*tenantReads // in the order of the tenants; nil without reads
 	allReads  []*tenantReads // of all workloads of the round
 
-	// These fields are set before the launch.
+	// The following fields are set before the launch.
 	accounting
-	phase  string // for progress; "" if the time determines it
-	sliced bool   // the load of Slices, which is both closed and open
+	phase  string // for progress; "" if the current time determines the phase
+	sliced bool   // set for the load of Slices, which has both closed and open slices
 
 	atWindowEnd uint64 // see Outcome.Outstanding
 	draining    bool   // see Outcome.Draining
@@ -72,8 +72,8 @@ func (r *round) cancel() {
 	r.cancelAside()
 }
 
-// open opens sessions and creates the producers and slots that use them, one kind after the other.
-// It returns after openTimeout and the margin at the latest.
+// open opens sessions and creates the producers and slots that use them. It calls the functions in
+// kinds one after the other. It returns within openTimeout plus the margin.
 func (r *round) open(kinds ...func() error) error {
 	opened := make(chan error, 1)
 	go func() {
@@ -105,7 +105,8 @@ func (r *round) open(kinds ...func() error) error {
 	}
 }
 
-// orCause returns the caller's reason for stopping if the caller has stopped, and else err.
+// orCause returns the reason why the caller stopped the round. If the caller has not stopped it,
+// orCause returns err.
 func (r *round) orCause(err error) error {
 	if r.caller.Err() != nil {
 		return fmt.Errorf("load: stopped: %w", context.Cause(r.caller))
@@ -113,7 +114,7 @@ func (r *round) orCause(err error) error {
 	return err
 }
 
-// place identifies a session. All producers or slots of a place share its session.
+// place identifies a session. All producers or all slots with the same place share one session.
 type place struct{ conn, tenant int }
 
 func (r *round) openProducers() error {
@@ -155,8 +156,8 @@ func (r *round) openSlots() error {
 	w := r.cfg.Workload
 	tenants, queues := tenantsOf(w), names(QueueName, 0, w.QueuesOfTenant())
 
-	// claiming is the place of a worker session, and its queue if the session claims from one queue
-	// only; else queue is 0.
+	// claiming identifies a worker session. queue is set only if the session claims from a single
+	// queue; otherwise it is 0.
 	type claiming struct {
 		place
 		queue int
@@ -197,7 +198,8 @@ func (r *round) openSlots() error {
 	return nil
 }
 
-// plan adopts the window, and creates the in-flight limit or the schedule of the load.
+// plan sets the clock and the window of the round, and creates the in-flight limit or the schedule
+// of the load.
 func (r *round) plan(warmup *warmup) error {
 	r.clock, r.window = warmup.clock, warmup.window
 	r.volume = newVolume(r.cfg, func() {
@@ -220,8 +222,8 @@ func (r *round) plan(warmup *warmup) error {
 	return nil
 }
 
-// newPause returns the timer of the producers that wait for the next due task. stop closes the
-// timer.
+// newPause returns the timer that producers use to wait for the next due task. The method stop
+// closes the timer.
 func (r *round) newPause() (pauser, error) {
 	if r.cfg.pause != nil {
 		return r.cfg.pause, nil
@@ -244,7 +246,6 @@ func (r *round) launch() {
 	})
 }
 
-// start starts all goroutines. Each producer runs produce.
 func (r *round) start(produce func(*producer)) {
 	var hooks, progress, slots, producers, readers sync.WaitGroup
 	hooks.Go(func() { r.callHooks(r.aside) })
@@ -286,7 +287,7 @@ func finished(group *sync.WaitGroup) <-chan struct{} {
 	return done
 }
 
-// conduct waits for the window's end and the drain, and returns whether the load drained.
+// conduct waits for the window's end and the drain. It reports whether the load drained.
 func (r *round) conduct() (drained bool) {
 	if !r.wait(r.window.known, r.window.deadline()) {
 		return false
@@ -305,7 +306,7 @@ func (r *round) conduct() (drained bool) {
 	if !r.wait(r.producersDone, r.window.deadline()) {
 		return false
 	}
-	// Producers with nothing left to send finish before the window ends.
+	// A producer that has nothing left to send returns before the window ends.
 	if r.wait(nil, r.window.end()); r.ending() {
 		return false
 	}
@@ -313,7 +314,7 @@ func (r *round) conduct() (drained bool) {
 	return r.cfg.Workload.EnqueuesAlone() || r.drain()
 }
 
-// drain waits until no task is outstanding, and returns whether that happened before the deadline.
+// drain waits until no task is outstanding. It returns false if the deadline is reached first.
 func (r *round) drain() bool {
 	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(r.window.deadline()))
 	defer poll.Stop()
@@ -340,12 +341,12 @@ func (r *round) drain() bool {
 // remainder tracks the tasks that a drain waits for.
 type remainder struct {
 	persist bool
-	// restored reports that the ledger may not know all tasks, so that zero outstanding tasks do
-	// not prove an empty server.
+	// restored is set if the ledger may not know all tasks. Then zero outstanding tasks do not
+	// prove that the server is empty.
 	restored  bool
 	completed uint64
 	since     time.Time // when completed last changed
-	moved     bool      // completed has changed since the first look
+	moved     bool      // whether completed has changed since the first check
 }
 
 // none reports whether the drain need not wait any longer.
@@ -360,10 +361,8 @@ func (r *remainder) none(t ledger.Totals, now time.Time) bool {
 	return r.persist && t.Outstanding == t.Doubtful && now.Sub(r.since) >= drainQuiet
 }
 
-// moving reports whether tasks were completed within the last drainQuiet of a drain.
 func (r *remainder) moving(now time.Time) bool { return r.moved && now.Sub(r.since) < drainQuiet }
 
-// ending reports whether the round has failed or its caller has stopped it.
 func (r *round) ending() bool { return r.failure.err() != nil || r.caller.Err() != nil }
 
 // wait waits for done. It returns false if the deadline is reached or the round fails first.
@@ -381,12 +380,12 @@ func (r *round) wait(done <-chan struct{}, deadline int64) bool {
 	return false
 }
 
-// stop ends the remaining goroutines, and returns whether all of them ended in time.
+// stop ends the remaining goroutines. It returns false if some of them did not end in time.
 func (r *round) stop(drained bool) bool {
 	r.cancelClaims()
 	if drained {
-		// A completion in flight belongs to a task that was completed already. Its answer is
-		// needed: if it is an acknowledgement, the task is duplicated.
+		// A completion that is still in flight belongs to a task that was already completed. Its
+		// answer is needed: an acknowledgement would make the task a duplicate.
 		r.wait(r.slotsDone, r.clock.now()+int64(r.cfg.margin))
 		// The answers of reads are needed too.
 		r.wait(r.readersDone, r.clock.now()+int64(r.cfg.margin))
@@ -418,7 +417,7 @@ func (r *round) stop(drained bool) bool {
 	return true
 }
 
-// merge combines the records of producers and slots. All of them must have ended.
+// merge combines the records of all producers, slots and readers. All of them must have ended.
 func (r *round) merge() *Outcome {
 	o := r.newOutcome(time.Duration(r.window.end() - r.window.start()))
 	o.StartHook, o.EndHook = r.startHook, r.endHook

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// schedule defines the intended starts of the tasks of an open load: task 0 at the window's start,
-// tasks with negative numbers in the warm-up. Intended starts are computed from the window's start,
-// so a late task does not delay later ones: this avoids coordinated omission.
+// schedule defines the intended starts of the tasks of an open load. Task 0 is due at the window's
+// start; tasks with negative numbers are due in the warm-up. Intended starts are computed from the
+// window's start, so a late task does not delay later ones: this avoids coordinated omission.
 //
 // One producer at a time has the turn: it waits for the next due task and takes it. It then passes
-// the turn to another producer and makes its call. A task that becomes due while all producers make
-// calls is sent late, and its latency counts from its intended start.
+// the turn to another producer and makes its call. If a task becomes due while all producers make
+// calls, it is sent late, and its latency is measured from its intended start.
 type schedule struct {
 	clock  clock
 	window span
 	pacer  pacer
-	bound  int64 // the in-flight limit: most tasks that may be sent and not settled
+	bound  int64 // the in-flight limit: maximum number of tasks that are sent and not settled
 	pause  pauser
-	// emptied is called when no task is in flight; nil if the owner does not need it.
+	// emptied is called when no task remains in flight. It may be nil.
 	emptied func()
 
 	inFlight atomic.Int64
@@ -33,21 +33,21 @@ type schedule struct {
 	// Only the producer that has the turn may use the following fields.
 	next    int64 // number of the next due task
 	taken   int64 // when tasks were last taken
-	debt    int64 // the result of owed at that time
+	debt    int64 // result of owed at the time taken
 	slip    latencies
 	held    uint64 // tasks of the window that were due before a producer was free
-	dropped uint64 // tasks of the window that were not sent because of the in-flight limit
-	// idle is the earliest time since which a producer was free at the window's end, with tasks
-	// due. It is the window's end if no producer was.
+	dropped uint64 // tasks of the window that were not sent because the in-flight limit was reached
+	// idle is set at the window's end if tasks are due. It is the time since which at least one
+	// producer has been free. If no producer is free then, idle is the window's end.
 	idle int64
 
 	mu sync.Mutex
-	// censored are the latencies of tasks that were dropped, refused or not sent. They last at
-	// least until the window's end.
+	// censored contains the latencies of tasks that were dropped, refused or not sent. Each is the
+	// time to the window's end, which is a lower bound.
 	censored latencies
 	refused  uint64
-	// withdrawn and unused are for a Meter: the tasks of the window that were withdrawn, and the
-	// unused places; nil for Run.
+	// withdrawn and unused are used only by a Meter. withdrawn is the number of the window's tasks
+	// that were withdrawn; unused contains the unused places, and is nil for Run.
 	withdrawn uint64
 	unused    *places
 }
@@ -62,8 +62,8 @@ func newSchedule(c clock, bound int, p pauser) *schedule {
 	return s
 }
 
-// begin starts the schedule at a time. It must be called before any other method. It may be called
-// again when no producer uses the schedule.
+// begin starts the schedule at the given time. It must be called before any other method. It may be
+// called again while no producer uses the schedule.
 func (s *schedule) begin(from int64, window span, p pacer) {
 	s.window, s.pacer, s.idle = window, p, window.end
 	s.next = int64(math.Ceil(p.count(float64(from - window.start))))
@@ -71,7 +71,6 @@ func (s *schedule) begin(from int64, window span, p pacer) {
 	s.beat.start(from)
 }
 
-// at returns the intended start of task k, in nanoseconds since the epoch.
 func (s *schedule) at(k int64) int64 {
 	return s.window.start + int64(math.Floor(s.pacer.due(float64(k))))
 }
@@ -109,7 +108,7 @@ func (s *schedule) take(ctx context.Context, into []int64) (n int) {
 	return n
 }
 
-// takeDue takes the due tasks, and drops tasks beyond the in-flight limit.
+// takeDue takes the due tasks, and drops the due tasks that exceed the in-flight limit.
 func (s *schedule) takeDue(now int64, into []int64) (n int) {
 	allowed, free := s.bound-s.inFlight.Load(), s.free.since()
 	s.beat.saw(now)
@@ -125,7 +124,7 @@ func (s *schedule) takeDue(now int64, into []int64) (n int) {
 			if inside {
 				s.dropped++
 				s.censor(due)
-				// The limit was reached because late tasks came in a burst.
+				// The tasks were late, so they arrived in a burst, and the burst reached the limit.
 				if late >= int64(lossLeast) {
 					s.slip.record(late, 1)
 				}
@@ -147,22 +146,22 @@ func (s *schedule) takeDue(now int64, into []int64) (n int) {
 }
 
 const (
-	// lossLeast is the shortest time lost by the generator that later tasks inherit. A producer
-	// always needs some time between two calls. Over the calls of a server that lags during the
-	// whole window, these times add up to more than any stop.
+	// lossLeast is the shortest loss of the generator's time that is passed on to later tasks. A
+	// producer always needs some time between two calls. If a server lags during the whole window,
+	// these short times add up to more than any stop, so they are ignored.
 	lossLeast = time.Millisecond
-	// lossShare decides whether the generator is responsible for a wait: it is if it caused at
-	// least 1/lossShare of the wait. Otherwise the server lags so far behind that the task would
-	// have waited anyway.
+	// lossShare decides whether the generator is responsible for a wait. It is responsible if it
+	// caused at least 1/lossShare of the wait. Otherwise the server lags so far behind that the
+	// task would have waited anyway.
 	lossShare = 10
 )
 
-// owed returns the time that the generator has lost since its queue was last empty. Without the
-// loss it could send the first due task earlier by this time. The generator loses time in two
-// cases: a task is due and a producer is free, or its process does not run. The due tasks then form
-// a queue, and all tasks of that queue inherit the loss: each waits for the answers before it, but
-// the server is not the cause. The loss is at most the wait of the first task, so it ends with the
-// queue.
+// owed returns the time that the generator has lost since its queue was last empty. Without this
+// loss it could have sent the first due task earlier by the same time. The generator loses time if
+// a task is due and a producer is free, or if the generator's process does not run. The due tasks
+// then form a queue, and all tasks of that queue inherit the loss: each waits for the answers
+// before it, but the server is not the cause. The loss is at most the wait of the first task, so it
+// ends with the queue.
 func (s *schedule) owed(now, free int64) int64 {
 	first := s.at(s.next)
 	since := max(first, s.taken)
@@ -173,9 +172,8 @@ func (s *schedule) owed(now, free int64) int64 {
 	return min(now-first, s.debt+lost)
 }
 
-// lateness returns the part of a task's delay that the generator, not the server, caused, if the
-// task is sent now. The server caused the delay until a producer was free, except for the debt of
-// the generator.
+// lateness returns the part of a task's delay that the generator caused, if the task is sent now.
+// The server caused the delay until a producer was free, except for the generator's debt.
 func lateness(due, now, free, debt int64) int64 {
 	wait := now - due
 	late := now - max(due, free)
@@ -185,14 +183,13 @@ func lateness(due, now, free, debt int64) int64 {
 	return late
 }
 
-// freeTime records since when at least one producer has had no call in flight.
+// freeTime records the time since which at least one producer has had no call in flight.
 type freeTime struct {
 	mu    sync.Mutex
 	n     int // producers without a call in flight
 	start int64
 }
 
-// enter notes that a producer has no call in flight.
 func (f *freeTime) enter(c clock) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,14 +199,13 @@ func (f *freeTime) enter(c clock) {
 	f.n++
 }
 
-// leave notes that a producer makes a call.
 func (f *freeTime) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.n--
 }
 
-// since returns the start of the current free time. The caller must be a producer without a call in
+// since returns when the current free time started. The caller must be a producer without a call in
 // flight.
 func (f *freeTime) since() int64 {
 	f.mu.Lock()
@@ -219,15 +215,16 @@ func (f *freeTime) since() int64 {
 
 func (s *schedule) sent(n int) { s.inFlight.Add(int64(n)) }
 
-// settled removes n tasks from those in flight, because no further answer about them will come.
+// settled subtracts n from the number of tasks in flight. It is called when no further answer about
+// the n tasks can arrive.
 func (s *schedule) settled(n int) {
 	if s.inFlight.Add(-int64(n)) <= 0 && s.emptied != nil {
 		s.emptied()
 	}
 }
 
-// censor records a lower bound as the latency of a task: the time from its
-// intended start to the window's end.
+// censor records the time from a task's intended start to the window's end. It is a lower bound of
+// the task's latency.
 func (s *schedule) censor(due int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,7 +238,6 @@ func (s *schedule) refuse(due int64) {
 	s.refused++
 }
 
-// withdraw notes that a taken task was not sent.
 func (s *schedule) withdraw(due int64) {
 	s.settled(1)
 	if due < s.window.start {
@@ -268,13 +264,14 @@ func (s *schedule) abandoned(censored *latencies) (n uint64) {
 	return n
 }
 
-// censorsMax bounds the number of tasks that unsent records one by one.
+// censorsMax bounds the number of values that unsent records.
 const censorsMax = 1 << 20
 
-// unsent records the tasks of the window that no producer took, as censored at the window's end,
-// and returns their number. All producers must have ended. Tasks that were due while a producer was
-// free, or behind a stop of the generator, slipped until the window's end. If there are more than
-// censorsMax tasks, it records the tasks of a millionth of the window together.
+// unsent records the tasks of the window that no producer took, and returns their number. Their
+// latencies are censored at the window's end. All producers must have ended. If a task was due
+// while a producer was free, or was delayed by a stop of the generator, its slip lasts until the
+// window's end. If there are more than censorsMax tasks, unsent records consecutive tasks together,
+// so that it records at most about censorsMax values.
 func (s *schedule) unsent(censored, slip *latencies) (n uint64) {
 	first := max(s.next, 0)
 	last := first + max(0, int64(s.scheduled())-first)

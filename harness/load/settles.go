@@ -18,10 +18,10 @@ type claimed struct {
 }
 
 // placed reports whether a task counts against the in-flight limit until it is settled. A task
-// whose identity is unreadable counts.
+// whose identity is unreadable does.
 func (c *claimed) placed() bool { return c.verdict == ledger.Unreadable || c.id.IntendedNS >= 0 }
 
-// settles records the completed tasks of one slot. It is not safe for concurrent use.
+// settles records the tasks that one slot completed. It is not safe for concurrent use.
 type settles struct {
 	*accounting
 	settle   latencies
@@ -29,16 +29,16 @@ type settles struct {
 	late     latencies // of delayed tasks
 	back     latencies // see Open.censorUnheard
 	run      sameStart
-	delay    int64 // of the tasks of run, in nanoseconds
+	delay    int64 // delay of the tasks of run, in nanoseconds
 	cycles   uint64
 	finished uint64 // tasks of an open load that were due and completed inside the window
 	refused  Refusals
-	shown    uint64 // runs of cycles recorded; the live histogram shows one of liveEvery
+	shown    uint64 // number of runs of cycles so far; one of liveEvery enters the live histogram
 
-	// completed are the completed tasks of a batch that count against the in-flight limit.
+	// completed contains the completed tasks of a batch that count against the in-flight limit.
 	completed  []ledger.Identity
-	beside     []ledger.Identity // completed tasks of a batch that do not
-	claims     sameStart         // completed tasks of a batch from the same claim
+	beside     []ledger.Identity // completed tasks of a batch that do not count against it
+	claims     sameStart         // completed tasks of a batch that one claim returned
 	cycleSink  latencySink
 	settleSink latencySink
 }
@@ -85,7 +85,6 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 	s.settled(settled + s.ledger.Completed(s.completed...))
 }
 
-// refuse notes that the completion or the failure of a delivery was refused.
 func (s *settles) refuse(c *claimed, reason error) {
 	s.refused.note(1, reason)
 	if c.verdict == ledger.Unreadable {
@@ -97,8 +96,8 @@ func (s *settles) refuse(c *claimed, reason error) {
 	}
 }
 
-// doubt notes that the outcome of the completions is unknown. With free it removes the tasks from
-// those in flight.
+// doubt records that the outcome of completions is unknown. If free is true, their tasks no longer
+// count as in flight.
 func (s *settles) doubt(claims []claimed, free bool) {
 	n := 0
 	for i := range claims {
@@ -109,9 +108,9 @@ func (s *settles) doubt(claims []claimed, free bool) {
 	}
 }
 
-// unknown notes that the completion of a delivery will never be answered. It returns how many tasks
-// the caller must remove from those in flight: 1, because the task may never be delivered again, or
-// 0 if the task does not count against the limit or has ended before.
+// unknown records that the completion of a delivery will never be answered. It returns the number
+// that the caller must subtract from the tasks in flight. This is 1 because the task may never be
+// delivered again, but 0 if the task does not count against the limit or has already ended.
 func (s *settles) unknown(c *claimed) int {
 	ended := c.verdict == ledger.Unreadable || s.ledger.CompletionUnknown(c.id)
 	if ended && c.placed() {
@@ -120,8 +119,9 @@ func (s *settles) unknown(c *claimed) int {
 	return 0
 }
 
-// recordSettle notes a completion inside the window of a task that was claimed at the given time.
-// Tasks of one claim are mostly completed together, so runs of them are recorded in one step.
+// recordSettle records a completion inside the window. claimed is the time when the task was
+// claimed. Tasks of one claim are mostly completed together, so a run of them is recorded in one
+// step.
 func (s *settles) recordSettle(claimed, now int64) {
 	if s.claims.n > 0 && s.claims.at != claimed {
 		s.flushSettle(now)
@@ -142,8 +142,9 @@ func (s *settles) flushSettle(now int64) {
 	s.settleSink.note(now-s.claims.at, n)
 }
 
-// recordCycle notes a completed cycle with the intended start and the delay of its task. Tasks of
-// one enqueue call mostly come back together, so runs of them are recorded in one step.
+// recordCycle records a completed cycle. intended and delay are the intended start and the delay of
+// its task. Tasks of one enqueue call mostly return together, so a run of them is recorded in one
+// step.
 func (s *settles) recordCycle(intended, delay, now int64) {
 	if s.run.n > 0 && (s.run.at != intended || s.delay != delay) {
 		s.flushCycle(now)
@@ -152,9 +153,10 @@ func (s *settles) recordCycle(intended, delay, now int64) {
 	s.run.n++
 }
 
-// flushCycle records the noted cycles. Their latency counts from the end of the task's delay, or
-// from the intended start without a delay. In an open load, tasks due inside the window are
-// recorded even if they were completed later: they are censored at the window's end.
+// flushCycle records the current run of cycles. Latency is measured from the end of the task's
+// delay, or from the intended start if the task has no delay. In an open load, tasks that are due
+// inside the window and completed later are recorded too; their latencies are censored at the
+// window's end.
 func (s *settles) flushCycle(now int64) {
 	n := s.run.n
 	s.run.n = 0
@@ -163,7 +165,7 @@ func (s *settles) flushCycle(now int64) {
 	}
 	intended, scheduled := placed(s.run.at)
 	due := intended + s.delay
-	// A task that comes early is a fault and has latency 0.
+	// A task that is claimed before its delay has ended is a fault. Its latency is 0.
 	inside, took := s.window.contains(now), max(0, now-due)
 	if inside {
 		s.slow.see(took)
@@ -189,8 +191,8 @@ func (s *settles) flushCycle(now int64) {
 	}
 }
 
-// censor records cycles of an open load whose task was due inside the window and not completed
-// inside it.
+// censor records n cycles of an open load that were due inside the window and were not completed by
+// its end.
 func (s *settles) censor(due int64, n int) {
 	if due >= s.window.start() && due < s.window.end() {
 		s.cycle.record(s.window.end()-due, n)
@@ -203,7 +205,7 @@ func (s *settles) note(took int64, n int) {
 	s.cycleSink.note(took, n)
 }
 
-// mergeInto adds the records to an outcome. Open is set in the outcome of an open load.
+// mergeInto adds the records to an outcome. For an open load o.Open must not be nil.
 func (s *settles) mergeInto(o *Outcome) {
 	o.Cycles += s.cycles
 	o.RefusedCompletions.Add(s.refused)

@@ -16,23 +16,25 @@ import (
 const (
 	// SliceMax bounds the length of a slice.
 	SliceMax = time.Minute
-	// SliceDrainMax bounds the time that tasks may be in flight after a slice's end.
+	// SliceDrainMax bounds how long tasks may remain in flight after a slice's end.
 	SliceDrainMax = 10 * time.Second
 	// sliceArrivalsMax bounds the arrivals of an open-loop slice.
 	sliceArrivalsMax = 1 << 22
-	// openLead is the time that producers get to prepare before an open-loop slice.
+	// openLead is the time between the announcement and the start of an open-loop slice. Producers
+	// use it to prepare.
 	openLead = time.Millisecond
-	// forever is a deadline that no load reaches. It leaves room to add a margin without overflow.
+	// forever is a deadline that no load reaches. It is small enough to add a margin without
+	// overflow.
 	forever = math.MaxInt64 / 2
 )
 
-// Slices is a load that is sent in slices. The sessions, producers and worker slots stay alive
-// between slices, while no task is in flight. Slices is not safe for concurrent use.
+// Slices is a load that is sent in slices. Between slices no task is in flight, but the sessions,
+// producers and worker slots stay alive. Slices is not safe for concurrent use.
 type Slices struct {
 	round *round
 	next  *shift
-	// parked counts the producers that wait for the next slice. quiet gets an element when all
-	// producers are parked and the number in flight reaches 0.
+	// parked is the number of producers that wait for the next slice. quiet receives an element
+	// when all producers are parked and the number of tasks in flight reaches 0.
 	parked atomic.Int64
 	quiet  chan struct{}
 
@@ -42,7 +44,7 @@ type Slices struct {
 	cycle, enqueue *hdrhistogram.Histogram
 }
 
-// shift is the work of all producers in one slice. The fields are set before begun is closed.
+// shift is the work that all producers do in one slice. The fields are set before begun is closed.
 type shift struct {
 	begun   chan struct{}
 	produce func(*producer)
@@ -92,7 +94,8 @@ func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	return s, nil
 }
 
-// work runs a producer's part of each slice, from first on, until the load ends.
+// work calls the produce function of each slice for one producer until the load ends. The first
+// slice is first.
 func (s *Slices) work(p *producer, first *shift) {
 	for at := first; ; at = at.next {
 		select {
@@ -106,7 +109,7 @@ func (s *Slices) work(p *producer, first *shift) {
 	}
 }
 
-// emptied makes drain check for the end of the slice, if all producers are parked.
+// emptied wakes drain if all producers are parked.
 func (s *Slices) emptied() {
 	if s.parked.Load() < int64(len(s.round.producers)) {
 		return
@@ -118,7 +121,8 @@ func (s *Slices) emptied() {
 }
 
 // Slice sends tasks in a closed loop for the given time, then waits until no task is in flight. It
-// returns the number of completed cycles and the total time. After an error the load has ended.
+// returns the number of completed cycles and the total time. If Slice returns an error, the load
+// has ended.
 func (s *Slices) Slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error) {
 	if err := s.check(length); err != nil {
 		return 0, 0, err
@@ -127,7 +131,7 @@ func (s *Slices) Slice(ctx context.Context, length time.Duration) (cycles uint64
 	before := r.ledger.Totals().Completed
 	start := r.clock.now()
 	end := start + int64(length)
-	// No instant is inside: a closed slice records no latencies.
+	// This window contains no instant: a closed slice records no latencies.
 	r.window.move(span{start: never, end: end})
 	r.schedule.window = nowhere
 	if r.limit != nil {
@@ -139,8 +143,9 @@ func (s *Slices) Slice(ctx context.Context, length time.Duration) (cycles uint64
 }
 
 // OpenSlice sends tasks at the random times of a Poisson process for the given time, then waits
-// until no task is in flight. perSecond is the mean rate; the seed determines the times. Tasks that
-// are not completed at the slice's end are censored there. After an error the load has ended.
+// until no task is in flight. perSecond is the mean rate; the seed determines the times. If a task
+// is not completed by the slice's end, its latency is censored there. If OpenSlice returns an
+// error, the load has ended.
 func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, length time.Duration) error {
 	if err := s.check(length); err != nil {
 		return err
@@ -165,8 +170,8 @@ func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, 
 	return nil
 }
 
-// collect takes the latencies of an open-loop slice from the goroutines that recorded them. No task
-// may be in flight.
+// collect moves the latencies of an open-loop slice from the recorders of producers and slots to s.
+// No task may be in flight.
 func (s *Slices) collect() {
 	for _, slot := range s.round.slots {
 		slot.record.cycle.moveInto(s.cycle)
@@ -174,12 +179,12 @@ func (s *Slices) collect() {
 	for _, p := range s.round.producers {
 		p.record.latency.moveInto(s.enqueue)
 	}
-	// A task that was unsent or refused was not enqueued either.
+	// A task that was not sent or was refused has a censored latency for the enqueue as well as for
+	// the cycle.
 	s.round.schedule.censored.mergeInto(s.enqueue)
 	s.round.schedule.censored.moveInto(s.cycle)
 }
 
-// check returns the reason why a slice cannot begin, or nil.
 func (s *Slices) check(length time.Duration) error {
 	if length <= 0 || length > SliceMax {
 		return fmt.Errorf("load: a slice of %v; it must be above 0 and at most %v", length, SliceMax)
@@ -190,10 +195,9 @@ func (s *Slices) check(length time.Duration) error {
 	return s.round.failure.err()
 }
 
-// begin starts a slice; all producers run produce.
 func (s *Slices) begin(produce func(*producer)) {
 	select {
-	case <-s.quiet: // remains from the last slice
+	case <-s.quiet: // left over from the last slice
 	default:
 	}
 	s.parked.Store(0)
@@ -203,8 +207,8 @@ func (s *Slices) begin(produce func(*producer)) {
 	close(now.begun)
 }
 
-// drain waits for the end of a slice, and then until no task is in flight. It returns the time of
-// that. It fails the load after SliceDrainMax.
+// drain waits for the end of a slice, and then until no task is in flight. drained is the time when
+// this was the case. If tasks are still in flight SliceDrainMax after the end, the load fails.
 func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error) {
 	r := s.round
 	look := time.NewTimer(r.clock.until(end))
@@ -213,7 +217,7 @@ func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error
 		select {
 		case <-s.quiet:
 		case <-look.C:
-			// The completion of an unreadable payload makes the load appear quiet too early.
+			// If the payload of a completed task is unreadable, the load appears quiet too early.
 			look.Reset(drainPoll)
 		case <-r.failure.failed:
 			return r.clock.now(), r.failure.err()
@@ -235,9 +239,9 @@ func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error
 	}
 }
 
-// End stops the load and returns the measurements of the open-loop slices; nil if there was none.
-// It returns the error of a failed load. It leaves no goroutine behind, unless a driver call does
-// not return after its context is done, which is an error.
+// End stops the load and returns the measurements of the open-loop slices, or nil if there was
+// none. If the load has failed, End returns its error. No goroutine remains, unless a driver call
+// does not return after its context is done; End then returns an error.
 func (s *Slices) End() (*result.DuetLatency, error) {
 	r := s.round
 	defer r.cancel()

@@ -17,17 +17,18 @@ type slot struct {
 	number  int
 	tenant  string
 	session driver.Worker
-	// combiner is the session if the workload completes and claims in one call; else nil.
+	// combiner is the session if the workload completes and claims in one call, and nil otherwise.
 	combiner driver.Combiner
 
 	deliveries []driver.Delivery
-	// next are the tasks that the combiner claims while it completes deliveries; nil without a
-	// combiner.
+	// next contains the tasks that the combiner claims while it completes deliveries. It is nil
+	// without a combiner.
 	next     []driver.Delivery
 	claimed  []claimed         // description of each delivery
-	asked    []ledger.Identity // of a batch: tasks whose completion is about to be requested
+	asked    []ledger.Identity // tasks of a batch whose completion is about to be requested
 	outcomes []error
-	// from is the address of the last delivery. The deliveries of a batch mostly share a queue.
+	// from is the address of the last delivery. It is cached because the deliveries of a batch
+	// mostly have the same queue.
 	from ledger.Address
 
 	thinking     thinking
@@ -38,8 +39,8 @@ type slot struct {
 	extending    extending
 	record       settles
 	again        again
-	firstClaim   int64 // return of the first claim, or -1
-	lastComplete int64 // answer of the last completion, or -1
+	firstClaim   int64 // time when the first claim returned, or -1
+	lastComplete int64 // time when the last completion was answered, or -1
 
 	_ [64]byte // keeps the counters of different goroutines on different cache lines
 }
@@ -87,7 +88,7 @@ func claimedWrong(n, most int) error {
 
 var errClaimedNone = errors.New("the driver returned no task and no error")
 
-// work claims until claims is done, and completes all claimed tasks unless calls is done too.
+// work claims tasks until claims is done. It completes all claimed tasks unless calls is done too.
 func (s *slot) work(claims, calls context.Context) {
 	for claims.Err() == nil {
 		n, err := s.session.Claim(claims, s.deliveries)
@@ -120,9 +121,10 @@ func (s *slot) work(claims, calls context.Context) {
 	}
 }
 
-// complete thinks, extends leases, fails the selected deliveries among n, and completes the others.
-// A combiner claims the next tasks in the same call, unless claims is done. complete returns the
-// number of claimed tasks, and whether the slot continues.
+// complete processes n deliveries: it waits for the think time, extends leases, fails the selected
+// deliveries and completes the others. A combiner also claims the next tasks in the same call,
+// unless claims is done. complete returns the number of tasks that it claimed. goOn is false if the
+// slot must stop.
 func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
 	s.thinking.pause(calls)
 	if !s.extend(calls, n) {
@@ -159,7 +161,7 @@ func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bo
 	return next, true
 }
 
-// unanswered handles a failed call that settles deliveries, and returns whether the slot continues.
+// unanswered handles a failed call that settles deliveries. It returns false if the slot must stop.
 func (s *slot) unanswered(calls context.Context, call string, claims []claimed, err error) (goOn bool) {
 	err = fmt.Errorf("load: worker slot %d: %s for %s: %w", s.number, call, s.tenant, err)
 	if s.cfg.Persist && calls.Err() == nil {
@@ -168,15 +170,16 @@ func (s *slot) unanswered(calls context.Context, call string, claims []claimed, 
 		return true
 	}
 	own := !s.cfg.Persist && s.failure.call(calls, err)
-	// Otherwise the drain's deadline has passed: tasks that were not acknowledged by then are lost.
+	// In any other case the drain's deadline has passed, and the tasks that are not acknowledged
+	// are lost.
 	if own || s.ending() {
 		s.record.doubt(claims, false)
 	}
 	return false
 }
 
-// completing tells the ledger that the tasks of deliveries are about to end, if the ledger watches
-// completions.
+// completing announces to the ledger that the deliveries are about to be completed, if the ledger
+// watches completions.
 func (s *slot) completing(claims []claimed) {
 	if !s.cfg.Ledger.WatchesCompletions() {
 		return
@@ -190,8 +193,9 @@ func (s *slot) completing(claims []claimed) {
 	s.cfg.Ledger.Completing(s.asked...)
 }
 
-// check verifies the payloads of n deliveries that were claimed at a time. It checks them against
-// the session's tenant, not the delivery's, so that it detects a task of another tenant.
+// check verifies the payloads of n deliveries that were claimed at the given time. It uses the
+// session's tenant as the expected tenant, not the delivery's, so that it detects a task of another
+// tenant.
 func (s *slot) check(n int, at int64) {
 	for i := range n {
 		d := &s.deliveries[i]
@@ -214,7 +218,7 @@ func (s *slot) check(n int, at int64) {
 	}
 }
 
-// watch enters the leases of n deliveries. now is a wall-clock time after the claim.
+// watch enters the leases of n deliveries in the ledger. now is a wall-clock time after the claim.
 func (s *slot) watch(n int, now time.Time) {
 	for i := range n {
 		d, c := &s.deliveries[i], &s.claimed[i]

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Slow reports the first cycle that takes longer than Than. The workloads of a round may share it.
+// Slow reports the first cycle that takes longer than Than. Several workloads of a round may share
+// a Slow.
 type Slow struct {
 	Than time.Duration
 	// Report is called once, by the goroutine that completed the cycle. It must not block, because
@@ -15,7 +16,8 @@ type Slow struct {
 	reported atomic.Bool
 }
 
-// see checks a cycle that was completed inside the window. s may be nil.
+// see checks the duration of a cycle that was completed inside the window, in nanoseconds. s may be
+// nil.
 func (s *Slow) see(took int64) {
 	if s == nil || took <= int64(s.Than) || s.reported.Swap(true) {
 		return

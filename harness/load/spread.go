@@ -23,14 +23,15 @@ func names(name func(int) string, first, n int) []string {
 
 func tenantsOf(w scenario.Workload) []string { return names(TenantName, w.FirstTenant, w.Tenants) }
 
-// route is a queue of a tenant; both are numbers.
+// route identifies a queue of a tenant by their numbers.
 type route struct{ tenant, queue int }
 
-// producerPlace returns the connection and the routes of a producer; the producer's calls cycle
-// through the routes. Routes are numbered with the tenant changing fastest. If there are at least
-// as many producers as routes, each producer has one route. Otherwise it has every producers-th
-// route. This covers all routes; the producer counts of two routes differ by at most one; and all
-// tasks of one producer and queue use one connection.
+// producerPlace returns the connection and the routes of a producer. The producer's calls cycle
+// through the routes. Routes are numbered such that consecutive routes belong to different tenants.
+// If there are at least as many producers as routes, each producer has one route. Otherwise
+// producer i uses the routes i, i+producers, i+2*producers and so on. All routes are used, the
+// numbers of producers of any two routes differ by at most one, and all tasks of one producer and
+// queue use one connection.
 func producerPlace(producer, producers, tenants, queues, conns int) (conn int, routes []route) {
 	all := tenants * queues
 	for r := producer % all; r < all; r += producers {
@@ -42,8 +43,9 @@ func producerPlace(producer, producers, tenants, queues, conns int) (conn int, r
 	return connOf(producer, all, conns), routes
 }
 
-// keyedPlace is producerPlace for calls with a randomly chosen queue. A producer has all queues of
-// its tenants, grouped by tenant, and cycles through the tenants.
+// keyedPlace is like producerPlace for producers that choose the queue of each call at random. A
+// producer can reach all queues of its tenants. The routes are grouped by tenant, and calls cycle
+// through the tenants.
 func keyedPlace(producer, producers, tenants, queues, conns int) (conn int, routes []route) {
 	_, own := producerPlace(producer, producers, tenants, 1, conns)
 	for _, r := range own {
@@ -61,8 +63,8 @@ func slotPlace(slot, tenants, conns int) (conn, tenant int) {
 }
 
 // connOf returns the connection of user i. Users are assigned to groups round robin, and so are
-// connections. The connection shifts by one whenever both cycles end together, so that the users of
-// each group use all connections.
+// connections. When both cycles end at the same user, the connection is shifted by one, so that the
+// users of each group use all connections.
 func connOf(i, groups, conns int) int {
 	return (i + i/leastCommonMultiple(groups, conns)) % conns
 }

@@ -9,10 +9,11 @@ import (
 // stages are rates that change linearly from one value to the next. The last rate stays constant.
 type stages struct {
 	first, last steady
-	ramps       []ramp // consecutive; a stage that changes the rate at once has no ramp
+	ramps       []ramp // consecutive; a stage that changes the rate instantly has no ramp
 }
 
-// neverDue is the due time of a task that no rate reaches. It is later than the end of any window.
+// neverDue is the due time of a task that the schedule never reaches. It is later than the end of
+// any window.
 const neverDue = 1 << 61
 
 func newStages(a scenario.Arrivals) stages {
@@ -41,7 +42,8 @@ func (s stages) count(ns float64) float64 {
 	return tasks + s.last.count(ns)
 }
 
-// due returns when a task is due. A task at a rate of 0 becomes due when the rate rises again.
+// due returns when a task is due. If the rate is 0, the next task becomes due when the rate rises
+// again.
 func (s stages) due(tasks float64) float64 {
 	if tasks < 0 {
 		return s.first.due(tasks)

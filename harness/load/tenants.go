@@ -1,7 +1,7 @@
 package load
 
-// cyclesOfTenants returns the cycles of each tenant inside the window, in the order of the tenants;
-// nil for a workload whose tenants have unequal shares of the load.
+// cyclesOfTenants returns the number of cycles of each tenant inside the window, in the order of
+// the tenants. It returns nil if the tenants have unequal shares of the load.
 func (r *round) cyclesOfTenants() []uint64 {
 	if !r.cfg.Workload.TenantsAlike() {
 		return nil

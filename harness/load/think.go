@@ -15,7 +15,8 @@ type thinking struct {
 	draw *rand.Rand
 }
 
-// thinkStream is the first random stream of worker slots. Producers use the streams below it.
+// thinkStream is the number of the first random stream of worker slots. Producers use the streams
+// with lower numbers.
 const thinkStream = 1 << 32
 
 // newThinking returns the think times of a slot. The same seed gives the same times.

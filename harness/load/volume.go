@@ -8,12 +8,12 @@ import (
 
 // volume ends the window after a number of tasks. It is safe for concurrent use.
 type volume struct {
-	ofEnqueues bool // counts acknowledged enqueues instead of completions
+	ofEnqueues bool // if set, enqueues are counted; otherwise completions
 	left       atomic.Int64
 	end        func() // called once
 }
 
-// newVolume returns the volume of a load, or nil if the window ends by time only.
+// newVolume returns the volume of a load, or nil if the window ends only by time.
 func newVolume(cfg Config, end func()) *volume {
 	if cfg.Phases.Tasks == 0 {
 		return nil
@@ -23,14 +23,12 @@ func newVolume(cfg Config, end func()) *volume {
 	return v
 }
 
-// enqueued counts n enqueues that were acknowledged inside the window.
 func (v *volume) enqueued(n int) {
 	if v != nil && v.ofEnqueues {
 		v.done(n)
 	}
 }
 
-// completed counts n tasks that were completed inside the window.
 func (v *volume) completed(n int) {
 	if v != nil && !v.ofEnqueues {
 		v.done(n)
@@ -43,7 +41,6 @@ func (v *volume) done(n int) {
 	}
 }
 
-// checkVolume checks whether a load can end its window after a number of tasks.
 func (p *problems) checkVolume(c *Config) {
 	p.check(c.Phases.Tasks >= 0, "phases.tasks is %d; it must not be negative", c.Phases.Tasks)
 	p.check(c.Phases.Tasks <= 0 || c.Workload.Arrivals.Kind == scenario.Closed, "phases.tasks is %d; workload.arrivals must then be %s, not %s",

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	auditTimeout  = time.Minute // the server counts every record it stores
+	auditTimeout  = time.Minute // long, because the server counts every record that it stores
 	auditBytesMax = 16 << 20
 )
 
-// Audit is a server's account of its queues, taken from one snapshot of its store.
+// Audit is a server's account of its queues. All counts are from one snapshot of the server's
+// store.
 type Audit struct {
 	Queues []QueueAudit
-	// Tenants are the tenants that Queues is restricted to; nil means all tenants.
+	// Tenants are the tenants whose queues the audit contains. nil means all tenants.
 	Tenants []string
 }
 
@@ -30,9 +31,9 @@ type QueueAudit struct {
 	Counts
 }
 
-// Counts are numbers of tasks. Enqueued and Completed count since the creation of the queue. Ready,
-// Leased, Delayed and Dead are the tasks that the queue holds by its counters. Stored is the number
-// of task records in the store, counted one by one.
+// Counts are numbers of tasks. Enqueued and Completed include all tasks since the creation of the
+// queue. Ready, Leased, Delayed and Dead are the numbers of tasks in the queue, according to its
+// counters. Stored is the number of task records in the store, which the server counts one by one.
 type Counts struct {
 	Enqueued  uint64
 	Completed uint64
@@ -43,7 +44,7 @@ type Counts struct {
 	Stored    uint64
 }
 
-// Totals returns the counts summed over all queues of all tenants except those in without.
+// Totals returns the sum of the counts of all queues, except queues of the tenants in without.
 func (a Audit) Totals(without ...string) Counts {
 	var sum Counts
 	for _, q := range a.Queues {
@@ -61,8 +62,8 @@ func (a Audit) Totals(without ...string) Counts {
 	return sum
 }
 
-// Since returns the difference from earlier counts, which must have no deliverable tasks. It fails
-// if a counter has decreased.
+// Since returns the difference between c and earlier counts. The earlier counts must have no
+// deliverable tasks. Since returns an error if a counter has decreased.
 func (c Counts) Since(before Counts) (Counts, error) {
 	if c.Enqueued < before.Enqueued || c.Completed < before.Completed {
 		return Counts{}, fmt.Errorf("the server reports %d enqueued and %d completed tasks, expected at least the earlier %d and %d",
@@ -78,7 +79,7 @@ func (c Counts) Since(before Counts) (Counts, error) {
 // Deliverable returns the number of tasks that may still be delivered.
 func (c Counts) Deliverable() uint64 { return c.Ready + c.Leased + c.Delayed }
 
-// Of returns the audit restricted to some tenants.
+// Of returns a copy of the audit that contains only the queues of the given tenants.
 func (a Audit) Of(tenants ...string) Audit {
 	of := Audit{Tenants: tenants}
 	for _, q := range a.Queues {
@@ -89,9 +90,10 @@ func (a Audit) Of(tenants ...string) Audit {
 	return of
 }
 
-// Since returns the tasks that the queues of the earlier audit's tenants hold now, and the tasks
-// enqueued and completed there since that audit. A queue with lower counts than before was removed
-// and created again in between, so it counts from zero.
+// Since compares the audit with an earlier one. It considers only the tenants of the earlier audit.
+// It returns the number of tasks that are now in their queues, and the number of tasks that were
+// enqueued and completed since the earlier audit. If the counts of a queue are lower than before,
+// the queue was removed and created again, so its current counts are used.
 func (a Audit) Since(earlier Audit) (sum Counts) {
 	now, before := a.Of(earlier.Tenants...), earlier.byQueue()
 	sum = now.Totals()
@@ -105,8 +107,8 @@ func (a Audit) Since(earlier Audit) (sum Counts) {
 	return sum
 }
 
-// byQueue sums the enqueued and completed tasks by tenant and queue, because each shard has a part
-// of a queue.
+// byQueue returns the enqueued and completed tasks of each queue. It sums them over shards, because
+// each shard has a part of a queue.
 func (a Audit) byQueue() map[[2]string]Counts {
 	all := map[[2]string]Counts{}
 	for _, q := range a.Queues {
@@ -117,11 +119,11 @@ func (a Audit) byQueue() map[[2]string]Counts {
 	return all
 }
 
-// Held returns the number of tasks that the queues hold, in any state.
+// Held returns the number of tasks in the queue, in any state.
 func (c Counts) Held() uint64 { return c.Ready + c.Leased + c.Delayed + c.Dead }
 
-// ReadAudit requests a server's audit. A missing or negative count is an error, so that it does not
-// count as zero. It takes at most a minute and 16 MiB.
+// ReadAudit requests a server's audit. If a count is missing or negative, it returns an error
+// instead of a count of zero. It takes at most a minute and reads at most 16 MiB.
 func ReadAudit(ctx context.Context, admin adminhttp.Client) (Audit, error) {
 	body, err := admin.Get(ctx, "/audit", auditTimeout, auditBytesMax)
 	if err != nil {
@@ -134,7 +136,7 @@ func ReadAudit(ctx context.Context, admin adminhttp.Client) (Audit, error) {
 	return audit, nil
 }
 
-// auditAnswer is the wire form. Pointers distinguish a missing value from zero.
+// auditAnswer is the JSON form of an audit. Pointers distinguish a missing value from zero.
 type auditAnswer struct {
 	Queues *[]queueAnswer `json:"queues"`
 }

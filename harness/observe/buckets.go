@@ -9,11 +9,11 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Buckets is a histogram: the number of values in each bucket, ordered by bound.
+// Buckets is a histogram. It contains the number of values in each bucket, ordered by bound.
 type Buckets []Bucket
 
-// Bucket counts the values above the bound of the previous bucket, up to Upper. Upper is +Inf for
-// values beyond all bounds.
+// Bucket contains the number of values in a range. The range is above the bound of the previous
+// bucket, and includes Upper. Upper is +Inf in the bucket for values above all finite bounds.
 type Bucket struct {
 	Upper float64
 	Count uint64
@@ -27,9 +27,9 @@ func (b Buckets) Total() (n uint64) {
 	return n
 }
 
-// Since returns the values counted after an earlier reading of the same histogram; nil is a reading
-// without values. It fails if a bucket is missing or has fewer values now, because the earlier
-// reading was then of another process.
+// Since returns the values that were added since an earlier reading of the same histogram. nil is a
+// reading without values. Since returns an error if a bucket is missing or contains fewer values
+// now. In that case the earlier reading belongs to another process.
 func (b Buckets) Since(earlier Buckets) (Buckets, error) {
 	before := make(map[float64]uint64, len(earlier))
 	for _, bucket := range earlier {
@@ -52,7 +52,7 @@ func (b Buckets) Since(earlier Buckets) (Buckets, error) {
 	return grown, nil
 }
 
-// Plus adds two histograms, which may have different bounds.
+// Plus returns the sum of two histograms, which may have different bounds.
 func (b Buckets) Plus(o Buckets) Buckets {
 	sum := slices.Concat(b, o)
 	slices.SortStableFunc(sum, func(x, y Bucket) int { return cmp.Compare(x.Upper, y.Upper) })
@@ -67,8 +67,9 @@ func (b Buckets) Plus(o Buckets) Buckets {
 	return kept
 }
 
-// Quantile returns the q-quantile of the values, interpolated within its bucket; q is in [0, 1].
-// For values beyond all bounds it returns the last bound, and 0 without values.
+// Quantile returns the q-quantile of the values. q is in [0, 1]. The result is interpolated within
+// its bucket. If the quantile is above all finite bounds, Quantile returns the last finite bound.
+// It returns 0 if there are no values.
 func (b Buckets) Quantile(q float64) float64 {
 	rank := q * float64(b.Total())
 	lower, below := 0.0, 0.0
@@ -79,7 +80,7 @@ func (b Buckets) Quantile(q float64) float64 {
 				return lower
 			}
 			lower = min(lower, bucket.Upper)
-			// Rounding may exceed the bound.
+			// Because of rounding the sum may exceed the bound.
 			return min(bucket.Upper, lower+(bucket.Upper-lower)*max(0, rank-below)/count)
 		}
 		below += count
@@ -90,8 +91,8 @@ func (b Buckets) Quantile(q float64) float64 {
 	return 0
 }
 
-// Highest returns the upper bound of the highest bucket with a value, or the last finite bound if
-// values lie beyond all bounds. It returns 0 without values.
+// Highest returns the upper bound of the highest bucket that contains a value. If there are values
+// above all finite bounds, it returns the last finite bound. It returns 0 if there are no values.
 func (b Buckets) Highest() float64 {
 	last, highest := 0.0, 0.0
 	for _, bucket := range b {
@@ -105,7 +106,7 @@ func (b Buckets) Highest() float64 {
 	return highest
 }
 
-// bucketsOf converts a scraped histogram, whose buckets are cumulative.
+// bucketsOf converts a scraped histogram. The buckets of a scraped histogram are cumulative.
 func bucketsOf(h *dto.Histogram) Buckets {
 	upTo := make([]Bucket, 0, len(h.GetBucket())+1)
 	for _, bucket := range h.GetBucket() {

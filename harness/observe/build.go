@@ -20,18 +20,20 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// gitTimeout bounds each git command.
+// gitTimeout bounds the time of each git command.
 const gitTimeout = 5 * time.Second
 
-// Build describes the measured code: the Go version that built serverBinary, the commit stamped
-// into it, and its SHA-256. A server without a stamp may be built from any source: its commit is
-// unknown and it is dirty, whatever is checked out. Without a server binary Build describes this
-// program, the load generator: its stamped commit, or else the commit checked out in the working
+// Build describes the code that was measured: the Go version that built serverBinary, the commit
+// that is stamped into the binary, and the SHA-256 of the binary. If the binary has no stamp, its
+// source is unknown: Commit is result.CommitUnknown and Dirty is true, whatever is checked out. If
+// serverBinary cannot be read, Build describes this program, which is the load generator. Commit is
+// then its stamped commit; if there is no stamp, it is the commit checked out in the working
 // directory, or else result.CommitUnknown.
 //
-// Dirty is false only if the stamp records a clean tree, this program was not built from a changed
-// tree, and, in a checkout of Prony, the server's commit and the checked-out commit have the same
-// engine. Build takes at most about twenty seconds.
+// For a server, Dirty is false only if three conditions are met: the stamp records a clean tree,
+// this program was not built from a changed tree, and the checkout (if the working directory is in
+// a checkout of Prony) has the same engine as the server's commit. Build takes at most about twenty
+// seconds.
 func Build(serverBinary string) result.Build {
 	build := result.Build{GoVersion: runtime.Version(), Commit: result.CommitUnknown, Dirty: true, Server: Binary(serverBinary)}
 	own, _ := debug.ReadBuildInfo()
@@ -51,8 +53,8 @@ func Build(serverBinary string) result.Build {
 // Harness describes the build of this program, as Build does without a server binary.
 func Harness() result.Build { return Build("") }
 
-// commitOfServer returns the commit stamped into a server; see Build. own describes this program,
-// and dir may be in a checkout.
+// commitOfServer returns the commit that is stamped into a server; see Build. own is the build
+// information of this program. dir may be a folder in a checkout.
 func commitOfServer(server, own *debug.BuildInfo, dir string) (commit string, dirty bool) {
 	commit, dirty, known := stampedCommit(server)
 	if !known {
@@ -62,7 +64,8 @@ func commitOfServer(server, own *debug.BuildInfo, dir string) (commit string, di
 	return commit, dirty || ownKnown && ownDirty || !engineCheckedOut(dir, commit)
 }
 
-// commitOf returns the stamped commit of a program, or else the commit checked out in dir.
+// commitOf returns the stamped commit of a program. If there is no stamp, it returns the commit
+// that is checked out in dir.
 func commitOf(info *debug.BuildInfo, dir string) (commit string, dirty bool) {
 	if commit, dirty, ok := stampedCommit(info); ok {
 		return commit, dirty
@@ -73,8 +76,8 @@ func commitOf(info *debug.BuildInfo, dir string) (commit string, dirty bool) {
 	return result.CommitUnknown, true
 }
 
-// engineCheckedOut reports whether a commit has the same engine as the commit checked out in dir.
-// It returns true if dir is not in a checkout of Prony.
+// engineCheckedOut reports whether the given commit and the commit checked out in dir have the same
+// engine. It returns true if dir is not in a checkout of Prony.
 func engineCheckedOut(dir, commit string) bool {
 	root, err := git(dir, "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -101,7 +104,7 @@ func Binary(path string) string {
 }
 
 // stampedCommit returns the version control information that the go command stamped into a binary.
-// A tree only counts as clean if the stamp records it.
+// The tree counts as clean only if the stamp records a clean tree.
 func stampedCommit(info *debug.BuildInfo) (commit string, dirty, ok bool) {
 	if info == nil {
 		return "", true, false
@@ -110,7 +113,8 @@ func stampedCommit(info *debug.BuildInfo) (commit string, dirty, ok bool) {
 	return commit, changed == nil || *changed, commit != ""
 }
 
-// checkedOutCommit returns the commit of dir's checkout, and whether the tree differs from it.
+// checkedOutCommit returns the commit that is checked out in dir, and whether the tree differs from
+// that commit.
 func checkedOutCommit(dir string) (commit string, dirty, ok bool) {
 	commit, err := git(dir, "rev-parse", "--verify", "HEAD")
 	if err != nil || commit == "" {
@@ -140,7 +144,7 @@ func fileSHA256(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Close() }() // read only
+	defer func() { _ = file.Close() }() // the file is only read
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {
 		return "", fmt.Errorf("read %s: %w", path, err)

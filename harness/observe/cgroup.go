@@ -13,18 +13,18 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// unlimited is the report of a cgroup without a limit, as in cgroup v2.
+// unlimited is what a cgroup without a limit reports in cgroup v2.
 const unlimited = "max"
 
-// cgroups holds a process's positions in the control group hierarchies, and the mount points of
-// these.
+// cgroups contains the paths of a process in the control group hierarchies, and the mount points of
+// these hierarchies.
 type cgroups struct {
 	groups []procfs.Cgroup
 	mounts []*procfs.MountInfo
 }
 
-// readCgroups returns this process's control groups. The result is empty if they cannot be read,
-// and its limits are then unknown.
+// readCgroups returns the control groups of this process. If they cannot be read, the result is
+// empty, and all limits are unknown.
 func readCgroups() cgroups {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -33,7 +33,6 @@ func readCgroups() cgroups {
 	return cgroupsOf(proc)
 }
 
-// cgroupsOf is readCgroups for another /proc.
 func cgroupsOf(proc procfs.FS) cgroups {
 	self, err := proc.Self()
 	if err != nil {
@@ -50,8 +49,9 @@ func cgroupsOf(proc procfs.FS) cgroups {
 	return cgroups{groups: groups, mounts: mounts}
 }
 
-// cpuMax returns the tightest CPU limit between the process's group and the topmost visible group,
-// in cgroup v2's form "QUOTA PERIOD" (both in microseconds), or "max" without a limit.
+// cpuMax returns the lowest CPU limit of all groups from the process's group up to the topmost
+// visible group. The limit has the form "QUOTA PERIOD" of cgroup v2, with both numbers in
+// microseconds. It is "max" if there is no limit.
 func (c cgroups) cpuMax() string {
 	return c.tightest("cpu", func(version int, dir string) (limit float64, text string, err error) {
 		var quota, period string
@@ -80,7 +80,8 @@ func (c cgroups) cpuMax() string {
 	})
 }
 
-// memoryMax returns the tightest memory limit in bytes, as cpuMax does for CPU time.
+// memoryMax returns the lowest memory limit of the same groups, in bytes. Like cpuMax, it returns
+// "max" if there is no limit.
 func (c cgroups) memoryMax() string {
 	return c.tightest("memory", func(version int, dir string) (float64, string, error) {
 		file := "memory.max"
@@ -98,7 +99,8 @@ func (c cgroups) memoryMax() string {
 		if err != nil {
 			return 0, "", err
 		}
-		// Version 1 reports the largest number of whole pages if there is no limit.
+		// If there is no limit, version 1 reports the size of the largest possible number of whole
+		// pages.
 		if version == 1 && limit >= math.MaxInt64-(1<<20) {
 			return math.Inf(1), unlimited, nil
 		}
@@ -106,8 +108,8 @@ func (c cgroups) memoryMax() string {
 	})
 }
 
-// tightest walks from the process's group to the top of the mounted hierarchy and returns the text
-// of the smallest limit, or "unknown" if no level could be read.
+// tightest reads the limit of each group from the process's group up to the top of the mounted
+// hierarchy. It returns the text of the lowest limit, or "unknown" if no group could be read.
 func (c cgroups) tightest(controller string, read func(version int, dir string) (float64, string, error)) string {
 	version, mount, dir, ok := c.locate(controller)
 	if !ok {
@@ -124,7 +126,7 @@ func (c cgroups) tightest(controller string, read func(version int, dir string) 
 		case !errors.Is(err, fs.ErrNotExist):
 			return unknown
 		case answer == unknown && version == 2 && isRootGroup(dir):
-			// The root group of version 2 has no limit files, because it cannot be limited.
+			// The root group of version 2 has no files for limits, because it cannot be limited.
 			answer = unlimited
 		}
 		if dir == mount {
@@ -135,7 +137,7 @@ func (c cgroups) tightest(controller string, read func(version int, dir string) 
 }
 
 // unified returns the folder of the process's group in the hierarchy of version 2. ok is false if
-// none is mounted.
+// no such hierarchy is mounted.
 func (c cgroups) unified() (dir string, ok bool) {
 	for _, g := range c.groups {
 		if g.HierarchyID == 0 {
@@ -146,9 +148,10 @@ func (c cgroups) unified() (dir string, ok bool) {
 	return "", false
 }
 
-// locate returns the mount point of the hierarchy that governs controller and the folder of the
-// process's group in it. A controller belongs to one hierarchy: a version 1 one if a line of
-// /proc/self/cgroup names it, else that of version 2.
+// locate finds the hierarchy that manages controller. It returns the mount point of this hierarchy,
+// and the folder of the process's group in it. Each controller belongs to one hierarchy: to a
+// hierarchy of version 1 if a line of /proc/self/cgroup names the controller, and to the hierarchy
+// of version 2 otherwise.
 func (c cgroups) locate(controller string) (version int, mount, dir string, ok bool) {
 	var group *procfs.Cgroup
 	for i := range c.groups {
@@ -174,7 +177,8 @@ func (c cgroups) locate(controller string) (version int, mount, dir string, ok b
 		}
 		mount = filepath.Clean(m.MountPoint)
 		// A container may see only a part of the hierarchy: the root of the mount is then not "/".
-		// A path outside of that root means that the mount shows the process's own group.
+		// If the group's path is not below that root, the mount point shows the process's own
+		// group.
 		inside, err := filepath.Rel(m.Root, group.Path)
 		if err != nil || inside == ".." || strings.HasPrefix(inside, "../") {
 			inside = "."
@@ -184,8 +188,8 @@ func (c cgroups) locate(controller string) (version int, mount, dir string, ok b
 	return 0, "", "", false
 }
 
-// isRootGroup reports whether dir is the root of the version 2 hierarchy: the only group without a
-// type.
+// isRootGroup reports whether dir is the root of the version 2 hierarchy. The root is the only
+// group without a type.
 func isRootGroup(dir string) bool {
 	if _, err := os.Stat(filepath.Join(dir, "cgroup.controllers")); err != nil {
 		return false
@@ -194,8 +198,9 @@ func isRootGroup(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// CPUTime returns the CPU time that this process's control groups allow, in CPUs: 1.5 is one and a
-// half seconds per second. It is infinite without a limit or if the limit cannot be read.
+// CPUTime returns the CPU time that the control groups of this process allow, as a number of CPUs:
+// 1.5 means one and a half seconds per second. It returns +Inf if there is no limit or if the limit
+// cannot be read.
 func CPUTime() float64 {
 	limit, ok := cpuLimit(readCgroups().cpuMax())
 	if !ok {
@@ -204,8 +209,8 @@ func CPUTime() float64 {
 	return limit
 }
 
-// cpuLimit returns the number of CPUs that a limit "QUOTA PERIOD" allows; ok is false for any other
-// text.
+// cpuLimit returns the number of CPUs that a limit of the form "QUOTA PERIOD" allows. ok is false
+// for any other text.
 func cpuLimit(cpuMax string) (cpus float64, ok bool) {
 	quotaText, periodText, found := strings.Cut(cpuMax, " ")
 	if !found {

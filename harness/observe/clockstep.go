@@ -6,20 +6,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// clocks reads the wall clock and the monotonic clock as simultaneously as possible. wall counts
-// from 1970.
+// clocks reads the wall clock and the monotonic clock at as nearly the same time as possible. wall
+// is the time since 1970.
 type clocks func() (wall, monotonic time.Duration)
 
 const (
-	// clockReads bounds how often both clocks are read until a reading is fast enough.
+	// clockReads bounds the number of readings that are made until one is fast enough.
 	clockReads = 8
-	// clockReadFast is the longest duration of a reading that is accepted at once: a thread that
-	// loses its CPU between the clocks would see a step that did not happen.
+	// clockReadFast is the longest duration of a reading after which no other reading is tried. If
+	// a thread lost its CPU between the readings of the two clocks, it would see a step that did
+	// not happen.
 	clockReadFast = 50 * time.Microsecond
 )
 
-// hostClocks reads the wall clock between two readings of the monotonic clock and returns the
-// fastest of a few tries.
+// hostClocks reads the wall clock between two readings of the monotonic clock. It repeats this a
+// few times and returns the fastest reading.
 func hostClocks() (wall, monotonic time.Duration) {
 	fastest := time.Duration(-1)
 	for range clockReads {
@@ -34,15 +35,15 @@ func hostClocks() (wall, monotonic time.Duration) {
 	return wall, monotonic
 }
 
-// readClock ignores errors, because every kernel has these clocks.
+// readClock ignores errors, because every kernel supports these clocks.
 func readClock(id int32) time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(id, &t)
 	return time.Duration(t.Nano())
 }
 
-// clockStep measures how far wall time and monotonic time have drifted apart, as the range of their
-// difference, so that a step forth and back also counts. Slewing does not count, because it affects
+// clockStep measures the range of the difference between wall time and monotonic time, so that a
+// step forth and back is detected too. Slewing does not change the difference, because it affects
 // both clocks.
 type clockStep struct {
 	begun     bool

@@ -14,13 +14,13 @@ import (
 // CodePages describes how the kernel maps the program code of a process. Code in large pages (2 MiB
 // on amd64) needs fewer TLB entries, so the same program runs faster.
 type CodePages struct {
-	Resident uint64 // bytes of code in memory
-	Large    uint64 // bytes of Resident that are mapped by large pages
+	Resident uint64 // bytes of code that are in memory
+	Large    uint64 // bytes of Resident that the kernel maps by large pages
 }
 
-// ReadCodePages reads how the kernel currently maps the program code of the process pid: all
-// executable mappings of files. It returns nil if the kernel does not report it or the process does
-// not exist.
+// ReadCodePages reads how the kernel currently maps the program code of the process pid. Program
+// code means all executable mappings of files. ReadCodePages returns nil if the kernel does not
+// report this, or if the process does not exist.
 func ReadCodePages(pid int) (*CodePages, error) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -35,9 +35,9 @@ func ReadCodePages(pid int) (*CodePages, error) {
 	return nil, fmt.Errorf("pages of the program code of process %d: %w", pid, err)
 }
 
-// parseCodePages parses smaps as described in proc_pid_smaps(5): for each mapping a line with its
-// addresses, permissions and file, and lines with a name, a colon and a size in kB. Kernels before
-// 5.4 lack FilePmdMapped; the result is then nil.
+// parseCodePages parses smaps, whose format proc_pid_smaps(5) describes. Each mapping has a line
+// with its addresses, permissions and file, followed by lines with a name, a colon and a size in
+// kB. Kernels before 5.4 do not report FilePmdMapped; the result is then nil.
 func parseCodePages(text []byte) (*CodePages, error) {
 	var pages CodePages
 	code, known := false, false

@@ -14,8 +14,8 @@ import (
 // CPU is a CPU that this process may use.
 type CPU struct {
 	ID int
-	// Core is equal for CPUs that are threads of one core. If the kernel does not report cores,
-	// each CPU has a different one.
+	// Core identifies the core of the CPU. CPUs that are threads of the same core have the same
+	// value. If the kernel does not report cores, all values are different.
 	Core string
 }
 
@@ -34,11 +34,10 @@ func CPUs() ([]CPU, error) {
 	return coresOf("/", ids), nil
 }
 
-// coresOf reads the cores of CPUs from the kernel's files below root.
 func coresOf(root string, ids []int) (all []CPU) {
 	for _, id := range ids {
 		cpu := CPU{ID: id, Core: strconv.Itoa(id)}
-		// The second name is that of older kernels.
+		// Older kernels use the second name.
 		for _, name := range []string{"core_cpus_list", "thread_siblings_list"} {
 			text, err := os.ReadFile(filepath.Join(root, "sys/devices/system/cpu/cpu"+strconv.Itoa(id), "topology", name))
 			if err == nil {

@@ -10,13 +10,14 @@ import (
 	"github.com/pronybench/prony/harness/walk"
 )
 
-// diskBlock is the unit of a file's block count, whatever the block size of the file system is.
+// diskBlock is the size in bytes of the blocks that file systems count for a file. It does not
+// depend on the block size of the file system.
 const diskBlock = 512
 
-// DiskUse returns the bytes of disk that the files below dir occupy, as du does. These are the
-// allocated bytes: more than the file sizes if space was preallocated, and less if files have
+// DiskUse returns how many bytes the files below dir occupy on disk, as du does. It counts
+// allocated bytes. They exceed the file sizes if space was preallocated, and are less if files have
 // holes. dir may be a link to a folder. Files that vanish during the call, as in an active store,
-// do not count.
+// are not counted.
 func DiskUse(dir string) (bytes uint64, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return 0, fmt.Errorf("disk use: %w", err)

@@ -2,8 +2,8 @@
 // build, CPU time and memory of a process, pressure, steal and throttling of the host, and the
 // counters of a server. It does not judge them.
 //
-// It reads /proc, /sys and the server's admin listener, and changes nothing unless a function
-// documents it. A signal that cannot be read is unknown, never zero. A Watch samples the host
-// between its start and Stop in one goroutine. All functions are safe for concurrent use. Linux
-// only.
+// It reads /proc, /sys and the server's admin listener. Functions change nothing unless their
+// comments say otherwise. If a signal cannot be read, it is reported as unknown, never as zero. A
+// Watch samples the host in one goroutine between its start and Stop. All functions are safe for
+// concurrent use. The package works only on Linux.
 package observe

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filesystemNames maps statfs types to names, for types that belong to a single filesystem.
+// filesystemNames maps statfs types to names. It contains only types that belong to a single
+// filesystem.
 var filesystemNames = map[int64]string{
 	unix.BTRFS_SUPER_MAGIC:     "btrfs",
 	unix.F2FS_SUPER_MAGIC:      "f2fs",
@@ -20,8 +21,8 @@ var filesystemNames = map[int64]string{
 }
 
 // filesystem returns the name of the filesystem of dir, such as "ext4", "tmpfs" or "overlay". ext2,
-// ext3 and ext4 share a statfs type, and many filesystems are not in filesystemNames; for these it
-// looks up the kernel's table of mounts.
+// ext3 and ext4 share a statfs type, and many filesystems are not in filesystemNames. For these it
+// reads the name from the kernel's table of mounts.
 func filesystem(dir string) string {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(dir, &stat); err != nil {
@@ -44,9 +45,10 @@ func filesystem(dir string) string {
 	return mountedType(path, mounts)
 }
 
-// mountedType returns the filesystem type of the mount that contains path, which must be absolute
-// and without symbolic links. It is the mount with the longest mount point; among equal ones the
-// last, which hides the others.
+// mountedType returns the filesystem type of the mount that contains path. path must be absolute
+// and must not contain symbolic links. If several mounts contain the path, the mount with the
+// longest mount point is used; if there are several of these, the last one is used, because it
+// hides the others.
 func mountedType(path string, mounts []*procfs.MountInfo) string {
 	longest, name := -1, unknown
 	for _, m := range mounts {

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// foreignNamed bounds the named foreign processes.
+	// foreignNamed bounds the number of foreign processes that are named.
 	foreignNamed = 3
-	// foreignLeastPercent is the share of all CPUs' time below which a foreign process is not
-	// named.
+	// foreignLeastPercent is a share of the time of all CPUs, in percent. A foreign process that
+	// uses less is not named.
 	foreignLeastPercent = 1.0
 )
 
 type processTimes struct {
-	name    string // comm, never the command line, which may contain secrets
+	name    string // name from comm; never the command line, which may contain secrets
 	parent  int
-	started uint64 // distinguishes it from a later process with the same number
-	// CPU time of the process, and of its ended children that it has waited for.
+	started uint64 // start time; distinguishes the process from a later process with the same ID
+	// CPU time of the process, plus that of its ended children that it has waited for.
 	cpu time.Duration
 }
 
@@ -47,9 +47,10 @@ func (h hostFiles) processes() map[int]processTimes {
 	return times
 }
 
-// foreign returns the processes that used the most CPU time between two readings, except those that
-// own reports. Processes that started and ended in between count for the parent that waited for
-// them. all is the time of all CPUs.
+// foreign returns the processes that used the most CPU time between two readings. own reports
+// whether a process belongs to the run; foreign ignores these processes. If a process started and
+// ended between the readings, its time is added to the parent that waited for it. all is the time
+// of all CPUs.
 func foreign(before, after map[int]processTimes, own func(pid int) bool, all time.Duration) (named []result.ForeignProcess) {
 	used := map[int]time.Duration{}
 	for pid, now := range after {
@@ -62,7 +63,8 @@ func foreign(before, after map[int]processTimes, own func(pid int) bool, all tim
 		if now, still := after[pid]; still && was.started == now.started {
 			continue
 		}
-		// The parent's time now includes the child's time before the first reading.
+		// The parent's time now includes the whole time of the child, so the time before the first
+		// reading must be subtracted.
 		used[was.parent] -= was.cpu
 	}
 	byName := map[string]time.Duration{}
@@ -80,9 +82,8 @@ func foreign(before, after map[int]processTimes, own func(pid int) bool, all tim
 	return named[:min(foreignNamed, len(named))]
 }
 
-// below reports whether a process is root or one of its descendants.
 func below(all map[int]processTimes, pid, root int) bool {
-	// Processes are not read atomically, so their parents might form a cycle.
+	// The list of processes is not read atomically, so the parents might form a cycle.
 	for range len(all) + 1 {
 		if pid == root {
 			return true
@@ -96,7 +97,6 @@ func below(all map[int]processTimes, pid, root int) bool {
 	return false
 }
 
-// foreignProcesses names the processes that do not belong to the run.
 func (w *Watch) foreignProcesses(all time.Duration) []result.ForeignProcess {
 	self, after := os.Getpid(), w.host.processes()
 	own := func(pid int) bool { return below(after, pid, self) }

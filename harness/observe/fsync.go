@@ -12,18 +12,19 @@ import (
 
 const (
 	fsyncsMax  = 200                    // maximum number of samples
-	fsyncsFor  = 500 * time.Millisecond // no sample starts after this time
-	fsyncBytes = 512                    // appended before each fdatasync
+	fsyncsFor  = 500 * time.Millisecond // after this time no sample is started
+	fsyncBytes = 512                    // bytes appended before each fdatasync
 )
 
-// fsyncLatency summarises the duration of a small append with its fdatasync, in milliseconds.
+// fsyncLatency summarises how long a small append and its fdatasync take, in milliseconds.
 type fsyncLatency struct {
 	p50, p99, max float64
 	n             int
 }
 
-// measureFsync appends to a new file in dir and syncs it, up to count times and for about limit (a
-// single fdatasync cannot be interrupted), then removes the file. It takes at least one sample.
+// measureFsync appends to a new file in dir and syncs it repeatedly, and then removes the file. It
+// takes at least one sample and at most count samples. It ends after about limit; the limit is not
+// exact, because an fdatasync cannot be interrupted.
 func measureFsync(dir string, count int, limit time.Duration) (latency fsyncLatency, err error) {
 	file, err := os.CreateTemp(dir, ".prony-fsync-*")
 	if err != nil {
@@ -57,8 +58,8 @@ func measureFsync(dir string, count int, limit time.Duration) (latency fsyncLate
 	}, nil
 }
 
-// rank returns a percentile of sorted samples: the smallest sample that is not exceeded by at least
-// the given percentage of all samples.
+// rank returns a percentile of sorted samples. It is the smallest sample such that at least the
+// given percentage of all samples do not exceed it.
 func rank(sorted []time.Duration, percent int) time.Duration {
 	return sorted[(len(sorted)*percent+99)/100-1]
 }

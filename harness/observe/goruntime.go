@@ -6,13 +6,14 @@ import (
 	"runtime/metrics"
 )
 
-// Runtime holds the counters of a process's Go runtime since the start of the process.
+// Runtime contains counters of a process's Go runtime since the start of the process.
 type Runtime struct {
 	AllocatedBytes   uint64
 	AllocatedObjects uint64
 	GCCycles         uint64
-	Goroutines       int     // current number
-	GCPauses         Buckets // durations for which a collection stopped all goroutines, in seconds
+	Goroutines       int // current number of goroutines
+	// pauses of a garbage collection that stopped all goroutines, in seconds
+	GCPauses Buckets
 }
 
 // Names in runtime/metrics.
@@ -25,7 +26,7 @@ const (
 	runtimePauses     = "/sched/pauses/total/gc:seconds"
 )
 
-// OwnRuntime reads the counters of this process. It does not stop the world.
+// OwnRuntime reads the counters of this process without stopping the world.
 func OwnRuntime() Runtime {
 	samples := []metrics.Sample{
 		{Name: runtimeBytes},
@@ -54,7 +55,7 @@ func OwnRuntime() Runtime {
 	return r
 }
 
-// GoroutinesMetric is the number of goroutines in the server's /metrics.
+// GoroutinesMetric is the server's metric for the number of goroutines.
 const GoroutinesMetric = "go_goroutines"
 
 // Names of the same figures in the server's /metrics. Objects are MemStats.Mallocs, which includes
@@ -67,7 +68,8 @@ const (
 	scrapedPauses     = "go_sched_pauses_total_gc_seconds"
 )
 
-// RuntimeOf extracts the figures from a server's metrics. It fails if one is missing.
+// RuntimeOf extracts the counters from a server's metrics. It returns an error if one of them is
+// missing.
 func RuntimeOf(m Metrics) (Runtime, error) {
 	for _, name := range []string{scrapedBytes, scrapedObjects, scrapedCycles, scrapedGoroutines} {
 		if v, there := m.Values[name]; !there || v < 0 {
@@ -84,8 +86,8 @@ func RuntimeOf(m Metrics) (Runtime, error) {
 	}, nil
 }
 
-// Since returns the growth since an earlier reading of the same process; Goroutines is the larger
-// of the two numbers. It fails if a counter has decreased.
+// Since returns the growth since an earlier reading of the same process. Goroutines is the larger
+// of the two numbers. Since returns an error if a counter has decreased.
 func (r Runtime) Since(earlier Runtime) (Runtime, error) {
 	if r.AllocatedBytes < earlier.AllocatedBytes || r.AllocatedObjects < earlier.AllocatedObjects || r.GCCycles < earlier.GCCycles {
 		return Runtime{}, errors.New("a runtime counter has decreased: the process was restarted")

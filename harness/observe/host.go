@@ -12,14 +12,15 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// unknown is the value of every text that could not be read.
+// unknown is the value of any text that could not be read.
 const unknown = "unknown"
 
-// Host describes the machine that this process runs on. Filesystem and fsync latency are those of
-// dataDir, which must exist; the measurement writes a small file there for about half a second at
-// most and removes it. The measurement of hops between threads takes another fifth of a second.
-// CPUs is the number of CPUs that this process may use, and GOMAXPROCS that of this process. Values
-// that cannot be read are "unknown" or 0, so there is no error.
+// Host describes the machine that this process runs on. The file system and the fsync latency are
+// those of dataDir, which must exist. To measure the latency, Host writes a small file there for at
+// most about half a second, and then removes it. The measurement of hops between threads takes
+// another fifth of a second. CPUs is the number of CPUs that this process may use. GOMAXPROCS is
+// the value of this process. Values that cannot be read are "unknown" or 0, so Host returns no
+// error.
 func Host(dataDir string) result.Host {
 	host := result.Host{
 		OS:              runtime.GOOS,
@@ -33,7 +34,7 @@ func Host(dataDir string) result.Host {
 		Filesystem:      filesystem(dataDir),
 		Virtualisation:  virtualisation("/"),
 		Container:       container("/"),
-		// Read before this process adds to the pressure.
+		// The pressure is read before this process adds to it.
 		PressureCPUPercent: hostFiles{root: "/"}.cpuPressurePercent(),
 	}
 	if fs, err := procfs.NewDefaultFS(); err == nil {
@@ -63,7 +64,6 @@ func kernelRelease() string {
 	return known(unix.ByteSliceToString(name.Release[:]))
 }
 
-// cpuModel returns the model of the first CPU. Some architectures do not report one.
 func cpuModel(fs procfs.FS) string {
 	cpus, err := fs.CPUInfo()
 	if err != nil || len(cpus) == 0 {
@@ -72,7 +72,8 @@ func cpuModel(fs procfs.FS) string {
 	return known(cpus[0].ModelName)
 }
 
-// memoryMB returns the machine's memory in units of 2^20 bytes, or 0 if unknown.
+// memoryMB returns the machine's memory in units of 2^20 bytes. It returns 0 if the size is
+// unknown.
 func memoryMB(fs procfs.FS) float64 {
 	info, err := fs.Meminfo()
 	if err != nil || info.MemTotalBytes == nil {
@@ -81,10 +82,11 @@ func memoryMB(fs procfs.FS) float64 {
 	return float64(*info.MemTotalBytes) / (1 << 20)
 }
 
-// gomaxprocsSource returns the origin of a GOMAXPROCS of procs by the rules of Go's runtime: the
-// environment variable if it is a positive number, else the cgroup's CPU limit rounded up (but at
-// least 2) if it is below the number of CPUs, else the number of CPUs. A value that these rules do
-// not explain, for example one that the program set, is "unknown".
+// gomaxprocsSource returns where the value procs of GOMAXPROCS comes from, by the rules of Go's
+// runtime. If the environment variable is a positive number, the source is "env". Otherwise the
+// source is "cgroup" if the cgroup's CPU limit, rounded up and at least 2, is below the number of
+// CPUs. Otherwise the source is "cpus", the number of CPUs. If procs is not the value that follows
+// from these rules, for example because the program set it, gomaxprocsSource returns "unknown".
 func gomaxprocsSource(env string, procs, cpus int, cpuMax string) string {
 	if n, err := strconv.Atoi(env); err == nil && n > 0 {
 		if n == procs {

@@ -13,18 +13,18 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// hostFiles locates the kernel's files: root contains proc, sys, and the mount points of the
-// control groups.
+// hostFiles locates the kernel's files. root is the folder that contains proc, sys, and the mount
+// points of the control groups.
 type hostFiles struct {
 	root string
 	proc *procfs.FS // nil if /proc cannot be read
-	// groups holds this process's control groups. They are assumed not to change during the
-	// observation.
+	// groups contains the control groups of this process. It is assumed that they do not change
+	// during the observation.
 	groups cgroups
 }
 
-// openHost locates the kernel's files below root; "" is the real root. Without /proc all signals
-// except the clock's are unknown.
+// openHost locates the kernel's files below root. "" is the real root. If /proc cannot be read, all
+// signals except those of the clock are unknown.
 func openHost(root string) hostFiles {
 	h := hostFiles{root: root}
 	if h.root == "" {
@@ -42,18 +42,18 @@ func openHost(root string) hostFiles {
 	return h
 }
 
-// cpuTimes are the times of all CPUs since the host started.
+// cpuTimes contains the times of all CPUs since the host started.
 type cpuTimes struct {
-	all   time.Duration // all kinds
+	all   time.Duration // time of all kinds, including idle time
 	steal time.Duration
-	// busy is the time used by processes. It excludes interrupts: most of them are caused by the
-	// load, which uses the loopback interface, and depending on the kernel's configuration they
-	// count as CPU time of the interrupted process.
+	// busy is the time that processes used. It excludes interrupts. Most interrupts are caused by
+	// the load, because the load uses the loopback interface. Depending on the kernel's
+	// configuration, they count as CPU time of the process that was interrupted.
 	busy time.Duration
 }
 
-// cpuTimes reads the first line of /proc/stat, whose unit is a hundredth of a second. known is
-// false if all times are zero, as in some sandboxes.
+// cpuTimes reads the first line of /proc/stat, which counts hundredths of a second. known is false
+// if all times are zero, as in some sandboxes.
 func (h hostFiles) cpuTimes() (t cpuTimes, known bool) {
 	if h.proc == nil {
 		return cpuTimes{}, false
@@ -73,7 +73,7 @@ func (h hostFiles) cpuTimes() (t cpuTimes, known bool) {
 	return t, t.all > 0
 }
 
-// Resources whose stalls the kernel counts.
+// Resources whose stalls the kernel reports.
 const (
 	cpuPressure = iota
 	ioPressure
@@ -83,14 +83,13 @@ const (
 
 var pressureNames = [pressures]string{"cpu", "io", "memory"}
 
-// pressure is the total time in which some task waited for a resource; known is false if the kernel
-// does not count it.
+// pressure is the total time during which at least one task waited for a resource. known is false
+// if the kernel does not report it.
 type pressure struct {
 	stalled time.Duration
 	known   bool
 }
 
-// hostPressure reads /proc/pressure, which covers all tasks of the host.
 func (h hostFiles) hostPressure() (all [pressures]pressure) {
 	for i, name := range pressureNames {
 		all[i] = readPressure(filepath.Join(h.root, "proc", "pressure", name))
@@ -98,8 +97,8 @@ func (h hostFiles) hostPressure() (all [pressures]pressure) {
 	return all
 }
 
-// groupPressure reads the pressure of this process's version 2 control group, which also contains
-// the servers that it starts.
+// groupPressure reads the pressure of the version 2 control group of this process. The group also
+// contains the servers that this process starts.
 func (h hostFiles) groupPressure() (all [pressures]pressure) {
 	dir, ok := h.groups.unified()
 	if !ok {
@@ -111,8 +110,8 @@ func (h hostFiles) groupPressure() (all [pressures]pressure) {
 	return all
 }
 
-// cpuPressurePercent returns the share of the last ten seconds in which some task of the host
-// waited for a CPU (PSI), or nil if unknown.
+// cpuPressurePercent returns the share of the last ten seconds during which at least one task of
+// the host waited for a CPU (PSI), in percent. It returns nil if the share is unknown.
 func (h hostFiles) cpuPressurePercent() *float64 {
 	text, known := pressureField(filepath.Join(h.root, "proc", "pressure", pressureNames[cpuPressure]), "avg10=")
 	if !known {
@@ -125,7 +124,7 @@ func (h hostFiles) cpuPressurePercent() *float64 {
 	return &percent
 }
 
-// readPressure reads the total of a pressure file, whose unit is a microsecond.
+// readPressure reads the total of a pressure file, which is in microseconds.
 func readPressure(path string) pressure {
 	text, known := pressureField(path, "total=")
 	if !known {
@@ -138,7 +137,7 @@ func readPressure(path string) pressure {
 // pressureField returns a field of the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=123".
 func pressureField(path, prefix string) (text string, known bool) {
 	data, err := os.ReadFile(path)
-	if err != nil { // reading also fails if the kernel was started without PSI
+	if err != nil { // even if the file exists, reading fails if the kernel was started without PSI
 		return "", false
 	}
 	for line := range strings.Lines(string(data)) {
@@ -155,15 +154,16 @@ func pressureField(path, prefix string) (text string, known bool) {
 	return "", false
 }
 
-// throttled holds the number and the total duration of the stops by the CPU quota of a control
-// group.
+// throttled describes how a CPU quota stopped a control group: the number of stops and their total
+// duration.
 type throttled struct {
 	periods uint64
 	stopped time.Duration
 }
 
-// throttling reads the counters of this process's control group and of its visible ancestors, keyed
-// by folder. Any of them may have a quota. known is false if none reports the counters.
+// throttling reads the counters of this process's control group and of its visible ancestors. The
+// keys are folders. Any of the groups may have a quota. known is false if no group reports the
+// counters.
 func (h hostFiles) throttling() (groups map[string]throttled, known bool) {
 	version, mount, dir, ok := h.groups.locate("cpu")
 	if !ok {
@@ -178,7 +178,7 @@ func (h hostFiles) throttling() (groups map[string]throttled, known bool) {
 		case known:
 			groups[dir] = t
 		case version == 2 && isRootGroup(dir):
-			groups[dir] = throttled{} // it cannot be limited
+			groups[dir] = throttled{} // the root group cannot be limited
 		}
 		if dir == mount {
 			return groups, len(groups) > 0
@@ -187,8 +187,9 @@ func (h hostFiles) throttling() (groups map[string]throttled, known bool) {
 	}
 }
 
-// readThrottled reads cpu.stat. Its unit is a microsecond in version 2 and a nanosecond in version
-// 1. Groups without the CPU controller have the file without these counters.
+// readThrottled reads cpu.stat. The unit of version 1 is a nanosecond, and the unit of version 2 is
+// a microsecond. If the CPU controller is not enabled for a group, the file exists but does not
+// contain the counters.
 func readThrottled(version int, dir string) (t throttled, known bool, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "cpu.stat"))
 	if err != nil {
@@ -216,10 +217,10 @@ func readThrottled(version int, dir string) (t throttled, known bool, err error)
 	return t, known, nil
 }
 
-// frequencies returns the lowest and the highest current clock rate of the CPUs, in MHz; known is
-// false if the host does not report them. Without cpufreq files it uses /proc/cpuinfo if the CPU
-// has the flag aperfmperf: the rates are then measured. Otherwise, as on many virtual machines,
-// they are meaningless constants.
+// frequencies returns the lowest and the highest current clock rate of the CPUs, in MHz. known is
+// false if the host does not report them. If there are no cpufreq files, frequencies reads
+// /proc/cpuinfo, but only if the CPU has the flag aperfmperf: the rates are then measured. Without
+// the flag, as on many virtual machines, they are meaningless constants.
 func (h hostFiles) frequencies() (low, high float64, known bool) {
 	take := func(mhz float64) {
 		if mhz <= 0 {
@@ -230,12 +231,12 @@ func (h hostFiles) frequencies() (low, high float64, known bool) {
 		}
 		high, known = max(high, mhz), true
 	}
-	// The pattern is valid, so Glob returns no error.
+	// Glob returns an error only for an invalid pattern.
 	files, _ := filepath.Glob(filepath.Join(h.root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // a CPU that is offline
+			continue // the CPU is offline
 		}
 		if kHz, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64); err == nil {
 			take(kHz / 1000)

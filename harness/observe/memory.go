@@ -2,8 +2,8 @@ package observe
 
 import "github.com/prometheus/procfs"
 
-// MemoryAvailable returns the bytes of memory that new processes can use without swapping, by the
-// kernel's estimate. known is false if the kernel does not report it.
+// MemoryAvailable returns the kernel's estimate of the memory that new processes can use without
+// swapping, in bytes. known is false if the kernel does not report it.
 func MemoryAvailable() (bytes uint64, known bool) {
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {

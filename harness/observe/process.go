@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessCPU returns the CPU time, user and system, that the process pid has used since its start,
-// in all its threads including ended ones. It reads the process's CPU clock, whose unit is a
-// nanosecond. If the kernel refuses that, it falls back to /proc, whose unit is a hundredth of a
-// second. The process must not have been reaped.
+// ProcessCPU returns the user and system CPU time that the process pid has used since its start,
+// including its ended threads. It reads the CPU clock of the process, which has nanosecond
+// resolution. If the kernel refuses this, it reads /proc, which has a resolution of a hundredth of
+// a second. The process must not have been reaped.
 func ProcessCPU(pid int) (time.Duration, error) {
 	if pid <= 0 {
 		return 0, fmt.Errorf("CPU time of process %d: expected a positive process id", pid)
@@ -35,8 +35,9 @@ func ProcessCPU(pid int) (time.Duration, error) {
 	return used, nil
 }
 
-// processClock returns the id of pid's CPU clock like clock_getcpuclockid(3): the complement of the
-// process id, shifted left by three bits, plus 2 for the scheduler's clock of the whole process.
+// processClock returns the ID of pid's CPU clock, as clock_getcpuclockid(3) does. The ID is the
+// complement of the process ID, shifted left by three bits. The lowest bits are 2, which selects
+// the scheduler's clock of the whole process.
 func processClock(pid int) int32 {
 	return int32(^pid)<<3 | 2
 }
@@ -53,7 +54,7 @@ func statCPU(pid int) (time.Duration, error) {
 	return time.Duration(stat.CPUTime() * float64(time.Second)), nil
 }
 
-// RSS returns the resident set of the process pid, in bytes.
+// RSS returns the size of the resident set of the process pid, in bytes.
 func RSS(pid int) (uint64, error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
@@ -66,8 +67,8 @@ func RSS(pid int) (uint64, error) {
 	return uint64(stat.ResidentMemory()), nil
 }
 
-// PeakRSS returns the maximum resident set of the process pid since its start or the last
-// ResetPeak, in bytes.
+// PeakRSS returns the maximum size of the resident set of the process pid since its start or since
+// the last ResetPeak, in bytes.
 func PeakRSS(pid int) (uint64, error) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
@@ -83,11 +84,12 @@ func PeakRSS(pid int) (uint64, error) {
 	return status.VmHWM, nil
 }
 
-// ResetPeak restarts PeakRSS of the process pid from its current resident set. Kernels and
-// sandboxes may refuse it; PeakRSS then continues to cover the whole life of the process.
+// ResetPeak makes PeakRSS of the process pid restart from the current resident set. Kernels and
+// sandboxes may refuse this. PeakRSS then continues to include the whole life of the process.
 func ResetPeak(pid int) error {
 	path := "/proc/" + strconv.Itoa(pid) + "/clear_refs"
-	file, err := os.OpenFile(path, os.O_WRONLY, 0) // no O_CREATE: a missing process is an error
+	// without O_CREATE, so that a missing process is an error
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("reset peak memory of process %d: %w", pid, err)
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// clockTicks is the number of /proc's CPU time units per second.
+// clockTicks is the number of /proc's units of CPU time per second.
 const clockTicks = 100
 
-// Tree is a set of processes with all their running descendants.
+// Tree is a set of processes and all of their running descendants.
 type Tree struct{ pids []int }
 
-// TreeOf returns the tree of roots and their descendants. It leaves out roots that have ended.
+// TreeOf returns the tree that consists of roots and their descendants. It leaves out roots that
+// have ended.
 func TreeOf(roots []int) (Tree, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -44,18 +45,18 @@ func TreeOf(roots []int) (Tree, error) {
 	return t, nil
 }
 
-// PIDs returns the process ids, roots first.
+// PIDs returns the process IDs, roots first.
 func (t Tree) PIDs() []int { return slices.Clone(t.pids) }
 
-// Sample returns the resource usage of the processes and of their ended descendants so far. The
-// latter has a resolution of a hundredth of a second. Written bytes are those of running processes
-// only.
+// Sample returns the total resource usage of the processes so far. It includes the CPU time of
+// their ended descendants, which has a resolution of a hundredth of a second. It includes the
+// written bytes only of running processes.
 func (t Tree) Sample() (Usage, error) {
 	sum := Usage{WritesKnown: len(t.pids) > 0}
 	for _, pid := range t.pids {
 		u, err := Sample(pid)
 		if err != nil {
-			continue // the process has ended and counts for its parent
+			continue // the process has ended, and its time counts for its parent
 		}
 		ended, err := endedBelow(pid)
 		if err != nil {
@@ -82,7 +83,7 @@ func endedBelow(pid int) (time.Duration, error) {
 	return time.Duration(stat.CUTime+stat.CSTime) * time.Second / clockTicks, nil
 }
 
-// ResetPeaks restarts the peak of each process, as ResetPeak does.
+// ResetPeaks calls ResetPeak for each process.
 func (t Tree) ResetPeaks() error {
 	for _, pid := range t.pids {
 		if err := ResetPeak(pid); err != nil {
@@ -92,9 +93,9 @@ func (t Tree) ResetPeaks() error {
 	return nil
 }
 
-// Memory returns the peak memory of a single process, as PeakRSS does. Several processes share
-// memory, so for these it returns their current total instead, with shared memory counted once, and
-// sets now.
+// Memory returns the peak memory of a tree with a single process, as PeakRSS does. Several
+// processes share memory, so for a larger tree it returns the current total memory instead, and now
+// is true. Shared memory is then counted once.
 func (t Tree) Memory() (bytes uint64, now bool, err error) {
 	if len(t.pids) == 1 {
 		bytes, err = PeakRSS(t.pids[0])

@@ -21,22 +21,23 @@ const (
 	scrapeBytesMax = 8 << 20
 )
 
-// Metrics are the metrics of a server. A key is a metric's name. Values of the labels state, stage,
-// cause and step have separate keys, as NAME{state="VALUE"}; values of all other labels are
-// combined as Combine does.
+// Metrics contains the metrics of a server. The keys are the names of metrics. Series with the
+// labels state, stage, cause and step have a separate key for each value of the label, in the form
+// NAME{state="VALUE"}. Series that differ only in other labels are combined by Combine.
 type Metrics struct {
-	// Values are those of counters, gauges and untyped metrics. Histograms and summaries appear as
-	// NAME_sum and NAME_count. Values that are not finite are missing.
+	// Values contains the values of counters, gauges and untyped metrics. Of histograms and
+	// summaries it contains NAME_sum and NAME_count. Values that are not finite are left out.
 	Values map[string]float64
 	// Histograms are the buckets of histograms.
 	Histograms map[string]Buckets
 }
 
-// UnsyncedSeconds is the age of the oldest acknowledgement that no fsync covers.
+// UnsyncedSeconds is the metric for the age of the oldest acknowledgement that no fsync covers, in
+// seconds.
 const UnsyncedSeconds = "prony_unsynced_seconds"
 
-// Combine adds a value to the entry of key in all. Values are summed, except for UnsyncedSeconds
-// and metrics whose names end in _max: of these the maximum counts.
+// Combine adds a value to the entry of key in all. Values are normally summed. For UnsyncedSeconds
+// and for metrics whose names end in _max, Combine stores the maximum instead.
 func Combine(all map[string]float64, key string, value float64) {
 	name, _, _ := strings.Cut(key, "{")
 	if before, there := all[key]; there && (strings.HasSuffix(name, "_max") || name == UnsyncedSeconds) {
@@ -46,13 +47,13 @@ func Combine(all map[string]float64, key string, value float64) {
 	all[key] += value
 }
 
-// Scrape returns the values of ScrapeAll.
+// Scrape is like ScrapeAll, but returns only the Values.
 func Scrape(ctx context.Context, admin adminhttp.Client) (map[string]float64, error) {
 	m, err := ScrapeAll(ctx, admin)
 	return m.Values, err
 }
 
-// ReadMetrics requests a server's metrics as ScrapeAll does and discards them.
+// ReadMetrics requests a server's metrics as ScrapeAll does, and discards them.
 func ReadMetrics(ctx context.Context, admin adminhttp.Client) error {
 	if _, err := admin.Get(ctx, "/metrics", scrapeTimeout, scrapeBytesMax); err != nil {
 		return fmt.Errorf("read metrics: %w", err)
@@ -60,7 +61,7 @@ func ReadMetrics(ctx context.Context, admin adminhttp.Client) error {
 	return nil
 }
 
-// ScrapeAll reads the metrics of a server. It takes at most ten seconds and 8 MiB.
+// ScrapeAll reads the metrics of a server. It takes at most ten seconds and reads at most 8 MiB.
 func ScrapeAll(ctx context.Context, admin adminhttp.Client) (Metrics, error) {
 	body, err := admin.Get(ctx, "/metrics", scrapeTimeout, scrapeBytesMax)
 	if err != nil {
@@ -89,14 +90,13 @@ func parseMetrics(body []byte) (Metrics, error) {
 	return m, nil
 }
 
-// FsyncSeconds is the counter of the time spent in fsyncs of the stores' files.
+// FsyncSeconds is the counter of the seconds spent in fsyncs of the stores' files.
 const FsyncSeconds = "prony_storage_fsync_seconds_total"
 
-// fsyncMicroseconds is FsyncSeconds in earlier builds of the server, with another unit. The base of
-// a comparison may be such a build.
+// fsyncMicroseconds is the counter that earlier builds of the server export instead of
+// FsyncSeconds. It has another unit. The base of a comparison may be such a build.
 const fsyncMicroseconds = "prony_storage_fsync_microseconds_total"
 
-// rename converts the values of an earlier build to the current names and units.
 func (m *Metrics) rename() {
 	if us, there := m.Values[fsyncMicroseconds]; there {
 		delete(m.Values, fsyncMicroseconds)

@@ -7,19 +7,19 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// stagesHistogram is the servers' histogram of the duration of stages.
+// stagesHistogram is the name of the servers' histogram of the durations of stages.
 const stagesHistogram = "prony_stage_seconds"
 
-// stageNames lists the stages in the order in which a batch passes them, followed by the stage of
-// tasks.
+// stageNames lists the stages in the order that a batch passes through them. The last stage is that
+// of single tasks.
 var stageNames = []string{
 	result.StageReceive, result.StageInbox, result.StageDecide, result.StageApply, result.StageCommitWait, result.StageCommit, result.StageReplicate, result.StageReply,
 	result.StageReady,
 }
 
 // Stages returns the durations of the pipeline stages between two readings of each server, summed
-// over nodes and shards. It leaves out stages without a pass. It also leaves out stages whose
-// counts are of a restarted server, and reports them in problems.
+// over nodes and shards. It leaves out stages through which nothing passed. It also leaves out a
+// stage if a server was restarted between the readings. problems reports such stages.
 func Stages(before, after []Metrics) (all []result.Stage, problems []string) {
 	for _, name := range stageNames {
 		stage, err := stageOf(name, before, after)
@@ -50,8 +50,8 @@ func stageOf(name string, before, after []Metrics) (stage result.Stage, err erro
 	return result.StageOf(name, 1e3*seconds, counts), nil
 }
 
-// Rose returns the growth of a value between two readings of each server, summed over the servers
-// that have it. has is false if no server has it.
+// Rose returns the growth of a value between two readings of each server. The growth is summed over
+// the servers that export the value. has is false if no server exports it.
 func Rose(before, after []Metrics, key string) (sum float64, has bool) {
 	for i := range after {
 		if v, there := after[i].Values[key]; there {

@@ -18,8 +18,8 @@ const (
 	stallsBytesMax = 8 << 20
 )
 
-// Stalls holds the latest slow commits of a server and the latest work of its stores. AtS is the
-// Unix time in seconds by the clock of this process.
+// Stalls contains the latest slow commits of a server and the latest work of its stores. AtS is a
+// Unix time in seconds, by the clock of this process.
 type Stalls struct {
 	SlowMs  float64
 	Commits []result.SlowCommit
@@ -29,7 +29,7 @@ type Stalls struct {
 }
 
 // ReadStalls reads the slow commits of a server. It returns nil if the server does not record them.
-// It takes at most ten seconds and 8 MiB.
+// It takes at most ten seconds and reads at most 8 MiB.
 func ReadStalls(ctx context.Context, admin adminhttp.Client) (*Stalls, error) {
 	body, err := admin.Get(ctx, "/debug/stalls", stallsTimeout, stallsBytesMax)
 	var status adminhttp.StatusError
@@ -42,8 +42,8 @@ func ReadStalls(ctx context.Context, admin adminhttp.Client) (*Stalls, error) {
 	return parseStalls(body, time.Now())
 }
 
-// parseStalls parses an answer received at now. It shifts the server's times by the difference
-// between the clocks.
+// parseStalls parses an answer that was received at the time now. It shifts the times in the answer
+// by the difference between the server's clock and the clock of this process.
 func parseStalls(body []byte, now time.Time) (*Stalls, error) {
 	var a adminjson.Stalls
 	if err := json.Unmarshal(body, &a); err != nil {

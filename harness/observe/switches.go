@@ -6,15 +6,15 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Switches counts how often the kernel took threads off a CPU.
+// Switches counts how often the kernel removed threads from a CPU.
 type Switches struct {
-	Voluntary   uint64 // the thread waited
-	Involuntary uint64 // the thread was preempted
+	Voluntary   uint64 // because the thread waited
+	Involuntary uint64 // because the thread was preempted
 }
 
-// ContextSwitches returns the context switches of the current threads of the process pid since
-// their start. Go's runtime rarely ends threads, so the difference of two readings is nearly that
-// of the whole process.
+// ContextSwitches returns the number of context switches of the process pid. It includes only the
+// threads that exist now. Go's runtime rarely ends threads, so the difference of two readings is
+// close to the number for the whole process.
 func ContextSwitches(pid int) (s Switches, err error) {
 	threads, err := procfs.AllThreads(pid)
 	if err != nil {
@@ -31,7 +31,7 @@ func ContextSwitches(pid int) (s Switches, err error) {
 	return s, nil
 }
 
-// HostCPU holds the times of all CPUs of the host.
+// HostCPU contains the times of all CPUs of the host.
 type HostCPU struct{ all, idle float64 }
 
 // ReadHostCPU reads the current times. known is false if all times are zero, as in some sandboxes.
@@ -50,8 +50,8 @@ func ReadHostCPU() (c HostCPU, known bool) {
 	return c, c.all > 0
 }
 
-// IdlePercent returns the share of the CPUs' time since an earlier reading in which they were idle.
-// The kernel's unit is a hundredth of a second.
+// IdlePercent returns the share of idle time of the CPUs since an earlier reading, in percent. The
+// kernel counts in units of a hundredth of a second.
 func (c HostCPU) IdlePercent(before HostCPU) float64 {
 	if c.all <= before.all {
 		return 0

@@ -13,23 +13,24 @@ import (
 
 const (
 	hopsMax    = 2000                   // maximum number of round trips
-	hopsWarmup = 100                    // round trips before the first measured one
-	hopsFor    = 200 * time.Millisecond // no round trip starts after this time
+	hopsWarmup = 100                    // number of round trips before the first measured one
+	hopsFor    = 200 * time.Millisecond // after this time no round trip is started
 )
 
-// threadHop summarises the duration of a hop between two OS threads, in microseconds.
+// threadHop summarises how long a hop between two OS threads takes, in microseconds.
 type threadHop struct {
 	p50, p99 float64
 	n        int
 }
 
-// measureThreadHop passes a byte back and forth between two OS threads through two pipes, up to
-// count times and for about limit. A hop is half of a round trip: the time from before the write of
-// the byte until the thread that waits in read has it. Both threads are locked to their goroutines;
-// the kernel chooses their CPUs. It takes at least one round trip.
+// measureThreadHop passes a byte back and forth between two OS threads through two pipes. It makes
+// at least one and at most count round trips, and ends after about limit. A hop is half of a round
+// trip. It starts before one thread writes the byte, and ends when the other thread, which waits in
+// read, has received the byte. Each of the two goroutines is locked to its thread; the kernel
+// chooses the CPUs of the threads.
 //
-// It raises GOMAXPROCS to two during the measurement: with one, a thread that waits in read blocks
-// the other one until Go's monitor retakes the processor.
+// measureThreadHop raises GOMAXPROCS to two during the measurement. If GOMAXPROCS were one, a
+// thread that waits in read would block the other thread until Go's monitor retakes the processor.
 func measureThreadHop(warmup, count int, limit time.Duration) (hop threadHop, err error) {
 	if before := runtime.GOMAXPROCS(0); before < 2 {
 		runtime.GOMAXPROCS(2)
@@ -37,7 +38,7 @@ func measureThreadHop(warmup, count int, limit time.Duration) (hop threadHop, er
 	}
 	var there, back [2]int
 	if err := errors.Join(unix.Pipe2(there[:], unix.O_CLOEXEC), unix.Pipe2(back[:], unix.O_CLOEXEC)); err != nil {
-		// Descriptors of one pipe may leak if the process has none left.
+		// If the process has no descriptors left, the descriptors of one pipe may leak.
 		return hop, fmt.Errorf("measure a hop between threads: %w", err)
 	}
 	answered := make(chan error, 1)
@@ -56,7 +57,7 @@ func measureThreadHop(warmup, count int, limit time.Duration) (hop threadHop, er
 	return threadHop{p50: hopUs(rank(samples, 50)), p99: hopUs(rank(samples, 99)), n: len(samples)}, nil
 }
 
-// roundTrips returns the durations of round trips after the warm-up.
+// roundTrips returns the durations of the round trips that follow the warm-up.
 func roundTrips(out, in, warmup, count int, limit time.Duration) (samples []time.Duration, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -116,5 +117,4 @@ func take(fd int, token []byte) error {
 	}
 }
 
-// hopUs returns half of a round trip, in microseconds.
 func hopUs(trip time.Duration) float64 { return float64(trip) / 2 / float64(time.Microsecond) }

@@ -7,15 +7,15 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Usage is the cumulative resource usage of a process at one moment.
+// Usage is the total resource usage of a process up to one moment.
 type Usage struct {
-	CPU time.Duration // as ProcessCPU counts it
-	// Written is the number of bytes that the process made the kernel send to storage, as in
-	// /proc/PID/io: pages of files that the process dirtied, once per write-back. WritesKnown
-	// reports whether the kernel counts them.
+	CPU time.Duration // see ProcessCPU
+	// Written is the number of bytes that the process caused the kernel to send to storage, as
+	// reported in /proc/PID/io. A page of a file that the process modified counts once each time it
+	// is written back. WritesKnown reports whether the kernel reports this number.
 	Written     uint64
 	WritesKnown bool
-	At          time.Time // time of the reading, with the monotonic clock
+	At          time.Time // time of the reading, with a monotonic reading
 }
 
 // Spent is the resource usage of a process between two samples.
@@ -23,7 +23,7 @@ type Spent struct {
 	CPU         time.Duration
 	Written     uint64 // bytes
 	WritesKnown bool
-	Wall        time.Duration // by the monotonic clock
+	Wall        time.Duration // measured by the monotonic clock
 }
 
 // Sample returns the resource usage of the process pid so far.
@@ -37,12 +37,12 @@ func Sample(pid int) (Usage, error) {
 	return u, nil
 }
 
-// Ended returns the usage of a process that has ended. The caller adds the CPU time that the wait
-// for it reported.
+// Ended returns the usage of a process that has ended. The caller must add the CPU time that was
+// reported when it waited for the process.
 func Ended() Usage { return Usage{At: time.Now()} }
 
-// written reads the bytes that a process has written to storage. Kernels and sandboxes may not
-// report it.
+// written reads the number of bytes that a process has written to storage. known is false if the
+// kernel or the sandbox does not report it.
 func written(pid int) (bytes uint64, known bool) {
 	proc, err := procfs.NewProc(pid)
 	if err != nil {
@@ -55,7 +55,7 @@ func written(pid int) (bytes uint64, known bool) {
 	return io.WriteBytes, true
 }
 
-// Since returns the usage between an earlier sample of the same process and u.
+// Since returns the resource usage since an earlier sample of the same process.
 func (u Usage) Since(earlier Usage) Spent {
 	s := Spent{CPU: u.CPU - earlier.CPU, Wall: u.At.Sub(earlier.At)}
 	if s.WritesKnown = u.WritesKnown && earlier.WritesKnown && u.Written >= earlier.Written; s.WritesKnown {
@@ -72,7 +72,8 @@ func (s Spent) Cores() (float64, error) {
 	return float64(s.CPU) / float64(s.Wall), nil
 }
 
-// CPUMicrosecondsPer returns the CPU time per cycle in microseconds. It fails without cycles.
+// CPUMicrosecondsPer returns the CPU time per cycle in microseconds. It returns an error if cycles
+// is 0.
 func (s Spent) CPUMicrosecondsPer(cycles uint64) (float64, error) {
 	if cycles == 0 {
 		return 0, errors.New("CPU time per cycle: no cycle was counted")
@@ -80,8 +81,8 @@ func (s Spent) CPUMicrosecondsPer(cycles uint64) (float64, error) {
 	return float64(s.CPU) / float64(time.Microsecond) / float64(cycles), nil
 }
 
-// WrittenBytesPer returns the bytes written to storage per cycle. known is false without a count or
-// without cycles.
+// WrittenBytesPer returns the number of bytes written to storage per cycle. known is false if the
+// number of bytes is unknown or cycles is 0.
 func (s Spent) WrittenBytesPer(cycles uint64) (bytes float64, known bool) {
 	if cycles == 0 || !s.WritesKnown {
 		return 0, false
@@ -89,7 +90,7 @@ func (s Spent) WrittenBytesPer(cycles uint64) (bytes float64, known bool) {
 	return float64(s.Written) / float64(cycles), true
 }
 
-// Plus returns the usage of two processes in the same time.
+// Plus returns the total usage of two processes during the same time.
 func (s Spent) Plus(o Spent) Spent {
 	return Spent{
 		CPU: s.CPU + o.CPU, Wall: max(s.Wall, o.Wall),

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// hypervisors maps parts of the vendors and products in the DMI tables of virtual machines, in
-// lower case, to names.
+// hypervisors maps texts in the DMI tables of virtual machines to names of hypervisors. A text is a
+// part of the vendor or product, in lower case.
 var hypervisors = []struct{ part, name string }{
 	{"kvm", "KVM"},
 	{"qemu", "QEMU"},
@@ -17,7 +17,7 @@ var hypervisors = []struct{ part, name string }{
 	{"vmware", "VMware"},
 	{"virtualbox", "VirtualBox"},
 	{"innotek", "VirtualBox"},
-	{"virtual machine", "Hyper-V"}, // the product of Microsoft Corporation
+	{"virtual machine", "Hyper-V"}, // product name that Microsoft uses
 	{"xen", "Xen"},
 	{"bochs", "Bochs"},
 	{"parallels", "Parallels"},
@@ -27,14 +27,14 @@ var hypervisors = []struct{ part, name string }{
 	{"firecracker", "Firecracker"},
 }
 
-// virtualisation names the hypervisor, from the host's files below root. It returns "none" if the
-// CPU reports no hypervisor, "unknown" if no file reports it, and "a hypervisor" if the name is
-// unknown.
+// virtualisation returns the name of the hypervisor, which it derives from the host's files below
+// root. It returns "none" if the CPU does not report a hypervisor, "unknown" if no file contains
+// the information, and "a hypervisor" if there is one with an unknown name.
 func virtualisation(root string) string {
 	if strings.Contains(readText(root, "proc/version"), "gVisor") {
 		return "gVisor"
 	}
-	// Bare-metal EC2 machines have the same vendor.
+	// A bare-metal EC2 machine has the same vendor as a virtual one.
 	metal := strings.Contains(readText(root, "sys/class/dmi/id/product_name"), ".metal")
 	for _, file := range []string{
 		"sys/class/dmi/id/product_name", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/board_vendor", "sys/class/dmi/id/bios_vendor",
@@ -51,7 +51,7 @@ func virtualisation(root string) string {
 	for line := range strings.Lines(cpu) {
 		name, flags, found := strings.Cut(line, ":")
 		switch {
-		case !found || strings.TrimSpace(name) != "flags": // only x86 has the hypervisor flag
+		case !found || strings.TrimSpace(name) != "flags": // only x86 CPUs have the hypervisor flag
 		case slices.Contains(strings.Fields(flags), "hypervisor"):
 			return "a hypervisor"
 		default:
@@ -61,7 +61,7 @@ func virtualisation(root string) string {
 	return unknown
 }
 
-// containers maps parts of control group paths to container runtimes.
+// containers maps texts in control group paths to names of container runtimes.
 var containers = []struct{ part, name string }{
 	{"kubepods", "Kubernetes"},
 	{"docker", "Docker"},
@@ -71,9 +71,9 @@ var containers = []struct{ part, name string }{
 	{"machine.slice", "systemd-nspawn"},
 }
 
-// container names the container runtime that confines this process, from the host's files below
-// root. It returns "none" if no file indicates a container, "a container" if the root filesystem is
-// an overlay, and "unknown" without /proc.
+// container returns the name of the container runtime that runs this process, which it derives from
+// the host's files below root. It returns "none" if no file indicates a container, "a container" if
+// the root filesystem is an overlay, and "unknown" if /proc cannot be read.
 func container(root string) string {
 	for _, mark := range []struct{ file, name string }{
 		{".dockerenv", "Docker"},
@@ -107,7 +107,6 @@ func container(root string) string {
 	return "none"
 }
 
-// readText returns the content of a file below root, or "" if it cannot be read.
 func readText(root, name string) string {
 	data, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {

@@ -11,30 +11,31 @@ import (
 const (
 	// watchEvery is the default interval between samples.
 	watchEvery = 250 * time.Millisecond
-	// frequencyEvery is the number of samples per reading of the CPUs' frequencies, because some
-	// kernels interrupt every CPU to read them.
+	// frequencyEvery is the number of samples after which the frequencies of the CPUs are read.
+	// They are not read with each sample, because some kernels interrupt every CPU to read them.
 	frequencyEvery = 4
 )
 
 // WatchConfig configures a Watch.
 type WatchConfig struct {
-	Root  string        // contains proc and sys; "" means the real root
+	Root  string        // folder that contains proc and sys; "" means the real root
 	Every time.Duration // interval between samples; 0 means 250 ms
-	// OwnCPU returns the CPU time that all processes of the run have used so far; nil means that of
-	// this process only. An error makes the foreign CPU time unknown.
+	// OwnCPU returns the CPU time that all processes of the run have used so far. nil means that
+	// only this process belongs to the run. If OwnCPU returns an error, the foreign CPU time is
+	// unknown.
 	OwnCPU func() (time.Duration, error)
-	// OwnProcesses returns the processes whose CPU time OwnCPU counts. All others except this
-	// process are foreign. Nil means that all processes except this one and its descendants are
-	// foreign.
+	// OwnProcesses returns the processes whose CPU time OwnCPU includes. All other processes,
+	// except this one, are foreign. If OwnProcesses is nil, all processes except this one and its
+	// descendants are foreign.
 	OwnProcesses func() []int
-	// Sample is called with every sample, never concurrently and never after Stop has returned. It
-	// may be nil.
+	// Sample is called with every sample. Calls are never concurrent, and there is no call after
+	// Stop has returned. Sample may be nil.
 	Sample func()
 
-	clocks clocks // nil means the host's
+	clocks clocks // nil means the clocks of the host
 }
 
-// Watch watches the host from StartWatch to Stop. Its memory does not grow with time.
+// Watch watches the host from StartWatch to Stop. Its memory does not grow over time.
 type Watch struct {
 	config WatchConfig
 	host   hostFiles
@@ -43,12 +44,13 @@ type Watch struct {
 	began  hostEdge
 	before map[int]processTimes
 
-	// Written by the sampling goroutine, or before it starts and after it has ended.
+	// The following fields are written by the sampling goroutine while it is running. StartWatch
+	// and Stop write them before it starts and after it has ended.
 	samples         int
 	clock           clockStep
-	frequency       bool // at least one frequency was read
+	frequency       bool // set if at least one frequency was read
 	lowest, highest float64
-	slowed          float64 // lowest frequency of the fastest CPU
+	slowed          float64 // lowest frequency that the fastest CPU had
 }
 
 type hostEdge struct {
@@ -60,7 +62,7 @@ type hostEdge struct {
 	pressure [pressures]pressure
 	group    [pressures]pressure
 	stopped  map[string]throttled
-	known    bool // stopped is known
+	known    bool // set if stopped is known
 }
 
 // StartWatch starts to watch. The caller must call Stop.
@@ -82,7 +84,7 @@ func StartWatch(config WatchConfig) *Watch {
 	return w
 }
 
-// edge reads the counters. It reads the CPU times of the host and of the run immediately after each
+// edge reads the counters. It reads the CPU times of the host and of the run directly after each
 // other.
 func (w *Watch) edge() (e hostEdge) {
 	e.pressure, e.group = w.host.hostPressure(), w.host.groupPressure()
@@ -129,8 +131,8 @@ func (w *Watch) sampleFrequency() {
 	w.lowest, w.highest, w.slowed = min(w.lowest, low), max(w.highest, high), min(w.slowed, high)
 }
 
-// Stop takes the last sample and returns the signals; those that could not be read are nil. It must
-// be called once.
+// Stop takes the last sample and returns the signals. A signal that could not be read is nil. Stop
+// must be called once.
 func (w *Watch) Stop() result.Signals {
 	close(w.stop)
 	<-w.done
@@ -158,8 +160,9 @@ func (w *Watch) Stop() result.Signals {
 	return s
 }
 
-// cpu adds the CPU time of the hypervisor and of foreign processes. The resolution of /proc/stat is
-// a hundredth of a second, so a negative foreign time is possible and becomes 0.
+// cpu adds the CPU time that the hypervisor and foreign processes used. Because /proc/stat has a
+// resolution of a hundredth of a second, the computed foreign time may be negative; it is then
+// reported as 0.
 func (w *Watch) cpu(s *result.Signals, ended *hostEdge) {
 	if !w.began.cpuKnown || !ended.cpuKnown {
 		return
@@ -179,8 +182,8 @@ func (w *Watch) cpu(s *result.Signals, ended *hostEdge) {
 	}
 }
 
-// since returns the share of the passed time in which some task waited. It is at most 100 %: the
-// kernel may also add stalls that ended shortly before.
+// since returns the share of the given time during which at least one task waited, in percent. It
+// limits the share to 100, because the kernel may also include stalls that ended shortly before.
 func (p pressure) since(earlier pressure, passed time.Duration) *float64 {
 	if !p.known || !earlier.known {
 		return nil
@@ -193,7 +196,7 @@ func (p pressure) since(earlier pressure, passed time.Duration) *float64 {
 }
 
 // throttled adds the figures of the group that was stopped for the longest time. A quota also stops
-// all groups below it, but the kernel only counts that in the group with the quota.
+// all groups below its group, but the kernel counts this only in the group that has the quota.
 func (w *Watch) throttled(s *result.Signals, ended *hostEdge, passed time.Duration) {
 	var most throttled
 	for dir, now := range ended.stopped {
@@ -210,7 +213,6 @@ func (w *Watch) throttled(s *result.Signals, ended *hostEdge, passed time.Durati
 	s.ThrottledPercent = percent(float64(most.stopped), float64(passed))
 }
 
-// percent returns a share in percent, or nil if it is not a finite, nonnegative number.
 func percent(part, whole float64) *float64 {
 	share := 100 * part / whole
 	if math.IsNaN(share) || math.IsInf(share, 0) || share < 0 {

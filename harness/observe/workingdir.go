@@ -2,9 +2,9 @@ package observe
 
 import "os"
 
-// WorkingDir returns the working directory: relative to the root of the repository ("." at the
-// root) within one, because other hosts have that folder too; absolute otherwise, and "unknown" if
-// it cannot be read.
+// WorkingDir returns the working directory. Within a repository the path is relative to the root of
+// the repository ("." at the root), because the same folder exists on other hosts. Elsewhere the
+// path is absolute. WorkingDir returns "unknown" if the directory cannot be read.
 func WorkingDir() string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -7,28 +7,29 @@ import (
 	"path/filepath"
 )
 
-// Binary defines where to find a program. All fields must be set.
+// Binary describes a program that Find looks for. All fields must be set.
 type Binary struct {
-	Called string // name in errors: "the server"
-	File   string // file name
-	Env    string // the environment variable that names it explicitly
-	Make   string // target of the repository's Makefile that builds it
-	Wanted string // the expected value of Env, in errors
+	Called string // name used in errors, for example "the server"
+	File   string // name of the file
+	Env    string // environment variable that contains the path of the program
+	Make   string // target of the repository's Makefile that builds the program
+	Wanted string // what errors call the expected value of Env
 }
 
-// Find returns the absolute path of the binary: the one that the environment variable names, else
-// the one in the folder of the running program, else the one in bin below the working directory. It
-// searches no other folder, because a program with the same name may be a different one. The error
-// lists the searched paths and the remedy.
+// Find returns the absolute path of the binary. The environment variable has priority, then the
+// folder of the running program, then the folder bin below the working directory. Find searches no
+// other folder, because a program with the same name may be a different one. The error lists the
+// paths that were searched, and the remedy.
 func (b Binary) Find() (string, error) {
 	var beside string
-	if executable, err := os.Executable(); err == nil { // Linux has resolved symbolic links
+	if executable, err := os.Executable(); err == nil { // Linux has already resolved symbolic links
 		beside = filepath.Dir(executable)
 	}
 	return b.find(beside)
 }
 
-// find searches the folder of the running program, beside, which is "" if unknown, and then bin.
+// find searches the folder beside, and then bin. beside is the folder of the running program, or ""
+// if that is unknown.
 func (b Binary) find(beside string) (string, error) {
 	if named := os.Getenv(b.Env); named != "" {
 		path, err := runnable(named)

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// ErrorLines is the number of last log lines that an error shows.
+	// ErrorLines is the number of last log lines that an error contains.
 	ErrorLines = 20
-	// tailBytesMax bounds the part of a log that is searched for its last lines.
+	// tailBytesMax is the number of bytes at the end of a log that are searched for its last lines.
 	tailBytesMax = 64 << 10
-	// lineBytesMax bounds the length of each line.
+	// lineBytesMax bounds the length of each line in bytes.
 	lineBytesMax = 2 << 10
 )
 
-// LastLines returns the last lines of a log, at most count, oldest first; none if count is not
-// positive. It reads only the last 64 KiB of the log, truncates lines longer than 2 KiB, and
-// replaces invalid UTF-8. The log may grow concurrently.
+// LastLines returns at most count last lines of a log, oldest first. It returns none if count is
+// not positive. It reads only the last 64 KiB of the log, truncates lines that are longer than 2
+// KiB, and replaces invalid UTF-8. Another process may append to the log at the same time.
 func LastLines(path string, count int) ([]string, error) {
 	text, err := tail(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func tail(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = file.Close() }() // opened for reading only
+	defer func() { _ = file.Close() }() // the file was opened only for reading
 	info, err := file.Stat()
 	if err != nil {
 		return "", err
@@ -51,7 +51,8 @@ func tail(path string) (string, error) {
 	return string(data), err
 }
 
-// LogText formats a log for a multi-line error: its path, and its last lines, indented.
+// LogText formats a log for an error of several lines. The text contains the path of the log and
+// its last lines, indented.
 func LogText(path string, lines []string) string {
 	if len(lines) == 0 {
 		return "  log: " + path + " (empty)"

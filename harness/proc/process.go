@@ -13,44 +13,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killTimeout bounds the wait for a process to end after SIGKILL. A process takes longer than an
-// instant only if the kernel cannot interrupt it.
+// killTimeout bounds the wait for a process to end after SIGKILL. A process normally ends
+// instantly; it takes longer only if the kernel cannot interrupt it.
 const killTimeout = 10 * time.Second
 
-// Process is a child process. It is reaped when it ends, and remaining processes of its group are
-// killed. It is safe for concurrent use.
+// Process is a child process. When it ends, the remaining processes of its group are killed, and it
+// is reaped. It is safe for concurrent use.
 type Process struct {
 	cmd *exec.Cmd
-	// done is closed when the process was reaped. cmd.ProcessState and err may be read only after
-	// that.
+	// done is closed when the process has been reaped. cmd.ProcessState and err may be read only
+	// after that.
 	done chan struct{}
 	err  error
 }
 
-// Start starts a command, whose outputs must be files. The caller must not use the command
-// afterwards. Start replaces its SysProcAttr.
+// Start starts a command. Its outputs must be files. The caller must not use the command
+// afterwards. Start replaces the command's SysProcAttr.
 //
-// The process is killed when this process dies for any reason. Linux ties this to the OS thread
-// that started the process: if the thread ended, the process would be killed. Therefore a dedicated
-// thread starts the process and ends after it was reaped. The process also gets a separate process
-// group, because Ctrl-C in a terminal goes to the whole foreground group. Only the harness gets it,
-// and ends the process in its own order.
+// The process is killed when this process dies for any reason. Linux implements this for the OS
+// thread that started the process: if that thread ended, the process would be killed. Therefore a
+// dedicated thread starts the process, and this thread ends only after the process has been reaped.
+// The process also gets its own process group, because Ctrl-C in a terminal signals the whole
+// foreground group. This way only the harness receives the signal, and it ends the process when it
+// is ready to.
 func Start(cmd *exec.Cmd) (*Process, error) { return StartWith(Settings{}, cmd) }
 
-// Settings are process attributes that a child would otherwise inherit from this process. Its own
-// children inherit them.
+// Settings are attributes of a process. Without them the process would inherit the attributes of
+// this process. The children of the process inherit its attributes.
 type Settings struct {
-	CPUs       []int    // CPUs that the process may use; empty means the CPUs of this process
-	Namespace  *os.File // network namespace, owned by the caller; nil means that of this process
-	SmallPages bool     // map program code and memory with small pages only, see inSmallPages
+	CPUs []int // CPUs that the process may use; empty means the CPUs of this process
+	// network namespace, owned by the caller; nil means the namespace of this process
+	Namespace  *os.File
+	SmallPages bool // whether code and memory are mapped only by small pages; see inSmallPages
 }
 
-// StartWith is Start with settings.
+// StartWith is Start with additional settings.
 func StartWith(s Settings, cmd *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error, 1)
-	// The function may restrict the CPUs of the thread and move it to another namespace.
+	// The function may restrict its thread to certain CPUs and move it to another namespace.
 	OnThread(func() {
 		err := confine(s.CPUs)
 		if err == nil {
@@ -72,8 +74,8 @@ func StartWith(s Settings, cmd *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// confine restricts the calling thread to the given CPUs; an empty list has no effect. A process
-// inherits the CPUs of the thread that starts it.
+// confine restricts the calling thread to the given CPUs. If cpus is empty, it does nothing. A
+// process inherits the CPUs of the thread that starts it.
 func confine(cpus []int) error {
 	if len(cpus) == 0 {
 		return nil
@@ -88,8 +90,8 @@ func confine(cpus []int) error {
 	return nil
 }
 
-// enter moves the calling thread to a network namespace, unless it is nil. A process inherits the
-// namespace of the thread that starts it.
+// enter moves the calling thread to a network namespace. If namespace is nil, it does nothing. A
+// process inherits the namespace of the thread that starts it.
 func enter(namespace *os.File) error {
 	if namespace == nil {
 		return nil
@@ -100,14 +102,14 @@ func enter(namespace *os.File) error {
 	return nil
 }
 
-// wait waits until the process has ended, kills the rest of its group and reaps it.
+// wait waits until the process has ended, kills the other processes of its group, and reaps it.
 func (p *Process) wait() error {
 	pid := p.PID()
 	var errs []error
 	if err := awaitEnd(pid); err != nil {
 		errs = append(errs, fmt.Errorf("wait for process %d: %w", pid, err))
 	} else if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-		// Until the process is reaped, no other group can get its id.
+		// As long as the process is not reaped, no other group can get its ID.
 		errs = append(errs, fmt.Errorf("kill process group %d: %w", pid, err))
 	}
 	if err := p.cmd.Wait(); err != nil {
@@ -118,7 +120,7 @@ func (p *Process) wait() error {
 	return errors.Join(errs...)
 }
 
-// awaitEnd returns when a child has ended, without reaping it.
+// awaitEnd waits until a child has ended. It does not reap the child.
 func awaitEnd(pid int) error {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -128,10 +130,10 @@ func awaitEnd(pid int) error {
 	}
 }
 
-// PID returns the process id, which is also the id of its process group.
+// PID returns the ID of the process, which is also the ID of its process group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done returns a channel that is closed when the process has ended and was reaped.
+// Done returns a channel that is closed when the process has ended and has been reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Ended reports whether the process has ended.
@@ -144,8 +146,8 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Err returns errors other than the exit status: of the wait for the end, or of the end of the
-// process group. It is nil while the process runs.
+// Err returns an error that the exit status does not report: the wait for the process failed, or
+// its process group could not be killed. It returns nil while the process is running.
 func (p *Process) Err() error {
 	if !p.Ended() {
 		return nil
@@ -153,11 +155,11 @@ func (p *Process) Err() error {
 	return p.err
 }
 
-// Orderly reports whether the process has ended with status 0 and without other errors.
+// Orderly reports whether the process has ended with status 0 and without another error.
 func (p *Process) Orderly() bool { return p.Ended() && p.err == nil && p.cmd.ProcessState.Success() }
 
-// ExitCode returns the exit status. It is -1 while the process runs, after an end by a signal, and
-// if the status is unknown.
+// ExitCode returns the exit status. It returns -1 while the process is running, if a signal ended
+// the process, and if the status is unknown.
 func (p *Process) ExitCode() int {
 	if !p.Ended() {
 		return -1
@@ -165,8 +167,8 @@ func (p *Process) ExitCode() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Status describes the state of the process: "exit status 3", "signal: killed"; "running" while it
-// runs, and "unknown" if the wait for its end failed.
+// Status describes the state of the process, for example "exit status 3" or "signal: killed". It
+// returns "running" while the process is running, and "unknown" if the wait for its end failed.
 func (p *Process) Status() string {
 	switch {
 	case !p.Ended():
@@ -177,8 +179,8 @@ func (p *Process) Status() string {
 	return p.cmd.ProcessState.String()
 }
 
-// CPU returns the user and system CPU time that the process and its reaped children had used at its
-// end; 0 while it runs.
+// CPU returns the user and system CPU time that the process and its reaped children had used when
+// the process ended. It returns 0 while the process is running.
 func (p *Process) CPU() time.Duration {
 	if !p.Ended() || p.cmd.ProcessState == nil {
 		return 0
@@ -186,19 +188,20 @@ func (p *Process) CPU() time.Duration {
 	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
-// Signal sends a signal to the process only, not to its group. It returns nil if the process has
+// Signal sends a signal only to the process, not to its group. It returns nil if the process has
 // ended.
 func (p *Process) Signal(sig os.Signal) error {
-	// The process may end concurrently. os.Process never signals another process that got the same
-	// id.
+	// The process may end at the same time. os.Process never signals another process that has got
+	// the same ID.
 	if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("send %s to process %d: %w", sig, p.PID(), err)
 	}
 	return nil
 }
 
-// Kill ends the process with SIGKILL unless it has ended. It returns Err when the process has
-// ended, which takes an instant, or an error after 10 s.
+// Kill ends the process with SIGKILL unless it has already ended. It returns the result of Err when
+// the process has ended, normally instantly. If the process does not end within 10 s, Kill returns
+// an error.
 func (p *Process) Kill() error {
 	if err := p.Signal(syscall.SIGKILL); err != nil {
 		return err
@@ -209,8 +212,8 @@ func (p *Process) Kill() error {
 	return p.err
 }
 
-// End ends the process with SIGTERM, and like Kill if it has not ended after grace. It returns Err
-// when the process has ended.
+// End ends the process with SIGTERM. If the process has not ended after grace, End kills it like
+// Kill. It returns the result of Err when the process has ended.
 func (p *Process) End(grace time.Duration) error {
 	// A stopped process handles no signal except SIGCONT and SIGKILL.
 	err := errors.Join(p.Signal(syscall.SIGTERM), p.Signal(syscall.SIGCONT))
@@ -231,9 +234,9 @@ func (p *Process) endsWithin(most time.Duration) bool {
 	}
 }
 
-// Environ returns this process's environment without the variables whose names begin with one of
-// the prefixes. It removes variables that would configure the program in addition to the scenario.
-// A prefix that ends with "=" is a whole name.
+// Environ returns the environment of this process without the variables whose names start with one
+// of the prefixes. Callers use it to remove variables that would configure a program in addition to
+// the scenario. A prefix that ends with "=" matches only the variable with exactly this name.
 func Environ(without ...string) []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return slices.ContainsFunc(without, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })

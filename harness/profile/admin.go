@@ -22,21 +22,21 @@ const (
 	ratesTimeout    = 5 * time.Second
 	ratesBytesMax   = 4 << 10
 	snapshotTimeout = 30 * time.Second
-	// A larger profile, as sent or unpacked, is an error: a server with a bounded number of call
-	// sites does not produce one.
+	// Limits of the size of a profile, as transferred and unpacked. A larger profile is an error: a
+	// server with a bounded number of call sites does not produce one.
 	profileBytesMax  = 64 << 20
 	unpackedBytesMax = 512 << 20
 )
 
-// rates are the profiling rates of a process; nil leaves a rate unchanged.
+// rates contains the profiling rates of a process. A nil rate remains unchanged.
 type rates struct {
-	mutex *int64 // runtime.SetMutexProfileFraction
-	block *int64 // runtime.SetBlockProfileRate, nanoseconds
+	mutex *int64 // argument of runtime.SetMutexProfileFraction
+	block *int64 // argument of runtime.SetBlockProfileRate, in nanoseconds
 }
 
 func (r rates) any() bool { return r.mutex != nil || r.block != nil }
 
-// Server is a process with an admin listener of the engine.
+// Server is a process that has an admin listener of the engine.
 type Server struct{ Admin adminhttp.Client }
 
 func (s Server) setRates(ctx context.Context, wanted rates) error {
@@ -101,7 +101,7 @@ func (s Server) fetch(ctx context.Context, method, path string) (*profile.Profil
 	return p, nil
 }
 
-// parse reads a gzipped profile of at most bytesMax unpacked bytes.
+// parse reads a gzipped profile. The profile must have at most bytesMax bytes after unpacking.
 func parse(packed []byte, bytesMax int64) (*profile.Profile, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

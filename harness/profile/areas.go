@@ -20,9 +20,10 @@ const (
 	pebblePath = "github.com/cockroachdb/pebble/v2."
 )
 
-// areaPrefixes assigns functions to areas by prefixes of their full names. A function without a
-// matching prefix belongs to its caller's area: a helper of Pebble to the look-up or the commit
-// that calls it, and memmove to the code that copies.
+// areaPrefixes assigns functions to areas. A function belongs to an area if its full name starts
+// with one of the prefixes. A function without a matching prefix belongs to the area of its caller.
+// For example, a helper of Pebble belongs to the look-up or the commit that calls it, and memmove
+// belongs to the code that copies.
 var areaPrefixes = map[string][]string{
 	result.AreaRPC: {
 		"google.golang.org/grpc", "golang.org/x/net/http2", "net/http.", "net.", "crypto/tls.",
@@ -73,14 +74,14 @@ var areaPrefixes = map[string][]string{
 	result.AreaSyscalls: {"internal/runtime/syscall.", "syscall.", "golang.org/x/sys/unix."},
 }
 
-// areas divides the values of a profile of kind k among the areas. They sum to the total of the
-// profile.
+// areas divides the values of a profile of kind k among the areas. The values of all areas add up
+// to the total of the profile.
 func areas(p *profile.Profile, k kind) ([]result.ProfileArea, error) {
 	index, err := valueIndex(p, k.value)
 	if err != nil {
 		return nil, err
 	}
-	of := map[string]string{} // by function
+	of := map[string]string{} // caches the area of each function
 	values := map[string]float64{}
 	for _, s := range p.Sample {
 		values[areaOf(frames(s), of)] += float64(s.Value[index])
@@ -94,7 +95,7 @@ func areas(p *profile.Profile, k kind) ([]result.ProfileArea, error) {
 	return out, nil
 }
 
-// areaOf returns the area of the innermost function of a stack that has an area. known caches the
+// areaOf returns the area of the innermost function in a stack that has an area. known caches the
 // areas of functions.
 func areaOf(stack []string, known map[string]string) string {
 	for _, function := range stack {
@@ -110,8 +111,8 @@ func areaOf(stack []string, known map[string]string) string {
 	return result.AreaOther
 }
 
-// areaNamed returns the area that has a prefix of the function's name, or "". At most one area has
-// such a prefix.
+// areaNamed returns the area that has a prefix of the function's name, or "" if there is none. At
+// most one area has such a prefix.
 func areaNamed(function string) string {
 	for area, prefixes := range areaPrefixes {
 		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(function, prefix) }) {

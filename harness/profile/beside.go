@@ -8,16 +8,16 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Beside is the time of one function or lock per cycle in each pair of rounds of base and change,
-// in nanoseconds.
+// Beside contains the time of one function or lock in each pair of rounds of base and change, in
+// nanoseconds per cycle.
 type Beside struct {
-	Node     string // result.GeneratorNode for the generator; "" for all servers together
-	Kind     string // "cpu", or KindLock
-	Function string // or the lock
+	Node     string // result.GeneratorNode for the generator; "" for the sum over all servers
+	Kind     string // "cpu" or KindLock
+	Function string // name of the function or the lock
 	stat.Pairs
 }
 
-// Level returns the average time of both sides together, in nanoseconds per cycle.
+// Level returns the average time over all rounds of both sides, in nanoseconds per cycle.
 func (b *Beside) Level() float64 {
 	var sum float64
 	for i := range b.Base {
@@ -26,10 +26,10 @@ func (b *Beside) Level() float64 {
 	return sum / float64(len(b.Base))
 }
 
-// PairUp pairs the rounds of two sides by their numbers and returns the CPU time of each function
-// and the wait for each lock, sorted by node, kind and name. It charges functions as Diff does.
-// Kinds that a round lacks are missing. With fewer than two pairs of rounds with cycles the error
-// is ErrTooFewRounds.
+// PairUp pairs the rounds of two sides that have the same number. It returns the CPU time of each
+// function and the wait for each lock, sorted by node, kind and name. It attributes time to
+// functions as Diff does. A kind is left out if a round does not have it. If there are fewer than
+// two pairs of rounds with cycles, the error is ErrTooFewRounds.
 func PairUp(base, change []PerRound) ([]Beside, error) {
 	var b, c []PerRound
 	for _, r := range base {

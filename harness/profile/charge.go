@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// ownPrefix begins the names of the project's functions, except those of its main packages,
-	// which begin with mainPrefix.
+	// ownPrefix is the prefix of the names of the project's functions, except functions of its main
+	// packages. These have the prefix mainPrefix.
 	ownPrefix  = "github.com/pronybench/prony/"
 	mainPrefix = "main."
 
@@ -20,7 +20,8 @@ const (
 	callersMax = 4
 )
 
-// charges charges the values of p at index to functions and returns these, largest first.
+// charges attributes the values of p at index to functions. It returns the functions, largest value
+// first.
 func charges(p *profile.Profile, index int) []result.Charge {
 	type charge struct {
 		result.Charge
@@ -58,8 +59,8 @@ func charges(p *profile.Profile, index int) []result.Charge {
 	return out[:min(len(out), chargesMax)]
 }
 
-// chargedTo returns the function charged for a stack, innermost frame first, and the project's
-// functions that called it.
+// chargedTo returns the function that a stack's value is attributed to, and the project's functions
+// that called it. The innermost frame of the stack is the first.
 func chargedTo(stack []string) (function string, callers []string) {
 	for _, f := range stack {
 		f = withoutTypeArguments(f)
@@ -84,7 +85,7 @@ func chargedTo(stack []string) (function string, callers []string) {
 		switch path := packageOf(f); {
 		case waits(path):
 		case !isStandard(path):
-			return path, nil // the standard library works for its caller
+			return path, nil // a standard library function works for its caller
 		case standard == "":
 			standard = path
 		}
@@ -92,14 +93,15 @@ func chargedTo(stack []string) (function string, callers []string) {
 	return cmp.Or(standard, result.ChargeScheduling), nil
 }
 
-// isStandard reports whether a package belongs to the standard library: import paths of other
-// packages begin with a domain.
+// isStandard reports whether a package belongs to the standard library. The import path of any
+// other package starts with a domain.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
 }
 
-// withoutTypeArguments maps all instances of a generic function to one name.
+// withoutTypeArguments removes the type arguments from a function's name, so that all instances of
+// a generic function have the same name.
 func withoutTypeArguments(function string) string {
 	first, last := strings.IndexByte(function, '['), strings.LastIndexByte(function, ']')
 	if first < 0 || last < first {

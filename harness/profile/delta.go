@@ -7,9 +7,10 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// subtract returns the difference of two snapshots of a cumulative profile, taken at the ends of
-// span. It drops samples whose summarised value did not grow; negative other values become 0. Only
-// the sample types that k keeps remain. It does not modify the snapshots.
+// subtract returns the difference of two snapshots of a cumulative profile, taken at the start and
+// the end of span. It drops samples whose summarised value did not grow. Other values that are
+// negative become 0. The result contains only the sample types in k.keep. The snapshots are not
+// modified.
 func subtract(before, after *profile.Profile, span Span, k kind) (*profile.Profile, error) {
 	first, last := before.Copy(), after.Copy()
 	for _, p := range []*profile.Profile{first, last} {
@@ -34,14 +35,14 @@ func subtract(before, after *profile.Profile, span Span, k kind) (*profile.Profi
 			s.Value[i] = max(s.Value[i], 0)
 		}
 	}
-	difference = difference.Compact() // drops the frames of the dropped samples too
+	difference = difference.Compact() // also drops the frames of the dropped samples
 	difference.DefaultSampleType = k.value
 	difference.TimeNanos = span.From.At.UnixNano()
 	difference.DurationNanos = span.To.At.Sub(span.From.At).Nanoseconds()
 	return difference, nil
 }
 
-// keepTypes removes all sample types except the named ones. Without names it keeps all.
+// keepTypes removes all sample types that are not in names. If names is empty, it removes none.
 func keepTypes(p *profile.Profile, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -70,7 +71,6 @@ func keepTypes(p *profile.Profile, names []string) error {
 	return nil
 }
 
-// valueIndex returns the index of the values of a type in each sample.
 func valueIndex(p *profile.Profile, name string) (int, error) {
 	for i, t := range p.SampleType {
 		if t.Type == name {

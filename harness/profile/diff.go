@@ -19,29 +19,30 @@ import (
 )
 
 const (
-	// diffRoundsMin is the number of profiled rounds that each side of a diff needs: a single one
-	// does not show how rounds vary.
+	// diffRoundsMin is the number of profiled rounds that each side of a diff needs. A single round
+	// does not show how much rounds vary.
 	diffRoundsMin = 2
-	// diffShareMin is the smallest reported difference of a function, as a fraction of the
+	// diffShareMin is the smallest difference of a function that is reported, as a fraction of the
 	// profile's total.
 	diffShareMin = 0.005
-	// diffMax bounds the functions reported per kind of profile.
+	// diffMax bounds the number of functions that are reported for each kind of profile.
 	diffMax = 15
 )
 
-// PerRound holds the profiles of one profiled round.
+// PerRound contains the profiles of one profiled round.
 type PerRound struct {
 	Round  int
-	Cycles uint64 // in the window
-	// Profiles are the profiles of all servers together, and Generator those of the load generator,
-	// by kind.
+	Cycles uint64 // cycles completed in the window
+	// Profiles contains the sums of the profiles of all servers, and Generator contains the
+	// profiles of the load generator. The keys are kinds of profiles.
 	Profiles, Generator map[string]*profile.Profile
-	// Covered and GeneratorCovered count the cycles completed during each kind of profile. The
-	// window's cycles replace a missing count.
+	// Covered and GeneratorCovered contain the number of cycles completed during each kind of
+	// profile. If a number is missing, the number of cycles in the window is used.
 	Covered, GeneratorCovered map[string]uint64
 }
 
-// of returns a kind of profile of the servers or of the generator, with its cycles.
+// of returns a kind of profile and its number of cycles. If generator is true, the profile is that
+// of the generator, otherwise that of the servers.
 func (r *PerRound) of(kind string, generator bool) (*profile.Profile, uint64) {
 	profiles, covered := r.Profiles, r.Covered
 	if generator {
@@ -50,17 +51,19 @@ func (r *PerRound) of(kind string, generator bool) (*profile.Profile, uint64) {
 	return profiles[kind], cmp.Or(covered[kind], r.Cycles)
 }
 
-// KindLock is the kind of a difference in the wait for a lock, named as Locks names it.
+// KindLock is the kind of a ProfileDelta that compares the wait for a lock. Its name is the one
+// that Locks reports.
 const KindLock = "lock"
 
-// Diff compares per cycle what each function is charged on two sides, over the kinds that both have
-// (cpu, mutex, block and allocs), and how long each lock was waited for. CPU time and allocations
-// of libraries are charged to the function of this project that called them. Diff returns the
-// differences whose 95 % interval excludes zero and that are at least half a percent of the
-// profile's total, the largest of each kind first. One in twenty functions without a real
-// difference has an interval that excludes zero by chance.
+// Diff compares two sides. For each function it compares the value per cycle that is attributed to
+// the function. It does this for each kind of profile that both sides have (cpu, mutex, block and
+// allocs). For each lock it compares the wait per cycle. CPU time and allocations of libraries are
+// attributed to the function of this project that called them. Diff returns the differences whose
+// 95 % interval excludes zero and that are at least half a percent of the profile's total. The
+// largest differences of each kind come first. By chance, one in twenty functions without a real
+// difference has an interval that excludes zero.
 //
-// With fewer than two rounds on a side, or a round without cycles, the error is ErrTooFewRounds.
+// If a side has fewer than two rounds, or a round without cycles, the error is ErrTooFewRounds.
 func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 	for _, side := range [][]PerRound{base, change} {
 		counted := 0
@@ -78,7 +81,7 @@ func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 	for _, generator := range []bool{false, true} {
 		for _, k := range kinds {
 			if k.name == "goroutine" {
-				continue // a state, which cannot be divided by cycles
+				continue // not cumulative, so it cannot be divided by cycles
 			}
 			of, err := diffKind(base, change, k, generator)
 			if err != nil {
@@ -95,13 +98,14 @@ func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 	return all, nil
 }
 
-// charged is the charge of one function in one round, per cycle.
+// charged contains the values attributed to one function in one round, per cycle.
 type charged struct {
 	flat stat.Counted
 	cum  float64
 }
 
-// sides holds the charges of each function or lock in each round of base and change.
+// sides contains the attributed values for each round of base and change. The keys of the maps are
+// functions or locks.
 type sides [2][]map[string]charged
 
 func diffKind(base, change []PerRound, k kind, generator bool) ([]result.ProfileDelta, error) {
@@ -112,8 +116,8 @@ func diffKind(base, change []PerRound, k kind, generator bool) ([]result.Profile
 	return deltasOf(k.name, unit, generator, *of)
 }
 
-// chargedSides returns the charges of the functions in a kind of profile, and their unit. It
-// returns nil if a round lacks the kind.
+// chargedSides returns the values that a kind of profile attributes to functions, and their unit.
+// It returns nil if a round does not have this kind.
 func chargedSides(base, change []PerRound, k kind, generator bool) (*sides, string, error) {
 	unit := ""
 	var all sides
@@ -134,7 +138,6 @@ func chargedSides(base, change []PerRound, k kind, generator bool) (*sides, stri
 	return &all, unit, nil
 }
 
-// diffLocks compares the wait for each lock. It returns nil if a round has no block profile.
 func diffLocks(base, change []PerRound, generator bool) ([]result.ProfileDelta, error) {
 	of := lockedSides(base, change, generator)
 	if of == nil {
@@ -146,7 +149,8 @@ func diffLocks(base, change []PerRound, generator bool) ([]result.ProfileDelta, 
 // nanoseconds is the unit of the wait for a lock.
 const nanoseconds = "nanoseconds"
 
-// lockedSides returns the wait for each lock. It returns nil if a round has no block profile.
+// lockedSides returns the wait for each lock in each round. It returns nil if a round has no block
+// profile.
 func lockedSides(base, change []PerRound, generator bool) *sides {
 	var all sides
 	for i, side := range [][]PerRound{base, change} {
@@ -158,7 +162,7 @@ func lockedSides(base, change []PerRound, generator bool) *sides {
 			}
 			of := map[string]charged{}
 			for _, l := range Locks(block, mutex, cycles, EngineNames()) {
-				if l.Kind != opRuntime { // only its name is known
+				if l.Kind != opRuntime { // for a lock of the runtime only the name is known
 					of[l.Name] = charged{flat: stat.Counted{Value: l.WaitNsPerCycle, Events: float64(l.Waits)}, cum: l.WaitNsPerCycle}
 				}
 			}
@@ -215,8 +219,9 @@ func nodeOf(generator bool) string {
 	return ""
 }
 
-// chargedOf returns the charge of each function of a profile per cycle, as summarise charges it. It
-// leaves out idle waits in a block profile, which would dominate the others.
+// chargedOf attributes the values of a profile to functions as summarise does, and returns the
+// values per cycle. From a block profile it leaves out idle waits, because they would dominate the
+// others.
 func chargedOf(p *profile.Profile, k kind, cycles uint64) (map[string]charged, string, error) {
 	index, err := valueIndex(p, k.value)
 	if err != nil {
@@ -257,11 +262,11 @@ func chargedOf(p *profile.Profile, k kind, cycles uint64) (map[string]charged, s
 	return of, p.SampleType[index].Unit, nil
 }
 
-// bytesSampled is the runtime's default interval between two sampled allocations, in allocated
-// bytes.
+// bytesSampled is the average number of allocated bytes between two sampled allocations, which is
+// the default of the runtime.
 const bytesSampled = 512 << 10
 
-// events estimates how many events of the profiler a sample represents.
+// events estimates the number of profiler events that a sample represents.
 func events(p *profile.Profile, s *profile.Sample, k kind) float64 {
 	switch k.name {
 	case "cpu":
@@ -280,9 +285,9 @@ func events(p *profile.Profile, s *profile.Sample, k kind) float64 {
 	return 1
 }
 
-// Rounds reads the profiles of each valid profiled round of a run at a point (0 without a sweep),
-// summed over all servers. It also reads runs of earlier versions, which stored a single profiled
-// round without a separate folder.
+// Rounds reads the profiles of each valid profiled round of a run at a point, summed over all
+// servers. point is 0 if the run has no sweep. Runs of earlier versions stored a single profiled
+// round without a separate folder; Rounds reads these too.
 func Rounds(runDir string, r *result.Result, point int) ([]PerRound, error) {
 	var rounds []PerRound
 	for i := range r.Rounds {
@@ -303,8 +308,9 @@ func Rounds(runDir string, r *result.Result, point int) ([]PerRound, error) {
 	return rounds, nil
 }
 
-// roundProfiles returns the profiles of a round, of all servers or of the generator, by kind, and
-// the cycles that each kind covers, averaged over the servers.
+// roundProfiles returns the profiles of a round by kind: those of all servers, or those of the
+// generator. It also returns how many cycles each kind of profile covers, averaged over the
+// servers.
 func roundProfiles(runDir string, r *result.Result, round *result.Round, generator bool) (map[string]*profile.Profile, map[string]uint64, error) {
 	byKind := map[string][]*profile.Profile{}
 	covered, spans := map[string]uint64{}, map[string]uint64{}

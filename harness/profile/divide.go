@@ -8,19 +8,20 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Area is a part of the program, identified by the functions in a sample's stack.
+// Area is a part of a program. The functions in a sample's stack determine whether the sample
+// belongs to the area.
 type Area struct {
 	Name string
-	// Within lists prefixes of full function names. A sample belongs to the area if one of its
-	// functions has one of the prefixes.
+	// Within contains prefixes of full function names. A sample belongs to the area if the name of
+	// one of its functions starts with one of them.
 	Within []string
-	// Innermost considers only the innermost function of a sample.
+	// Innermost restricts the test to the innermost function of a sample.
 	Innermost bool
 }
 
 // Areas divides the CPU time of a stopped session among areas, in nanoseconds. Each sample belongs
-// to the first area that matches, or to "" if none does. samples is the number of samples. It is an
-// error if the session has no CPU profile.
+// to the first area that matches, or to the area "" if no area matches. samples is the number of
+// samples. Areas returns an error if the session has no CPU profile.
 func (s *Session) Areas(areas []Area) (ns map[string]float64, samples int, err error) {
 	p := s.profiles["cpu"]
 	if p == nil {
@@ -51,7 +52,6 @@ func divide(p *profile.Profile, areas []Area) (ns map[string]float64, samples in
 	return ns, samples, nil
 }
 
-// has reports whether a stack, innermost frame first, belongs to the area.
 func (a Area) has(stack []string) bool {
 	if a.Innermost {
 		stack = stack[:min(1, len(stack))]

@@ -10,18 +10,19 @@ import (
 // kind describes how to take and read one kind of profile.
 type kind struct {
 	name string
-	// runtime is the runtime's name of a snapshot profile; "" for the CPU profile.
+	// runtime is the name that the Go runtime uses for a snapshot profile. It is "" for the CPU
+	// profile.
 	runtime string
 	// collect makes the process run a garbage collection before a snapshot.
 	collect bool
-	// cumulative profiles need a snapshot at both ends of the window; the result is their
-	// difference.
+	// cumulative is set if the profile contains all values since the start of the process. It then
+	// needs a snapshot at the start and at the end of the window, and the result is the difference.
 	cumulative bool
-	// keep lists the sample types whose difference is meaningful; empty means all.
+	// keep contains the sample types whose difference is meaningful. If it is empty, all are.
 	keep []string
-	// value is the summarised sample type.
+	// value is the sample type that is summarised.
 	value string
-	// caller charges a sample's flat value to the innermost frame outside the runtime; see
+	// caller attributes a sample's flat value to the innermost frame outside the runtime; see
 	// attribute.
 	caller bool
 }
@@ -30,26 +31,26 @@ var kinds = []kind{
 	{name: "cpu", value: "cpu"},
 	{name: "mutex", runtime: "mutex", cumulative: true, value: "delay", caller: true},
 	{name: "block", runtime: "block", cumulative: true, value: "delay", caller: true},
-	// The runtime publishes allocations only up to the last garbage collection, so the collection
-	// makes the snapshot exact. Servers only support it for the heap profile. Memory in use is
-	// dropped, because a difference of levels is meaningless.
+	// The runtime publishes allocations only up to the last garbage collection, so a collection
+	// before the snapshot makes the snapshot exact. Servers support such a collection only for the
+	// heap profile. The sample types for memory in use are dropped, because the difference of two
+	// levels is meaningless.
 	{name: "allocs", runtime: "heap", collect: true, cumulative: true, keep: []string{"alloc_objects", "alloc_space"}, value: "alloc_space"},
 	{name: "goroutine", runtime: "goroutine", value: "goroutine", caller: true},
 }
 
-// capture is a validated scenario.Capture.
+// capture is a scenario.Capture that has been validated.
 type capture struct {
 	kind
 	mutexFraction int
 	blockRate     time.Duration
 }
 
-// check validates the captures and returns them in capture order.
 func check(wanted []scenario.Capture) ([]capture, error) {
 	byName := make(map[string]scenario.Capture, len(wanted))
 	for _, w := range wanted {
 		if w.Kind == "trace" {
-			continue // a trace is not a profile: see Recorder
+			continue // a trace is not a profile; see Recorder
 		}
 		if _, twice := byName[w.Kind]; twice {
 			return nil, fmt.Errorf("duplicate capture %q; remove one of the two", w.Kind)

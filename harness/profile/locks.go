@@ -17,38 +17,41 @@ const (
 	sitesMax = 5
 )
 
-// Locks joins the block profile, whose delay is charged to the goroutine that waited, with the
-// mutex profile, whose delay is charged to the goroutine whose unlock ended the wait. The result
-// shows for each lock who waited for whom. Either profile may be nil. cycles is the number of
-// cycles in the profiled windows; 0 omits the figures per cycle.
+// Locks joins the block profile with the mutex profile. The block profile attributes a delay to the
+// goroutine that waited. The mutex profile attributes it to the goroutine whose unlock ended the
+// wait. The result shows for each lock the functions that waited and the functions that held it.
+// Either profile may be nil. cycles is the number of cycles in the profiled windows. If it is 0,
+// the figures per cycle are omitted.
 //
-// A lock is identified by the functions that acquire and release it. names maps those of the engine
-// to lock names, because it knows the engine's source. Those of other packages map to the type that
-// has them as methods, so that two locks of one type count as one. The wait comes from the block
-// profile or, for locks that it lacks, such as those of the runtime, from the mutex profile. Locks
-// leaves out waits for work or for an answer, according to names.
+// A lock is identified by the functions that acquire and release it. names maps functions of the
+// engine to the names of their locks. For functions of other packages, the name is the type that
+// has the function as a method, so two locks of one type count as one lock. The wait is read from
+// the block profile. Locks that are not in the block profile, such as those of the runtime, are
+// read from the mutex profile. Locks leaves out waits for work or for an answer, which names
+// classifies.
 //
-// The runtime scales its samples up, so the figures of a lock with few waits are uncertain. Locks
-// returns at most ten locks, longest wait first.
+// The runtime extrapolates from samples, so the figures of a lock with few waits are uncertain.
+// Locks returns at most ten locks, longest wait first.
 func Locks(block, mutex *profile.Profile, cycles uint64, names Names) []result.Lock {
 	return account(block, mutex, cycles, names).Locks
 }
 
-// Account divides the wait of a server's goroutines by reason, in nanoseconds summed over all
-// goroutines.
+// Account divides the time that a server's goroutines waited by the reason of the wait. All times
+// are in nanoseconds, summed over all goroutines.
 type Account struct {
 	Locks []result.Lock
-	// LockNs is the wait for locks and channels, WorkNs that of idle goroutines, and AnswerNs that
-	// for an answer whose time is in the account of the process that gives it.
+	// LockNs is the time spent waiting for locks and channels. WorkNs is the time of idle
+	// goroutines. AnswerNs is the time spent waiting for answers of other processes, whose own
+	// accounts contain the work for the answers.
 	LockNs, WorkNs, AnswerNs float64
 }
 
-// lock is a result.Lock during the summation.
+// lock is a result.Lock whose sums are still being computed.
 type lock struct {
 	result.Lock
 	mutexNs, blockNs       float64
 	mutexWaits, blockWaits uint64
-	holders, waiters       map[result.LockSite]float64 // by function and caller
+	holders, waiters       map[result.LockSite]float64 // wait in nanoseconds by function and caller
 }
 
 func account(block, mutex *profile.Profile, cycles uint64, names Names) Account {
@@ -84,7 +87,7 @@ func account(block, mutex *profile.Profile, cycles uint64, names Names) Account 
 	})
 	each(mutex, func(s site, ns float64, n uint64) {
 		if s.op == opCond {
-			s.op = opMutex // a goroutine that waits for a condition releases its lock
+			s.op = opMutex // a goroutine that waits for a condition releases the condition's lock
 		}
 		l := get(names.lock(s), lockKind(s.op))
 		l.mutexNs += ns
@@ -116,15 +119,15 @@ func account(block, mutex *profile.Profile, cycles uint64, names Names) Account 
 	return a
 }
 
-// each calls do for each sample of a contention profile, with its delay and its number of
-// contentions.
+// each calls do for each sample of a contention profile. The arguments are the sample's site, its
+// delay in nanoseconds and its number of contentions.
 func each(p *profile.Profile, do func(s site, ns float64, n uint64)) {
 	if p == nil {
 		return
 	}
 	delay, err := valueIndex(p, "delay")
 	if err != nil {
-		return // not a contention profile
+		return // it is not a contention profile
 	}
 	contentions, err := valueIndex(p, "contentions")
 	for _, s := range p.Sample {
@@ -143,8 +146,8 @@ func lockKind(op string) string {
 	return op
 }
 
-// sites returns the largest sites of a lock. It scales their waits so that all sites sum to wait,
-// because the two profiles are sampled independently.
+// sites returns the sites of a lock with the longest waits. It scales the waits of all sites so
+// that they add up to wait, because the two profiles are sampled independently.
 func sites(of map[result.LockSite]float64, wait float64) []result.LockSite {
 	var total float64
 	for _, ns := range of {
@@ -165,7 +168,7 @@ func sites(of map[result.LockSite]float64, wait float64) []result.LockSite {
 	return all[:min(len(all), sitesMax)]
 }
 
-// Caveats returns the limits of the lock figures, one sentence each.
+// Caveats returns sentences that explain why the figures of locks are imprecise.
 func Caveats() []string {
 	return []string{
 		"Contention is sampled and scaled up by the runtime: a lock of few waits is uncertain.",
@@ -174,7 +177,7 @@ func Caveats() []string {
 	}
 }
 
-// Site formats a site for a person: "shard.(*inbox).take in shard.(*Shard).decide".
+// Site returns a text that describes a site: "shard.(*inbox).take in shard.(*Shard).decide".
 func Site(s result.LockSite) string {
 	text := render.Function(s.Function)
 	if s.From != "" {
@@ -183,9 +186,9 @@ func Site(s result.LockSite) string {
 	return text
 }
 
-// Sentence describes a lock for a person: "62 % of lock wait is shard.inbox.mu, held by
-// shard.(*inbox).take in shard.(*Shard).decide; 18 µs per cycle". It names the waiters if the
-// holders are unknown.
+// Sentence returns a text that describes a lock: "62 % of lock wait is shard.inbox.mu, held by
+// shard.(*inbox).take in shard.(*Shard).decide; 18 µs per cycle". If the holders are unknown, it
+// names the waiters.
 func Sentence(l result.Lock) string {
 	role, by := "held by", l.Holders
 	switch {

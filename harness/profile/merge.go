@@ -16,20 +16,20 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// folder is the subfolder of a run folder for profiles.
+// folder is the subfolder of a run folder that contains profiles.
 const folder = "profiles"
 
-// extension is the extension of a profile's file.
+// extension is the extension of the files that contain profiles.
 const extension = ".pb.gz"
 
-// Source identifies the origin of profiles.
+// Source identifies where profiles come from.
 type Source struct {
-	Round int    // number of the round; 0 for all profiled rounds, merged
+	Round int    // number of the round; 0 means the sum over all profiled rounds
 	Point int    // number of the point; 0 without a sweep
-	Node  string // id of the node; "" for a single server
+	Node  string // ID of the node; "" for a single server
 }
 
-// Dir returns the folder of a source's profiles in a run folder, with slashes:
+// Dir returns the folder of a source's profiles within a run folder. The path contains slashes:
 // "profiles/round-08/point-1/n2".
 func (s Source) Dir() string {
 	round, point := "", ""
@@ -42,16 +42,16 @@ func (s Source) Dir() string {
 	return path.Join(folder, round, point, s.Node)
 }
 
-// Captured describes the stored profiles of one process in one profiled round.
+// Captured describes the stored profiles of one process from one profiled round.
 type Captured struct {
 	Source
-	// Cycles are the cycles that all nodes completed during each kind of profile.
+	// Cycles is the number of cycles that all nodes together completed during each kind of profile.
 	Cycles map[string]uint64
 }
 
-// Merge sums the profiles of each point and node over its rounds, stores the sums in the run folder
-// next to those of the rounds, and summarises them. Goroutines are a state, so it takes those of
-// the last round rather than a sum.
+// Merge sums the profiles of each point and node over its rounds. It stores the sums in the run
+// folder, next to the profiles of the rounds, and summarises them. A goroutine profile is a state
+// at one moment, so for goroutines Merge uses the last round instead of a sum.
 func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock, error) {
 	var profiles []result.Profile
 	var locks []result.Lock
@@ -96,7 +96,6 @@ func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock,
 	return profiles, locks, nil
 }
 
-// generatorLast orders nodes so that the generator comes after the servers.
 func generatorLast(a, b string) int {
 	switch {
 	case a == b:
@@ -109,7 +108,8 @@ func generatorLast(a, b string) int {
 	return 0
 }
 
-// grouped groups the profiles by point and node, in the order of points, nodes and rounds.
+// grouped groups the profiles by point and node. The groups are sorted by point and node, and the
+// profiles within a group by round.
 func grouped(captured []Captured) [][]Captured {
 	sorted := slices.Clone(captured)
 	slices.SortStableFunc(sorted, func(a, b Captured) int {
@@ -153,7 +153,8 @@ func mergeGroup(runDir string, group []Captured) (map[string]*profile.Profile, m
 	return merged, cycles, nil
 }
 
-// add sums profiles of different processes by function and line, because their addresses differ.
+// add sums profiles of different processes by function and line. It does not use addresses, because
+// these differ between processes.
 func add(all []*profile.Profile) (*profile.Profile, error) {
 	if len(all) == 1 {
 		return all[0], nil
@@ -166,7 +167,7 @@ func add(all []*profile.Profile) (*profile.Profile, error) {
 	return sum, nil
 }
 
-// readDir reads the profiles of a folder by kind. The map omits missing kinds.
+// readDir reads the profiles in a folder. The keys of the result are the kinds that exist.
 func readDir(dir string) (map[string]*profile.Profile, error) {
 	found := map[string]*profile.Profile{}
 	for _, k := range kinds {
@@ -194,8 +195,8 @@ func readFile(name string) (*profile.Profile, error) {
 	return p, nil
 }
 
-// ReadWaits returns the waits of a server's goroutines from the stored profiles of a run. The error
-// is fs.ErrNotExist if the block profile is missing.
+// ReadWaits reads the stored profiles of a run and returns why a server's goroutines waited. The
+// error is fs.ErrNotExist if there is no block profile.
 func ReadWaits(runDir string, of Source) (Account, error) {
 	dir := filepath.Join(runDir, filepath.FromSlash(of.Dir()))
 	block, err := readFile(filepath.Join(dir, "block"+extension))

@@ -8,22 +8,23 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// Names maps functions to the names of locks and classifies waits. The zero value names locks by
-// types and functions and treats every wait as contention, except that of an idle goroutine.
+// Names maps functions to the names of locks, and classifies waits. The zero value uses types and
+// functions as names. It treats every wait as contention, except the wait of an idle goroutine.
 type Names struct {
-	uses  map[string]symbols.Use // by function, without symbols.Module
+	uses  map[string]symbols.Use // by function, without the prefix symbols.Module
 	waits []symbols.Wait
 }
 
 // EngineNames returns the names of the engine that this program was built with.
 func EngineNames() Names { return Names{symbols.Uses, symbols.Waits} }
 
-// wait returns the reason for a wait in the block profile, and the evidence. A wait for a mutex is
-// contention. So is a wait to send, because the channel is full or has no receiver. A goroutine
-// that waits to receive in the function that it was started with is idle. Other waits are
-// classified by the table of waits. A function that is not in the table waits for a lock if it
-// belongs to the engine, and for an answer if it belongs to the load generator. If it receives in a
-// library it waits for work, because there only a send shows that a channel is full.
+// wait returns the reason for a wait in the block profile, and why it is the reason. A wait for a
+// mutex is contention. A wait to send is contention too, because the channel is full or has no
+// receiver. A goroutine is idle if it waits to receive in the function that it was started with.
+// The table of waits classifies other waits. If a function is not in the table, it waits for a lock
+// if it belongs to the engine, and for an answer if it belongs to the load generator. If a
+// goroutine waits to receive in a library, it waits for work: in a library only a send shows that a
+// channel is full.
 func (n Names) wait(s site) (symbols.Reason, string) {
 	for i := range n.waits {
 		if k := &n.waits[i]; k.Anywhere && slices.ContainsFunc(s.stack, k.Is) {
@@ -52,7 +53,7 @@ func (n Names) wait(s site) (symbols.Reason, string) {
 	return symbols.ForLock, ""
 }
 
-// lock returns the name of the lock or channel of a site.
+// lock returns the name of the lock or channel that a goroutine waited for at a site.
 func (n Names) lock(s site) string {
 	if s.op == opRuntime {
 		return render.Function(s.function)
@@ -73,11 +74,10 @@ func (n Names) lock(s site) string {
 	if len(fields) == 0 {
 		return render.Function(function)
 	}
-	// The function uses several, and the profile does not distinguish them.
+	// The function uses several locks or channels, and the profile does not distinguish them.
 	return strings.Join(fields, " or ")
 }
 
-// receivers returns the functions that receive from the channel with that name.
 func (n Names) receivers(channel string) []string {
 	var found []string
 	for function, of := range n.uses {

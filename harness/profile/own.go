@@ -7,8 +7,9 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// dropOwn removes the work that a process did only to be profiled: the samples with a frame of the
-// runtime's profiler or of the code in this package that profiles the harness's process.
+// dropOwn removes the samples of work that a process did only because it was profiled. Such samples
+// have a frame of the runtime's profiler, or of the code in this package that profiles the
+// harness's own process.
 func dropOwn(p *profile.Profile) *profile.Profile {
 	p.Sample = slices.DeleteFunc(p.Sample, func(s *profile.Sample) bool {
 		return slices.ContainsFunc(frames(s), func(function string) bool {

@@ -7,29 +7,29 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Process is a process to be profiled. Its methods must not be called concurrently.
+// Process is a process that can be profiled. Its methods must not be called concurrently.
 type Process interface {
-	// setRates sets profiling rates and verifies them.
+	// setRates sets profiling rates, and verifies that they are in effect.
 	setRates(ctx context.Context, wanted rates) error
 	// snapshot returns the current state of a profile.
 	snapshot(ctx context.Context, k kind) (*profile.Profile, error)
-	// startCPU starts the process's only CPU profile. It returns errNoCPUProfile if the process
-	// does not support it.
+	// startCPU starts a CPU profile. A process can have only one at a time. The error is
+	// errNoCPUProfile if the process does not support CPU profiles with a start and a stop.
 	startCPU(ctx context.Context) error
 	// stopCPU ends the CPU profile and returns it.
 	stopCPU(ctx context.Context) (*profile.Profile, error)
 }
 
-// Mark is an instant and the number of cycles completed before it.
+// Mark is a moment, and the number of cycles that were completed before it.
 type Mark struct {
 	At     time.Time
 	Cycles uint64
 }
 
-// Span is the time that a profile covers, between two marks.
+// Span is the time between two marks that a profile covers.
 type Span struct{ From, To Mark }
 
-// Cycles returns the number of cycles completed in the span.
+// Cycles returns the number of cycles that were completed in the span.
 func (s Span) Cycles() uint64 {
 	if s.To.Cycles < s.From.Cycles {
 		return 0
@@ -37,8 +37,9 @@ func (s Span) Cycles() uint64 {
 	return s.To.Cycles - s.From.Cycles
 }
 
-// lasting returns a span that ends with s and has the duration that the process reports, with
-// cycles at the rate of s.
+// lasting returns a span that ends at the same time as s. Its duration is took, which the process
+// has reported. Its number of cycles corresponds to the rate in s. If took is not positive, lasting
+// returns s.
 func (s Span) lasting(took time.Duration) Span {
 	passed := s.To.At.Sub(s.From.At)
 	if took <= 0 || passed <= 0 {

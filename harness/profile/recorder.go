@@ -12,21 +12,22 @@ import (
 )
 
 const (
-	// traceBytesMax bounds a trace. It exceeds the bound of a server's flight recorder, which the
-	// recorder treats as a hint.
+	// traceBytesMax bounds the size of a trace. It is larger than the limit that a server sets for
+	// its flight recorder, because the recorder treats that limit only as a hint.
 	traceBytesMax = 128 << 20
-	// traceTimeout bounds the start and the stop of a recorder.
+	// traceTimeout bounds the time to start or stop a recorder.
 	traceTimeout = 5 * time.Second
 )
 
-// Recorder is a server's flight recorder: while it runs, the execution trace of the last seconds
-// can be taken. Its methods must not be called concurrently.
+// Recorder is the flight recorder of a server. While it is running, callers can read the execution
+// trace of the last seconds. Its methods must not be called concurrently.
 type Recorder struct {
 	admin adminhttp.Client
 }
 
-// StartRecorder makes a server record the trace of at least the last seconds, 1 to 60, within a
-// bound of 16 MiB. It costs a busy server a few percent of its CPU time.
+// StartRecorder makes a server record a trace of at least the given number of last seconds, from 1
+// to 60. The trace is limited to 16 MiB. The recording costs a busy server a few percent of its CPU
+// time.
 func StartRecorder(ctx context.Context, admin adminhttp.Client, seconds int) (*Recorder, error) {
 	path := "/debug/trace/start?seconds=" + strconv.Itoa(seconds)
 	if _, err := admin.Do(ctx, http.MethodPost, path, nil, traceTimeout, ratesBytesMax); err != nil {
@@ -35,7 +36,8 @@ func StartRecorder(ctx context.Context, admin adminhttp.Client, seconds int) (*R
 	return &Recorder{admin}, nil
 }
 
-// Take writes the current trace to a file for go tool trace. The recorder keeps running.
+// Take writes the current trace to a file that go tool trace can read. The recorder continues to
+// run.
 func (r *Recorder) Take(ctx context.Context, name string) error {
 	taken, err := r.admin.Get(ctx, "/debug/trace/snapshot", snapshotTimeout, traceBytesMax)
 	if err != nil {

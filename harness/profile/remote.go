@@ -9,17 +9,18 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Remote is a process that profiles itself on request of this process. The function sends a request
-// to the process, where Self.Answer executes it, and returns the answer.
+// Remote is a process that profiles itself when this process asks it to. The function sends a
+// request to that process and returns the answer. The process must execute the request by
+// Self.Answer.
 type Remote func(ctx context.Context, ask Request) (packed []byte, err error)
 
-// Request is a request of a Remote.
+// Request is a request that a Remote sends.
 type Request struct {
 	Do string `json:"do"` // one of the constants below
-	// Mutex and Block are the profiling rates to set; nil leaves a rate unchanged.
+	// Mutex and Block are the profiling rates to set. A nil rate remains unchanged.
 	Mutex *int64 `json:"mutex,omitempty"`
 	Block *int64 `json:"block,omitempty"`
-	Kind  string `json:"kind,omitempty"` // of a snapshot, by its name in a scenario
+	Kind  string `json:"kind,omitempty"` // kind of a snapshot, by its name in a scenario
 }
 
 // Values of Request.Do.
@@ -56,8 +57,8 @@ func (r Remote) fetch(ctx context.Context, ask Request) (*profile.Profile, error
 	return parse(packed, unpackedBytesMax)
 }
 
-// Answer executes the request of a Remote in this process. It returns the profile in pprof's packed
-// format if the request asks for one.
+// Answer executes a Remote's request in this process. If the request asks for a profile, Answer
+// returns it in pprof's packed format.
 func (s *Self) Answer(ctx context.Context, ask Request) ([]byte, error) {
 	switch ask.Do {
 	case doRates:

@@ -11,7 +11,8 @@ import (
 )
 
 // Self profiles the calling process, for example the load generator. At most one session per
-// process may be active, because the runtime has one CPU profile and one rate of each kind.
+// process may be active, because the runtime supports only one CPU profile, and one rate of each
+// kind.
 type Self struct{ cpu bytes.Buffer }
 
 func (*Self) setRates(_ context.Context, wanted rates) error {
@@ -32,7 +33,6 @@ func (s *Self) snapshot(_ context.Context, k kind) (*profile.Profile, error) {
 	return parse(packed, unpackedBytesMax)
 }
 
-// packed returns the current state of a profile in pprof's packed format.
 func (*Self) packed(k kind) ([]byte, error) {
 	if k.collect {
 		runtime.GC()

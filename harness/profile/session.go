@@ -13,15 +13,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Session captures the profiles of one window. Callers call Start, StartCPU, Stop and Write in this
-// order and never concurrently. They must call Stop for each Session that Start returned.
+// Session captures the profiles of one window. Callers must call Start, StartCPU, Stop and Write in
+// this order and never concurrently. They must call Stop for each Session that Start returned.
 type Session struct {
 	of       Process
 	mark     func() Mark
 	captures []capture
 	before   map[string]*profile.Profile
-	spans    map[string]Span // by kind
-	cpu      bool            // a CPU profile is being recorded
+	spans    map[string]Span // by kind of profile
+	cpu      bool            // whether a CPU profile is being recorded
 	warnings []string
 
 	stop     sync.Once
@@ -29,11 +29,11 @@ type Session struct {
 	profiles map[string]*profile.Profile // results of Stop, by kind
 }
 
-// Start begins the captures shortly before a window: it sets the profiling rates of the process and
-// takes the first snapshots. StartCPU starts the CPU profile. mark is called at both ends of each
-// profile and returns the current time and cycles. An allocation capture makes the process run a
-// garbage collection at both ends. If Start fails, it resets the rates if the process still
-// answers, and no capture remains active.
+// Start starts the captures shortly before a window: it sets the profiling rates of the process and
+// takes the first snapshots. It does not start the CPU profile; StartCPU does. mark returns the
+// current time and the number of cycles. It is called at the start and the end of each profile. To
+// capture allocations, the process runs a garbage collection at the start and at the end. If Start
+// fails, no capture remains active, and Start resets the rates if the process still answers.
 func Start(ctx context.Context, of Process, captures []scenario.Capture, mark func() Mark) (*Session, error) {
 	checked, err := check(captures)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Session) begin(ctx context.Context) error {
 	return nil
 }
 
-// StartCPU starts the CPU profile at the start of the window, if the captures include one. A
-// process that cannot record one only causes a warning.
+// StartCPU starts the CPU profile if the captures include one. It must be called at the start of
+// the window. If the process does not support it, StartCPU only adds a warning.
 func (s *Session) StartCPU(ctx context.Context) error {
 	if !slices.ContainsFunc(s.captures, func(c capture) bool { return c.name == "cpu" }) {
 		return nil
@@ -84,9 +84,9 @@ func (s *Session) StartCPU(ctx context.Context) error {
 }
 
 // Stop ends the captures at the end of the window: it ends the CPU profile, takes the last
-// snapshots and resets the rates. With a cancelled ctx it discards the captures, but still ends the
-// CPU profile and resets the rates. When it returns, the session is no longer active. Further calls
-// return the result of the first one.
+// snapshots and resets the rates. If ctx is done, Stop discards the captures, but still ends the
+// CPU profile and resets the rates. When Stop returns, the session is no longer active. Further
+// calls return the result of the first one.
 func (s *Session) Stop(ctx context.Context) error {
 	s.stop.Do(func() {
 		profiles, err := s.end(ctx)
@@ -99,7 +99,7 @@ func (s *Session) Stop(ctx context.Context) error {
 	return s.stopErr
 }
 
-// Spans returns the time that each profile covers, by kind. It is valid after Stop.
+// Spans returns the time that each profile covers, by kind. It may be called after Stop.
 func (s *Session) Spans() map[string]Span { return s.spans }
 
 // Warnings returns a sentence for each profile that could not be captured.
@@ -133,13 +133,14 @@ func (s *Session) end(ctx context.Context) (map[string]*profile.Profile, error) 
 	return profiles, nil
 }
 
-// stopCPU ends the CPU profile, even if ctx is done, because the process has only one.
+// stopCPU ends the CPU profile. It does so even if ctx is done, because the process can have only
+// one CPU profile.
 func (s *Session) stopCPU(ctx context.Context) (*profile.Profile, error) {
 	if !s.cpu {
 		return nil, nil
 	}
 	span := s.spans["cpu"]
-	span.To = s.mark() // the process stops sampling when the request arrives
+	span.To = s.mark() // the process stops sampling when it receives the request
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), snapshotTimeout)
 	defer cancel()
 	recorded, err := s.of.stopCPU(ctx)
@@ -150,8 +151,8 @@ func (s *Session) stopCPU(ctx context.Context) (*profile.Profile, error) {
 	return recorded, nil
 }
 
-// secondSnapshots takes the last snapshots in the order of the first ones, so that each profile
-// covers a similar time.
+// secondSnapshots takes the last snapshots in the same order as the first ones, so that all
+// profiles cover a similar time.
 func (s *Session) secondSnapshots(ctx context.Context) (map[string]*profile.Profile, error) {
 	after := make(map[string]*profile.Profile, len(s.captures))
 	for _, c := range s.captures {
@@ -176,7 +177,7 @@ func (s *Session) secondSnapshots(ctx context.Context) (map[string]*profile.Prof
 	return after, nil
 }
 
-// rates returns the rates that the captures need; nil leaves a rate unchanged.
+// rates returns the rates that the captures need. A nil rate remains unchanged.
 func (s *Session) rates() rates {
 	var r rates
 	for _, c := range s.captures {
@@ -192,7 +193,7 @@ func (s *Session) rates() rates {
 	return r
 }
 
-// ratesOff resets the rates that the session has set, even if ctx is done.
+// ratesOff resets the rates that the session has set. It does so even if ctx is done.
 func (s *Session) ratesOff(ctx context.Context) error {
 	r := s.rates()
 	if !r.any() {

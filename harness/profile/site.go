@@ -7,7 +7,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Kinds of waits of a goroutine.
+// Operations that make a goroutine wait.
 const (
 	opMutex     = "mutex"
 	opRWMutex   = "rwmutex"
@@ -19,25 +19,25 @@ const (
 	opRuntime   = "runtime"
 )
 
-// site is a place where a goroutine waited or released others.
+// site is a place where a goroutine waited, or released other goroutines.
 type site struct {
 	op string
-	// function is the innermost function outside the runtime, normalised. For a wait inside the
-	// runtime it is the innermost function that is not part of a lock's implementation.
+	// function is the innermost function outside the runtime, without type arguments. For a wait
+	// inside the runtime it is the innermost function that does not implement locks.
 	function string
-	// from is the function that called into the type that has function as a method; "" if there is
+	// from is the function that called into the type whose method is function. It is "" if there is
 	// none.
 	from string
 	// root reports whether the goroutine was started with function.
 	root  bool
-	stack []string // normalised, innermost first
+	stack []string // without type arguments, innermost first
 }
 
-// ops lists the primitives by prefixes of their function names. Primitives that call others come
-// first.
+// ops maps prefixes of function names to operations. A primitive that is implemented by others
+// comes before them.
 var ops = []struct{ prefix, op string }{
 	{"sync.(*RWMutex).", opRWMutex},
-	{"sync.(*Mutex).", opMutex}, // includes sync.Once, and a wake-up from a condition
+	{"sync.(*Mutex).", opMutex}, // includes sync.Once, and the wake-up from a condition
 	{"internal/sync.(*Mutex).", opMutex},
 	{"sync.(*Cond).", opCond},
 	{"sync.(*WaitGroup).", opWaitGroup},
@@ -48,7 +48,7 @@ var ops = []struct{ prefix, op string }{
 	{"runtime.selectgo", opSelect},
 }
 
-// siteOf returns the site of a sample of a block or mutex profile.
+// siteOf returns the site of a sample in a block or mutex profile.
 func siteOf(s *profile.Sample) site {
 	stack := frames(s)
 	for i, f := range stack {
@@ -73,7 +73,7 @@ func siteOf(s *profile.Sample) site {
 			break
 		}
 	}
-	if inner == len(stack) { // a goroutine of the runtime
+	if inner == len(stack) { // the goroutine belongs to the runtime
 		found.function = stack[len(stack)-1]
 		return found
 	}
@@ -90,12 +90,14 @@ func siteOf(s *profile.Sample) site {
 	return found
 }
 
-// starts reports whether a function only calls the function given to a go statement or a WaitGroup.
+// starts reports whether a function only calls the function that was passed to a go statement or a
+// WaitGroup.
 func starts(function string) bool {
 	return strings.Contains(function, ".gowrap") || strings.HasSuffix(function, "-fm") || function == "sync.(*WaitGroup).Go.func1"
 }
 
-// runtimeLock names a lock inside the runtime by the function that released it.
+// runtimeLock returns the name of a lock inside the runtime. The name is the function that released
+// the lock.
 func runtimeLock(waiting []string) string {
 	for _, f := range waiting {
 		if !strings.HasPrefix(f, "runtime.unlock") && f != "runtime.systemstack" && f != "runtime.mcall" {
@@ -105,8 +107,8 @@ func runtimeLock(waiting []string) string {
 	return waiting[0]
 }
 
-// normal removes the type arguments of a function's name, so that all instances of a generic
-// function are one.
+// normal removes the type arguments from a function's name, so that all instances of a generic
+// function have the same name.
 func normal(function string) string {
 	open := strings.IndexByte(function, '[')
 	if open < 0 {
@@ -126,8 +128,9 @@ func normal(function string) string {
 	return function[:open]
 }
 
-// ownerOf returns the type that has a function as a method, with its package, as "a/b.T". For other
-// functions it returns the package. Function literals belong to the declaration that contains them.
+// ownerOf returns the type that has a function as a method, with its package, in the form "a/b.T".
+// If the function is not a method, ownerOf returns the package. A function literal belongs to the
+// declaration that contains it.
 func ownerOf(function string) string {
 	path := packageOf(function)
 	rest := strings.TrimPrefix(strings.TrimPrefix(function, path), ".")
@@ -139,8 +142,8 @@ func ownerOf(function string) string {
 	return path + "." + first
 }
 
-// enclosing returns the declared function that contains a function literal, or the function if it
-// is not a literal.
+// enclosing returns the declared function that contains a function literal. If the function is not
+// a literal, enclosing returns it unchanged.
 func enclosing(function string) string {
 	path := packageOf(function)
 	rest := function[len(path):]

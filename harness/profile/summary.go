@@ -10,14 +10,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// topEntries bounds the functions in a summary.
+// topEntries bounds the number of functions in a summary.
 const topEntries = 15
 
-// summarise returns the total of p's values of the kind and the functions with the largest shares,
-// ordered by flat value and then by cumulative value.
+// summarise returns the total of p's values, and the functions with the largest values. These are
+// sorted by flat value and then by cumulative value.
 //
-// Flat is the value charged to the function alone; see attribute. Cum is the value of all stacks
-// that contain the function, counted once per stack even if it recurs.
+// Flat is the value attributed to the function alone; see attribute. Cum is the total value of all
+// stacks that contain the function. A stack counts once even if the function recurs in it.
 func summarise(p *profile.Profile, k kind) (result.Profile, error) {
 	index, err := valueIndex(p, k.value)
 	if err != nil {
@@ -63,11 +63,12 @@ func summarise(p *profile.Profile, k kind) (result.Profile, error) {
 	return summary, nil
 }
 
-// attribute returns the function charged for a stack, innermost frame first. That is the innermost
-// one or, with caller, the innermost one outside Go's runtime, sync and internal packages: every
-// waiting goroutine is in a function such as runtime.selectgo or sync.(*Mutex).Unlock, so the
-// caller is the useful answer. A stack without such a frame, for example of a lock inside the
-// runtime, is charged to its innermost one.
+// attribute returns the function that a stack's value is attributed to. The innermost frame of the
+// stack is the first. If caller is false, it is the innermost function. If caller is true, it is
+// the innermost function outside Go's runtime, sync and internal packages. Every goroutine that
+// waits is in a function such as runtime.selectgo or sync.(*Mutex).Unlock, so its caller is more
+// informative. If all functions are in these packages, for example for a lock inside the runtime,
+// it is the innermost function.
 func attribute(stack []string, caller bool) string {
 	if caller {
 		for _, function := range stack {
@@ -79,14 +80,14 @@ func attribute(stack []string, caller bool) string {
 	return stack[0]
 }
 
-// waits reports whether goroutines wait in a package of the standard library on behalf of their
-// callers.
+// waits reports whether a package of the standard library waits on behalf of its callers.
 func waits(path string) bool {
 	return path == "runtime" || strings.HasPrefix(path, "internal/") || strings.HasPrefix(path, "runtime/internal/") ||
 		path == "sync" || strings.HasPrefix(path, "sync/")
 }
 
-// packageOf returns the import path in a function's full name: "a/b" of "a/b.(*T[c/d.E]).M.func1".
+// packageOf returns the import path in a function's full name. For "a/b.(*T[c/d.E]).M.func1" it
+// returns "a/b".
 func packageOf(function string) string {
 	if bracket := strings.IndexByte(function, '['); bracket >= 0 {
 		function = function[:bracket] // type arguments may contain paths
@@ -98,7 +99,8 @@ func packageOf(function string) string {
 	return function
 }
 
-// frames returns the names of a sample's functions, innermost first, including inlined ones.
+// frames returns the names of a sample's functions, including inlined ones. The innermost function
+// is the first.
 func frames(s *profile.Sample) []string {
 	var stack []string
 	for _, location := range s.Location {

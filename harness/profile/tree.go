@@ -10,21 +10,23 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Call is a function in a call tree, with its cumulative value and the calls that it made.
+// Call is a function in a call tree. It contains the function's cumulative value and the calls that
+// the function made.
 type Call struct {
 	Function string
 	Value    int64
 	Calls    []*Call // largest value first
-	// Omitted is above 0 if this Call is the sum of that many smaller calls that the tree omits.
-	// Function is then empty.
+	// Omitted is 0 for a normal call. If it is above 0, this Call is the sum of that many smaller
+	// calls that the tree omits, and Function is "".
 	Omitted int
 }
 
-// Tree returns the call tree of a stored profile, starting with the functions that goroutines were
-// started with. The root represents the whole profile and has no function. The tree has at most
-// callsMax calls, those with the largest values anywhere, in addition to the sums of omitted ones.
-// The values are in the unit of the profile's summary and sum to its total. The error is
-// fs.ErrNotExist if the file does not exist, and ErrEmpty for an empty profile.
+// Tree returns the call tree of a stored profile. Its first level consists of the functions with
+// which goroutines were started. The root represents the whole profile and has no function. The
+// tree contains at most callsMax calls, which are those with the largest values at any level, plus
+// the sums of omitted calls. The values have the unit of the profile's summary and add up to its
+// total. The error is fs.ErrNotExist if the file does not exist, and ErrEmpty if the profile is
+// empty.
 func Tree(runDir string, of result.Profile, callsMax int) (*Call, error) {
 	file := filepath.FromSlash(of.File)
 	if !filepath.IsLocal(file) {
@@ -57,16 +59,16 @@ func Tree(runDir string, of result.Profile, callsMax int) (*Call, error) {
 	return root.call("", root.keep(callsMax)), nil
 }
 
-// ErrEmpty means that a profile has no samples.
+// ErrEmpty reports that a profile has no samples.
 var ErrEmpty = errors.New("the profile is empty")
 
-// growing is a call during the summation of samples.
+// growing is a call while the samples are being summed.
 type growing struct {
 	value int64
 	calls map[string]*growing
 }
 
-// add adds a sample. stack has the functions below this call, outermost first.
+// add adds a sample. stack contains the functions below this call, outermost first.
 func (g *growing) add(stack []string, value int64) {
 	g.value += value
 	if len(stack) == 0 {
@@ -88,7 +90,6 @@ type named struct {
 	*growing
 }
 
-// sorted returns the calls that a call made, largest value first.
 func (g *growing) sorted() []named {
 	all := make([]named, 0, len(g.calls))
 	for function, callee := range g.calls {
@@ -100,9 +101,9 @@ func (g *growing) sorted() []named {
 	return all
 }
 
-// keep chooses the calls with the largest values below this one, at most the given number. The
-// value of a call never exceeds its caller's, and the caller comes first in the stable order, so
-// the caller of a chosen call is always chosen.
+// keep chooses at most the given number of calls below this one: those with the largest values. The
+// value of a call never exceeds the value of its caller, and the caller precedes it in the stable
+// order. The caller of a chosen call is therefore always chosen too.
 func (g *growing) keep(most int) map[*growing]bool {
 	var all []*growing
 	var gather func(*growing)
@@ -121,7 +122,8 @@ func (g *growing) keep(most int) map[*growing]bool {
 	return kept
 }
 
-// call returns the call with its chosen calls, and one Call that sums all others.
+// call returns a Call that contains the chosen calls, and one Call that sums all calls that were
+// not chosen.
 func (g *growing) call(function string, kept map[*growing]bool) *Call {
 	c := &Call{Function: function, Value: g.value}
 	var rest Call

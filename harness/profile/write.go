@@ -12,9 +12,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Write stores the profiles as runDir/SUB/KIND.pb.gz for go tool pprof and returns their summaries,
-// whose File is SUB/KIND.pb.gz, in the order cpu, mutex, block, allocs, goroutine. It fails unless
-// Stop has succeeded.
+// Write stores the profiles as runDir/sub/KIND.pb.gz, which go tool pprof can read. It returns
+// their summaries in the order cpu, mutex, block, allocs, goroutine. The field File of a summary is
+// sub/KIND.pb.gz. Write returns an error unless Stop has succeeded.
 func (s *Session) Write(runDir, sub string) ([]result.Profile, error) {
 	if s.profiles == nil {
 		return nil, errors.New("write profiles: the session was not stopped, or stopping it failed")

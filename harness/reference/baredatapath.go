@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// bareDataPath counts cycles of the bare data path. The CPU time is that of both processes.
+// bareDataPath measures cycles of the bare data path. The CPU time is the sum over both processes.
 func bareDataPath(ctx context.Context, c Config) (measured, error) {
 	batch, _ := result.BareConditions(c.Batch, c.Sync)
 	m, err := bare.Measure(ctx, bare.Config{Dir: c.Dir, Batch: batch, Sync: c.Sync, Warmup: c.BareFor / 2, For: c.BareFor})

@@ -10,16 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// computed stores the result of the computation, so that the compiler cannot remove it.
+// computed stores the result of the computation. Because of this the compiler cannot remove the
+// computation.
 var computed atomic.Uint64
 
 // stepsPerOperation is the number of dependent steps in one operation of the CPU loop.
 const stepsPerOperation = 1000
 
-// operationsPerLook is the number of operations between two reads of the clock: about 20 us.
+// operationsPerLook is the number of operations between two readings of the clock. They take about
+// 20 us.
 const operationsPerLook = 16
 
-// cpu computes on one thread. The CPU time is that of the thread.
+// cpu runs a computation on one thread. The CPU time is the CPU time of this thread.
 func cpu(ctx context.Context, c Config) (m measured, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -42,7 +44,7 @@ func cpu(ctx context.Context, c Config) (m measured, err error) {
 	return m, err
 }
 
-// compute executes the steps of one operation: xorshift64* without its output function.
+// compute executes the steps of one operation. A step is xorshift64* without its output function.
 func compute(state uint64) uint64 {
 	for range stepsPerOperation {
 		state ^= state << 13

@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// echoGrace is how long an echo waits for an answer after its end.
+// echoGrace bounds how long an echo waits for an answer after its time has passed.
 const echoGrace = 5 * time.Second
 
-// exchange sends a message and waits for its return.
+// exchange sends a message and waits until the server returns it.
 type exchange func(message []byte) error
 
-// echoServer answers each message with the same message, over one transport.
+// echoServer answers each message with the same message. It uses one transport.
 type echoServer interface {
-	// serve answers until stop is called.
+	// serve answers messages until stop is called.
 	serve(net.Listener) error
 	stop()
-	// dial connects to the address. The connection ends with ctx or close.
+	// dial connects to an address. The connection ends when ctx is done or close is called.
 	dial(ctx context.Context, network, address string) (echoConn, error)
 }
 
-// echoConn is a connection. caller may be called several times; each caller has one exchange at a
+// echoConn is a connection. caller may be called several times. Each caller makes one exchange at a
 // time.
 type echoConn interface {
 	caller(ctx context.Context) (exchange, error)
 	close() error
 }
 
-// echo makes callers exchange messages of the size of one call's payloads with a server in this
-// process, over a socket.
+// echo makes callers exchange messages with a server in this process over a socket. The size of a
+// message is the total size of the payloads in one call.
 func echo(ctx context.Context, c Config) (m measured, err error) {
 	server, err := newEchoServer(c.Driver, c.TLS)
 	if err != nil {
@@ -79,14 +79,15 @@ func echo(ctx context.Context, c Config) (m measured, err error) {
 		callers = append(callers, call)
 	}
 	message := make([]byte, c.Batch*c.Payload)
-	// The warm-up connects, and grows buffers to their final size.
+	// The warm-up opens connections, and lets buffers grow to their final size.
 	if _, err := exchangeFor(c.For/5, callers, message); err != nil {
 		return m, err
 	}
 	return exchangeFor(c.For, callers, message)
 }
 
-// exchangeFor makes all callers exchange messages for a time, and each at least one.
+// exchangeFor makes all callers exchange messages for the given time. Each caller exchanges at
+// least one message.
 func exchangeFor(limit time.Duration, callers []exchange, message []byte) (m measured, err error) {
 	before, err := now()
 	if err != nil {
@@ -112,13 +113,15 @@ func exchangeFor(limit time.Duration, callers []exchange, message []byte) (m mea
 	return before.since(done.Load())
 }
 
-// listen listens on a free loopback port or on a Unix socket. remove removes the socket's folder.
+// listen listens on a free loopback port or on a Unix socket. remove removes the folder of the
+// socket.
 func listen(how string) (l net.Listener, remove func() error, err error) {
 	if how != "unix" {
 		l, err = net.Listen("tcp", "127.0.0.1:0")
 		return l, func() error { return nil }, wrap("listen for the echo", err)
 	}
-	// A data folder's path may exceed the 107 bytes of a socket's path.
+	// The socket is not in the data folder, because that path may exceed the 107 bytes of a
+	// socket's path.
 	dir, err := os.MkdirTemp("", "prony-echo-")
 	if err != nil {
 		return nil, nil, fmt.Errorf("create a folder for a socket: %w", err)

@@ -14,16 +14,16 @@ import (
 	"github.com/pronybench/prony/harness/clienttls"
 )
 
-// tlsPair holds the configurations of both sides of encrypted connections of an echo; both are nil
-// for plain text.
+// tlsPair contains the TLS configurations of the two ends of an echo's connections. Both are nil if
+// the connections are not encrypted.
 type tlsPair struct{ server, client *tls.Config }
 
-// certificateLife is the validity of an echo's certificate, before and after now. It is longer than
-// any sample takes.
+// certificateLife is how long before and after its creation an echo's certificate is valid. It is
+// longer than any sample takes.
 const certificateLife = time.Hour
 
 // newTLSPair creates a certificate that only the clients of the same pair trust. Its key has the
-// type of the servers under test, and is in memory only.
+// same type as the keys of the servers under test. The key is only in memory.
 func newTLSPair() (tlsPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

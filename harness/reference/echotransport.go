@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// newEchoServer returns an echo over the transport of a driver, encrypted or in plain text.
+// newEchoServer returns an echo server that uses the transport of a driver. encrypted selects TLS.
 func newEchoServer(driver string, encrypted bool) (echoServer, error) {
 	var pair tlsPair
 	if encrypted {
@@ -50,7 +50,7 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// grpcEcho echoes the messages of streams, or one message per call.
+// grpcEcho echoes messages over gRPC: all messages of a stream, or one message per call.
 type grpcEcho struct {
 	server  *grpc.Server
 	clients credentials.TransportCredentials
@@ -133,7 +133,7 @@ func newHTTPEcho(pair tlsPair) *httpEcho {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		_, _ = w.Write(body) // a disconnected caller gets its own error
+		_, _ = w.Write(body) // a caller that has disconnected gets its own error
 	})}}
 }
 
@@ -147,7 +147,8 @@ func (e *httpEcho) serve(l net.Listener) error {
 	return nil
 }
 
-func (e *httpEcho) stop() { _ = e.server.Close() } // its connections have ended, so no data is lost
+// its connections have already ended, so no data is lost
+func (e *httpEcho) stop() { _ = e.server.Close() }
 
 func (e *httpEcho) dial(_ context.Context, network, address string) (echoConn, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {

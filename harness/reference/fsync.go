@@ -11,7 +11,7 @@ import (
 
 const fsyncBytes = 512
 
-// fsync appends to a new file and syncs it, repeatedly.
+// fsync repeatedly appends to a new file and syncs it.
 func fsync(ctx context.Context, c Config) (m measured, err error) {
 	file, err := os.CreateTemp(c.Dir, ".prony-reference-*")
 	if err != nil {

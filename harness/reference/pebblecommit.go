@@ -10,14 +10,14 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Options of the engine's store that affect a commit.
+// Options of the engine's store that affect the cost of a commit.
 const (
 	memTableBytes   = 64 << 20
 	memTablesStop   = 4
 	walBytesPerSync = 1 << 20
 )
 
-// silent discards Pebble's log, because errors are also returned.
+// silent discards Pebble's log, because Pebble also returns errors.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
@@ -26,7 +26,7 @@ func (silent) Fatalf(format string, args ...any) {
 	panic(fmt.Sprintf(format, args...)) // Pebble expects that Fatalf does not return
 }
 
-// pebbleCommit commits batches of one call's payloads sequentially.
+// pebbleCommit commits batches one after the other. Each batch contains the payloads of one call.
 func pebbleCommit(ctx context.Context, c Config) (m measured, err error) {
 	dir, err := os.MkdirTemp(c.Dir, ".prony-reference-*")
 	if err != nil {

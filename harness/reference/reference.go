@@ -1,15 +1,16 @@
-// Package reference measures the current speed of a host: fixed operations that use the host but
-// not the server under test. A limit relative to a reference holds on fast and slow hosts.
+// Package reference measures the current speed of a host by fixed operations that use the host but
+// not the server under test. A limit that is relative to a reference is valid on fast and slow
+// hosts.
 //
 // There are five references: the bare data path of a task queue (package bare), an echo over the
-// transport of a driver, a raw Pebble commit, an fsync, and a computing loop on one core. The bare
-// data path takes Config.BareFor, half of that as warm-up before it, and the time to start and stop
-// two processes. Each of the others takes Config.For, and some milliseconds to start and stop. A
-// measurement sets GOMAXPROCS and counts the CPU time of this process, so nothing else should run
-// in the process.
+// transport of a driver, a raw Pebble commit, an fsync, and a computing loop on one core. A sample
+// of the bare data path takes Config.BareFor, plus half of that for a warm-up, plus the time to
+// start and stop two processes. A sample of each other reference takes Config.For, plus some
+// milliseconds to start and stop. A measurement sets GOMAXPROCS and measures the CPU time of this
+// process, so nothing else should run in the process.
 //
 // The bare data path starts the binary of this process again, which must call bare.Main if
-// bare.IsChild reports true for its arguments.
+// bare.IsChild returns true for its arguments.
 package reference
 
 import (
@@ -27,27 +28,27 @@ import (
 
 // Config defines the measurements.
 type Config struct {
-	// Dir is an existing folder in the file system of the servers' data. Files written there are
-	// removed.
+	// Dir is an existing folder in the file system of the servers' data. Files that are written
+	// there are removed.
 	Dir         string
-	Driver      string // of the echo: "stream", "unary" or "rest"
-	Listen      string // of the echo: "tcp" or "unix"
-	TLS         bool   // of the echo: encrypt its connections
-	Callers     int    // of the echo: concurrent calls; at least 1
-	Connections int    // of the echo: at least 1
-	Procs       int    // GOMAXPROCS of the echo, for both of its sides; 0: unchanged
-	// Batch is the number of keys in a batch of the Pebble commit, at least 1. If it is 1, calls of
-	// the bare data path have one task.
+	Driver      string // driver whose transport the echo uses: "stream", "unary" or "rest"
+	Listen      string // where the echo listens: "tcp" or "unix"
+	TLS         bool   // whether the connections of the echo are encrypted
+	Callers     int    // number of concurrent calls of the echo; at least 1
+	Connections int    // number of connections of the echo; at least 1
+	Procs       int    // GOMAXPROCS of the echo, for both ends together; 0 leaves it unchanged
+	// Batch is the number of keys in a batch of the Pebble commit; it must be at least 1. If it is
+	// 1, each call of the bare data path contains one task.
 	Batch   int
 	Payload int           // bytes of each task; at least 1
-	Sync    bool          // of the bare data path and the Pebble commit: wait for fsync
+	Sync    bool          // whether the bare data path and the Pebble commit wait for fsync
 	BareFor time.Duration // measured time of a sample of the bare data path; above 0
-	For     time.Duration // time of a sample of the other references; above 0
+	For     time.Duration // measured time of a sample of any other reference; above 0
 }
 
-// Of returns the configuration of the references of a scenario; dir contains the servers' data. It
-// uses the first workload, and with a sweep the first point. For a payload of varying size it uses
-// the middle size.
+// Of returns the configuration for the references of a scenario. dir is the folder that contains
+// the servers' data. Of uses the first workload; if there is a sweep, it uses the first point. If
+// the payload size varies, it uses the middle size, or the median of a lognormal distribution.
 func Of(s *scenario.Scenario, dir string) Config {
 	w := s.Workloads[0]
 	c := Config{
@@ -59,13 +60,13 @@ func Of(s *scenario.Scenario, dir string) Config {
 		c.Payload = max(1, w.Payload.Median)
 	}
 	if w.Procs > 0 && s.Topology.Procs > 0 {
-		c.Procs = w.Procs + s.Topology.Procs // the echo has both sides in one process
+		c.Procs = w.Procs + s.Topology.Procs // both ends of the echo are in the same process
 	}
 	return c
 }
 
-// callersMax bounds the calls and the connections of an echo. More than this do not increase the
-// load of its sides, and only take longer to connect.
+// callersMax bounds the number of calls and of connections of an echo. More of them do not increase
+// the load, and only take longer to connect.
 const callersMax = 64
 
 type kind struct {
@@ -73,11 +74,11 @@ type kind struct {
 	measure   func(context.Context, Config) (measured, error)
 }
 
-// measured is the result of a reference.
+// measured is the result of one sample.
 type measured struct {
 	operations uint64
 	wall, cpu  time.Duration
-	server     time.Duration // part of cpu: the bare data path's server
+	server     time.Duration // part of cpu that the server of the bare data path used
 }
 
 var kinds = map[string]kind{
@@ -89,8 +90,8 @@ var kinds = map[string]kind{
 	scenario.ReferenceCPU:          {"1,000 dependent steps of computing on one core", cpu},
 }
 
-// Describe returns a description of the named reference, without figures. Its operation is "" for
-// an unknown reference.
+// Describe returns a description of the named reference, without figures. The field Operation is ""
+// if the reference is unknown.
 func Describe(name string, c Config) result.Reference {
 	of := result.Reference{Name: name, Operation: kinds[name].operation}
 	if name == scenario.ReferenceBare {
@@ -100,8 +101,9 @@ func Describe(name string, c Config) result.Reference {
 	return of
 }
 
-// Measure takes one sample of the named reference, one of scenario.ReferenceNames. It fails if the
-// reference cannot be measured, and ends early with ctx's error.
+// Measure takes one sample of the named reference. The name must be in scenario.ReferenceNames.
+// Measure returns an error if the reference cannot be measured. If ctx is done, it ends early and
+// returns the error of ctx.
 func Measure(ctx context.Context, name string, c Config) (result.ReferenceSample, error) {
 	k, known := kinds[name]
 	if !known {
@@ -110,7 +112,7 @@ func Measure(ctx context.Context, name string, c Config) (result.ReferenceSample
 	began := time.Now()
 	m, err := k.measure(ctx, c)
 	if ended := ctx.Err(); ended != nil {
-		err = ended // gRPC has a separate error for this
+		err = ended // gRPC returns a different error in this case
 	}
 	if err != nil {
 		return result.ReferenceSample{}, fmt.Errorf("measure the reference %s: %w", name, err)
@@ -129,7 +131,7 @@ func Measure(ctx context.Context, name string, c Config) (result.ReferenceSample
 	return s, nil
 }
 
-// usage holds the clock and the CPU time of this process.
+// usage contains a time and the CPU time that this process has used until then.
 type usage struct {
 	at  time.Time
 	cpu time.Duration
@@ -140,13 +142,13 @@ func now() (usage, error) {
 	return usage{time.Now(), spent}, err
 }
 
-// since returns the usage since u, for the given number of operations.
 func (u usage) since(operations uint64) (measured, error) {
 	after, err := now()
 	return measured{operations: operations, wall: after.at.Sub(u.at), cpu: after.cpu - u.cpu}, err
 }
 
-// repeat calls one until the time has passed, and at least once. It counts the calls.
+// repeat calls one repeatedly until the given time has passed, but at least once. It counts the
+// calls.
 func repeat(ctx context.Context, limit time.Duration, one func() error) (m measured, err error) {
 	before, err := now()
 	if err != nil {

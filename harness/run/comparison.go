@@ -9,14 +9,14 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Judge compares arms that were measured in blocks. Package gate implements it: package run
-// measures and does not judge.
+// Judge compares arms that were measured in blocks and returns the comparison with its verdict.
+// Package gate implements it: package run only measures.
 type Judge func(arms []result.Arm) *result.Comparison
 
 // Compare measures arms in blocks, judges them, and stores the comparison next to the results of
-// the arms. If too many blocks were dropped, the verdict is invalid, or regressed if the change
-// caused the drops. Compare returns the comparison and its folder; its errors are those of
-// Interleave and of writing the comparison.
+// the arms. If too many blocks were dropped, the verdict is invalid; if the change caused the
+// drops, it is regressed. Compare returns the comparison and the path of its folder. It fails if
+// Interleave fails or if the comparison cannot be written.
 func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOptions, judge Judge) (*result.Comparison, string, error) {
 	measured, err := Interleave(ctx, s, arms, o)
 	if err != nil {
@@ -30,8 +30,8 @@ func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOption
 	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
 }
 
-// finishComparison adds the times, the dropped blocks and their warnings to a comparison and judges
-// the drops.
+// finishComparison copies the times, the dropped blocks and their warnings to a comparison, and
+// judges the drops.
 func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 	c.Dropped, c.Tried = measured.Dropped, measured.Tried
 	c.Started, c.Finished = measured.Started, measured.Finished
@@ -40,7 +40,7 @@ func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 }
 
 // JudgeDropped worsens the verdict of a comparison if the change had more invalid rounds than
-// chance explains, or if more blocks were dropped than a fit host would cause. rounds is the number
+// chance explains, or if more blocks were dropped than expected on a fit host. rounds is the number
 // of timed rounds per arm in the scenario.
 func JudgeDropped(c *result.Comparison, rounds int) {
 	if judgeInvalid(c) {
@@ -52,16 +52,16 @@ func JudgeDropped(c *result.Comparison, rounds int) {
 	}
 }
 
-// Significance levels of the test whether the change causes invalid rounds.
+// Significance levels of the test for whether the change causes invalid rounds.
 const (
-	invalidAlpha   = 0.005 // at or below it the change is regressed
-	invalidSuspect = 0.05  // at or below it the change does not pass
+	invalidAlpha   = 0.005 // if p is at most this, the change is regressed
+	invalidSuspect = 0.05  // if p is at most this, the change does not pass
 )
 
 // judgeInvalid tests whether the rounds of the change were invalid more often than those of the
-// other arms, and reports whether the change is at fault. An unfit host makes rounds of all arms
-// invalid with equal probability, so a dropped block is no evidence. A change that makes its own
-// rounds invalid must not pass just because these rounds do not count.
+// other arms. It reports whether the change is at fault. An unfit host makes rounds of all arms
+// invalid with equal probability, so a dropped block alone is no evidence against the change. But a
+// change that makes its own rounds invalid must not pass merely because these rounds do not count.
 func judgeInvalid(c *result.Comparison) (atFault bool) {
 	var change, others result.Tried
 	for _, t := range c.Tried {

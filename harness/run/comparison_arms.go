@@ -23,34 +23,36 @@ const (
 // Arm is one side of a comparison.
 type Arm struct {
 	Name   string // also the name of its folder
-	Server string // the path of the queued binary
-	// Env is added to the environment of the arm's servers, as "NAME=value".
+	Server string // path of the queued binary
+	// Env is added to the environment of the arm's servers. Each element has the form "NAME=value".
 	Env []string
-	// Build is the revision of the binary if the binary does not report it; otherwise nil.
+	// Build is the revision of the binary. It is nil if the binary reports its revision itself.
 	Build *result.Build
 }
 
 // ArmsOptions configures the measurement of arms.
 type ArmsOptions struct {
-	Options // Server is not used: each arm has its own
-	// For bounds the duration of the timed rounds: no block begins that would probably end later
-	// than For after the start of the first block. 0 means that only the scenario's rounds are a
-	// bound. At least two blocks are measured in any case.
+	Options // Options.Server is not used: each arm has its own
+	// For bounds the duration of the timed rounds: no block starts that would probably end later
+	// than For after the start of the first block. If For is 0, only the scenario's number of
+	// rounds is a bound. At least two blocks are measured in any case.
 	For time.Duration
-	// Admit is called once, with the reported settings of the servers of each arm in arm order,
-	// usually after the first timed block. Its error ends the comparison. Nil admits all.
+	// Admit is called once with the settings that the servers of each arm reported, in arm order.
+	// Usually this is after the first timed block. If it returns an error, the comparison ends. If
+	// Admit is nil, all settings are accepted.
 	Admit func(servers [][]result.ServerSettings) error
 }
 
-// Arms are the results of several arms that were measured in blocks.
+// Arms contains the results of several arms that were measured in blocks.
 type Arms struct {
-	Folder string // holds a run folder per arm
+	Folder string // contains one run folder per arm
 	Arms   []result.Arm
-	Blocks int // timed blocks that count: the number of rounds per arm
-	// Dropped counts the blocks left out because a round was invalid. Why has the reasons for each.
+	Blocks int // number of timed blocks in the results, equal to the number of timed rounds per arm
+	// Dropped is the number of blocks that were dropped because a round was invalid. Why contains
+	// the reasons for each drop.
 	Dropped int
 	Why     []string
-	// Tried has one element per arm, in arm order.
+	// Tried counts the rounds of each arm, in arm order.
 	Tried    []result.Tried
 	Started  time.Time
 	Finished time.Time
@@ -62,17 +64,18 @@ const profiledAgain = 2
 
 func droppedMax(blocks int) int { return max(2, blocks/2) }
 
-// Interleave measures arms in blocks: first blocks of one timed round of each arm, each on fresh
-// servers, then blocks of profiled rounds. The rounds of a block are compared with each other,
-// because a host that is slow for a while slows all of them. The order within the blocks is
-// counterbalanced: every second block reverses the order of its predecessor, and every second pair
-// of blocks begins with the next arm. Each arm thus has each position equally often over twice as
-// many blocks as arms.
+// Interleave measures arms in blocks. It first measures blocks that consist of one timed round of
+// each arm, each on fresh servers. Then it measures blocks of profiled rounds. The rounds of a
+// block are compared with each other, because a host that is slow for a while slows all of them.
+// The order within the blocks is counterbalanced: every second block reverses the order of its
+// predecessor, and every second pair of blocks starts with the next arm. Over twice as many blocks
+// as arms, each arm thus has each position equally often.
 //
-// A block with an invalid round is dropped and measured again, for up to half as many blocks as the
-// scenario has rounds. A failed server or a task at fault ends the comparison, and the result of
-// that arm records it. Each arm is an ordinary result in a separate folder, below a folder that is
-// created in Out. As with Execute, an error means that no results exist.
+// A block with an invalid round is dropped and measured again. At most half as many blocks as the
+// scenario has rounds are measured again. A failed server or a fault of a task ends the comparison,
+// and the result of that arm records the reason. Each arm has an ordinary result in a separate
+// folder, below a folder that is created in Out. As with Execute, an error means that no results
+// exist.
 func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOptions) (*Arms, error) {
 	if err := checkArms(s, arms); err != nil {
 		return nil, err
@@ -86,7 +89,7 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 		return nil, err
 	}
 	b := newBench(folder, s, o, started)
-	b.progress.pace.planned *= time.Duration(len(arms)) // the progress counts a block as a round
+	b.progress.pace.planned *= time.Duration(len(arms)) // the progress treats a block as a round
 	b.progress.pace.begin(started)
 	defer b.progress.clear()
 	for _, arm := range arms {
@@ -129,11 +132,11 @@ type bench struct {
 	options  ArmsOptions
 	arms     []*runner
 	measured Arms
-	profiled int // rounds per arm so far
+	profiled int // profiled blocks measured so far
 	admitted bool
 	progress *progress
 	host     *result.Host // nil until it was examined
-	// execute executes one round of an arm. It is runner.round except in tests.
+	// execute executes one round of an arm. It calls runner.round except in tests.
 	execute func(context.Context, *runner, plannedRound) measured
 }
 
@@ -144,7 +147,6 @@ func newBench(folder *result.Folder, s *scenario.Scenario, o ArmsOptions, starte
 	}
 }
 
-// add prepares an arm: its folder, its runner and its manifest.
 func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	folder, err := result.Create(b.measured.Folder, arm.Name)
 	if err != nil {
@@ -158,7 +160,8 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	}
 	r.env, r.progress = arm.Env, b.progress
 	if len(b.arms) > 0 {
-		r.references = b.arms[0].references // arms are interleaved, so they share the samples
+		// all arms share the samples of the references, because their rounds are interleaved
+		r.references = b.arms[0].references
 	}
 	if arm.Build != nil {
 		of := &r.result.Manifest.Build
@@ -169,7 +172,7 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	return r.folder.WriteManifest(r.result.Manifest)
 }
 
-// describe examines the host once and caches the result for all arms.
+// describe examines the host at the first call and returns the cached result afterwards.
 func (b *bench) describe(dir string) result.Host {
 	if b.host == nil {
 		host := observe.Host(dir)
@@ -221,7 +224,7 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 	return b.finish()
 }
 
-// admit calls Admit once, as soon as the servers of all arms have reported their settings.
+// admit calls Admit once the servers of all arms have reported their settings.
 func (b *bench) admit() error {
 	var servers [][]result.ServerSettings
 	for _, r := range b.arms {
@@ -236,8 +239,8 @@ func (b *bench) admit() error {
 	return b.options.Admit(servers)
 }
 
-// calibrate finds the peak with the first arm and gives it to the others, so that a rate given as a
-// part of the peak is the same for all arms.
+// calibrate finds the peak with the first arm and copies it to the others. A rate that is given as
+// a part of the peak is then the same for all arms.
 func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err error) {
 	first := b.arms[0]
 	for _, p := range planned(first.scenario, nil) {
@@ -259,7 +262,7 @@ func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err erro
 	return rounds, true, nil
 }
 
-// round measures one round of an arm. It returns an error if ctx ended.
+// round measures one round of an arm. It returns an error if ctx is done.
 func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured, error) {
 	over := b.progress.turn(r.folder.ID())
 	m := b.execute(ctx, r, p)
@@ -270,8 +273,8 @@ func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured,
 	return m, nil
 }
 
-// block measures one round of each arm and stores the rounds, or drops the block if a round is
-// invalid. It reports whether the comparison continues.
+// block measures one round of each arm and stores the rounds. If a round is invalid, it drops the
+// block instead. It reports whether the comparison continues.
 func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err error) {
 	rounds := make([]measured, len(b.arms))
 	for _, i := range b.order(p.kind) {
@@ -304,7 +307,6 @@ func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err erro
 	return true, nil
 }
 
-// tried counts a round of an arm, unless it is a profiled one.
 func (b *bench) tried(arm int, m *measured) {
 	if m.round.Profiled {
 		return
@@ -326,8 +328,8 @@ func (b *bench) drop(p plannedRound, of *runner, m *measured) {
 	b.progress.line("  block %d: dropped: %s is invalid: %s", p.number, of.folder.ID(), m.round.Reasons)
 }
 
-// order returns the order of the arms in the next block. Dropped blocks do not count, so that each
-// arm has each position equally often in the stored blocks.
+// order returns the order of the arms in the next block. Dropped blocks are not counted, so that
+// each arm has each position equally often in the stored blocks.
 func (b *bench) order(of kind) []int {
 	if of == profiled {
 		return order(b.profiled, len(b.arms))
@@ -335,8 +337,8 @@ func (b *bench) order(of kind) []int {
 	return order(b.measured.Blocks, len(b.arms))
 }
 
-// order returns the order of n arms in a block, counted from 0. It reverses every second block and
-// rotates by one arm every two blocks.
+// order returns the order of n arms in a block. Blocks are counted from 0. Every second block is
+// reversed, and every two blocks the order is rotated by one arm.
 func order(block, n int) []int {
 	arms := make([]int, n)
 	for i := range arms {

@@ -18,29 +18,29 @@ import (
 
 // DeploymentOptions configures where and how servers are deployed.
 type DeploymentOptions struct {
-	// Folder holds the servers' data, the logs and the account of the current window. It is created
-	// if missing.
+	// Folder contains the servers' data, the logs and the account of the current window. It is
+	// created if it does not exist.
 	Folder  string
-	Server  string   // the path of the queued binary
+	Server  string   // path of the queued binary
 	Command []string // the exact command, for the manifest
 	// Progress and Terminal are as in Options.
 	Progress io.Writer
 	Terminal bool
 
-	bootID func() (string, error) // nil selects the kernel's
+	bootID func() (string, error) // nil reads the boot ID of the kernel
 }
 
-// Deployment is a set of servers that stay up while windows are measured on them one after the
-// other. Each window has a separate account, which is closed before the next window starts: by then
-// the servers hold no deliverable task. Servers, data and the account of a window outlive this
-// process in a folder, so that another process can continue after a crash of any of them. Its
-// methods must not be called concurrently.
+// Deployment is a set of servers that remain up while windows are measured on them one after the
+// other. Each window has a separate account, which is closed before the next window starts. When it
+// is closed, the servers contain no deliverable task. The servers, their data and the account of a
+// window outlive this process in a folder. After a crash of this process or of a server, another
+// process can continue. The methods must not be called concurrently.
 type Deployment struct {
 	options   DeploymentOptions
 	runner    *runner
 	cluster   *topology.Cluster
 	injection *injection
-	warm      bool // a window was measured since the last start of the servers
+	warm      bool // a window was measured since the servers last started
 	keep      bool
 }
 
@@ -50,18 +50,20 @@ type DeploymentWindow struct {
 	Histograms result.Histograms // empty if the window was cut short
 	Workloads  []result.WorkloadHistograms
 	Warnings   []string
-	// Processes are sampled at the end of the window, after its drain: this process first, then the
-	// running servers.
+	// Processes contains a sample of each process at the end of the window, after its drain: first
+	// this process, then the running servers.
 	Processes []ProcessSample
-	// Ends are the unplanned ends of servers before or in the window or during its drain.
+	// Ends are the unplanned ends of servers before the window, in the window or during its drain.
 	Ends []ServerEnd
-	// Interrupted is set if the window has no figures: a server ended in it unplanned, its load
-	// failed, or its process died. The round is then invalid or incorrect. Its account is closed.
+	// Interrupted is set if the window has no figures because a server ended unplanned, the load
+	// failed, or the measuring process died. The round is then invalid or incorrect. Its account is
+	// closed.
 	Interrupted bool
 }
 
-// Deploy starts the servers of a scenario, or resumes the servers stored in the folder, which must
-// have the same topology. After a crash in a window, callers must call Recover before Measure.
+// Deploy starts the servers of a scenario. If the folder contains servers, Deploy resumes them;
+// they must have the same topology. After a crash during a window, callers must call Recover before
+// Measure.
 func Deploy(ctx context.Context, s *scenario.Scenario, o DeploymentOptions) (*Deployment, error) {
 	d, err := deploy(ctx, s, o)
 	if err != nil {
@@ -108,7 +110,8 @@ func deploy(ctx context.Context, s *scenario.Scenario, o DeploymentOptions) (*De
 	return d, nil
 }
 
-// deployable returns an error for each feature of the scenario that a deployment cannot measure.
+// deployable returns an error that lists the features of the scenario that a deployment cannot
+// measure.
 func deployable(s *scenario.Scenario) error {
 	refuse := func(is bool, what, remedy string) error {
 		if !is {
@@ -154,20 +157,20 @@ func (d *Deployment) Close(ctx context.Context) error {
 	return err
 }
 
-// Measure measures one window: its load, with or without the faults of the scenario, its drain and
-// its account. It warms up before the first window after a start of a server. During the window the
-// account is checkpointed once a second, and each completion is journaled before it is requested,
-// so that Recover can close the account if this process dies.
+// Measure measures one window: its load, with the faults of the scenario if faults is true, its
+// drain and its account. Before the first window after a start of a server it warms up. During the
+// window the account is checkpointed once a second, and each completion is journaled before it is
+// requested. If this process dies, Recover can therefore close the account.
 //
-// A server that ends unplanned cuts the window short, because figures measured without one of the
+// If a server ends unplanned, the window is cut short, because figures measured without one of the
 // servers would be meaningless. Measure then starts the server again, drains the remaining tasks of
-// the window, and closes the account with all that this process knows. The round is incorrect if
-// the server ended for an internal reason such as a panic, and invalid if SIGKILL ended it, which
-// comes from outside.
+// the window, and closes the account from everything that this process knows. If the server ended
+// for an internal reason such as a panic, the round is incorrect. If SIGKILL ended the server, the
+// reason is external, and the round is invalid.
 //
-// An error means that no further window can be measured: ctx ended, a server does not start again,
-// or the servers hold tasks of earlier windows. If ctx ended in the window, the account is
-// preserved for Recover.
+// An error means that no further window can be measured: ctx is done, a server does not start
+// again, or the servers contain tasks of earlier windows. If ctx is done during the window, the
+// account is preserved for Recover.
 func (d *Deployment) Measure(ctx context.Context, number int, faults bool) (DeploymentWindow, error) {
 	w, err := d.measure(ctx, number, faults)
 	if err != nil {
@@ -214,8 +217,8 @@ func (d *Deployment) measure(ctx context.Context, number int, faults bool) (w De
 	return w, d.finish(ctx, accounts, &m, &w)
 }
 
-// windowRunner returns a copy of the runner for one window, without faults if faults is false and
-// without a warm-up if the servers are warm.
+// windowRunner returns a copy of the runner for one window. If faults is false, the copy injects no
+// faults. If the servers are warm, it has no warm-up.
 func (d *Deployment) windowRunner(faults bool) *runner {
 	r, s := *d.runner, *d.runner.scenario
 	if !faults {

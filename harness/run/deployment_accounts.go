@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// windowDir is the folder of a deployment that holds the account of the current window:
-	// windowFile, and for each workload the latest checkpoint of its ledger, the latest synced
-	// checkpoint, and the journals written since.
+	// windowDir is the folder of a deployment that contains the account of the current window. It
+	// contains windowFile and, for each workload, the latest checkpoint of its ledger, the latest
+	// synced checkpoint, and the journals written since.
 	windowDir     = "window"
 	windowFile    = "window.json"
 	windowVersion = 1
@@ -32,10 +32,11 @@ const (
 type openAccount struct {
 	Version  int            `json:"version"`
 	Number   int            `json:"number"`
-	Accounts int            `json:"accounts"` // the number of ledgers, one per workload
+	Accounts int            `json:"accounts"` // number of ledgers, one per workload
 	Started  time.Time      `json:"started"`
 	Before   observe.Counts `json:"before"` // the servers' counters before the window
-	// Boot is the boot of the host for which the journals are complete.
+	// Boot identifies the boot of the host during which the window started. Journals are complete
+	// only if the host was not rebooted since.
 	Boot     string `json:"boot"`
 	Rebooted bool   `json:"rebooted,omitempty"` // the host was rebooted during the window
 }
@@ -47,7 +48,7 @@ func bootID() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// readWindow returns the window whose account is open, if any.
+// readWindow returns the window whose account is open. found is false if no account is open.
 func readWindow(dir string) (w openAccount, found bool, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, windowFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,21 +66,21 @@ func readWindow(dir string) (w openAccount, found bool, err error) {
 	return w, true, nil
 }
 
-// windowAccounts stores the ledgers of a window on disk. Once a second it begins new journals,
+// windowAccounts stores the ledgers of a window on disk. Once a second it starts new journals,
 // replaces the checkpoints, and then removes the older journals. Files survive the death of the
-// process without fsync. Only the first and the last checkpoint of a window are synced, so only
-// these survive a crash of the host.
+// process without fsync. A crash of the host is survived only by synced files, which are the first
+// and the last checkpoint of a window.
 type windowAccounts struct {
 	dir      string
 	accounts []*ledger.Ledger
 	journals []*os.File // one per account
-	number   int        // the number of the current journals
+	number   int        // number of the current journals
 
 	quit, done chan struct{}
 	err        error // the error that ended the checkpoints; read after done is closed
 }
 
-// openWindow stores the accounts of a window and starts to checkpoint them. The folder may hold
+// openWindow stores the accounts of a window and starts to checkpoint them. The folder may contain
 // older files of the same window.
 func openWindow(dir string, w openAccount, boot func() (string, error), accounts []*ledger.Ledger) (*windowAccounts, error) {
 	a := &windowAccounts{dir: dir, accounts: accounts, journals: make([]*os.File, len(accounts)), quit: make(chan struct{}), done: make(chan struct{})}
@@ -93,7 +94,7 @@ func openWindow(dir string, w openAccount, boot func() (string, error), accounts
 func (a *windowAccounts) open(w openAccount, boot func() (string, error)) (err error) {
 	if _, found, err := readWindow(a.dir); err != nil {
 		return err
-	} else if !found { // files without a window
+	} else if !found { // the folder contains files but no window
 		if err := os.RemoveAll(a.dir); err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (a *windowAccounts) open(w openAccount, boot func() (string, error)) (err e
 	return result.WriteFile(filepath.Join(a.dir, windowFile), append(text, '\n'))
 }
 
-// keep writes checkpoints until the window closes or one fails.
+// keep writes checkpoints until the window is closed or a checkpoint fails.
 func (a *windowAccounts) keep() {
 	defer close(a.done)
 	ticker := time.NewTicker(checkpointEvery)
@@ -142,7 +143,7 @@ func (a *windowAccounts) keep() {
 	}
 }
 
-// close writes the last checkpoint and returns the first error of any checkpoint.
+// close writes the last checkpoint and returns the first error of any checkpoint of the window.
 func (a *windowAccounts) close() error {
 	close(a.quit)
 	<-a.done
@@ -162,8 +163,8 @@ func (a *windowAccounts) closeJournals() error {
 	return errors.Join(errs...)
 }
 
-// checkpoint begins new journals and writes the checkpoints of all accounts, each one atomically.
-// The new journal of an account begins before its checkpoint, so that every completion is in one of
+// checkpoint starts new journals and writes the checkpoints of all accounts, each one atomically.
+// The new journal of an account starts before its checkpoint, so that every completion is in one of
 // the two.
 func (a *windowAccounts) checkpoint(synced bool) error {
 	a.number++
@@ -246,9 +247,9 @@ func journalNumber(path string) (number int) {
 	return number
 }
 
-// restoreAccounts restores the ledgers of a window. If the host was rebooted since, files that were
-// not synced may be outdated or damaged: it then ignores the journals, and uses the synced
-// checkpoint if the latest one is damaged.
+// restoreAccounts restores the ledgers of a window. If the host was rebooted since the window
+// started, files that were not synced may be outdated or damaged. It then ignores the journals, and
+// uses the synced checkpoint if the latest one is damaged.
 func restoreAccounts(dir string, w openAccount, boot string) (accounts []*ledger.Ledger, _ error) {
 	for i := range w.Accounts {
 		path := checkpointPath(dir, i)
@@ -277,7 +278,7 @@ func restoreAccount(path string, journals ...string) (*ledger.Ledger, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // read only
+		defer func() { _ = file.Close() }() // the file is only read
 		readers = append(readers, file)
 	}
 	return ledger.Restore(readers[0], readers[1:]...)

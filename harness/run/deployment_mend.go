@@ -18,22 +18,23 @@ import (
 const (
 	// revivalsMax bounds how often servers are restarted while a window drains.
 	revivalsMax = 5
-	// emptyQuiet is the time between the two audits that must both find the servers empty: an
-	// enqueue that was in flight when its caller died may take effect in between.
+	// emptyQuiet is the time between the two audits that must both find the servers empty. An
+	// enqueue that was in flight when its caller died may take effect between them.
 	emptyQuiet = 500 * time.Millisecond
 )
 
 // ServerEnd is the unplanned end of a server and its restart.
 type ServerEnd struct {
-	Node   string        `json:"node"` // "" for a single server
-	Ended  time.Time     `json:"ended"`
-	Down   time.Duration `json:"down_ns"` // until it was ready again
-	Killed bool          `json:"killed"`  // by SIGKILL, which another process or the kernel sent
-	Status string        `json:"status"`  // "exit status 2", "signal: killed"
-	Lines  []string      `json:"lines"`   // the last lines of its log
+	Node  string        `json:"node"` // "" if there is only one server
+	Ended time.Time     `json:"ended"`
+	Down  time.Duration `json:"down_ns"` // time until it was ready again
+	// ended by SIGKILL, which another process or the kernel sent
+	Killed bool     `json:"killed"`
+	Status string   `json:"status"` // for example "exit status 2" or "signal: killed"
+	Lines  []string `json:"lines"`  // last lines of its log
 }
 
-// revive restarts the servers that have ended and records the unplanned ends in w.
+// revive restarts the servers that have ended. It records the unplanned ends in w.
 func (d *Deployment) revive(ctx context.Context, w *DeploymentWindow) error {
 	if d.cluster.Failure() == nil && !slices.ContainsFunc(d.cluster.Servers(), func(s *topology.Server) bool { return !s.Running() }) {
 		return nil
@@ -46,8 +47,8 @@ func (d *Deployment) revive(ctx context.Context, w *DeploymentWindow) error {
 	return err
 }
 
-// settle drains the servers if the outcome of some of the window's tasks is unknown, so that no
-// task of it is delivered later.
+// settle drains the servers if the outcome of some of the window's tasks is unknown, so that none
+// of these tasks is delivered in a later window.
 func (d *Deployment) settle(ctx context.Context, loads *loads, m *measured) error {
 	if !slices.ContainsFunc(loads.accounts, func(a *ledger.Ledger) bool { return a.Totals().Outstanding > 0 }) {
 		return nil
@@ -59,7 +60,6 @@ func (d *Deployment) settle(ctx context.Context, loads *loads, m *measured) erro
 	return err
 }
 
-// faultLeft makes the round incorrect if the servers still hold tasks after a window.
 func (m *measured) faultLeft(tasks uint64) {
 	if tasks > 0 {
 		m.fault(result.Incorrect, fmt.Sprintf("the servers still hold %d tasks that no worker received", tasks))
@@ -108,7 +108,7 @@ func (d *Deployment) drainThrough(ctx context.Context, loads *loads, w *Deployme
 		if err == nil || ctx.Err() != nil {
 			return left, err
 		}
-		select { // a broken connection may be noticed before the end of its server
+		select { // the loss of a connection may be noticed before the end of its server
 		case <-d.cluster.Failed():
 		case <-ctx.Done():
 		case <-time.After(exitWait):
@@ -118,9 +118,9 @@ func (d *Deployment) drainThrough(ctx context.Context, loads *loads, w *Deployme
 	return left, fmt.Errorf("servers ended %d times while the window drained: %w", revivalsMax, err)
 }
 
-// drain claims and completes all tasks on the servers. It returns the number of remaining tasks at
-// the deadline, which is the time of a drain plus the longest lease: a dead worker may still hold a
-// lease.
+// drain claims and completes all tasks on the servers. It returns the number of tasks that remain
+// at the deadline. The deadline is the scenario's drain time plus the longest lease, because a dead
+// worker may still hold a lease.
 func (d *Deployment) drain(ctx context.Context, loads *loads) (left uint64, err error) {
 	lease := slices.MaxFunc(loads.workloads, func(a, b scenario.Workload) int { return int(a.Lease - b.Lease) }).Lease
 	deadline := time.Now().Add(loads.runner.scenario.Phases.Drain + lease)
@@ -137,7 +137,7 @@ func (d *Deployment) drain(ctx context.Context, loads *loads) (left uint64, err 
 		case left > 0:
 			_, err := stage(ctx, loads, func(cfgs []load.Config) (struct{}, error) {
 				for _, cfg := range cfgs {
-					cfg.Persist = true // tasks whose enqueue is in doubt may not exist
+					cfg.Persist = true // a task whose enqueue has an unknown outcome may not exist
 					if _, err := load.Drain(ctx, cfg, max(time.Until(deadline), time.Second)); err != nil {
 						return struct{}{}, err
 					}
@@ -157,12 +157,12 @@ func (d *Deployment) drain(ctx context.Context, loads *loads) (left uint64, err 
 	}
 }
 
-// Recover closes the account of the window that was in progress when the previous process died, if
-// any: it restores the ledgers and drains the remaining tasks of the window. It judges what the
-// checkpoint and the journal of each ledger prove: see ledger.Ledger.Checkpoint. If the host was
-// rebooted since, tasks that were outstanding are in doubt rather than lost. Recover may be
-// interrupted and called again. It drains at most revivalsMax times, each time for at most the
-// scenario's drain time plus the longest lease.
+// Recover closes the account of the window that was in progress when the previous process died.
+// found is false if no window was in progress. Recover restores the ledgers and drains the
+// remaining tasks of the window. Its verdict uses only facts that the checkpoint and the journal of
+// each ledger prove: see ledger.Ledger.Checkpoint. If the host was rebooted since, outstanding
+// tasks are in doubt, not lost. Recover may be interrupted and called again. It drains at most
+// revivalsMax times, each time for at most the scenario's drain time plus the longest lease.
 func (d *Deployment) Recover(ctx context.Context) (w DeploymentWindow, found bool, err error) {
 	w, found, err = d.recover(ctx)
 	if err != nil {
@@ -211,10 +211,10 @@ func (d *Deployment) recover(ctx context.Context) (w DeploymentWindow, found boo
 	return w, true, d.finish(ctx, accounts, &m, &w)
 }
 
-// checkRecovered checks the servers' account for consistency and against the known part of an
-// interrupted window. Tasks enqueued and completed after the last checkpoint are in no ledger.
-// After a reboot, servers that do not wait for each fsync may have lost acknowledged tasks, so they
-// are not judged.
+// checkRecovered checks that the servers' account is consistent, and that it agrees with the known
+// part of an interrupted window. Tasks that were enqueued and completed after the last checkpoint
+// are in no ledger. After a reboot, servers that do not wait for each fsync may have lost
+// acknowledged tasks, so such servers are not judged.
 func (d *Deployment) checkRecovered(ctx context.Context, w openAccount, rebooted bool, m *measured) {
 	conserved := scenario.Invariant{Kind: "conserved"}
 	if !slices.Contains(d.runner.scenario.Invariants, conserved) || rebooted && d.runner.scenario.Topology.Durability != "sync" {

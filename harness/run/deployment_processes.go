@@ -14,12 +14,13 @@ import (
 
 // ProcessSample is the resource usage of a process at the end of a window.
 type ProcessSample struct {
-	Node       string `json:"node"` // "harness" for this process, "server" for a single server
+	Node       string `json:"node"` // "harness" for this process; "server" for a single server
 	PID        int    `json:"pid"`
 	RSSBytes   uint64 `json:"rss_bytes"`
 	FDs        int    `json:"fds"`
 	Goroutines int    `json:"goroutines"`
-	// DataBytes is the size of the files in the server's data folder; 0 for the harness.
+	// DataBytes is the total size of the files in the server's data folder. It is 0 for the
+	// harness.
 	DataBytes int64 `json:"data_bytes"`
 }
 
@@ -62,8 +63,8 @@ func (p *ProcessSample) sample() (err error) {
 	return err
 }
 
-// sizeOf returns the total size of the files below a folder. It skips files that the store removes
-// concurrently.
+// sizeOf returns the total size of the files below a folder in bytes. It ignores files that the
+// store removes concurrently.
 func sizeOf(dir string) (bytes int64, err error) {
 	err = walk.Dir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {

@@ -16,8 +16,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// progress reports the progress of a run to a person. On a terminal it redraws one live line during
-// a round. Everywhere it writes a line after each round and a table at the end. It writes control
+// progress reports the progress of a run to a person. It writes a line after each round and a table
+// at the end. On a terminal it also redraws one live line during a round. It writes control
 // characters only to a terminal.
 type progress struct {
 	scenario *scenario.Scenario
@@ -26,7 +26,7 @@ type progress struct {
 	now      func() time.Time
 	rounds   []plannedRound
 	place    *Place
-	// judgedLater is set if the caller reports the verdict.
+	// judgedLater is set if the caller, not progress, reports the verdict.
 	judgedLater bool
 
 	mu   sync.Mutex
@@ -34,7 +34,7 @@ type progress struct {
 	live bool // the cursor is on the live line
 	last load.Progress
 	pace pace
-	arm  string // the arm of the current round, in a comparison
+	arm  string // arm of the current round in a comparison
 }
 
 // columnsDefault is the width of the live line if the width of the terminal is unknown.
@@ -59,7 +59,7 @@ func newProgress(o Options, s *scenario.Scenario) *progress {
 }
 
 // line writes a permanent line. It ignores write errors, because the run does not depend on its
-// progress output.
+// output.
 func (p *progress) line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,8 +101,8 @@ func (p *progress) plan(folder string) {
 	p.pace.begin(p.now())
 }
 
-// targets writes a line for each distinct server that a driver program launches and for each target
-// that is not measured.
+// targets writes a line for each distinct server that a driver program launches, and one for each
+// target that is not measured.
 func (p *progress) targets(r *result.Result) {
 	var said []string
 	for _, t := range r.Manifest.Targets {
@@ -119,7 +119,6 @@ func (p *progress) targets(r *result.Result) {
 	}
 }
 
-// durability returns the distinct durabilities of all points.
 func (p *progress) durability() string {
 	var all []string
 	for _, point := range p.scenario.Plan() {
@@ -134,7 +133,7 @@ func (p *progress) replan(rounds []plannedRound) {
 	p.rounds, p.pace.rounds = rounds, len(rounds)
 }
 
-// beside declares that the rounds of several arms are interleaved from now on.
+// beside declares that from now on the rounds of several arms are interleaved.
 func (p *progress) beside(arms int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +141,7 @@ func (p *progress) beside(arms int) {
 	p.pace.begin(p.now())
 }
 
-// turn marks arm as the current arm until the returned function is called.
+// turn marks arm as the current arm until over is called.
 func (p *progress) turn(arm string) (over func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +155,6 @@ func (p *progress) turn(arm string) (over func()) {
 	}
 }
 
-// hook returns the Progress hook of a round's load, or nil without a terminal.
 func (p *progress) hook(number int) func(load.Progress) {
 	if !p.terminal {
 		return nil
@@ -164,7 +162,8 @@ func (p *progress) hook(number int) func(load.Progress) {
 	return func(now load.Progress) { p.load(number, now) }
 }
 
-// load draws the live line, cut to the width of the terminal: a wrapped line could not be erased.
+// load draws the live line. The line is cut to the width of the terminal, because a wrapped line
+// could not be erased.
 func (p *progress) load(number int, now load.Progress) {
 	if !p.terminal {
 		return
@@ -195,7 +194,6 @@ func (p *progress) load(number int, now load.Progress) {
 	p.live = true
 }
 
-// cut shortens a line to the given number of characters.
 func cut(line string, columns int) string {
 	if columns < 1 || utf8.RuneCountInString(line) <= columns {
 		return line
@@ -217,12 +215,13 @@ func (p *progress) phase(now load.Progress) string {
 		return fmt.Sprintf("window %.1f/%vs", in.Seconds(), phases.Window.Seconds())
 	case "drain":
 		return fmt.Sprintf("drain %.1fs", max(now.Elapsed-phases.Warmup-phases.Window, 0).Seconds())
-	default: // phases of a backlog count from their own start
+	default: // the phases of a backlog report the time since their own start
 		return fmt.Sprintf("%s %.1fs", now.Phase, now.Elapsed.Seconds())
 	}
 }
 
-// name returns the number of a round with its point, and its purpose unless it is timed.
+// name returns the number and the point of a round. Unless the round is timed, it also returns the
+// round's purpose.
 func (p *progress) name(number int) string {
 	name := fmt.Sprintf("round %d", number)
 	i := slices.IndexFunc(p.rounds, func(r plannedRound) bool { return r.number == number })
@@ -250,7 +249,6 @@ func (p *progress) ended() {
 	p.last = load.Progress{}
 }
 
-// round writes the line of a finished round.
 func (p *progress) round(r *result.Round) {
 	p.ended()
 	name := p.name(r.Number)
@@ -271,8 +269,8 @@ func (p *progress) round(r *result.Round) {
 	p.line("  %s: %s cycles/s%s, p99 %s ms%s", name, render.Number(m[result.CyclesPerS]), cpuOf(r), render.Number(m[result.CycleLatencyMs+"_p99"]), parts(r))
 }
 
-// cpuOf returns the text of a round's CPU time per cycle, split into server and client if they are
-// separate processes. It is empty if a fault ended a server, because the CPU time of an ended
+// cpuOf returns a text about a round's CPU time per cycle, split into server and client if they are
+// separate processes. It returns "" if a fault ended a server, because the CPU time of an ended
 // process is not read.
 func cpuOf(r *result.Round) string {
 	cpu, known := r.Metrics[result.CPUUsPerCycle]
@@ -286,7 +284,7 @@ func cpuOf(r *result.Round) string {
 	return text
 }
 
-// firstOf returns the first line of the first reason. All reasons follow at the end of the run.
+// firstOf returns the first line of the first reason. All reasons are listed at the end of the run.
 func firstOf(reasons []string) string {
 	if len(reasons) == 0 {
 		return ""

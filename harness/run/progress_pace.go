@@ -2,18 +2,18 @@ package run
 
 import "time"
 
-// aroundGuess is the assumed duration of a round without its warm-up and window, before any round
-// has ended.
+// aroundGuess is the estimated duration of a round without its warm-up and window. It is used until
+// the first round has ended.
 const aroundGuess = time.Second
 
-// pace estimates the remaining time of a run. Warm-ups and windows have known durations. The rest
-// of a round (start of the servers, drain, backlog) is assumed to last as long as the average so
-// far.
+// pace estimates the remaining time of a run. Warm-ups and windows have known durations. The other
+// parts of a round (start of the servers, drain, backlog) are assumed to last as long as their
+// average so far.
 type pace struct {
-	planned time.Duration // warm-up and window of one round
-	rounds  int           // in the whole run
+	planned time.Duration // warm-up plus window of one round
+	rounds  int           // number of rounds in the whole run
 
-	since  time.Time     // the end of the last round, or the start of the run
+	since  time.Time     // end of the last round, or start of the run
 	around time.Duration // total time of the ended rounds without their warm-ups and windows
 	done   int
 }
@@ -26,7 +26,6 @@ func (p *pace) ended(now time.Time) {
 	p.done++
 }
 
-// left estimates the remaining time of the run during a round.
 func (p *pace) left(now time.Time) time.Duration {
 	around := aroundGuess
 	if p.done > 0 {

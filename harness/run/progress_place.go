@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Place is the position of a run in a series of runs of one command. The progress of such a run
-// reports how long the series will take and omits the tables of figures, because the command judges
-// all runs at its end.
+// Place is the position of a run in a series of runs of one command. If a run has a Place, its
+// progress also reports how long the series will take. It omits the tables of figures, because the
+// command judges all runs at its end.
 type Place struct {
 	Number, Of int
-	After      time.Duration // estimated duration of the following runs
+	After      time.Duration // estimated duration of the runs that follow this one
 }
 
 // text formats the position like " (4 of 11)".

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// summaryMetrics are the metrics in the table at the end of a run, if the run has them. The result
-// has all others.
+// summaryMetrics are the metrics that the table at the end of a run shows, if the run has them. All
+// other metrics are only in the result.
 var summaryMetrics = []string{
 	result.CyclesPerS, result.EnqueuesPerS, result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores,
 	result.EnqueueLatencyMs + "_p99", result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.CycleLatencyMs + "_p999",
@@ -38,7 +38,7 @@ var pointMetrics = []struct{ header, metric string }{
 }
 
 // done writes the table of figures, the warnings, the reasons for a verdict other than pass, and
-// the verdict, unless the caller has yet to judge.
+// the verdict. It omits the verdict if the caller will judge later.
 func (p *progress) done(r *result.Result) {
 	if p.place == nil {
 		p.figures(r)
@@ -75,10 +75,10 @@ func (p *progress) figures(r *result.Result) {
 	p.table(metricRows(result.Published(r)))
 }
 
-// someMax bounds the warnings and the reasons shown at the end. The result has all of them.
+// someMax bounds the number of warnings, and of reasons, that are shown at the end. The result
+// contains all of them.
 const someMax = 6
 
-// some writes the first sentences and the number of the remaining ones.
 func (p *progress) some(of, noun string, sentences []string) {
 	for _, s := range sentences[:min(len(sentences), someMax)] {
 		p.line("%s: %s", of, s)
@@ -88,7 +88,7 @@ func (p *progress) some(of, noun string, sentences []string) {
 	}
 }
 
-// headline returns the main figure of a run as text, or "" if the run has none to publish.
+// headline returns a text with the main figure of a run, or "" if the run has no figure to publish.
 func headline(r *result.Result) string {
 	metrics := result.Published(r)
 	if m, ok := metrics[result.CyclesPerS]; ok {
@@ -107,8 +107,8 @@ func figureText(m result.Metric, of, unit string) string {
 	return fmt.Sprintf("%s%s %s (%s to %s over %s)", of, render.Number(m.Median), unit, render.Number(m.Low), render.Number(m.High), render.Plural(m.N, "round"))
 }
 
-// metricRows returns the table of metrics with its header first. It returns nil if its rows report
-// only that no task is at fault.
+// metricRows returns the table of metrics, with the header as its first row. It returns nil if the
+// table would only say that no task is at fault.
 func metricRows(metrics map[string]result.Metric) [][]string {
 	rows := [][]string{{"metric", ">value", ">low", ">high", "unit", "what they are"}}
 	telling := false
@@ -142,7 +142,7 @@ func spread(spec result.Spec, m result.Metric) string {
 	}
 }
 
-// pointRows returns the table of a sweep's points with its header first.
+// pointRows returns the table of a sweep's points, with the header as its first row.
 func pointRows(r *result.Result) [][]string {
 	header := []string{"point", ">cycles/s", ">low", ">high", ">rounds"}
 	columns := slices.Clone(pointMetrics)
@@ -170,7 +170,6 @@ func pointRows(r *result.Result) [][]string {
 	return rows
 }
 
-// table writes rows in aligned columns. The first row is the header.
 func (p *progress) table(rows [][]string) {
 	if len(rows) == 0 {
 		return

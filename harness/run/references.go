@@ -8,13 +8,13 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// references are samples of the host's performance, taken between the rounds of a run: before the
-// first round and after each one. Arms of a comparison share them. Only the goroutine that executes
+// references contains samples of the host's performance. They are taken before the first round of a
+// run and after each round. The arms of a comparison share them. Only the goroutine that executes
 // the rounds may use the fields.
 type references struct {
 	names   []string
 	samples map[string][]result.ReferenceSample
-	err     error // the first error; no further sample is taken after it
+	err     error // the first error; after it no further sample is taken
 	config  reference.Config
 	// measure takes one sample.
 	measure func(ctx context.Context, name string) (result.ReferenceSample, error)
@@ -26,8 +26,8 @@ func newReferences(names []string, c reference.Config) *references {
 	}}
 }
 
-// sample measures each reference once. It stores an error for summarise, because a run without
-// references still has a result.
+// sample takes one sample of each reference. It stores an error until summarise returns it, because
+// a run without references still has a result.
 func (r *references) sample(ctx context.Context) {
 	for _, name := range r.names {
 		if r.err != nil || ctx.Err() != nil {
@@ -42,8 +42,8 @@ func (r *references) sample(ctx context.Context) {
 	}
 }
 
-// summarise returns the references in the scenario's order. It fails if a measurement of one of
-// them failed.
+// summarise returns the references in the scenario's order. It returns an error if any measurement
+// failed.
 func (r *references) summarise() ([]result.Reference, error) {
 	var all []result.Reference
 	errs := []error{r.err}

@@ -22,14 +22,15 @@ type measured struct {
 	round      result.Round
 	histograms result.Histograms // merged over all workloads
 
-	ofWorkloads []result.WorkloadHistograms // per workload, if there are several
+	ofWorkloads []result.WorkloadHistograms // one per workload if there are several; otherwise nil
 	captured    []profile.Captured          // stored profiles
 	warnings    []string
-	broken      bool  // the server or the load failed: no further round makes sense
+	broken      bool  // the server or the load failed, so no further round can be measured
 	cause       error // the error that ended the load
-	// before is the state of the run's tenants on servers that ran before the round.
+	// before is the audit of the run's tenants before the round, for servers that ran before the
+	// round.
 	before    observe.Audit
-	serverEnd bool // the reasons include why the server ended
+	serverEnd bool // set if the reasons explain why the server ended
 	stopErr   error
 }
 
@@ -38,18 +39,17 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 	m.round.Reasons = append(m.round.Reasons, reason)
 }
 
-// startTimeout bounds the start of the servers; 0 selects the default of package topology. Tests
-// set a longer one.
+// startTimeout bounds the time to start the servers. 0 selects the default of package topology.
+// Tests set a longer timeout.
 var startTimeout time.Duration
 
-// round executes one round on fresh servers.
 func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	m.round = newRound(p)
 	if len(r.scenario.Points) > 0 {
 		m.round.Point = p.point + 1
 	}
 	if w := r.points[p.point].Workloads[0]; w.Driver != scenario.DriverK6 {
-		defer useProcs(w.Procs)() // all workloads have the same value
+		defer useProcs(w.Procs)() // all workloads have the same number of procs
 	}
 	config := topology.Config{
 		Binary: r.options.binary(r.points[p.point].Topology), Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
@@ -84,8 +84,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		r.loadOn(ctx, loads, p, faults, between, &m)
 		r.calibrate(p, &m)
 	}
-	// The context may have ended the round, but it must not interrupt the stop: no process may be
-	// left behind.
+	// If ctx is done, the round ends, but the servers must still be stopped: no process may remain.
 	if targetErr := target.close(context.WithoutCancel(ctx)); targetErr != nil {
 		m.stopErr = errors.Join(m.stopErr, targetErr)
 		m.broken = true
@@ -107,7 +106,7 @@ func newRound(p plannedRound) result.Round {
 	}
 }
 
-// loadOn runs the load on running servers and fills in m with its measurements.
+// loadOn runs the load on running servers and stores its measurements in m.
 func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, faults *injection, between *betweenHosts, m *measured) {
 	cluster := loads.cluster
 	window := newWindowProbe(r, cluster, loads, p)
@@ -183,8 +182,8 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 	m.round.Derive(m.histograms)
 }
 
-// untilFailure returns a context that ends when a server ends unplanned: the load of a cluster
-// might continue without that server.
+// untilFailure returns a context that is cancelled when a server ends unplanned. Without it the
+// load of a cluster might continue on the other servers.
 func untilFailure(ctx context.Context, cluster *topology.Cluster) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -197,12 +196,12 @@ func untilFailure(ctx context.Context, cluster *topology.Cluster) (context.Conte
 	return ctx, cancel
 }
 
-// exitWait is how long to wait for the end of a server after a connection broke.
+// exitWait bounds the wait for the end of a server after a connection broke.
 const exitWait = 2 * time.Second
 
-// breakOff records why a round's load ended early. The end of a server explains a broken
-// connection. Tasks in flight do not count as lost, since the round did not wait for them. Other
-// faults of tasks still count.
+// breakOff records why a round's load ended early. If a server has ended, its end is the reason,
+// because it explains a broken connection. Tasks in flight do not count as lost, because the round
+// did not wait for them. Other faults of tasks still count.
 func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 	m.broken, m.cause = true, err
 	cluster := loads.cluster
@@ -221,8 +220,9 @@ func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 	m.fault(brokenOff(err))
 }
 
-// brokenOff returns the verdict and the reason for a load that ended early. A k6 script that cannot
-// run or ends early is misconfigured, unless its thresholds failed: then its target regressed.
+// brokenOff returns the verdict and the reason for a load that ended early. If a k6 script cannot
+// run or ends early, the round is misconfigured. If the script's thresholds failed, its target
+// regressed.
 func brokenOff(err error) (result.Verdict, string) {
 	var script *k6run.Error
 	switch {
@@ -234,8 +234,8 @@ func brokenOff(err error) (result.Verdict, string) {
 	return result.Invalid, "the load failed: " + err.Error()
 }
 
-// withoutLost returns the balance of a round that did not wait for all of its tasks: it removes the
-// lost ones.
+// withoutLost returns the balance of a round that did not wait for all of its tasks. It differs
+// from l in that no task is lost.
 func withoutLost(l result.Ledger) result.Ledger {
 	l.Lost = 0
 	l.Samples = slices.DeleteFunc(slices.Clone(l.Samples), func(sample string) bool { return strings.Contains(sample, "lost: ") })

@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// startAttack starts the attack of a round's point on the first server, in a separate process. It
-// returns nil if the point has no attack or if the round is a calibration.
+// startAttack starts a separate process that attacks the first server. It returns nil if the
+// round's point has no attack or if the round is a calibration.
 func (r *runner) startAttack(cluster *topology.Cluster, p plannedRound) (*attack.Process, error) {
 	a := r.points[p.point].Attack
 	if a == nil || a.Clients == 0 || p.kind == calibration {
@@ -32,7 +32,6 @@ func (r *runner) startAttack(cluster *topology.Cluster, p plannedRound) (*attack
 	return attack.Start(binary, plan, file(".json"), file(".log"))
 }
 
-// endAttack ends an attack and adds its counts to m. It does nothing if p is nil.
 func endAttack(p *attack.Process, m *measured) {
 	if p == nil {
 		return

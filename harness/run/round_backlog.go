@@ -10,13 +10,13 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// notRestartedError means that the servers could not be restarted, so none of them runs.
+// notRestartedError reports that the servers could not be restarted, so none of them is running.
 type notRestartedError struct{ error }
 
 func (e notRestartedError) Unwrap() error { return e.error }
 
-// backlog fills the servers with tasks that no worker claims, restarts the servers if the scenario
-// asks for it, and drains them.
+// backlog fills the servers with tasks that no worker claims. It then restarts the servers if the
+// scenario asks for it, and drains them.
 func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 	plan, cluster := r.scenario.Backlog, loads.cluster
 	b := &backlogRound{runner: r, ctx: ctx, loads: loads, m: m, result: result.Backlog{Restart: plan.Restart}}
@@ -64,12 +64,12 @@ func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 	return nil
 }
 
-// coldLeftMax bounds the fraction of the servers' data that may be in the page cache at a cold
-// start.
+// coldLeftMax bounds the part of the servers' data that may remain in the page cache before a cold
+// start, as a fraction of the data.
 const coldLeftMax = 0.01
 
-// dropPageCache drops the servers' files from the kernel's page cache. The round is invalid if too
-// much of them stays.
+// dropPageCache drops the servers' files from the kernel's page cache. If too much of them remains
+// in the cache, the round is invalid.
 func (b *backlogRound) dropPageCache() error {
 	cold, err := b.loads.cluster.DropPageCache()
 	if err != nil {
@@ -83,16 +83,15 @@ func (b *backlogRound) dropPageCache() error {
 	return nil
 }
 
-// backlogRound is the backlog of a round in progress.
+// backlogRound is the state of a round with a backlog.
 type backlogRound struct {
 	*runner
-	ctx    context.Context // the round's
-	loads  *loads          // of a single workload
+	ctx    context.Context // the context of the round
+	loads  *loads          // has a single workload
 	m      *measured
 	result result.Backlog
 }
 
-// reference fills and drains the reference backlog, if the scenario has one.
 func (b *backlogRound) reference() error {
 	tasks := b.scenario.Backlog.Reference
 	if tasks == 0 {
@@ -115,7 +114,7 @@ func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
 	})
 }
 
-// drain completes a backlog and adds its faults to the round.
+// drain completes a backlog. Its faults become faults of the round.
 func (b *backlogRound) drain() (*load.Drained, error) {
 	limit := b.scenario.Backlog.Drain
 	drained, err := stage(b.ctx, b.loads, func(cfgs []load.Config) (*load.Drained, error) {
@@ -133,11 +132,12 @@ func (b *backlogRound) drain() (*load.Drained, error) {
 	return drained, nil
 }
 
-// took returns the duration of a drain in seconds, from the first claim's answer to the last
-// completion's.
+// took returns the duration of a drain in seconds. It starts when the first claim is answered, and
+// ends when the last completion is answered.
 func took(d *load.Drained) float64 { return d.LastComplete.Sub(d.FirstClaim).Seconds() }
 
-// peakMB returns the sum of the servers' peak RSS in MB. The peaks need not coincide.
+// peakMB returns the sum of the servers' peak RSS in MB. The servers need not have reached their
+// peaks at the same time.
 func peakMB(cluster *topology.Cluster) (float64, error) {
 	var sum uint64
 	for _, s := range cluster.Servers() {

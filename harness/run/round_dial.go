@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// targetOf returns the target of the load: all servers. The drivers route among them.
+// targetOf returns all servers as the target of a load. The drivers choose among the servers.
 func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	address, http := cluster.Addresses()
 	target := driver.Target{Address: address, HTTP: http, Token: cluster.Token, CA: cluster.CA, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent, PlaintextToken: cluster.OnHosts()}
@@ -22,7 +22,8 @@ func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	return target
 }
 
-// dial opens the connections of a workload to the cluster, or to servers if they are not nil.
+// dial opens the connections of a workload. It connects to the given target servers, or to the
+// cluster if servers is nil.
 func dial(ctx context.Context, cluster *topology.Cluster, servers *targetServers, w scenario.Workload) ([]driver.Conn, error) {
 	if servers != nil {
 		return servers.dial(ctx, w)

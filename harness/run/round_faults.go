@@ -14,25 +14,24 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// injection injects the faults of a scenario into the cluster of a round and counts the cycles
-// during them. It does nothing for a scenario without faults.
+// injection injects the faults of a scenario into the cluster of a round, and records the rate of
+// cycles during the faults. It does nothing for a scenario without faults.
 type injection struct {
 	faults []scenario.Fault
 	window time.Duration
-	mesh   *netproxy.Mesh // nil if no fault concerns links
-	// ownLevel is set if the scenario limits result.FaultLevelRatio, the rate after a fault
-	// relative to the rate before it.
+	mesh   *netproxy.Mesh // nil if no fault affects links
+	// ownLevel is set if the scenario has a limit for result.FaultLevelRatio, which is the rate
+	// after a fault relative to the rate before it.
 	ownLevel bool
 
-	// Written by the goroutines that the start of the window launches. They have ended when load
-	// returns.
+	// The goroutines that WindowStart starts write these fields. They have ended when load returns.
 	series fault.Series
 	events []fault.Event
 	err    error
 }
 
-// newInjection prepares a scenario's faults. If a fault concerns links, it makes the nodes of the
-// topology reach each other through links that can fail.
+// newInjection returns an injection of the scenario's faults. If a fault affects links, it routes
+// the connections between the nodes of the topology through links that can fail.
 func newInjection(s *scenario.Scenario, config *topology.Config) *injection {
 	h := &injection{faults: s.Faults, window: s.Phases.Window}
 	h.ownLevel = slices.ContainsFunc(s.Limits, func(l scenario.Limit) bool { return l.Metric == result.FaultLevelRatio })
@@ -49,7 +48,6 @@ func newInjection(s *scenario.Scenario, config *topology.Config) *injection {
 	return h
 }
 
-// again returns an injection of the given faults into the same cluster.
 func (h *injection) again(faults []scenario.Fault) *injection {
 	return &injection{faults: faults, window: h.window, mesh: h.mesh, ownLevel: h.ownLevel}
 }
@@ -62,7 +60,7 @@ func (h *injection) close() error {
 }
 
 // load runs the load on the cluster and injects the faults from the start of the window. A load
-// with faults persists through failures.
+// with faults continues after failed calls.
 func (h *injection) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*load.Outcome, error) {
 	if len(h.faults) == 0 {
 		return load.RunAll(ctx, cfgs...)
@@ -91,12 +89,12 @@ func (h *injection) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*
 	select {
 	case <-started:
 		<-done
-	default: // the load failed before its window
+	default: // the load failed before its window started
 	}
 	return outcomes, err
 }
 
-// do injects the faults and counts cycles until the end of the window.
+// do injects the faults, and samples the number of cycles until the end of the window.
 func (h *injection) do(ctx context.Context, began time.Time, l *loads) {
 	sampled := make(chan struct{})
 	go func() {

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// faultTargets makes the nodes of a cluster targets of fault injection.
+// faultTargets adapts a cluster to fault.Cluster, so that faults can be injected into its nodes.
 type faultTargets struct{ cluster *topology.Cluster }
 
 func (t faultTargets) server(node string) (*topology.Server, error) {
@@ -56,7 +56,7 @@ func (t faultTargets) Stop(ctx context.Context, node string) error {
 	return t.with(node, func(s *topology.Server) error { return s.Stop(ctx) })
 }
 
-// Start starts a node on its old data.
+// Start starts a node with its existing data.
 func (t faultTargets) Start(ctx context.Context, node string) error {
 	return t.with(node, func(s *topology.Server) error { return s.Start(ctx) })
 }
@@ -75,12 +75,12 @@ func (t faultTargets) Pause(node string) error { return t.with(node, (*topology.
 // Resume continues a paused node.
 func (t faultTargets) Resume(node string) error { return t.with(node, (*topology.Server).Resume) }
 
-// Remove removes a node from the members of the cluster.
+// Remove removes a node from the membership of the cluster.
 func (t faultTargets) Remove(ctx context.Context, node string) error {
 	return t.change(ctx, node, "/v1/cluster:remove", map[string]any{"node": node})
 }
 
-// Add adds a node to the members of the cluster, with a vote.
+// Add adds a node to the membership of the cluster as a voting member.
 func (t faultTargets) Add(ctx context.Context, node string) error {
 	return t.with(node, func(s *topology.Server) error {
 		return t.change(ctx, node, "/v1/cluster:add", map[string]any{"node": node, "address": s.PeerAddress})
@@ -88,15 +88,16 @@ func (t faultTargets) Add(ctx context.Context, node string) error {
 }
 
 const (
-	// changeTimeout bounds a change of the members including all its tries.
+	// changeTimeout bounds the time of a membership change, including all retries.
 	changeTimeout = 20 * time.Second
 	changePause   = 100 * time.Millisecond
-	// changeAnswerMax bounds the bytes read from an answer.
+	// changeAnswerMax bounds the number of bytes read from an answer.
 	changeAnswerMax = 4 << 10
 )
 
-// change sends a change of the members to one node after the other, except the node that it
-// affects, until one executes it. No node can execute it while the cluster elects a leader.
+// change sends a membership change to the nodes, one after the other, until a node executes it. It
+// skips the node that the change affects. No node can execute the change while the cluster elects a
+// leader.
 func (t faultTargets) change(ctx context.Context, about, path string, request any) error {
 	body, err := json.Marshal(request)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// leaveOut excludes the points whose hosts this machine cannot create as specified. It calls probe
-// once if any point has hosts.
+// leaveOut excludes the points whose hosts cannot be created on this machine as specified. It calls
+// probe once if any point has hosts.
 func (r *runner) leaveOut(probe func() hosts.Able) {
 	var able *hosts.Able
 	for i, p := range r.points {
@@ -31,7 +31,6 @@ func (r *runner) leaveOut(probe func() hosts.Able) {
 	}
 }
 
-// leave excludes a point, counted from 0, from the run.
 func (r *runner) leave(point int, why string) {
 	if r.leftOut == nil {
 		r.leftOut = map[int]bool{}
@@ -40,7 +39,8 @@ func (r *runner) leave(point int, why string) {
 	r.result.NotMeasured = append(r.result.NotMeasured, result.NotMeasured{Point: r.numberOf(point), Name: r.points[point].Name, Why: why})
 }
 
-// numberOf returns the number of a point, counted from 0, in the result: 0 without a sweep.
+// numberOf returns the number that the result uses for a point. point is counted from 0. Without a
+// sweep the number is 0.
 func (r *runner) numberOf(point int) int {
 	if len(r.scenario.Points) == 0 {
 		return 0
@@ -48,8 +48,8 @@ func (r *runner) numberOf(point int) int {
 	return point + 1
 }
 
-// judgeLeftOut reports the excluded points: as warnings or, if every point is excluded, as reasons
-// why the run is invalid.
+// judgeLeftOut reports the excluded points. If every point is excluded, they are reasons why the
+// run is invalid; otherwise they are warnings.
 func (r *runner) judgeLeftOut() {
 	all := len(r.leftOut) == len(r.points)
 	for _, left := range r.result.NotMeasured {
@@ -62,16 +62,17 @@ func (r *runner) judgeLeftOut() {
 	}
 }
 
-// betweenHosts is the network between the hosts of a round's nodes and its traffic in the window. A
-// nil *betweenHosts means nodes without separate hosts; all its methods do nothing.
+// betweenHosts is the network between the hosts of a round's nodes, and the traffic on it during
+// the window. A nil *betweenHosts means that the nodes have no separate hosts; its methods then do
+// nothing.
 type betweenHosts struct {
 	network *hosts.Network
 	from    hosts.Counted
-	passed  *result.Hosts // nil before the end of the window
+	passed  *result.Hosts // nil until the window has ended
 }
 
-// startHosts creates the hosts of a round's point and sets them in config. It returns nil if the
-// point has none.
+// startHosts creates the hosts of a round's point and adds them to config. It returns nil if the
+// point has no hosts.
 func (r *runner) startHosts(ctx context.Context, p plannedRound, config *topology.Config) (*betweenHosts, error) {
 	want := config.Topology.Hosts
 	if want == nil {
@@ -115,7 +116,7 @@ func (b *betweenHosts) windowEnds() error {
 	return nil
 }
 
-// watchBetween makes the window count the traffic between the hosts.
+// watchBetween makes the probe count the traffic between the hosts during the window.
 func (w *windowProbe) watchBetween(between *betweenHosts) {
 	w.between = between
 	if between != nil {
@@ -123,8 +124,8 @@ func (w *windowProbe) watchBetween(between *betweenHosts) {
 	}
 }
 
-// judgeBetween adds the traffic between the hosts to the round and makes it invalid if the network
-// was not as the scenario specifies.
+// judgeBetween stores the traffic between the hosts in the round. It makes the round invalid if the
+// network was not as the scenario specifies.
 func (r *runner) judgeBetween(w *windowProbe, m *measured) {
 	if w.between == nil || w.between.passed == nil {
 		return

@@ -10,36 +10,35 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// generator runs the workloads of a round against the servers: this process, or a k6 process that
-// runs a script.
+// generator runs the workloads of a round against the servers. It is either this process or a k6
+// process that runs a script.
 type generator interface {
 	// load runs the load, injects the faults of the scenario and calls the hooks. It is called
 	// once.
 	load(ctx context.Context, h *injection, hooks load.Hooks) ([]*load.Outcome, error)
-	// count returns the known numbers of completed and outstanding tasks. It may be called
+	// count returns how many tasks are known to be completed and outstanding. It may be called
 	// concurrently with load.
 	count() count
 	// balance returns the current account of all workloads combined.
 	balance() result.Ledger
-	// pid returns the process that makes the calls. It is valid from shortly before the window
+	// pid returns the process that makes the calls. It may be called from shortly before the window
 	// until the load ends.
 	pid() int
-	// judge adds the faults of a load that has ended, except those of the account and the servers.
+	// judge adds the faults of a load that has ended to m. It ignores faults of the account and of
+	// the servers.
 	judge(o *outcomes, m *measured)
 }
 
 // count is a snapshot of the accounts.
 type count struct {
 	completed uint64
-	enqueued  uint64 // acknowledged; 0 from a k6 process
+	enqueued  uint64 // acknowledged enqueues; 0 for a k6 process
 	at        time.Time
-	// outstanding counts per workload the tasks that were sent and neither refused nor completed.
-	// It is nil before anything is known.
+	// outstanding is the number of tasks of each workload that were sent and neither refused nor
+	// completed. It is nil until the numbers are known.
 	outstanding []float64
 }
 
-// perSecondSince returns the rate of completions since an earlier count, or 0 if no time has
-// passed.
 func (c count) perSecondSince(earlier count) float64 {
 	passed := c.at.Sub(earlier.at).Seconds()
 	if passed <= 0 {
@@ -48,7 +47,7 @@ func (c count) perSecondSince(earlier count) float64 {
 	return float64(c.completed-earlier.completed) / passed
 }
 
-// inProcess is the generator within this process. It reaches the servers through drivers.
+// inProcess is the generator that runs in this process. It reaches the servers through drivers.
 type inProcess struct{ of *loads }
 
 func (g inProcess) load(ctx context.Context, h *injection, hooks load.Hooks) ([]*load.Outcome, error) {

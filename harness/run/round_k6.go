@@ -14,13 +14,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// scripted is the generator that runs a script in a k6 process, for the only workload of a round.
+// scripted is the generator that runs a script in a k6 process. The script is the only workload of
+// the round.
 type scripted struct {
 	of      *loads
-	round   uint64 // the id of its ledger
+	round   uint64 // ID of its ledger
 	began   time.Time
-	process atomic.Pointer[k6run.Process] // nil before it starts
-	ended   *k6run.Ended                  // nil until the load has ended regularly
+	process atomic.Pointer[k6run.Process] // nil until it has started
+	ended   *k6run.Ended                  // nil until the load has ended without an error
 }
 
 func newScripted(l *loads, round uint64) *scripted {
@@ -50,7 +51,8 @@ func (s *scripted) load(ctx context.Context, _ *injection, hooks load.Hooks) (ou
 	return []*load.Outcome{s.ended.Outcome}, nil
 }
 
-// count returns the latest report of the script, which reports four times a second.
+// count returns the numbers that the script reported last. The script reports them four times a
+// second.
 func (s *scripted) count() count {
 	c := count{at: s.began}
 	if p := s.process.Load(); p != nil {
@@ -71,7 +73,7 @@ func (s *scripted) balance() result.Ledger {
 
 func (s *scripted) pid() int { return s.process.Load().PID() }
 
-// judge adds crossed thresholds of the script and failed calls to the faults of the round.
+// judge makes crossed thresholds of the script and failed calls faults of the round.
 func (s *scripted) judge(o *outcomes, m *measured) {
 	if s.ended.Thresholds != "" {
 		m.fault(result.Regressed, "k6: "+s.ended.Thresholds)

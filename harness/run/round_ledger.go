@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// checkLedger judges the ledger of the round, and the servers' account if the scenario asks for it.
+// checkLedger judges the ledger of the round. It also judges the servers' account if the scenario
+// asks for it.
 func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) {
 	left := r.takeLeft(ctx, cluster, o, m)
 	m.checkBalance()
@@ -29,14 +30,14 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 		if m.round.Faults == nil {
 			m.fault(result.Incorrect, text)
 		} else {
-			// This is expected after a lease has expired in a fault. The task can still be
+			// A refusal is expected if a lease expired during a fault. The task can still be
 			// completed.
 			m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s", m.round.Number, text))
 		}
 	}
 	if refused := o.sum(refusedEnqueues); refused.Count > 0 {
 		text := fmt.Sprintf("the server refused %d enqueues: %s", refused.Count, refused.First)
-		// A rate with refused enqueues is not comparable with one without.
+		// A rate with refused enqueues is not comparable with a rate without.
 		if o.workloads[0].Driver == scenario.DriverProgram && m.round.Faults == nil {
 			m.fault(result.Incorrect, text)
 		} else {
@@ -48,7 +49,7 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 		return
 	}
 	conserved := slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Conserved})
-	// Tasks that no worker claims must still be on the servers. If tasks are left, takeLeft has
+	// Tasks that no worker claims must still be on the servers. If left is above 0, takeLeft has
 	// already checked the servers' account. A second reading could differ, because pending
 	// completions may take effect after the first.
 	if left == 0 && (conserved || scenario.Any(o.workloads, scenario.Workload.EnqueuesAlone)) && len(cluster.Servers()) > 0 {
@@ -56,10 +57,10 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 	}
 }
 
-// takeLeft returns the number of tasks that the drain was too short for, and moves them in the
-// ledger from lost to left. Tasks count as left only if workers were still completing tasks at the
-// end of the drain and the servers' account shows that no acknowledged task is missing. It does
-// nothing for a round with faults.
+// takeLeft returns the number of tasks that remained because the drain was too short. In the ledger
+// it moves them from lost to left. Tasks count as left only if workers were still completing tasks
+// at the end of the drain, and the servers' account shows that no acknowledged task is missing. It
+// does nothing for a round with faults.
 func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) (left uint64) {
 	if !o.draining() || m.round.Ledger.Lost == 0 || m.round.Faults != nil || len(cluster.Servers()) == 0 {
 		return 0
@@ -80,10 +81,11 @@ func (r *runner) takeLeft(ctx context.Context, cluster *topology.Cluster, o *out
 	return left
 }
 
-// leftOf moves the lost tasks that the servers hold by their own counts to left, and returns the
-// new ledger and their number. It returns l and 0 if the counts do not account for every
-// acknowledged task. underWay is the number of completions in flight when the drain was cut. Each
-// of them may have taken effect without an answer and is therefore in doubt.
+// leftOf moves the lost tasks that are on the servers, according to the servers' own counts, to
+// left. It returns the new ledger and the number of moved tasks. If the counts do not account for
+// every acknowledged task, it returns l and 0. underWay is the number of completions that were in
+// flight when the drain ended. Each of them may have taken effect without an answer, so it is in
+// doubt.
 func leftOf(l result.Ledger, counts observe.Counts, underWay uint64) (result.Ledger, uint64) {
 	doubted := l
 	doubted.InDoubt += underWay
@@ -97,16 +99,15 @@ func leftOf(l result.Ledger, counts observe.Counts, underWay uint64) (result.Led
 	return l, left
 }
 
-// checkBalance judges the ledger without the servers.
 func (m *measured) checkBalance() {
 	for _, problem := range audit.Balance(&m.round.Ledger) {
 		m.fault(result.Incorrect, problem)
 	}
 }
 
-// checkConserved checks the servers' account for consistency and against the ledger. The audit
-// counts the tasks one by one in the store, because a counter can have the same defect as the code
-// that it counts. Tasks from before the round are left out.
+// checkConserved checks that the servers' account is consistent and agrees with the ledger. The
+// audit counts the tasks in the store one by one, because a counter can have the same defect as the
+// code that updates it. Tasks that existed before the round are left out.
 func (r *runner) checkConserved(ctx context.Context, cluster *topology.Cluster, m *measured) {
 	counts, err := audit.ReadSince(ctx, cluster, m.before)
 	if err != nil {
@@ -127,7 +128,8 @@ func (m *measured) judgeConserved(counts, before observe.Counts, l *result.Ledge
 	}
 }
 
-// scrapeRound stores the counters of the running servers: per node in a cluster, and their sum.
+// scrapeRound stores the counters of the running servers in the round: the counters of each node in
+// a cluster, and the sum over all servers.
 func scrapeRound(ctx context.Context, cluster *topology.Cluster, round *result.Round) error {
 	sum := map[string]float64{}
 	for i, s := range cluster.Servers() {

@@ -15,25 +15,26 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// loads are the workloads of a round, each with its ledger. The embedded generator runs them.
+// loads contains the workloads of a round and their ledgers. The embedded generator runs the
+// workloads.
 type loads struct {
 	runner    *runner
 	cluster   *topology.Cluster
-	target    *targetServers // nil in a round on Prony's own servers
+	target    *targetServers // nil if the round runs on Prony's own servers
 	number    int            // number of the round
 	workloads []scenario.Workload
 	generator
-	accounts []*ledger.Ledger // one per workload, for the in-process generator; nil for k6
-	steady   func() bool      // reports whether the rate is steady; nil if not measured
-	slow     *load.Slow       // reports the first slow cycle; nil without a limit
-	// settle waits until the servers hold no deliverable task. It is nil unless the same servers
-	// are measured again.
+	accounts []*ledger.Ledger // one per workload if this process is the generator; nil for k6
+	steady   func() bool      // reports whether the rate is steady; nil if rates are not measured
+	slow     *load.Slow       // reports the first slow cycle; nil if slow cycles are not reported
+	// settle waits until the servers contain no deliverable task. It is nil unless the same servers
+	// will be measured again.
 	settle func(context.Context, *measured) error
 }
 
 func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 	l := &loads{runner: r, cluster: cluster, number: p.number, workloads: r.workloads(p)}
-	// Each account has a unique id, which identifies its tasks among those of other workloads and
+	// Each account has a unique ID, which distinguishes its tasks from those of other workloads and
 	// rounds.
 	id := uint64(r.result.Started.UnixNano()) + uint64(p.number)*scenario.WorkloadsMax
 	if l.workloads[0].Driver == scenario.DriverK6 {
@@ -55,7 +56,7 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 	return l
 }
 
-// account makes this process the generator, with one account per workload.
+// account makes this process the generator. accounts contains one account per workload.
 func (l *loads) account(accounts []*ledger.Ledger) {
 	l.generator, l.accounts = inProcess{l}, accounts
 	for i, account := range accounts {
@@ -63,11 +64,10 @@ func (l *loads) account(accounts []*ledger.Ledger) {
 	}
 }
 
-// any reports whether any workload completes tasks.
 func (l *loads) any() bool { return slices.Contains(partsOfLoad(l.workloads...), result.OfLoad) }
 
-// done returns count. For a workload that only enqueues, it counts acknowledged enqueues instead of
-// completions.
+// done returns the result of count. For a workload that only enqueues, completed is the number of
+// acknowledged enqueues.
 func (l *loads) done() count {
 	c := l.count()
 	if l.workloads[0].EnqueuesAlone() {
@@ -82,8 +82,8 @@ func stage[T any](ctx context.Context, l *loads, do func([]load.Config) (T, erro
 	var opened [][]driver.Conn
 	defer func() {
 		for _, conns := range opened {
-			// A broken connection does not close cleanly. Its close error adds nothing to the error
-			// that broke it.
+			// A broken connection does not close cleanly. The error of Close adds nothing to the
+			// error that do returned.
 			if closeErr := open.Close(conns); err == nil {
 				err = closeErr
 			}
@@ -102,7 +102,7 @@ func stage[T any](ctx context.Context, l *loads, do func([]load.Config) (T, erro
 	return do(cfgs)
 }
 
-// run runs all workloads simultaneously and calls the hooks of w at the edges of the window.
+// run runs all workloads at the same time. It calls the hooks of w at the edges of the window.
 func (l *loads) run(ctx context.Context, h *injection, w *windowProbe) (*outcomes, error) {
 	all, err := l.load(ctx, h, load.Hooks{
 		WindowNear: w.near, WindowStart: w.start, WindowEnd: w.end, Steady: l.steady, Progress: l.runner.progress.hook(l.number),
@@ -113,7 +113,7 @@ func (l *loads) run(ctx context.Context, h *injection, w *windowProbe) (*outcome
 	return &outcomes{all: all, workloads: l.workloads}, nil
 }
 
-// outcomes are the measurements of a round's workloads.
+// outcomes contains the measurements of a round's workloads.
 type outcomes struct {
 	all       []*load.Outcome
 	workloads []scenario.Workload
@@ -121,13 +121,12 @@ type outcomes struct {
 
 func (o *outcomes) warmup() time.Duration { return o.all[0].WindowStart.Sub(o.all[0].Launched) }
 
-// drained reports whether no workload had an outstanding task at the end.
 func (o *outcomes) drained() bool {
 	return !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained })
 }
 
-// draining reports whether every workload that was not drained was still completing tasks at the
-// deadline. It returns false if all workloads were drained.
+// draining reports whether every workload that did not drain was still completing tasks at the
+// deadline. It returns false if all workloads drained.
 func (o *outcomes) draining() bool {
 	return !o.drained() && !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained && !of.Draining })
 }
@@ -143,7 +142,7 @@ func refusedCompletions(o *load.Outcome) load.Refusals { return o.RefusedComplet
 func refusedEnqueues(o *load.Outcome) load.Refusals    { return o.RefusedEnqueues }
 func failedCalls(o *load.Outcome) load.Refusals        { return o.FailedCalls }
 
-// take fills in the measurements of the window.
+// take stores the measurements of the window in m.
 func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 	m.round.WindowSeconds = o.all[0].Window.Seconds()
 	several := len(o.all) > 1
@@ -153,7 +152,7 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 		if o.workloads[i].EnqueuesAlone() {
 			m.round.Enqueues += outcome.Enqueued
 		}
-		// A workload that only claims measures tasks that were enqueued before the window, so its
+		// A workload that only claims works on tasks that were enqueued before the window, so its
 		// latencies may exceed the bound.
 		if outcome.Clamped > 0 && p.kind != profiled && !o.workloads[i].ClaimsAlone() {
 			m.fault(result.Invalid, fmt.Sprintf("%d latencies exceeded %v, the highest recorded value: percentiles would be too low; shorten the window or lower the load",

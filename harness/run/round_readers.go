@@ -21,19 +21,19 @@ import (
 
 const (
 	// readersTimeout bounds the time to create the access tokens of a workload's readers and to
-	// make them known to all servers.
+	// wait until all servers know them.
 	readersTimeout = 30 * time.Second
-	// tokenTick is the interval between two checks whether a server knows a token.
+	// tokenTick is the interval between two checks whether a server already knows a token.
 	tokenTick = 10 * time.Millisecond
-	// noTask is an id that no task has. noQueue is a name that no queue has.
+	// noTask is a task ID that no task has. noQueue is a name that no queue has.
 	noTask  = "000000000000000000000000"
 	noQueue = "none"
 )
 
-// openReaders opens the readers of a workload's tenants. It returns none for a workload without
-// reads. If the servers require access tokens, each reader has a token for its tenant alone with
-// the one scope that its reads need, created for this round. On an error it also returns the
-// readers that are already open; the caller must close them.
+// openReaders opens the readers of a workload's tenants. It returns no readers if the workload has
+// no reads. If the servers require access tokens, it creates a token for each reader. The token is
+// valid only for the reader's tenant and only for the scope that its reads need. On an error it
+// also returns the readers that are already open; the caller must close them.
 func openReaders(ctx context.Context, cluster *topology.Cluster, w scenario.Workload) (readers load.Readers, err error) {
 	if !w.ReadsTasks() {
 		return readers, nil
@@ -66,8 +66,8 @@ func openReaders(ctx context.Context, cluster *topology.Cluster, w scenario.Work
 	return readers, nil
 }
 
-// openEach opens a reader for each tenant of a workload. If the servers require tokens, the reader
-// uses a token of that tenant with the given scope.
+// openEach calls one for each tenant of a workload, to open the tenant's reader. If the servers
+// require tokens, the target contains a token of that tenant with the given scope.
 func openEach(ctx context.Context, cluster *topology.Cluster, w scenario.Workload, scope adminpb.Scope, one func(tenant int, target driver.Target) error) error {
 	target := targetOf(cluster, w)
 	tokens := make([]string, w.Tenants)
@@ -86,8 +86,8 @@ func openEach(ctx context.Context, cluster *topology.Cluster, w scenario.Workloa
 	return nil
 }
 
-// makeTokens creates an access token with the given scope for each tenant of a workload and returns
-// their secrets once all servers know them.
+// makeTokens creates an access token with the given scope for each tenant of a workload. It waits
+// until all servers know the tokens, and returns their secrets.
 func makeTokens(ctx context.Context, cluster *topology.Cluster, target driver.Target, w scenario.Workload, scope adminpb.Scope) (secrets []string, err error) {
 	admin, err := target.DialAdmin(cluster.Servers()[0].Node().Admin)
 	if err != nil {
@@ -104,8 +104,8 @@ func makeTokens(ctx context.Context, cluster *topology.Cluster, target driver.Ta
 		}
 		secrets = append(secrets, made.GetSecret())
 	}
-	// The servers of a cluster learn tokens in the order of their creation, so the last one
-	// suffices.
+	// The servers of a cluster learn tokens in the order of their creation, so it is enough to
+	// check the last one.
 	target.Token = secrets[len(secrets)-1]
 	for _, s := range cluster.Servers() {
 		target.Address = s.Node().Address
@@ -133,7 +133,7 @@ func waitForToken(ctx context.Context, target driver.Target, admin string, scope
 			return nil
 		case err == nil:
 			return errors.New("expected not found for a task or a queue that does not exist, got an answer")
-		// A server that lags behind answers that the caller should try again.
+		// A server that has not caught up yet asks the caller to retry.
 		case status.Code(err) != codes.Unauthenticated && status.Code(err) != codes.Unavailable:
 			return err
 		}
@@ -145,8 +145,8 @@ func waitForToken(ctx context.Context, target driver.Target, admin string, scope
 	}
 }
 
-// asking returns a call that requires the given scope and asks for a task or a queue that the
-// tenant does not have, and a function that closes its connection.
+// asking returns two functions. ask makes a call that requires the given scope: it asks for a task
+// or a queue that the tenant does not have. end closes the connection of ask.
 func asking(target driver.Target, admin string, scope adminpb.Scope, tenant string) (ask func(context.Context) error, end func() error, err error) {
 	if scope == adminpb.Scope_SCOPE_ADMIN {
 		reader, err := unary.DialQueueReader(target, admin)

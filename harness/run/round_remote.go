@@ -11,9 +11,9 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// tasksBefore audits the round's tenants on servers that ran before the round. It fails if the
-// servers hold tasks of these tenants, because workers would claim them. It returns an empty audit
-// for servers that were started for the round.
+// tasksBefore audits the round's tenants on servers that ran before the round. It returns an error
+// if the servers contain tasks of these tenants, because the round's workers would claim them. If
+// the servers were started for the round, it returns an empty audit.
 func tasksBefore(ctx context.Context, cluster *topology.Cluster, workloads []scenario.Workload) (observe.Audit, error) {
 	if !cluster.Attached() {
 		return observe.Audit{}, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// prefill enqueues the backlog of a workload that only claims, before the warm-up. It does nothing
-// for other workloads.
+// prefill enqueues the backlog of a workload that only claims. It is called before the warm-up. It
+// does nothing for other workloads.
 func (r *runner) prefill(ctx context.Context, loads *loads) error {
 	if !loads.workloads[0].ClaimsAlone() {
 		return nil
@@ -21,9 +21,9 @@ func (r *runner) prefill(ctx context.Context, loads *loads) error {
 	return err
 }
 
-// judgeRole checks a workload that only claims or only enqueues. The round is invalid if the tasks,
-// or the room for new ones, ran out before the end of the window: its rate would then cover a
-// shorter time.
+// judgeRole checks a workload that only claims or only enqueues. The round is invalid if the
+// workers completed the whole backlog before the end of the window, or if the producers reached the
+// in-flight limit. The rate would then cover a shorter time.
 func (m *measured) judgeRole(o *outcomes) {
 	w, outstanding := o.workloads[0], o.all[0].Outstanding
 	switch {

@@ -22,17 +22,17 @@ import (
 // round.
 const describeMax = time.Minute
 
-// targetServers are the servers of a round that a driver program has launched, with that program. A
-// nil *targetServers means a round on Prony's own servers: close, pids and ownCPU do nothing on
-// nil, and other methods must not be called.
+// targetServers contains the servers of a round that a driver program has launched, and the program
+// itself. A nil *targetServers means that the round runs on Prony's own servers. On nil, close,
+// pids and ownCPU do nothing, and other methods must not be called.
 type targetServers struct {
 	program  *program.Process
 	launched *program.Launched
 	folder   string
 }
 
-// FindDriverProgram returns the path of Prony's own driver program: the value of the environment
-// variable PRONY_PEERS, or else the program in the folder of the running program, or else the one
+// FindDriverProgram returns the path of Prony's own driver program. The environment variable
+// PRONY_PEERS has priority, then the program in the folder of the running program, then the program
 // in bin/.
 func FindDriverProgram() (string, error) {
 	return proc.Binary{Called: "the driver program", File: "prony-peers", Env: "PRONY_PEERS", Make: "peers", Wanted: "prony-peers"}.Find()
@@ -49,7 +49,7 @@ func programOf(t scenario.Topology) (string, error) {
 	return path, nil
 }
 
-// describeTargets asks the driver programs to describe the targets of the points. It excludes the
+// describeTargets asks the driver programs to describe the targets of the points. It excludes
 // points whose servers cannot be started on this machine.
 func (r *runner) describeTargets(ctx context.Context) error {
 	said := map[string][]program.Description{}
@@ -67,7 +67,7 @@ func (r *runner) describeTargets(ctx context.Context) error {
 			}
 		}
 		at := slices.IndexFunc(said[path], func(d program.Description) bool { return d.Name == p.Topology.Target.Name })
-		if at < 0 { // perhaps the program has another version; the other points are measured
+		if at < 0 { // the program may have another version; the other points are measured
 			r.leave(i, fmt.Sprintf("the driver program %s has no target %q; it has %s", filepath.Base(path), p.Topology.Target.Name, strings.Join(namesOf(said[path]), ", ")))
 			continue
 		}
@@ -91,7 +91,6 @@ func namesOf(all []program.Description) (names []string) {
 	return names
 }
 
-// ask starts a driver program and returns the targets that it can measure.
 func (r *runner) ask(ctx context.Context, path string) (all []program.Description, err error) {
 	ctx, cancel := context.WithTimeout(ctx, describeMax)
 	defer cancel()
@@ -114,7 +113,7 @@ func described(point int, d program.Description, t scenario.Topology) result.Tar
 	return target
 }
 
-// launchSpec returns the specification of the servers of a point, except for their folder.
+// launchSpec returns the specification of the servers of a point. It does not set their folder.
 func (r *runner) launchSpec(point int) program.LaunchSpec {
 	p := r.points[point]
 	spec := program.LaunchSpec{
@@ -132,8 +131,8 @@ func (r *runner) launchSpec(point int) program.LaunchSpec {
 	return spec
 }
 
-// launch starts the driver program of a round, which launches the servers. It returns nil for a
-// round on Prony's own servers. If it fails, it leaves only the log behind.
+// launch starts the driver program of a round, which launches the servers. It returns nil if the
+// round runs on Prony's own servers. If it fails, only the log remains.
 func (r *runner) launch(ctx context.Context, p plannedRound) (*targetServers, error) {
 	topology := r.points[p.point].Topology
 	if topology.Kind != scenario.ByProgram {
@@ -161,7 +160,6 @@ func (r *runner) launch(ctx context.Context, p plannedRound) (*targetServers, er
 	return t, nil
 }
 
-// close stops the servers, ends the program and removes the data. It does nothing on nil.
 func (t *targetServers) close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -183,7 +181,6 @@ func (t *targetServers) dial(ctx context.Context, w scenario.Workload) (conns []
 	return conns, nil
 }
 
-// pids returns the processes of the servers, or nil if they run on other hosts.
 func (t *targetServers) pids() []int {
 	if t == nil {
 		return nil
@@ -191,10 +188,11 @@ func (t *targetServers) pids() []int {
 	return t.launched.PIDs()
 }
 
-// targetNode is the name of a target's servers in faults, which kill all of them together.
+// targetNode is the name that faults use for the servers of a target. A fault always affects all of
+// them.
 const targetNode = "servers"
 
-// targetFaults makes the servers of a target a target of fault injection.
+// targetFaults adapts the servers of a target to fault.Cluster. Only the fault kill is supported.
 type targetFaults struct{ *targetServers }
 
 var errKillOnly = errors.New("the servers of a target only support the fault kill")
@@ -202,19 +200,20 @@ var errKillOnly = errors.New("the servers of a target only support the fault kil
 // Nodes returns a single node, which represents all servers.
 func (targetFaults) Nodes() []string { return []string{targetNode} }
 
-// Leader returns that node.
+// Leader returns the name of the single node.
 func (targetFaults) Leader(context.Context) (string, error) { return targetNode, nil }
 
 // Kill ends all servers with SIGKILL.
 func (t targetFaults) Kill(string) error { return t.launched.Kill(context.Background()) }
 
-// Start starts the servers on their old data and returns when they serve.
+// Start starts the servers with their existing data and returns when they are ready.
 func (t targetFaults) Start(ctx context.Context, _ string) error { return t.launched.Restart(ctx) }
 
-// WaitReady returns immediately, because Start returns only when the servers serve.
+// WaitReady returns immediately, because Start returns only when the servers are ready.
 func (targetFaults) WaitReady(context.Context, string) error { return nil }
 
-// Stop, Wipe, Pause, Resume, Remove and Add belong to faults that targets do not support.
+// Stop, Wipe, Pause, Resume, Remove and Add return an error, because targets do not support the
+// faults that use them.
 func (targetFaults) Stop(context.Context, string) error   { return errKillOnly }
 func (targetFaults) Wipe(string) error                    { return errKillOnly }
 func (targetFaults) Pause(string) error                   { return errKillOnly }

@@ -9,10 +9,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// judgeVolume makes the round invalid if its window ended before the number of tasks that the
-// scenario asks for was done.
 func (m *measured) judgeVolume(p scenario.Phases) {
-	// One of the two is 0, because tasks that no worker claims are never completed.
+	// One of the two is 0: a workload that only enqueues has no cycles, and other workloads do not
+	// count enqueues.
 	if done := m.round.Cycles + m.round.Enqueues; done < uint64(p.Tasks) {
 		m.fault(result.Invalid, fmt.Sprintf("%s of %s tasks were done in the window of %s: raise phases.window, or lower phases.tasks",
 			render.Count(done), render.Count(p.Tasks), hclfile.FormatDuration(p.Window)))

@@ -1,9 +1,9 @@
 // Package run executes a scenario and stores the result. It has five parts, each in files named
 // after it:
 //
-//   - The scheduler (run, schedule) orders the rounds: first those that find the peak for rates
-//     given as a part of it, then the timed rounds of all points in turn, interleaved with the
-//     profiled ones. It summarises and stores them.
+//   - The scheduler (run, schedule) orders the rounds. If a rate is a part of the peak, the rounds
+//     that find the peak come first. Then come the timed rounds of all points in turn, interleaved
+//     with the profiled rounds. The scheduler summarises and stores the rounds.
 //   - A round (round, window) starts fresh servers, runs the load, injects the faults, samples all
 //     processes at the edges of the window, and stops the servers. The ledger and the servers' own
 //     account are part of the round.
@@ -39,39 +39,41 @@ import (
 
 // Options configures how scenarios are run.
 type Options struct {
-	Out    string // the folder in which run folders are created
-	Server string // the path of the queued binary
-	// ServerOf returns the path of the queued binary for a topology, for sweeps over builds. Nil
-	// selects Server for all.
+	Out    string // folder in which run folders are created
+	Server string // path of the queued binary
+	// ServerOf returns the path of the queued binary for a topology. Sweeps over builds need it. If
+	// it is nil, Server is used for all topologies.
 	ServerOf func(scenario.Topology) string
-	K6       string // the path of the k6 binary for scenarios with driver "k6"; "" searches for it
-	// Attacker is the path of the binary that calls attack.Main, for scenarios with an attack; ""
+	K6       string // path of the k6 binary for scenarios with driver "k6"; "" searches for it
+	// Attacker is the path of a binary that calls attack.Main, for scenarios with an attack. ""
 	// selects the running program.
 	Attacker string
-	Command  []string // the exact command, for the manifest
-	// Progress receives progress output for people. Terminal reports whether it is a terminal, on
-	// which lines may be redrawn.
+	Command  []string // exact command line, for the manifest
+	// Progress receives progress output for people. Terminal is set if Progress is a terminal,
+	// whose lines may be redrawn.
 	Progress io.Writer
 	Terminal bool
 	Columns  func() int // returns the current width of the terminal; nil means 80
-	// Place is the position of the run in a series of runs of one command; nil means that it is the
-	// only one.
+	// Place is the position of the run in a series of runs of one command. It is nil if the command
+	// has only one run.
 	Place *Place
-	// JudgedLater omits the verdict from Progress: the caller judges the figures by limits and
-	// prints the verdict.
+	// JudgedLater omits the verdict from Progress. It is set if the caller judges the figures by
+	// limits and prints the verdict.
 	JudgedLater bool
-	// RepeatInvalid makes Execute repeat invalid rounds at the end of the run, each at most twice
-	// and scenario.RepeatsMax in total. It repeats none if more rounds are invalid. The last
-	// figures of a round count, whatever they are; the earlier ones are in Result.Repeated.
+	// RepeatInvalid makes Execute repeat invalid rounds at the end of the run. Each round is
+	// repeated at most twice, and all repetitions together are at most scenario.RepeatsMax. If more
+	// rounds are invalid, none is repeated. The last measurement of a round counts, whatever its
+	// figures are; earlier measurements are in Result.Repeated.
 	RepeatInvalid bool
 
-	// Describe fills in where the time of a result goes and what limits its rate. Package gate
-	// implements it, because package run does not judge. It may be nil.
+	// Describe fills in the parts of a result that describe where its time is spent and what limits
+	// its rate. Package gate implements it, because package run does not judge. Describe may be
+	// nil.
 	Describe func(*result.Result)
 
 	// now is the clock of the progress output; nil selects time.Now.
 	now      func() time.Time
-	hostRoot string // holds the host's proc and sys; "" means the real root. Tests put files there.
+	hostRoot string // folder with the host's proc and sys; "" is the real root; only tests set it
 }
 
 func (o *Options) binary(t scenario.Topology) string {
@@ -81,7 +83,6 @@ func (o *Options) binary(t scenario.Topology) string {
 	return o.Server
 }
 
-// findK6 sets K6 if the scenario needs k6 and K6 is empty.
 func (o *Options) findK6(s *scenario.Scenario) (err error) {
 	if o.K6 == "" && s.Workloads[0].Driver == scenario.DriverK6 {
 		o.K6, err = k6run.Find()
@@ -92,10 +93,10 @@ func (o *Options) findK6(s *scenario.Scenario) (err error) {
 // logsDir is the subfolder of a run folder for the servers' logs.
 const logsDir = "logs"
 
-// Execute runs one scenario, stores its result in a new run folder, and returns the result and the
-// path of the folder. A failure of the server under test is a verdict of the result, with reasons.
-// An error means that the run has no result: ctx ended, or the folder cannot be written. The folder
-// then holds the rounds so far.
+// Execute runs one scenario and stores its result in a new run folder. It returns the result and
+// the path of the folder. A failure of the server under test is a verdict of the result, with
+// reasons. An error means that the run has no result, because ctx is done or the folder cannot be
+// written. In that case the folder contains the rounds so far.
 func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Result, string, error) {
 	if err := o.findK6(s); err != nil {
 		return nil, "", err
@@ -116,12 +117,12 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 	return &r.result, folder.Path(), err
 }
 
-// newRunner prepares the run of a scenario in its folder. host describes the machine, including the
-// file system of dir.
+// newRunner prepares the run of a scenario in its folder. host returns a description of the
+// machine, including the file system of dir.
 func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started time.Time, host func(dir string) result.Host) (*runner, error) {
 	data := folder.File(result.DataDir)
 	for _, dir := range []string{data, folder.File(logsDir)} {
-		if err := os.MkdirAll(dir, 0o700); err != nil { // a deployment may have them already
+		if err := os.MkdirAll(dir, 0o700); err != nil { // a deployment may already have them
 			return nil, fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
@@ -139,14 +140,14 @@ func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started t
 	if s.Workloads[0].Driver == scenario.DriverK6 {
 		r.result.Manifest.Build.K6 = observe.Binary(o.K6)
 	}
-	if procs := s.Workloads[0].Procs; procs > 0 { // all workloads have the same value
+	if procs := s.Workloads[0].Procs; procs > 0 { // all workloads have the same number of procs
 		r.result.Manifest.Host.GOMAXPROCS, r.result.Manifest.Host.GOMAXPROCSSource = procs, "scenario"
 	}
 	return r, nil
 }
 
-// useProcs sets GOMAXPROCS of this process, the load generator, to n (0 leaves it unchanged) and
-// returns a function that restores it.
+// useProcs sets GOMAXPROCS of this process, which is the load generator, to n. If n is 0,
+// GOMAXPROCS is unchanged. The returned function restores the old value.
 func useProcs(n int) (undo func()) {
 	before := runtime.GOMAXPROCS(n)
 	return func() { runtime.GOMAXPROCS(before) }
@@ -167,15 +168,15 @@ type runner struct {
 	progress   *progress
 	points     []scenario.Point
 	references *references
-	peaks      []float64 // per point, in cycles a second; 0 until its calibration
+	peaks      []float64 // in cycles per second, one per point; 0 until the point is calibrated
 	result     result.Result
 	histograms []result.RoundHistograms
 	planned    int          // number of rounds; 0 for an arm
 	leftOut    map[int]bool // indexes of points that this machine cannot measure
-	unknown    []string     // signals of the host that have a limit and could not be read
+	unknown    []string     // signals of the host that have a limit but could not be read
 	captured   []profile.Captured
-	env        []string // added to the servers' environment
-	// before is the state of the servers before the round, for servers that are measured
+	env        []string // added to the environment of the servers
+	// before contains the counts of the servers before the round, if the same servers are measured
 	// repeatedly.
 	before observe.Counts
 }
@@ -190,17 +191,18 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	plan := planned(r.scenario, r.leftOut)
 	r.planned = len(plan)
-	// A run that is killed in its first round stores no rounds.
+	// This way the folder of a run that is killed in its first round contains an empty list of
+	// rounds.
 	if err := r.writeRounds(); err != nil {
 		return err
 	}
 	r.progress.replan(plan)
 	r.progress.plan(r.folder.Path())
 	r.progress.targets(&r.result)
-	defer r.progress.clear() // the next writer must find an empty line
+	defer r.progress.clear() // the next writer must start on an empty line
 	r.references.sample(ctx)
 	whole := true
-	// Points with a failed server are not measured again: the error is their result.
+	// Points whose server failed are not measured again: the error is their result.
 	failed := map[int]bool{}
 	for _, p := range plan {
 		if failed[p.point] {
@@ -241,10 +243,10 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// keep adds a round to the result and stores the rounds so far.
+// keep adds a round to the result and writes all rounds so far to the folder.
 func (r *runner) keep(m *measured) error {
 	r.result.Rounds = append(r.result.Rounds, m.round)
-	// A repeated round comes last.
+	// A repeated round was appended last, but its number belongs to an earlier position.
 	slices.SortFunc(r.result.Rounds, func(a, b result.Round) int { return a.Number - b.Number })
 	if m.histograms.Cycle != nil {
 		r.histograms = append(r.histograms, result.RoundHistograms{Round: m.round.Number, Histograms: m.histograms, Workloads: m.ofWorkloads})
@@ -265,7 +267,8 @@ func (r *runner) writeRounds() error {
 	return r.folder.WriteRounds(d)
 }
 
-// judge gives the run the worst verdict of its rounds and summarises their measurements.
+// judge sets the verdict of the run to the worst verdict of its rounds, and summarises their
+// measurements.
 func (r *runner) judge() {
 	res := &r.result
 	res.Warnings = append(res.Warnings, r.warningsOfUnknown()...)
@@ -281,7 +284,7 @@ func (r *runner) judge() {
 	var err error
 	res.References, err = r.references.summarise()
 	if err = errors.Join(err, r.profiles(), r.summarise()); err != nil && res.Verdict == result.Pass {
-		// A missing figure must not look like one that was not requested.
+		// A figure that could not be measured must not look like a figure that was not requested.
 		res.Verdict = result.Invalid
 		res.Reasons = append(res.Reasons, err.Error())
 	}
@@ -290,9 +293,9 @@ func (r *runner) judge() {
 	}
 }
 
-// serverFailed returns the verdict and the reason for a failed server. A server that never served
-// was misconfigured. A server process that died while serving is incorrect, because it may have
-// lost its work. Any other error while serving is invalid.
+// serverFailed returns the verdict and the reason for a failed server. If the server never served,
+// it was misconfigured. If the server process died while serving, the verdict is incorrect, because
+// the server may have lost work. Any other error while serving makes the round invalid.
 func serverFailed(err error, served bool) (result.Verdict, string) {
 	var server *topology.ServerError
 	if errors.As(err, &server) && served {

@@ -13,10 +13,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// repeatsOfARound bounds how often an invalid round is repeated.
+// repeatsOfARound bounds the number of repetitions of an invalid round.
 const repeatsOfARound = 2
 
-// invalidRounds returns the invalid timed rounds of a plan, except those of points whose servers
+// invalidRounds returns the invalid timed rounds of a plan, except rounds of points whose servers
 // failed.
 func (r *runner) invalidRounds(plan []plannedRound, failed map[int]bool) (invalid []plannedRound) {
 	verdicts := map[int]result.Verdict{}
@@ -31,9 +31,10 @@ func (r *runner) invalidRounds(plan []plannedRound, failed map[int]bool) (invali
 	return invalid
 }
 
-// repeatInvalid repeats the invalid rounds of a complete run after all other rounds, and then those
-// that are still invalid once again. It starts no pass that would raise the number of repetitions
-// above scenario.RepeatsMax. The last figures of a round count, whatever they are.
+// repeatInvalid repeats the invalid rounds of a complete run after all other rounds. It then
+// repeats the rounds that are still invalid a second time. It starts no pass that would raise the
+// number of repetitions above scenario.RepeatsMax. The last measurement of a round counts, whatever
+// its figures are.
 func (r *runner) repeatInvalid(ctx context.Context, plan []plannedRound, failed map[int]bool) error {
 	for range repeatsOfARound {
 		plan = r.invalidRounds(plan, failed)
@@ -54,7 +55,7 @@ func (r *runner) repeatInvalid(ctx context.Context, plan []plannedRound, failed 
 }
 
 // repeat repeats an invalid round and moves its earlier measurement to Result.Repeated. broken is
-// set if a server failed, so that no further round can be measured.
+// true if a server failed, so that no further round can be measured.
 func (r *runner) repeat(ctx context.Context, p plannedRound) (broken bool, err error) {
 	m := r.round(ctx, p)
 	if ctx.Err() != nil {
@@ -72,8 +73,8 @@ func (r *runner) repeat(ctx context.Context, p plannedRound) (broken bool, err e
 	return false, nil
 }
 
-// setAside removes a round that was repeated from the data behind the run's figures and appends it
-// to Result.Repeated.
+// setAside excludes a round that was repeated from the run's figures and appends it to
+// Result.Repeated.
 func (r *runner) setAside(number int) {
 	res := &r.result
 	i := slices.IndexFunc(res.Rounds, func(round result.Round) bool { return round.Number == number })

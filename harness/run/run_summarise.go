@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// summarise fills in the metrics of the run or of each of its points.
+// summarise computes the metrics of the run, or of each of its points if it has a sweep.
 func (r *runner) summarise() (err error) {
 	res := &r.result
 	if len(r.scenario.Points) == 0 && r.leftOut[0] {
@@ -57,7 +57,6 @@ func (r *runner) summarise() (err error) {
 	return errors.Join(errs...)
 }
 
-// pointOf returns point i of the sweep, counted from 0, without metrics.
 func (r *runner) pointOf(i int) result.Point {
 	p := r.points[i]
 	point := result.Point{Number: i + 1, Name: p.Name, Metrics: map[string]result.Metric{}}
@@ -67,16 +66,16 @@ func (r *runner) pointOf(i int) result.Point {
 	return point
 }
 
-// rateCosts compares each point of a sweep with the point that has the first value of the first
-// sweep and equal other values. It returns nil unless all points have a closed load, because an
-// offered rate does not show its cost.
+// rateCosts compares each point of a sweep with a base point. The base point has the first value of
+// the first sweep, and the same values of all other sweeps. rateCosts returns nil unless all points
+// have a closed load, because an open load's rate is given and does not show the cost.
 func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	for _, p := range r.points {
 		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed || w.EnqueuesAlone() }) {
 			return nil, nil
 		}
 	}
-	// Points per value of the first sweep, which changes slowest.
+	// same is the number of points for each value of the first sweep, which changes slowest.
 	same := len(r.points) / len(r.scenario.Sweeps[0].Values)
 	against := make([]int, len(r.points))
 	for i := range against {
@@ -87,8 +86,8 @@ func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	return result.RateCosts(r.result.Rounds, against)
 }
 
-// parts returns the parts that the rounds of a point have. Metrics of these parts must not be
-// missing.
+// parts returns the parts that every round of a point has. If a metric of these parts is missing,
+// the result is incomplete.
 func (r *runner) parts(p scenario.Point) []result.Part {
 	parts := partsOfLoad(p.Workloads...)
 	loaded := slices.Contains(parts, result.OfLoad)
@@ -100,7 +99,8 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 	case scenario.Remote:
 		parts = append(parts, result.Elsewhere)
 	case scenario.ByProgram:
-		parts = append(parts, result.Elsewhere) // remote or killed servers have no process figures
+		// the servers may be remote or killed, and then have no process figures
+		parts = append(parts, result.Elsewhere)
 	}
 	if b := r.scenario.Backlog; b != nil && !scenario.Any(p.Workloads, scenario.Workload.ClaimsAlone) {
 		parts = append(parts, result.OfBacklog)
@@ -125,7 +125,7 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 
 func endsProcess(f scenario.Fault) bool { return scenario.EndsProcess(f.Kind) }
 
-// partsOfLoad returns the union of the workloads' parts: one open workload makes the whole load
+// partsOfLoad returns the union of the workloads' parts. If one workload is open, the whole load is
 // open.
 func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	var parts []result.Part
@@ -158,7 +158,6 @@ func partsOfLoad(workloads ...scenario.Workload) []result.Part {
 	return parts
 }
 
-// summariseWorkloads returns the metrics of each workload, or nil unless the point has several.
 func (r *runner) summariseWorkloads(p scenario.Point, rounds []result.Round) ([]result.Workload, error) {
 	if len(p.Workloads) < 2 {
 		return nil, nil
@@ -170,7 +169,6 @@ func (r *runner) summariseWorkloads(p scenario.Point, rounds []result.Round) ([]
 	return result.SummariseWorkloads(rounds, r.histograms, parts)
 }
 
-// profiles merges the profiles of the profiled rounds.
 func (r *runner) profiles() (err error) {
 	if len(r.captured) == 0 {
 		return nil
@@ -179,7 +177,6 @@ func (r *runner) profiles() (err error) {
 	return err
 }
 
-// overheads adds the cost of profiling to the metrics of a point.
 func overheads(metrics map[string]result.Metric, p scenario.Point, rounds []result.Round) error {
 	closed := !scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed })
 	found, err := result.ProfilingOverheads(rounds, closed)

@@ -13,7 +13,7 @@ type kind int
 const (
 	timed kind = iota
 	profiled
-	calibration // a closed load that finds the peak of its point
+	calibration // closed load that finds the peak of its point
 )
 
 // plannedRound is a round that has yet to be executed.
@@ -23,9 +23,9 @@ type plannedRound struct {
 	kind   kind
 }
 
-// planned returns all rounds of a scenario in order, without those of excluded points. The timed
-// rounds cycle through the points, so that a host that becomes slower or faster affects all points
-// equally.
+// planned returns all rounds of a scenario in order, without the rounds of excluded points. The
+// timed rounds cycle through the points, so that a host that becomes slower or faster affects all
+// points equally.
 func planned(s *scenario.Scenario, leftOut map[int]bool) []plannedRound {
 	var plan []plannedRound
 	add := func(point int, k kind) {
@@ -47,27 +47,26 @@ func planned(s *scenario.Scenario, leftOut map[int]bool) []plannedRound {
 	profiles, done := s.Profiles(), 0
 	for n := range s.Rounds {
 		turn(timed)
-		// Profiled rounds are spread among the timed ones: the overhead of a profiled round is its
-		// difference from its neighbours.
+		// Profiled rounds are spread among the timed ones, because the overhead of a profiled round
+		// is computed by comparing it with its neighbours.
 		for ; done < profiles*(n+1)/s.Rounds; done++ {
 			turn(profiled)
 		}
 	}
-	for ; done < profiles; done++ { // without timed rounds
+	for ; done < profiles; done++ { // needed if there are no timed rounds
 		turn(profiled)
 	}
 	return plan
 }
 
-// workloads returns the load of a round. It replaces a rate given as a part of the peak by an
-// absolute rate. In a calibration it makes the load closed; the peak is the total rate of all
-// workloads.
+// workloads returns the load of a round. If a rate is given as a part of the peak, it is replaced
+// by an absolute rate. In a calibration all workloads are closed, and the peak is their total rate.
 func (r *runner) workloads(p plannedRound) []scenario.Workload {
 	workloads := slices.Clone(r.points[p.point].Workloads)
 	for i := range workloads {
 		w := &workloads[i]
 		if p.kind == calibration {
-			// in_flight stays the bound of the open load.
+			// The in-flight limit of the open load also bounds the closed load.
 			w.Arrivals = scenario.Arrivals{Kind: scenario.Closed}
 			if w.InFlight < w.EnqueueBatch() {
 				w.InFlight = 0
@@ -79,7 +78,6 @@ func (r *runner) workloads(p plannedRound) []scenario.Workload {
 	return workloads
 }
 
-// calibrate stores the peak that a calibration found.
 func (r *runner) calibrate(p plannedRound, m *measured) {
 	if p.kind != calibration || m.broken {
 		return

@@ -7,14 +7,14 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// recordServers stores the settings that the servers of a point report in the manifest, at the
-// first round of the point. It stores all settings of the first server, and of the other servers
-// only the differences. It stores remote hosts at the first round.
+// recordServers stores the settings that the servers of a point report in the manifest. It does so
+// at the first round of the point. It stores all settings of the first server, and only the
+// differences for the other servers. It also stores remote hosts, at the first round of the run.
 func (r *runner) recordServers(cluster *topology.Cluster, point int) {
 	m := &r.result.Manifest
 	if len(m.Hosts) == 0 {
 		m.Hosts = cluster.Hosts()
-		if cluster.Attached() { // no binary of this host was measured
+		if cluster.Attached() { // the binary that was measured is not on this host
 			m.Build = result.Build{
 				GoVersion: "unknown", Commit: m.Hosts[0].Commit, Server: "unknown",
 				Dirty: slices.ContainsFunc(m.Hosts, func(h result.ServerHost) bool { return h.Dirty }),

@@ -13,8 +13,8 @@ import (
 )
 
 // judgeHost compares the signals of the host, the trend of the rate and the growth of backlogs with
-// the limits of the scenario. Profiled rounds yield no figures, so an unfit host only causes a
-// warning there.
+// the limits of the scenario. Profiled rounds have no figures, so for them an unfit host only
+// causes a warning.
 func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	if w.host == nil || w.host.signals == nil {
 		return
@@ -35,7 +35,7 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	m.judged(j, w.kind == profiled)
 }
 
-// judged makes a round invalid for each reason, or adds a warning instead if warnOnly is set.
+// judged makes a round invalid for each reason. If warnOnly is set, it adds warnings instead.
 func (m *measured) judged(j validity.Judgement, warnOnly bool) {
 	warnings := j.Warnings
 	if warnOnly {
@@ -50,7 +50,6 @@ func (m *measured) judged(j validity.Judgement, warnOnly bool) {
 	}
 }
 
-// warningsOfUnknown returns one warning for all signals that could not be read.
 func (r *runner) warningsOfUnknown() []string {
 	if len(r.unknown) == 0 {
 		return nil
@@ -58,8 +57,8 @@ func (r *runner) warningsOfUnknown() []string {
 	return []string{"this host does not report these signals, so they were not judged: " + strings.Join(r.unknown, ", ")}
 }
 
-// foreignBusy is the lowest foreign CPU time, in percent of all CPUs, that explains a late
-// generator.
+// foreignBusy is a threshold in percent of the time of all CPUs. If foreign processes use at least
+// this much, they explain a late generator.
 const foreignBusy = 10
 
 func lateBecause(s *result.Signals) string {
@@ -70,7 +69,7 @@ func lateBecause(s *result.Signals) string {
 }
 
 // checkSlip judges whether the generator kept up with its schedule. In a profiled round it only
-// warns, because the generator is profiled too.
+// adds a warning, because the generator is profiled too.
 func (r *runner) checkSlip(open *load.Open, workload string, several bool, round kind, m *measured) {
 	of := ""
 	if several {

@@ -12,9 +12,9 @@ import (
 )
 
 // balances reports for each closed workload whether its workers kept up with its producers in the
-// window. A workload that only enqueues or only claims has no balance. An open workload needs none:
-// it measures latency from the intended start, so its latency includes any wait. Workloads with too
-// few samples are ignored.
+// window. A workload that only enqueues or only claims has no balance. An open workload needs no
+// balance: its latency is measured from the intended start and therefore includes any wait.
+// Workloads with too few samples are ignored.
 func (s *steadiness) balances(workloads []scenario.Workload) (all []result.Balance) {
 	if s == nil || s.window == nil {
 		return nil
@@ -25,7 +25,7 @@ func (s *steadiness) balances(workloads []scenario.Workload) (all []result.Balan
 		}
 		outstanding := s.window.outstandingOf(i)
 		trend, err := stat.FindTrend(outstanding)
-		if err != nil { // too few samples, or mostly no outstanding tasks
+		if err != nil { // too few samples, or most of them are 0
 			continue
 		}
 		all = append(all, result.Balance{
@@ -35,8 +35,8 @@ func (s *steadiness) balances(workloads []scenario.Workload) (all []result.Balan
 	return all
 }
 
-// outstandingOf returns the outstanding tasks of the workload with that index at the ends of the
-// parts for which they are known.
+// outstandingOf returns the number of outstanding tasks of the workload with the given index at the
+// end of each part. Parts with an unknown number are skipped.
 func (s *rateSeries) outstandingOf(workload int) (values []float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +65,8 @@ func judgeBalances(j *validity.Judgement, balances []result.Balance, v scenario.
 	}
 }
 
-// warnOfBacklogs adds a warning for each closed workload that had a backlog in most of the window,
-// although the scenario does not bound it with in_flight.
+// warnOfBacklogs adds a warning for each closed workload that had a backlog during most of the
+// window, unless the scenario bounds the backlog with in_flight.
 func (m *measured) warnOfBacklogs(workloads []scenario.Workload) {
 	for _, b := range m.round.Balances {
 		bounded := slices.ContainsFunc(workloads, func(w scenario.Workload) bool { return w.Name == b.Workload && w.InFlight > 0 })

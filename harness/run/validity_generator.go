@@ -7,17 +7,19 @@ import (
 	"github.com/pronybench/prony/harness/validity"
 )
 
-// serversSpare is the fraction of their CPUs below which the servers have CPU time to spare.
+// serversSpare is a fraction of the servers' CPUs. Servers that use less than this have CPU time to
+// spare.
 const serversSpare = 0.9
 
-// effort is the CPU usage of generator and servers in a window, in CPUs.
+// effort is the CPU usage of the generator and the servers in a window, as an average number of
+// CPUs.
 type effort struct {
-	cpus                     int // of this host
+	cpus                     int // number of CPUs of this host
 	generator, servers       float64
 	generatorProcs           int // GOMAXPROCS; 0 means all CPUs of the host
 	serverProcs, serverCount int
-	// elsewhere is set if the servers run on other hosts, where they may use serverProcs CPUs
-	// together; 0 means that the number is unknown.
+	// elsewhere is set if the servers run on other hosts. serverProcs is then the total number of
+	// CPUs that they may use, or 0 if unknown.
 	elsewhere bool
 }
 
@@ -25,10 +27,12 @@ type effort struct {
 // the servers had no CPU time to spare either, because the usage then does not show which side was
 // the bottleneck.
 //
-// A generator that is always busy cannot offer more, so the round measured the generator if the
-// servers could have done more. On a small host both sides are near their limits and neither is at
-// fault. The servers may use the CPUs that the generator left, as far as their GOMAXPROCS allows,
-// and at least half of the host: a generator that uses nearly the whole host is at fault.
+// A generator that is always busy cannot offer more load. If the servers could have done more work
+// at the same time, the round measured the generator, not the servers. On a small host both sides
+// are near their limits, and neither is at fault. The servers may use the CPU time that the
+// generator left, as far as their GOMAXPROCS allows. The computation assumes that at least half of
+// the host is available to the servers, so that a generator that uses nearly the whole host is at
+// fault.
 func (e effort) generatorPercent() (percent float64, judged bool) {
 	cpus := float64(e.cpus)
 	share := func(procs int) float64 {
@@ -45,16 +49,17 @@ func (e effort) generatorPercent() (percent float64, judged bool) {
 	return 100 * e.generator / share(e.generatorProcs), e.servers < serversSpare*most
 }
 
-// ofTarget adapts e to a target's servers, whose number is unknown and which may use all CPUs. A
-// driver program is a part of the generator and is not bound by its GOMAXPROCS.
+// ofTarget adapts e to the servers of a target. Their number is unknown, and they may use all CPUs.
+// A driver program is a part of the generator, and GOMAXPROCS of this process does not bind it.
 func (e effort) ofTarget() effort {
 	e.serverCount, e.serverProcs, e.generatorProcs = 1, 0, 0
 	return e
 }
 
 // judgeGenerator makes a round invalid if the generator was its bottleneck. It does not judge a
-// generator that shares its process with the server, or one that polls, because polling uses CPU
-// time without work. checkSlip also judges the generator of an open load.
+// generator that shares its process with the server. It does not judge a generator that polls
+// either, because polling uses CPU time without work. The generator of an open load is also judged
+// by checkSlip.
 func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	polls := scenario.Any(w.loads.workloads, func(l scenario.Workload) bool { return l.BusyPoll })
 	if !w.separate() || !w.loads.any() || polls || !w.cpuKnown() {

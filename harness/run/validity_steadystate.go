@@ -14,25 +14,26 @@ import (
 )
 
 const (
-	// rateParts is the number of equal parts of the warm-up and of the window: enough to
-	// distinguish a trend from chance, while each part is long enough for many cycles.
+	// rateParts is the number of equal parts of the warm-up, and of the window. It is large enough
+	// to distinguish a trend from chance, and small enough that each part contains many cycles.
 	rateParts = 20
-	// rateCyclesMin is the average number of cycles per part below which the rates are too noisy to
-	// judge.
+	// rateCyclesMin is a number of cycles per part. If the average part has fewer, the rates are
+	// too noisy to judge.
 	rateCyclesMin = 10
 	// rateEveryLeast is the minimum interval between two readings of the accounts.
 	rateEveryLeast = time.Millisecond
 	// countedPart is the length of the first parts of a window that ends after a number of tasks.
-	// The length of such a window is unknown in advance.
+	// The total length of such a window is not known in advance.
 	countedPart = 10 * time.Millisecond
-	// settledParts is the number of parts at the end of the warm-up that settled examines. The
-	// earlier parts include the launch, in which producers start one after the other.
+	// settledParts is the number of parts at the end of the warm-up that settled examines. It
+	// ignores earlier parts because they include the launch, in which producers start one after the
+	// other.
 	settledParts = 12
 )
 
-// steadiness samples the completed and outstanding tasks from before the launch of the load to the
-// end of the window: the last parts of the warm-up and all parts of the window. windowBegins,
-// windowEnds, stop, judge and balances do nothing on nil.
+// steadiness samples the completed and outstanding tasks. It starts before the launch of the load
+// and ends at the end of the window. It stores the last parts of the warm-up and all parts of the
+// window. On nil, windowBegins, windowEnds, stop, judge and balances do nothing.
 type steadiness struct {
 	phases  scenario.Phases
 	counted func() count
@@ -42,20 +43,21 @@ type steadiness struct {
 	warmup, window         *rateSeries
 }
 
-// rateSeries samples counts at equal intervals, the parts. Without doubles it keeps the last
-// rateParts parts. With doubles it covers the whole time: whenever there are 2*rateParts parts, it
-// merges pairs of neighbours, and later parts have the doubled length.
+// rateSeries contains counts sampled at equal intervals, which are called parts. If doubles is
+// false, it stores only the last rateParts parts. If doubles is true, it covers the whole time:
+// whenever it contains 2*rateParts parts, it merges pairs of neighbours, and later parts are twice
+// as long.
 type rateSeries struct {
 	doubles bool
 
 	mu     sync.Mutex // guards counts
-	counts []count    // the first is the start of the first part
+	counts []count    // the first count is taken at the start of the first part
 }
 
 func startSeriesAt(from count) *rateSeries { return &rateSeries{counts: []count{from}} }
 
-// add appends the count at the end of a part, unless its time is not after the last one. It reports
-// whether the length of the parts has doubled.
+// add appends the count at the end of a part. It ignores a count that is not later than the last
+// one. It reports whether the length of the parts has doubled.
 func (s *rateSeries) add(now count) (doubled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +78,6 @@ func (s *rateSeries) add(now count) (doubled bool) {
 	return false
 }
 
-// rates returns the rates of all parts, per second.
 func (s *rateSeries) rates() (all []float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,12 +101,11 @@ func watchRates(phases scenario.Phases, counted func() count) *steadiness {
 	return s
 }
 
-// part returns the length of a part of the warm-up.
 func (s *steadiness) part() time.Duration { return max(s.phases.Warmup/rateParts, rateEveryLeast) }
 
-// every samples into a series at the end of each part, at most the given number of times, until the
-// returned function is called. That function waits for the sampling goroutine and may be called
-// repeatedly.
+// every adds a sample to a series at the end of each part. It stops after the given number of
+// samples, or when the returned function is called. That function waits for the sampling goroutine
+// and may be called repeatedly.
 func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (stop func()) {
 	part = max(part, rateEveryLeast)
 	next := time.Now().Add(part)
@@ -133,9 +133,9 @@ func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (sto
 	}
 }
 
-// settled reports whether the rate had no trend beyond the default limit in the last parts of the
-// warm-up so far. It also returns true if there are too few cycles to judge, so that the warm-up
-// does not wait.
+// settled reports whether the rate was steady in the last parts of the warm-up so far. It is steady
+// if its trend does not exceed the default limit. settled also returns true if there are too few
+// cycles to judge, so that the warm-up does not wait.
 func (s *steadiness) settled() bool {
 	rates := s.warmup.tail(settledParts)
 	trend, err := stat.FindTrend(rates)
@@ -172,8 +172,8 @@ func (s *steadiness) windowBegins() {
 	s.stopWindow = s.every(s.phases.Window/rateParts, s.window, rateParts-1)
 }
 
-// windowEnds is called at the end of the window. It adds the last part, unless that would be
-// shorter than the others.
+// windowEnds must be called at the end of the window. It adds the last part, unless the parts have
+// a doubling length: the last part would then be shorter than the others.
 func (s *steadiness) windowEnds() {
 	if s == nil {
 		return
@@ -195,7 +195,7 @@ func (s *steadiness) stop() {
 	}
 }
 
-// steadyLoad reports whether the workloads have a rate that should be constant.
+// steadyLoad reports whether the rate of the workloads should be constant.
 func steadyLoad(workloads []scenario.Workload) bool {
 	steady := false
 	for _, w := range workloads {
@@ -210,7 +210,8 @@ func steadyLoad(workloads []scenario.Workload) bool {
 	return steady
 }
 
-// judge judges whether the rate was steady. It returns nil if there are too few cycles.
+// judge judges whether the rate was steady in the window. It returns nil if there are too few
+// cycles.
 func (s *steadiness) judge() *result.Warmup {
 	if s == nil || s.window == nil {
 		return nil
@@ -220,7 +221,7 @@ func (s *steadiness) judge() *result.Warmup {
 		return nil
 	}
 	trend, err := stat.FindTrend(rates)
-	if err != nil { // few parts, or most have no cycle
+	if err != nil { // there are few parts, or most have no cycle
 		return nil
 	}
 	w := &result.Warmup{Stationary: true, TrendPercent: trend.Percent, PValue: trend.P, WarmupS: s.took.Seconds()}

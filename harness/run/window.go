@@ -16,34 +16,34 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// windowProbe reads all processes at the edges of the window, samples the servers within it, and
-// profiles them.
+// windowProbe reads all processes at the edges of the window. During the window it samples and
+// profiles the servers.
 type windowProbe struct {
 	scenario *scenario.Scenario
 	folder   *result.Folder
 	cluster  *topology.Cluster
 	servers  []*serverProbe
-	target   *targetProbe // nil in a round on Prony's own servers
+	target   *targetProbe // nil if the round runs on Prony's own servers
 	loads    *loads
 	kind     kind
 	topology string // kind of the topology
-	// beside lists processes of the run that are neither generator nor server: attackers, and the
-	// forwarder between hosts. Their CPU time does not count as foreign load.
+	// beside contains processes of the run that are neither generator nor server: attackers, and
+	// the forwarder between hosts. Their CPU time must not count as foreign load.
 	beside []int
 	point  int // number of the point; 0 without a sweep
 
 	once       sync.Once
-	prepared   chan struct{} // closed when prepare has returned; nil before near
+	prepared   chan struct{} // closed when prepare has returned; nil until near is called
 	prepareErr error
 	profiled   []*profiledProcess // empty unless the window takes profiles
-	clocks     profile.Span       // the time that the CPU figures cover
+	clocks     profile.Span       // period that the CPU figures cover
 
 	series       *series // nil without a series
 	observe      *scenario.Observe
 	workloads    []scenario.Workload
-	scraper      *scraper    // nil unless the window reads metrics
-	rates        *steadiness // nil in rounds without a rate
-	host         *hostWatch  // nil before the window
+	scraper      *scraper    // nil if no metrics are read during the window
+	rates        *steadiness // nil if the rate of the round is not sampled
+	host         *hostWatch  // nil until the window starts
 	others       *remoteWatch
 	hostRoot     string
 	trace        *traceProbe
@@ -51,10 +51,11 @@ type windowProbe struct {
 	clientBefore observe.Usage
 	server       observe.Spent // sum of all servers
 	client       observe.Spent
-	ledBefore    []string // leader of each shard at the start; names are empty for a single server
-	ledAfter     []string
-	samples      []result.Sample
-	warnings     []string
+	// leader of each shard at the start of the window; names are "" for a single server
+	ledBefore []string
+	ledAfter  []string
+	samples   []result.Sample
+	warnings  []string
 }
 
 func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p plannedRound) *windowProbe {
@@ -74,12 +75,10 @@ func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p planne
 	return w
 }
 
-// admin returns a client for the admin listener of a server's current process.
 func admin(cluster *topology.Cluster, s *topology.Server) adminhttp.Client {
 	return cluster.Client(s.Node().Admin)
 }
 
-// each calls do for all servers concurrently and joins their errors.
 func (w *windowProbe) each(do func(*serverProbe) error) error {
 	errs := make([]error, len(w.servers))
 	var all sync.WaitGroup
@@ -90,8 +89,8 @@ func (w *windowProbe) each(do func(*serverProbe) error) error {
 	return errors.Join(errs...)
 }
 
-// near is the hook shortly before the window. It starts to read the servers' counters over HTTP and
-// to begin the profiles, except CPU profiles. It does not wait for either; start does.
+// near is the hook shortly before the window. In the background it starts to read the servers'
+// counters over HTTP and to start the profiles, except CPU profiles. The hook start waits for both.
 func (w *windowProbe) near(ctx context.Context) error {
 	w.once.Do(func() {
 		w.prepared, w.profiled = make(chan struct{}), w.toProfile()
@@ -113,8 +112,8 @@ func (w *windowProbe) prepare(ctx context.Context) (err error) {
 	return w.each(func(s *serverProbe) error { return s.scrapeBefore(ctx, w.mark) })
 }
 
-// mark returns the current time and, if the generator is this process, the number of completed
-// cycles.
+// mark returns the current time. If the generator is this process, it also returns the number of
+// completed cycles.
 func (w *windowProbe) mark() profile.Mark {
 	if w.loads != nil {
 		if own, is := w.loads.generator.(inProcess); is {
@@ -125,8 +124,8 @@ func (w *windowProbe) mark() profile.Mark {
 	return profile.Mark{At: time.Now()}
 }
 
-// start is the hook at the start of the window. It reads the CPU clocks of all processes first:
-// everything that must wait for an answer happens before it, in prepare, or after it.
+// start is the hook at the start of the window. It first reads the CPU clocks of all processes.
+// Everything that must wait for an answer happens earlier, in prepare, or later.
 func (w *windowProbe) start(ctx context.Context) (err error) {
 	if err := w.readClocks(&w.clientBefore, func(s *serverProbe) error { return s.sampleBefore(ctx) }); err != nil {
 		return err
@@ -152,7 +151,7 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 	if w.observes() && w.observe.Scrape > 0 {
 		w.scraper = startScraper(ctx, began, w.observe.Scrape, w.cluster)
 	}
-	_ = w.near(ctx) // a load without a warm-up may not have called it
+	_ = w.near(ctx) // a load without a warm-up may not have called near
 	<-w.prepared
 	if w.prepareErr != nil {
 		return w.prepareErr
@@ -178,8 +177,8 @@ func (w *windowProbe) readGenerator(client *observe.Usage) (err error) {
 	return err
 }
 
-// end is the hook at the end of the window. Like start, it reads the CPU clocks first. A server
-// that ended unplanned ends the round.
+// end is the hook at the end of the window. Like start, it first reads the CPU clocks. If a server
+// ended unplanned, end returns an error, which ends the round.
 func (w *windowProbe) end(ctx context.Context) error {
 	var client observe.Usage
 	clocksErr := w.readClocks(&client, func(s *serverProbe) error { return s.sampleAfter(ctx) })
@@ -228,7 +227,7 @@ func (w *windowProbe) end(ctx context.Context) error {
 	return err
 }
 
-// abandon ends the probes of an aborted round and discards their figures and errors.
+// abandon ends the probes of an aborted round. It discards their figures and errors.
 func (w *windowProbe) abandon(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
@@ -246,7 +245,6 @@ func (w *windowProbe) abandon(ctx context.Context) {
 	w.trace.stop(ctx)
 }
 
-// finish reads the servers' peak memory and stores the profiles.
 func (w *windowProbe) finish(m *measured) error {
 	m.warnings = append(m.warnings, w.warnings...)
 	var peak uint64
@@ -274,7 +272,6 @@ func (w *windowProbe) finish(m *measured) error {
 	return w.writeProfiles(m)
 }
 
-// targetServers returns the servers of a target, or nil in a round on Prony's own servers.
 func (w *windowProbe) targetServers() *targetServers {
 	if w.loads == nil {
 		return nil
@@ -282,7 +279,7 @@ func (w *windowProbe) targetServers() *targetServers {
 	return w.loads.target
 }
 
-// generator returns the process that runs the load, or this process without a load.
+// generator returns the ID of the process that runs the load. Without a load it is this process.
 func (w *windowProbe) generator() int {
 	if w.loads == nil {
 		return os.Getpid()
@@ -290,12 +287,13 @@ func (w *windowProbe) generator() int {
 	return w.loads.pid()
 }
 
-// separate reports whether servers run in other processes than the generator.
+// separate reports whether the servers and the generator are different processes.
 func (w *windowProbe) separate() bool {
 	return len(w.servers) > 0 && w.topology != scenario.Embedded || w.target.separate()
 }
 
-// spent adds the CPU usage of both sides and the storage and log usage of the servers to the round.
+// spent adds the CPU usage of the generator and the servers to the round, and the storage and log
+// usage of the servers.
 func (w *windowProbe) spent(m *measured, loaded bool) error {
 	if w.separate() && w.cpuKnown() {
 		cores, err := w.server.Cores()
@@ -318,8 +316,8 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	return w.perCycle(m)
 }
 
-// perCycle adds the CPU time per cycle of generator and servers. If no server has a separate
-// process, it adds only that of the generator's process.
+// perCycle adds the CPU time per cycle of the generator and of the servers. If no server has a
+// separate process, it adds only the CPU time of the generator's process.
 func (w *windowProbe) perCycle(m *measured) error {
 	cycles := m.cyclesOf(w.clocks)
 	if !w.separate() {

@@ -11,7 +11,7 @@ import (
 // Counters of a server.
 const (
 	// completedCounter counts the tasks that the server completed in all queues. The server exports
-	// it even if its metrics do not name queues.
+	// this counter even if its metrics do not have queue labels.
 	completedCounter = "prony_completed_total"
 
 	entriesCounter       = "prony_raft_entries_total"
@@ -21,7 +21,7 @@ const (
 	electionsCounter     = "prony_raft_elections_total"
 )
 
-// fsyncCounters count the fsyncs of the stores and of a cluster's log.
+// fsyncCounters count the fsyncs of the stores and of the log of a cluster.
 var fsyncCounters = []string{"prony_storage_fsyncs_total", "prony_raft_log_fsyncs_total"}
 
 // storageCounters maps each per-cycle metric of store operations to its counter.
@@ -33,9 +33,10 @@ var storageCounters = map[string]string{
 	result.StorageScannedPerCycle:  "prony_storage_scanned_keys_total",
 }
 
-// counted returns the growth of a counter summed over all servers, and whether any server has it.
-// For a restarted server it covers only the last process, so it suits means and distributions. Use
-// total for a figure that is divided by the window's cycles.
+// counted returns the growth of a counter, summed over all servers. there is false if no server has
+// the counter. For a restarted server the growth covers only the last process. It is therefore
+// suitable for means and distributions. Use total for a figure that is divided by the window's
+// cycles.
 func (w *windowProbe) counted(counter string) (sum float64, there bool) {
 	for _, s := range w.servers {
 		if grown, has := s.delta(counter); has {
@@ -45,8 +46,8 @@ func (w *windowProbe) counted(counter string) (sum float64, there bool) {
 	return sum, there
 }
 
-// total returns the growth of a counter in the window summed over all servers. It is unknown if no
-// server has the counter or if a server is partial.
+// total returns the growth of a counter in the window, summed over all servers. known is false if
+// no server has the counter or if a server is partial.
 func (w *windowProbe) total(counter string) (sum float64, known bool) {
 	if w.partial() {
 		return 0, false
@@ -54,15 +55,15 @@ func (w *windowProbe) total(counter string) (sum float64, known bool) {
 	return w.counted(counter)
 }
 
-// partial reports whether the counters of any server do not cover the window.
+// partial reports whether the counters of at least one server do not cover the whole window.
 func (w *windowProbe) partial() bool {
 	return slices.ContainsFunc(w.servers, func(s *serverProbe) bool { return s.partial })
 }
 
 // completed returns the number of tasks that the servers completed between the two readings of
-// their counters. It prefers the servers' own count, which was read together with the other
-// counters, because the edges of the window differ slightly from these readings. A change of
-// leaders interrupts that count; completed then returns the generator's count.
+// their counters. It prefers the servers' own counter, which was read together with their other
+// counters: the edges of the window differ slightly from these readings. A change of leaders makes
+// that counter incomplete; completed then returns the generator's count.
 func (w *windowProbe) completed(m *measured) float64 {
 	if own, counted := w.total(completedCounter); counted && slices.Equal(w.ledBefore, w.ledAfter) {
 		return own
@@ -74,8 +75,9 @@ func (w *windowProbe) completed(m *measured) float64 {
 }
 
 // storage adds the servers' store operations per completed task. Only leaders count operations,
-// because they decide on them; each node counts its own fsyncs and written bytes. Figures are
-// missing if the servers lack such counters or a server is partial.
+// because the leader decides which operations a task needs. In contrast, each node counts its own
+// fsyncs and written bytes. Figures are missing if the servers do not have these counters or if a
+// server is partial.
 func (w *windowProbe) storage(m *measured) {
 	cycles := w.completed(m)
 	if cycles <= 0 || len(w.servers) == 0 {
@@ -99,13 +101,13 @@ func (w *windowProbe) storage(m *measured) {
 	}
 }
 
-// raft adds the figures of the raft logs of a cluster.
 func (w *windowProbe) raft(m *measured) {
 	cycles := w.completed(m)
 	if m.round.Nodes == nil || cycles <= 0 {
 		return
 	}
-	var entries, logged float64 // of the node that appended most: a node that was cut off has fewer
+	// of the node that appended most entries; a node that was cut off has appended fewer
+	var entries, logged float64
 	for _, s := range w.servers {
 		grown, _ := s.delta(entriesCounter)
 		bytes, _ := s.delta(entryBytesCounter)
@@ -132,8 +134,8 @@ func (w *windowProbe) raft(m *measured) {
 	}
 }
 
-// nodes adds the figures of each node of a cluster. It records the leaders at the end of the window
-// and adds a warning if they differ from those at its start.
+// nodes adds the figures of each node of a cluster. It records the leaders at the end of the
+// window. If a shard had another leader at the start, it adds a warning.
 func (w *windowProbe) nodes(m *measured, loaded bool) {
 	if len(w.servers) == 0 || w.servers[0].server.ID == "" {
 		return
@@ -171,9 +173,9 @@ func orNoNode(node string) string {
 	return node
 }
 
-// perCycle adds the resource usage and the log figures of one node per cycle of the cluster.
-// ofClock is the number of cycles during the time that the CPU clock covers; cycles is the number
-// during the time that the counters cover.
+// perCycle adds the resource usage and the log figures of one node, divided by the cycles of the
+// cluster. ofClock is the number of cycles in the period that the CPU clock covers. cycles is the
+// number of cycles in the period that the counters cover.
 func (s *serverProbe) perCycle(metrics map[string]float64, ofClock, cycles uint64) {
 	if us, err := s.spent.CPUMicrosecondsPer(ofClock); err == nil && s.cpuUnknown == nil {
 		metrics[result.ServerCPUUsPerCycle] = us

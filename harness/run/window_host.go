@@ -13,32 +13,32 @@ import (
 // hostWatch watches the host and the processes of the run during a window.
 type hostWatch struct {
 	servers   []*topology.Server
-	target    *targetServers // nil in a round on Prony's own servers
+	target    *targetServers // nil if the round runs on Prony's own servers
 	pid       int            // of the generator
-	beside    []int          // other processes of the run, without separate figures
+	beside    []int          // other processes of the run; they have no figures of their own
 	watch     *observe.Watch
 	generator *processWatch
 	each      []*processWatch // one per server
 	before    observe.Runtime // of the generator
 
-	signals *result.Signals // nil before stop
+	signals *result.Signals // nil until stop is called
 	runtime observe.Runtime // of the generator, in the window
 	err     error           // why runtime is unknown
 }
 
-// processWatch records the maximum figures of a process, or of the successive processes of a
-// server.
+// processWatch records the maximum figures of a process. For a server, it covers all of its
+// successive processes.
 type processWatch struct {
 	pid        func() int
 	rss        uint64
 	fds        int
-	goroutines int // of the generator only
+	goroutines int // set only for the generator
 	rssKnown   bool
 	fdsKnown   bool
 }
 
-// watchHost starts to watch. root holds the host's proc and sys; "" is the real root. generator is
-// this process or a child of it.
+// watchHost starts to watch. root is the folder with the host's proc and sys; "" is the real root.
+// generator is the ID of this process or of a child of it.
 func watchHost(root string, servers []*topology.Server, target *targetServers, generator int, beside ...int) *hostWatch {
 	h := &hostWatch{
 		servers: servers, target: target, pid: generator, beside: beside, generator: &processWatch{pid: func() int { return generator }}, before: observe.OwnRuntime(),
@@ -50,8 +50,8 @@ func watchHost(root string, servers []*topology.Server, target *targetServers, g
 	return h
 }
 
-// ownCPU returns the CPU time of all processes of the run so far. It counts a server within this
-// process once.
+// ownCPU returns the CPU time that all processes of the run have used so far. A server inside this
+// process is counted once.
 func (h *hostWatch) ownCPU() (time.Duration, error) {
 	sum, err := observe.ProcessCPU(os.Getpid())
 	if err != nil {
@@ -89,12 +89,11 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 	return sum, nil
 }
 
-// ownProcesses returns the processes that ownCPU counts.
 func (h *hostWatch) ownProcesses() []int {
 	own := append([]int{h.pid}, h.beside...)
 	if h.target != nil {
 		tree, err := h.target.tree()
-		if err == nil { // otherwise ownCPU has failed too
+		if err == nil { // if err is not nil, ownCPU has failed too
 			own = append(own, tree.PIDs()...)
 		}
 	}
@@ -112,13 +111,14 @@ func (h *hostWatch) sample() {
 		h.generator.goroutines = max(h.generator.goroutines, observe.OwnRuntime().Goroutines)
 	}
 	for i, p := range h.each {
-		if !h.servers[i].Node().Remote { // a remoteWatch samples remote servers
+		if !h.servers[i].Node().Remote { // remote servers are sampled by a remoteWatch
 			p.sample()
 		}
 	}
 }
 
-// sample ignores figures that cannot be read, for example while a server is down.
+// sample updates the maximums. It ignores figures that cannot be read, for example while a server
+// is down.
 func (p *processWatch) sample() {
 	pid := p.pid()
 	if rss, err := observe.RSS(pid); err == nil && rss > 0 {
@@ -129,7 +129,7 @@ func (p *processWatch) sample() {
 	}
 }
 
-// stop ends the watch. It does nothing on nil or after the first call.
+// stop ends the watch. It does nothing on nil, or if it was called before.
 func (h *hostWatch) stop() {
 	if h == nil || h.signals != nil {
 		return
@@ -143,7 +143,8 @@ func (h *hostWatch) stop() {
 	h.runtime, h.err = observe.OwnRuntime().Since(h.before)
 }
 
-// process returns the figures of one process from its resource usage and its runtime in the window.
+// process returns the figures of one process. spent and runtime are its resource usage and its
+// runtime figures in the window.
 func (p *processWatch) process(name string, spent observe.Spent, runtime observe.Runtime, runtimeErr error) result.Process {
 	r := result.Process{
 		Name: name, RSSMBMax: float64(p.rss) / 1e6, FDsMax: p.fds, Goroutines: max(p.goroutines, runtime.Goroutines),
@@ -166,8 +167,8 @@ func (p *processWatch) process(name string, spent observe.Spent, runtime observe
 	return r
 }
 
-// runtime returns the figures of the server's Go runtime in the window. It fails if the server was
-// restarted, because the counters of the new process do not cover the window.
+// runtime returns the figures of the server's Go runtime in the window. It returns an error if the
+// server was restarted, because the counters of the new process do not cover the window.
 func (s *serverProbe) runtime() (observe.Runtime, error) {
 	before, err := observe.RuntimeOf(s.metricsBefore)
 	if err != nil {
@@ -180,8 +181,8 @@ func (s *serverProbe) runtime() (observe.Runtime, error) {
 	return after.Since(before)
 }
 
-// processes adds the figures of all processes, and the servers' allocations per cycle if all
-// servers report them.
+// processes adds the figures of all processes. If all servers report their allocations, it also
+// adds the servers' allocations per cycle.
 func (w *windowProbe) processes(m *measured) {
 	h := w.host
 	if h == nil || h.signals == nil {
@@ -193,7 +194,7 @@ func (w *windowProbe) processes(m *measured) {
 	all := len(w.servers) > 0
 	for i, s := range w.servers {
 		if s.server.Node().PID == os.Getpid() {
-			all = false // the generator's figures include it
+			all = false // the figures of the generator include this server
 			continue
 		}
 		name := s.server.ID

@@ -14,14 +14,15 @@ const (
 	lossAgeHistogram   = "prony_loss_window_seconds"
 )
 
-// lossWindow adds the window of loss of the servers that were up at the end of the window. It skips
-// servers that do not count it.
+// lossWindow adds the window of loss of the servers that were up at the end of the window: the
+// tasks that were acknowledged and not yet synced. It skips servers that do not export this figure.
 func (w *windowProbe) lossWindow(m *measured) {
 	var tasks, ms []result.Peak
 	for _, s := range w.servers {
 		left, counts := s.countersAfter[unsyncedTasksGauge]
 		if !counts {
-			continue // an older build, or a server that was down, which another warning reports
+			// an older build, or a server that was down, about which there is another warning
+			continue
 		}
 		age := s.countersAfter[observe.UnsyncedSeconds]
 		for histogram, into := range map[string]*[]result.Peak{lossTasksHistogram: &tasks, lossAgeHistogram: &ms} {
@@ -39,8 +40,8 @@ func (w *windowProbe) lossWindow(m *measured) {
 	}
 }
 
-// peaksOf returns the peaks that a histogram counts, converted to milliseconds if it is in seconds.
-// Peaks beyond all bounds get the highest finite bound.
+// peaksOf returns the peaks that a histogram counts. If they are in seconds, it converts them to
+// milliseconds. A peak above all bounds is reported as the highest finite bound.
 func peaksOf(b observe.Buckets, seconds bool) (peaks []result.Peak) {
 	last := 0.0
 	for _, bucket := range b {

@@ -13,7 +13,8 @@ import (
 
 // scraper reads the metrics of all servers at equal intervals during a window, as a monitoring
 // system does, and discards them. Its goroutine ends when it is stopped or a reading fails. It
-// writes scrapes and err before it closes done; others read them after that.
+// writes scrapes and err before it closes done. Other goroutines may read them only after done is
+// closed.
 type scraper struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -21,7 +22,8 @@ type scraper struct {
 	err     error
 }
 
-// startScraper starts the scraper. The first reading is one interval after the start of the window.
+// startScraper starts the scraper. The first reading is one interval after began, the start of the
+// window.
 func startScraper(ctx context.Context, began time.Time, every time.Duration, cluster *topology.Cluster) *scraper {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &scraper{cancel: cancel, done: make(chan struct{})}
@@ -48,14 +50,14 @@ func (s *scraper) scrape(ctx context.Context, cluster *topology.Cluster) error {
 		if err := observe.ReadMetrics(ctx, admin(cluster, server)); err == nil {
 			s.scrapes++
 		} else if ctx.Err() == nil && server.Node().Running() {
-			// A server that is down does not end the window.
+			// If a server is down, the window continues.
 			return fmt.Errorf("observe the servers: %w", err)
 		}
 	}
 	return nil
 }
 
-// stop ends the readings and returns their number. It may be called repeatedly and on nil.
+// stop ends the readings and returns how many were made. It may be called repeatedly, and on nil.
 func (s *scraper) stop() (scrapes uint64, err error) {
 	if s == nil {
 		return 0, nil
@@ -67,8 +69,8 @@ func (s *scraper) stop() (scrapes uint64, err error) {
 
 func (w *windowProbe) observes() bool { return w.kind == timed && w.observe != nil }
 
-// captures returns the profiles to take in the window: the scenario's in a profiled round, the
-// observe block's in an observed one.
+// captures returns the profiles to take in the window. A profiled round takes the profiles of the
+// scenario, and an observed round those of the observe block.
 func (w *windowProbe) captures() []scenario.Capture {
 	switch {
 	case w.kind == profiled:
@@ -83,7 +85,7 @@ func (w *windowProbe) observed(m *measured) {
 	if !w.observes() {
 		return
 	}
-	scrapes, _ := w.scraper.stop() // end has returned the error
+	scrapes, _ := w.scraper.stop() // end has already returned the error
 	m.round.Observed = &result.Observed{ScrapeS: w.observe.Scrape.Seconds(), Scrapes: scrapes}
 	if len(w.profiled) > 0 {
 		for _, c := range w.captures() {

@@ -16,11 +16,11 @@ import (
 type profiledProcess struct {
 	node    string
 	of      profile.Process
-	session *profile.Session // nil if it did not start
+	session *profile.Session // nil if the session could not be started
 }
 
-// toProfile returns the processes to profile: the servers and, in a profiled round, the generator
-// if it is this process and no server is a part of it.
+// toProfile returns the processes to profile. These are the servers. In a profiled round the
+// generator is added if it is this process and no server is a part of it.
 func (w *windowProbe) toProfile() (all []*profiledProcess) {
 	if len(w.captures()) == 0 {
 		return nil
@@ -45,7 +45,6 @@ func (w *windowProbe) startCPUProfiles(ctx context.Context) error {
 	return w.eachProfiled("start", func(p *profiledProcess) error { return p.session.StartCPU(ctx) })
 }
 
-// stopProfiles ends the sessions that were started.
 func (w *windowProbe) stopProfiles(ctx context.Context) error {
 	return w.eachProfiled("stop", func(p *profiledProcess) error {
 		if p.session == nil {
@@ -55,7 +54,6 @@ func (w *windowProbe) stopProfiles(ctx context.Context) error {
 	})
 }
 
-// eachProfiled calls do for all profiled processes concurrently and joins their errors.
 func (w *windowProbe) eachProfiled(what string, do func(*profiledProcess) error) error {
 	errs := make([]error, len(w.profiled))
 	var all sync.WaitGroup
@@ -70,8 +68,8 @@ func (w *windowProbe) eachProfiled(what string, do func(*profiledProcess) error)
 	return errors.Join(errs...)
 }
 
-// writeProfiles stores the profiles of a profiled round. It discards those of an observed round,
-// which only exist to measure the cost of taking them.
+// writeProfiles stores the profiles of a profiled round. It discards the profiles of an observed
+// round, which exist only to measure the cost of profiling.
 func (w *windowProbe) writeProfiles(m *measured) error {
 	if w.kind != profiled {
 		return nil
@@ -89,8 +87,8 @@ func (w *windowProbe) writeProfiles(m *measured) error {
 	return nil
 }
 
-// covered records the time span that the figures of the round cover and the cycles completed during
-// each profile. It requires the window's cycles.
+// covered records the period that each figure of the round covers, and how many cycles were
+// completed during each profile. The number of cycles in the window must already be set.
 func (w *windowProbe) covered(m *measured, o *outcomes) {
 	began := o.all[0].WindowStart
 	add := func(of, node string, s profile.Span) uint64 {
@@ -112,7 +110,7 @@ func (w *windowProbe) covered(m *measured, o *outcomes) {
 	for i, p := range w.profiled {
 		spans := p.session.Spans()
 		cycles := make(map[string]uint64, len(spans))
-		for _, c := range w.scenario.Captures { // in a stable order
+		for _, c := range w.scenario.Captures { // gives a stable order
 			if span, has := spans[c.Kind]; has {
 				cycles[c.Kind] = add(result.CoveredProfile+c.Kind, p.node, span)
 			}
@@ -121,9 +119,10 @@ func (w *windowProbe) covered(m *measured, o *outcomes) {
 	}
 }
 
-// cyclesOf returns the number of cycles completed in a span. If they were not counted at its ends,
-// for example with a generator in another process, it scales the window's cycles to the length of
-// the span. Without a span it returns the window's cycles.
+// cyclesOf returns the number of cycles completed in a span. The cycles are not counted at the ends
+// of the span if, for example, the generator is another process. cyclesOf then scales the window's
+// number of cycles to the length of the span. If the span is empty, it returns the window's number
+// of cycles.
 func (m *measured) cyclesOf(s profile.Span) uint64 {
 	switch passed := s.To.At.Sub(s.From.At).Seconds(); {
 	case s.Cycles() > 0:

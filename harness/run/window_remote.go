@@ -12,19 +12,19 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Metrics of a server's own process.
+// Metrics of a server about its own process.
 const (
 	cpuSecondsMetric = "process_cpu_seconds_total"
 	rssMetric        = "process_resident_memory_bytes"
 	fdsMetric        = "process_open_fds"
 )
 
-// remoteEvery is the interval between two readings of a server on another host. Each reading costs
-// the server CPU time.
+// remoteEvery is the interval between two readings of a server on another host. It is long because
+// each reading costs the server CPU time.
 const remoteEvery = time.Second
 
-// usageOf returns the resource usage that a server on another host reports. Its timestamp is at, by
-// this host's clock, because the clocks of two hosts are not comparable.
+// usageOf returns the resource usage that a server on another host reports. The time of the sample
+// is at, which is a time of this host's clock, because the clocks of two hosts are not comparable.
 func usageOf(m observe.Metrics, at time.Time) (observe.Usage, error) {
 	cpu, has := m.Values[cpuSecondsMetric]
 	if !has {
@@ -33,8 +33,8 @@ func usageOf(m observe.Metrics, at time.Time) (observe.Usage, error) {
 	return observe.Usage{CPU: time.Duration(cpu * float64(time.Second)), At: at}, nil
 }
 
-// sampleRemote reads the resource usage so far of a server on another host. Its timestamp is the
-// middle of the request.
+// sampleRemote reads the resource usage so far of a server on another host. The time of the sample
+// is the middle of the request.
 func (s *serverProbe) sampleRemote(ctx context.Context) (observe.Usage, error) {
 	began := time.Now()
 	m, err := observe.ScrapeAll(ctx, s.admin)
@@ -50,9 +50,9 @@ type remoteWatch struct {
 	done   sync.WaitGroup
 }
 
-// watchRemote starts one goroutine for each server on another host. Until stop, only that goroutine
-// writes to the server's processWatch. The first reading uses a context that stop does not cancel,
-// so that a short window has figures too.
+// watchRemote starts one goroutine for each server on another host. Until stop is called, only that
+// goroutine writes to the server's processWatch. stop does not cancel the context of the first
+// reading, so that even a short window has figures.
 func watchRemote(first context.Context, servers []*serverProbe, into []*processWatch) *remoteWatch {
 	ctx, cancel := context.WithCancel(first)
 	w := &remoteWatch{cancel: cancel}
@@ -77,7 +77,6 @@ func watchRemote(first context.Context, servers []*serverProbe, into []*processW
 	return w
 }
 
-// stop ends all goroutines and waits for them. It may be called repeatedly and on nil.
 func (w *remoteWatch) stop() {
 	if w != nil {
 		w.cancel()
@@ -85,7 +84,8 @@ func (w *remoteWatch) stop() {
 	}
 }
 
-// sampleRemote ignores figures that cannot be read, for example while a server is down.
+// sampleRemote updates the maximums. It ignores figures that cannot be read, for example while a
+// server is down.
 func (p *processWatch) sampleRemote(ctx context.Context, s *serverProbe) {
 	values, err := observe.Scrape(ctx, s.admin)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *serverProbe) sampleRemoteAfter(ctx context.Context) {
 	s.spent = after.Since(s.before)
 }
 
-// readRemotePeak sets the server's peak memory to the maximum of the readings. It misses a peak
-// between two readings.
+// readRemotePeak sets the server's peak memory to the maximum of the readings. A peak between two
+// readings is missed.
 func (s *serverProbe) readRemotePeak(watched *processWatch) {
 	if !watched.rssKnown {
 		s.warn("it does not report %s: its memory is missing from %s", rssMetric, result.ServerRSSMBMax)
@@ -141,8 +141,8 @@ func (w *windowProbe) cpuKnown() bool {
 	return true
 }
 
-// remoteProcs returns the number of CPUs that the servers on other hosts may use together, or 0 if
-// it is unknown for any of them.
+// remoteProcs returns the total number of CPUs that the servers on other hosts may use. It returns
+// 0 if the number is unknown for any of these hosts.
 func (w *windowProbe) remoteProcs() (procs int) {
 	for _, h := range w.cluster.Hosts() {
 		if h.GOMAXPROCS == 0 {
@@ -153,8 +153,8 @@ func (w *windowProbe) remoteProcs() (procs int) {
 	return procs
 }
 
-// peaksKnown reports whether the peak memory of all servers on other hosts is known. The peak of a
-// server of this host that was down is left out of the sum.
+// peaksKnown reports whether the peak memory of all servers on other hosts is known. A server on
+// this host whose peak is unknown because it was down does not matter: it is left out of the sum.
 func (w *windowProbe) peaksKnown() bool {
 	for _, s := range w.servers {
 		if s.server.Node().Remote && s.peak == 0 {

@@ -11,8 +11,8 @@ import (
 )
 
 // series samples a window at equal intervals. Its goroutine ends after the last sample, after an
-// error, or when it is stopped. It writes samples and err before it closes done; others read them
-// after that.
+// error, or when it is stopped. It writes samples and err before it closes done. Other goroutines
+// may read them only after done is closed.
 type series struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -20,7 +20,8 @@ type series struct {
 	err     error
 }
 
-// startSeries takes n samples at intervals of every, counted from the start of the window.
+// startSeries takes n samples. every is the interval between them; the first is taken one interval
+// after began, the start of the window.
 func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, cluster *topology.Cluster, counted func() count) *series {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &series{cancel: cancel, done: make(chan struct{})}
@@ -48,7 +49,6 @@ func startSeries(ctx context.Context, began time.Time, every time.Duration, n in
 	return s
 }
 
-// observeServers adds the memory and the disk usage of all running servers to a sample.
 func observeServers(sample *result.Sample, cluster *topology.Cluster) error {
 	for _, s := range cluster.Servers() {
 		n := s.Node()
@@ -66,8 +66,7 @@ func observeServers(sample *result.Sample, cluster *topology.Cluster) error {
 	return nil
 }
 
-// stop waits for all samples, or cancels the remaining ones when ctx is done, and returns the
-// samples.
+// stop waits for all samples and returns them. When ctx is done, it cancels the remaining samples.
 func (s *series) stop(ctx context.Context) ([]result.Sample, error) {
 	defer s.cancel()
 	select {

@@ -11,9 +11,9 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// serverProbe reads one server at the edges of the window. If a fault ended the server's process in
-// between, the counters of that process are lost: the figures that need them are missing, and a
-// warning reports it.
+// serverProbe reads one server at the edges of the window. If a fault ended the server's process
+// during the window, the counters of that process are lost. Figures that need these counters are
+// missing, and a warning reports this.
 type serverProbe struct {
 	server *topology.Server
 	admin  adminhttp.Client // of the process at the start of the window
@@ -22,15 +22,16 @@ type serverProbe struct {
 	before         observe.Usage
 	spent          observe.Spent
 	countersBefore map[string]float64
-	countersAfter  map[string]float64 // nil if the server was down
-	metricsBefore  observe.Metrics    // with histograms, like metricsAfter
+	countersAfter  map[string]float64 // nil if the server was down at the end of the window
+	metricsBefore  observe.Metrics    // including histograms
 	metricsAfter   observe.Metrics
-	// cpuUnknown is why the CPU time of a server on another host is unknown; nil if known.
+	// cpuUnknown is the reason why the CPU time of a server on another host is unknown. It is nil
+	// if the CPU time is known.
 	cpuUnknown error
 	stalls     *observe.Stalls // nil if the server does not record them
-	partial    bool            // the first process did not live through the window
+	partial    bool            // set if the first process did not live until the end of the window
 	peak       uint64
-	counters   profile.Span // the time that the counters cover
+	counters   profile.Span // period that the counters cover
 	warnings   []string
 }
 
@@ -79,12 +80,12 @@ func (s *serverProbe) sampleAfter(ctx context.Context) error {
 	}
 	s.spent = after.Since(s.before)
 	if s.server.Node() != s.first {
-		s.spent.WritesKnown = false // the write counts of the first process are lost
+		s.spent.WritesKnown = false // the counts of written bytes of the first process are lost
 	}
 	return nil
 }
 
-// usage returns the resource usage of all processes of a server so far.
+// usage returns the total resource usage of all processes that a server has had so far.
 func usage(s *topology.Server) (observe.Usage, error) {
 	node, ended := s.Node(), s.CPUOfEnded()
 	u, err := observe.Sample(node.PID)
@@ -100,7 +101,7 @@ func (s *serverProbe) scrapeAfter(ctx context.Context, cluster *topology.Cluster
 	node := s.server.Node()
 	if node != s.first {
 		s.partial = true
-		// The new process counts from zero.
+		// The counters of the new process start at zero.
 		s.countersBefore, s.metricsBefore = nil, observe.Metrics{}
 	}
 	metrics, err := observe.ScrapeAll(ctx, admin(cluster, s.server))
@@ -134,8 +135,8 @@ func (s *serverProbe) readPeak() error {
 	return err
 }
 
-// delta returns the growth of a counter in the window, and whether the server has such a counter.
-// If the server is partial, it returns the growth since the server's last start.
+// delta returns the growth of a counter in the window. there is false if the server does not have
+// the counter. If the server is partial, delta returns the growth since the server's last start.
 func (s *serverProbe) delta(counter string) (float64, bool) {
 	after, there := s.countersAfter[counter]
 	return after - s.countersBefore[counter], there

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// averageThink returns the average time that the workers take for a task, and whether it is the
-// same in all workloads. The think time of a k6 script is unknown.
+// averageThink returns the average time that a worker needs to process a task. same is false if
+// workloads differ in this time, or if it is unknown as in a k6 script.
 func averageThink(workloads []scenario.Workload) (average time.Duration, same bool) {
 	for i := range workloads {
 		t := workloads[i].Think.Average()
@@ -22,9 +22,9 @@ func averageThink(workloads []scenario.Workload) (average time.Duration, same bo
 	return average, len(workloads) > 0
 }
 
-// stages adds the stages of the servers in the window, and the workers' time per task if it is the
-// same in all workloads. It adds no stages if a server was restarted in the window, because the
-// counts of its first process are missing.
+// stages adds the stages of the servers in the window. It also adds the workers' time per task if
+// it is the same in all workloads. It adds no stages if a server was restarted in the window,
+// because the counts of its first process are missing.
 func (w *windowProbe) stages(m *measured) {
 	if average, same := averageThink(w.workloads); same {
 		m.round.CycleTime = &result.CycleTime{WorkMs: 1e3 * average.Seconds()}

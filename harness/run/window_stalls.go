@@ -16,9 +16,10 @@ const (
 )
 
 // stalls adds the slow commits of the servers in the window. It adds nothing if no server records
-// them.
+// slow commits.
 func (w *windowProbe) stalls(m *measured) {
-	// Their times are of other hosts' clocks, which are not comparable with this host's.
+	// The commits' times are from clocks of other hosts, which are not comparable with the clock of
+	// this host.
 	if w.remote() {
 		return
 	}
@@ -53,8 +54,8 @@ func (w *windowProbe) stalls(m *measured) {
 	m.round.Stalls = result.StallsOf(slowMs, window.Seconds(), w.stallCauses(), commits, work, missed)
 }
 
-// missedCommits returns the number of slow commits that were overwritten by later ones, or 0 if all
-// of them ended before the start of the window.
+// missedCommits returns the number of slow commits that later ones have overwritten. It returns 0
+// if all overwritten commits ended before the start of the window.
 func missedCommits(s *observe.Stalls, began float64) uint64 {
 	gone := s.Total - uint64(len(s.Commits))
 	if gone == 0 || len(s.Commits) == 0 {
@@ -83,7 +84,8 @@ func (w *windowProbe) stallCauses() (all []result.StallCause) {
 	return all
 }
 
-// shardName returns the number of the shard whose store has a folder's name, or the name.
+// shardName returns the number of the shard whose store uses the given folder. If the name of the
+// folder is not a number, it returns the name.
 func shardName(folder string) string {
 	if n, err := strconv.Atoi(folder); err == nil {
 		return strconv.Itoa(n)

@@ -2,14 +2,14 @@ package run
 
 import "github.com/pronybench/prony/harness/result"
 
-// storageSteps lists the steps of a cycle in the order of pages.
+// storageSteps contains the steps of a cycle, in the order of the pages.
 var storageSteps = []string{result.StepEnqueue, result.StepClaim, result.StepSettle, result.StepCommit, result.StepOther}
 
-// stepCounters is the prefix of the names of the servers' counters by step.
+// stepCounters is the prefix of the names of the counters that the servers export for each step.
 const stepCounters = "prony_storage_step_"
 
-// storageSteps adds the store operations by step, if all servers counted the whole window. cycles
-// is the number of cycles completed during the counts.
+// storageSteps adds the store operations of each step, if the counters of all servers cover the
+// whole window. cycles is the number of cycles completed in the period that the counters cover.
 func (w *windowProbe) storageSteps(m *measured, cycles float64) {
 	if _, counted := w.total(stepCounter("sets_total", result.StepCommit)); !counted {
 		return // an older build

@@ -9,18 +9,19 @@ import (
 )
 
 // targetProbe reads the processes of a target's servers and of the driver program at the edges of
-// the window. A nil *targetProbe means a round on Prony's own servers; its methods do nothing.
+// the window. A nil *targetProbe means that the round runs on Prony's own servers; its methods then
+// do nothing.
 type targetProbe struct {
 	target *targetServers
-	// roots are the servers' processes at the start of the window; empty if the servers run on
-	// other hosts.
+	// roots are the processes of the servers at the start of the window. It is empty if the servers
+	// run on other hosts.
 	roots   []int
 	before  observe.Usage
 	client  observe.Usage
-	spent   observe.Spent // by the servers
-	program observe.Spent // by the driver program
-	peak    error         // why the peak memory includes the warm-up; nil if it does not
-	unknown bool          // the usage of the servers is unknown because a fault ended them
+	spent   observe.Spent // used by the servers
+	program observe.Spent // used by the driver program
+	peak    error         // reason why the peak memory includes the warm-up; nil if it does not
+	unknown bool          // set if the usage of the servers is unknown because a fault ended them
 }
 
 func newTargetProbe(t *targetServers) *targetProbe {
@@ -30,7 +31,6 @@ func newTargetProbe(t *targetServers) *targetProbe {
 	return &targetProbe{target: t}
 }
 
-// separate reports whether there are server processes to read.
 func (t *targetProbe) separate() bool { return t != nil && len(t.roots) > 0 }
 
 func (t *targetProbe) start() (err error) {
@@ -95,8 +95,8 @@ func (t *targetProbe) finish(m *measured) error {
 	return nil
 }
 
-// ownCPU returns the usage of the target's processes so far, so that it does not count as that of
-// foreign processes.
+// ownCPU returns the resource usage of the target's processes so far. The caller subtracts it from
+// the usage of all processes, so that it does not count as foreign load.
 func (t *targetServers) ownCPU() (observe.Usage, error) {
 	if t == nil {
 		return observe.Usage{}, nil
@@ -108,7 +108,6 @@ func (t *targetServers) ownCPU() (observe.Usage, error) {
 	return tree.Sample()
 }
 
-// tree returns the target's program and servers with all their descendants.
 func (t *targetServers) tree() (observe.Tree, error) {
 	return observe.TreeOf(append(t.pids(), t.program.PID()))
 }

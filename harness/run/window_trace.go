@@ -19,34 +19,35 @@ import (
 const (
 	// tracesDir is the subfolder of a run folder for traces.
 	tracesDir = "traces"
-	// traceSeconds is the requested length of a trace before a slow cycle. The recording may be
-	// shorter.
+	// traceSeconds is the period before a slow cycle that a trace should cover. The recording may
+	// be shorter.
 	traceSeconds = 5
-	// traceTakeMax bounds the time to read the traces of all servers, because the end of the window
-	// waits for it.
+	// traceTakeMax bounds the time to read the traces of all servers. The end of the window waits
+	// for the traces.
 	traceTakeMax = 20 * time.Second
 )
 
-// traceProbe makes the servers record their execution and stores the recordings at the first cycle
-// above the ceiling. Its methods do nothing on nil.
+// traceProbe makes the servers record execution traces. At the first cycle that takes longer than
+// the ceiling it stores the recordings. Its methods do nothing on nil.
 type traceProbe struct {
 	ceiling time.Duration
 	slow    load.Slow
-	// Receives the latency of the slow cycle. It has room for one value, and Slow reports once.
+	// breach receives the latency of the slow cycle. It has room for one value, which is enough
+	// because Slow reports only once.
 	breach chan time.Duration
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 
 	servers   []*serverProbe
-	recorders []*profile.Recorder       // per server; nil without a recorder
-	began     atomic.Pointer[time.Time] // start of the window; nil before it
+	recorders []*profile.Recorder       // one per server; nil if the server has no recorder
+	began     atomic.Pointer[time.Time] // start of the window; nil until it starts
 	folder    string
 	round     int
 	traces    []result.Trace
 	warnings  []string
 }
 
-// newTraceProbe returns a traceProbe, or nil if rounds of that kind take no trace.
+// newTraceProbe returns a traceProbe, or nil if rounds of the given kind take no trace.
 func newTraceProbe(s *scenario.Scenario, k kind, number int, folder *result.Folder) *traceProbe {
 	for _, c := range s.Captures {
 		if c.CycleLatency > 0 && k == profiled {
@@ -59,7 +60,6 @@ func newTraceProbe(s *scenario.Scenario, k kind, number int, folder *result.Fold
 	return nil
 }
 
-// watch returns the receiver of the load's report of a slow cycle.
 func (t *traceProbe) watch() *load.Slow {
 	if t == nil {
 		return nil
@@ -71,8 +71,8 @@ func (t *traceProbe) warn(format string, args ...any) {
 	t.warnings = append(t.warnings, fmt.Sprintf("round %d: ", t.round)+fmt.Sprintf(format, args...))
 }
 
-// start starts the recorders before the load, because the warm-up may explain the first slow cycle
-// of the window. A server without a recorder only causes a warning.
+// start starts the recorders. It is called before the load, because the warm-up may explain the
+// first slow cycle of the window. If a server has no recorder, start only adds a warning.
 func (t *traceProbe) start(ctx context.Context, servers []*serverProbe) {
 	if t == nil {
 		return
@@ -100,7 +100,6 @@ func (t *traceProbe) windowBegins(at time.Time) {
 	}
 }
 
-// take stores the recording of each server.
 func (t *traceProbe) take(ctx context.Context, took time.Duration) {
 	if err := os.MkdirAll(filepath.Join(t.folder, tracesDir), 0o755); err != nil {
 		t.warn("no trace: %v", err)
@@ -138,8 +137,9 @@ func (t *traceProbe) take(ctx context.Context, took time.Duration) {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// stop is called at the end of the window. It waits for a trace in progress unless ctx has ended.
-// Later slow cycles do not belong to the window. It may be called repeatedly.
+// stop must be called at the end of the window, because later slow cycles do not belong to the
+// window. It waits for a trace that is being taken, unless ctx is done. It may be called
+// repeatedly.
 func (t *traceProbe) stop(ctx context.Context) {
 	if t == nil || t.cancel == nil {
 		return

@@ -12,8 +12,9 @@ const (
 	turnItemsGauge = "prony_shard_turn_items_max"
 )
 
-// turns adds the turns of the shards in the window, over all shards and the nodes that were up at
-// its end. Servers that do not time their turns have none.
+// turns adds the figures about the turns of the shards in the window. They include all shards and
+// all nodes that were up at the end of the window. Nothing is added if the servers do not measure
+// their turns.
 func (w *windowProbe) turns(m *measured) {
 	var all observe.Buckets
 	items, timed := 0.0, false

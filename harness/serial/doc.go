@@ -1,5 +1,6 @@
-// Package serial measures the serial budget of a server: the most work per request that the
-// deciding goroutine can do while no-op requests keep 95 % of their rate without work.
+// Package serial measures the serial budget of a server. No-op requests make the server's deciding
+// goroutine do additional work. The budget is the largest amount of work per request that leaves
+// the rate of requests at 95 % of the rate without work.
 //
 //   - The search (search, fit) finds that work from pairs of slices, one without and one with work.
 //     A slow host slows both slices of a pair.

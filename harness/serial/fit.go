@@ -3,46 +3,49 @@ package serial
 import "math"
 
 const (
-	// keptShare is the rate at the budget as a share of the rate without work. slowdownMost is the
-	// corresponding ratio of times: the time between two answers at the budget, divided by that
-	// without work.
+	// keptShare is the rate at the budget as a fraction of the rate without work. slowdownMost is
+	// the corresponding ratio of times: the time between two answers at the budget, divided by the
+	// time between two answers without work.
 	keptShare    = 0.95
 	slowdownMost = 1 / keptShare
 )
 
-// observation is the result of the pairs with one amount of work.
+// observation is the result of all pairs with the same amount of work.
 type observation struct {
-	work     float64 // ns
+	work     float64 // in nanoseconds
 	slowdown float64 // geometric mean over the pairs
 	pairs    float64
 	variance float64 // of the logarithm of a single pair's slowdown
 }
 
 const (
-	// fitReach bounds the works that a fit uses: from middle / fitReach to middle * fitReach. A
-	// line fits better in a narrow range.
+	// fitReach limits the observations that a fit uses: their work must be from middle / fitReach
+	// to middle * fitReach. In a narrow range a line is a better model.
 	fitReach = 1.3
-	// fitWorks and fitSlopes are the numbers of budgets and slopes that a fit tries.
+	// fitWorks is the number of budgets that a fit tries, and fitSlopes is the number of slopes
+	// that it tries for each.
 	fitWorks, fitSlopes = 161, 25
-	// fitBin is the difference of the logarithms of two works below which the fit treats them as
-	// equal.
+	// fitBin is the width of a bin, in natural logarithms of the work. The fit treats works in the
+	// same bin as equal.
 	fitBin = 0.004
-	// likelihoodDrop is the increase of the misfit, in units of the variance, from the best budget
-	// to the bounds of the interval: the 95th percentile of chi-squared with one degree of freedom.
+	// likelihoodDrop defines the interval. At its bounds the misfit, in units of the variance, is
+	// larger by this than at the best budget. It is the 95th percentile of the chi-squared
+	// distribution with one degree of freedom.
 	likelihoodDrop = 3.84
 )
 
-// estimate is a fitted budget with its 95 % interval, and the variance of a single pair.
+// estimate is a fitted budget with its 95 % interval, and the variance of the logarithm of a single
+// pair's slowdown.
 type estimate struct{ work, low, high, variance float64 }
 
-// halfWidth returns half of the interval's width as a share of the budget.
 func (e estimate) halfWidth() float64 { return (e.high - e.low) / 2 / e.work }
 
-// fit finds the work near middle whose slowdown is slowdownMost. The model of the slowdown is 1 up
-// to a knee and a line above it: below the knee the deciding goroutine does not bound the rate. The
-// slope of the line lies between that of a line with its knee at no work, and steepest, the slope
-// of a goroutine that does nothing else. The interval contains all budgets that fit the
-// observations nearly as well with any slope (a profile likelihood).
+// fit finds the work near middle whose slowdown is slowdownMost. In its model the slowdown is 1 up
+// to a knee and grows linearly above it. Below the knee, the deciding goroutine does not limit the
+// rate. The slope of the line is bounded in both directions. The smallest slope belongs to a line
+// whose knee is at zero work. The largest is steepest, the slope of a goroutine that does nothing
+// else. The interval contains all budgets that fit the observations, with any slope, nearly as well
+// as the best fit (a profile likelihood).
 func fit(all []observation, middle, steepest float64) estimate {
 	near, variance := gather(all, middle)
 	misfits := make([]float64, fitWorks)
@@ -64,8 +67,8 @@ func fit(all []observation, middle, steepest float64) estimate {
 	return e
 }
 
-// leastMisfit returns the sum of the squared differences between the observations and the best line
-// through slowdownMost at a work.
+// leastMisfit considers all lines through slowdownMost at the given work. It returns the smallest
+// sum of squared differences between the observations and such a line.
 func leastMisfit(all []observation, work, steepest float64) float64 {
 	flattest := (slowdownMost - 1) / work
 	ratio := max(1, steepest/flattest)
@@ -83,7 +86,7 @@ func leastMisfit(all []observation, work, steepest float64) float64 {
 }
 
 // gather returns the observations near a work, and the variance of a single pair. It merges
-// observations of nearly equal work.
+// observations whose works are nearly equal.
 func gather(all []observation, middle float64) (near []observation, variance float64) {
 	at := map[int]int{}
 	pairs := 0.0

@@ -28,25 +28,25 @@ const (
 	workBytesMax = 4 << 10
 )
 
-// workInForce is the current work per request, as a server reports it after a change.
+// workInForce is the current work per request. A server reports it after a change.
 type workInForce struct {
 	WorkNs    float64 `json:"work_ns"`
 	NsPerStep float64 `json:"ns_per_step"`
 }
 
-// processes holds a server and its generator of no-op requests.
+// processes contains a server and the generator of its no-op requests.
 type processes struct {
-	server int // process id
+	server int // process ID
 	load   *generator.Process
 	admin  adminhttp.Client
-	order  *rand.Rand // of the slices of a pair
+	order  *rand.Rand // determines the order of the slices in a pair
 
 	cluster   *topology.Cluster
 	nsPerStep float64
 }
 
-// topologyOf returns the server of a point. It stores nothing for no-op requests, so its durability
-// does not matter.
+// topologyOf returns the topology of a point's server. The server stores nothing for no-op
+// requests, so its durability does not matter.
 func topologyOf(p *result.SerialPoint) scenario.Topology {
 	return scenario.Topology{
 		Kind: "single", Shards: 1, Durability: "none", Listen: "unix", Procs: p.ServerProcs, BusyPoll: p.Waits == result.WaitsSpinning,
@@ -54,8 +54,8 @@ func topologyOf(p *result.SerialPoint) scenario.Topology {
 	}
 }
 
-// start starts the processes of a point. number is the point's number, counted from 1, for the
-// names of the logs. On an error no process remains.
+// start starts the processes of a point. number is the number of the point, counted from 1; it is
+// used in the names of the logs. If start returns an error, no process remains.
 func (o *Options) start(ctx context.Context, folder *result.Folder, p *result.SerialPoint, number int) (*processes, error) {
 	log := func(of string) string { return folder.File(fmt.Sprintf("%s-%02d.log", of, number)) }
 	cluster, err := topology.Start(ctx, topology.Config{Binary: o.Server, Dir: folder.Path(), LogPath: log("server"), Topology: topologyOf(p)})
@@ -80,7 +80,6 @@ func (o *Options) start(ctx context.Context, folder *result.Folder, p *result.Se
 	return s, nil
 }
 
-// stop ends the processes, even if ctx is done.
 func (s *processes) stop(ctx context.Context) error {
 	var err error
 	if s.load != nil {
@@ -89,8 +88,8 @@ func (s *processes) stop(ctx context.Context) error {
 	return errors.Join(err, s.cluster.Stop(context.WithoutCancel(ctx)))
 }
 
-// setWork sets the work per request and returns the effective work, which is a whole number of
-// steps.
+// setWork sets the work per request. It returns the effective work, which is a multiple of the
+// duration of a step.
 func (s *processes) setWork(ctx context.Context, ns float64) (workNs float64, err error) {
 	work := time.Duration(max(0, ns) + 0.5)
 	path := workPath + "?" + url.Values{"work": {strconv.FormatInt(int64(work), 10) + "ns"}}.Encode()
@@ -109,8 +108,8 @@ func (s *processes) setWork(ctx context.Context, ns float64) (workNs float64, er
 	return set.WorkNs, nil
 }
 
-// timePerRequest runs a slice of load with an amount of work. It returns the effective work and the
-// time between two answers, in nanoseconds.
+// timePerRequest runs a slice of load with the given work per request. It returns the effective
+// work and the average time between two answers, in nanoseconds.
 func (s *processes) timePerRequest(ctx context.Context, workNs float64) (inForceNs, tookNs float64, err error) {
 	if inForceNs, err = s.setWork(ctx, workNs); err != nil {
 		return 0, 0, err
@@ -126,7 +125,7 @@ func (s *processes) timePerRequest(ctx context.Context, workNs float64) (inForce
 }
 
 func (s *processes) pair(ctx context.Context, workNs float64) (inForceNs, slowdown float64, err error) {
-	var inForce, took [2]float64 // without and with work
+	var inForce, took [2]float64 // index 0 is without work, index 1 with work
 	first := s.order.IntN(2)
 	for _, i := range [2]int{first, 1 - first} {
 		if inForce[i], took[i], err = s.timePerRequest(ctx, float64(i)*workNs); err != nil {
@@ -136,7 +135,7 @@ func (s *processes) pair(ctx context.Context, workNs float64) (inForceNs, slowdo
 	return inForce[1], took[1] / took[0], nil
 }
 
-// warmUp runs slices without work and returns the time between two answers, in nanoseconds.
+// warmUp runs slices without work. It returns the average time between two answers, in nanoseconds.
 func (s *processes) warmUp(ctx context.Context, count int) (baseNs float64, err error) {
 	var all []float64
 	for range count {
@@ -146,6 +145,7 @@ func (s *processes) warmUp(ctx context.Context, count int) (baseNs float64, err 
 		}
 		all = append(all, ns)
 	}
-	mean, err := stat.TrimmedMean(all[len(all)/2:], trimmed) // the first ones have cold caches
+	// the first half is ignored, because its caches are cold
+	mean, err := stat.TrimmedMean(all[len(all)/2:], trimmed)
 	return mean.Center, err
 }

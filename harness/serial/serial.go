@@ -16,21 +16,22 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Options configures a measurement. Each combination of the values of the lists is a point.
+// Options configures a measurement. Each combination of the values in the lists is a point.
 type Options struct {
-	Out       string       // the folder in which the result's folder is created
-	Command   []string     // the exact command, for the manifest
-	Server    string       // path of the queued binary, built with the tag serialbudget
+	Out     string   // folder in which the folder of the result is created
+	Command []string // exact command line, for the manifest
+	// path of the queued binary, which must be built with the tag serialbudget
+	Server    string
 	Generator string       // path of the load generator binary
-	Build     result.Build // the commit of both binaries
+	Build     result.Build // describes the commit of both binaries
 
-	Waits          []string // result.WaitsParking and result.WaitsSpinning
-	ServerProcs    []int    // GOMAXPROCS
-	GeneratorProcs []int    // GOMAXPROCS
+	Waits          []string // elements are result.WaitsParking and result.WaitsSpinning
+	ServerProcs    []int    // values of GOMAXPROCS
+	GeneratorProcs []int    // values of GOMAXPROCS
 	Connections    []int
-	InFlight       []int // requests per connection
+	InFlight       []int // requests in flight per connection
 
-	Search time.Duration // bound on the search at one point
+	Search time.Duration // time limit of the search at one point
 	Window time.Duration // length of each of the two windows of a point
 	Seed   uint64        // determines the order of slices
 
@@ -38,17 +39,17 @@ type Options struct {
 }
 
 const (
-	// sliceLength is long compared with the start and the end of a slice, and short compared with
-	// the changes of a host's speed.
+	// sliceLength is the length of a slice. It is long compared with the start and the end of a
+	// slice, and short compared with the changes of a host's speed.
 	sliceLength = 20 * time.Millisecond
-	// warmupSlices is the number of slices before the search. By then connections and heaps have
-	// reached their sizes.
+	// warmupSlices is the number of slices before the search. After these, connections and heaps
+	// have reached their final sizes.
 	warmupSlices = 50
-	// pairsMax bounds a search in addition to its time.
+	// pairsMax limits the number of pairs in a search. A search is also limited in time.
 	pairsMax = 100_000
 )
 
-// Bounds of the options.
+// Limits of the options.
 const (
 	connectionsMax       = 256
 	pointsMax            = 256
@@ -56,7 +57,8 @@ const (
 	windowMin, windowMax = 100 * time.Millisecond, 30 * time.Second
 )
 
-// Check returns an error for the first invalid option, named like the flag of the command.
+// Check returns an error for the first invalid option. The error names the command's flag for the
+// option.
 func (o *Options) Check() error {
 	for _, list := range []struct {
 		name string
@@ -97,8 +99,7 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// points returns the combinations of the options. Points that differ only in their waits are
-// adjacent.
+// points returns all combinations of the options. Points that differ only in Waits are adjacent.
 func (o *Options) points() (all []result.SerialPoint) {
 	for _, serverProcs := range o.ServerProcs {
 		for _, generatorProcs := range o.GeneratorProcs {
@@ -117,7 +118,7 @@ func (o *Options) points() (all []result.SerialPoint) {
 }
 
 // cannotSpin returns the reason why the server of a point cannot poll on a host with the given
-// number of CPUs, or "".
+// number of CPUs. It returns "" if the server can poll.
 func cannotSpin(p *result.SerialPoint, cpus int) string {
 	switch {
 	case p.Waits != result.WaitsSpinning:
@@ -130,8 +131,8 @@ func cannotSpin(p *result.SerialPoint, cpus int) string {
 	return ""
 }
 
-// Measure measures all points, stores the result as serial.json in a new folder, and returns the
-// result and the path of the folder. After an error the result has the points before.
+// Measure measures all points and stores the result as serial.json in a new folder. It returns the
+// result and the path of the folder. If a point fails, the result contains the points before it.
 func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 	if err := o.Check(); err != nil {
 		return nil, "", err
@@ -156,7 +157,7 @@ func Measure(ctx context.Context, o Options) (*result.Serial, string, error) {
 	}
 	for i := range points {
 		p := &points[i]
-		// The result does not depend on its progress output.
+		// Write errors are ignored, because the result does not depend on its progress output.
 		_, _ = fmt.Fprintf(o.Progress, "point %d of %d: %s\n", i+1, len(points), p.Name())
 		if p.Skipped = cannotSpin(p, runtime.NumCPU()); p.Skipped == "" {
 			err = o.measure(ctx, folder, p, i+1)
@@ -182,7 +183,7 @@ func outcome(p *result.SerialPoint) string {
 		render.Plural(b.Pairs, "pair"), render.Number(b.Seconds))
 }
 
-// measure measures a point on separate processes.
+// measure measures a point with its own server and generator.
 func (o *Options) measure(ctx context.Context, folder *result.Folder, p *result.SerialPoint, number int) (err error) {
 	processes, err := o.start(ctx, folder, p, number)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 
 const engine = "github.com/pronybench/prony/engine/"
 
-// stageAreas divide the server's CPU time by the goroutines of the pipeline, in the order of a
-// request. A sample belongs to the first area that matches.
+// stageAreas divide the server's CPU time among the goroutines of the pipeline, in the order in
+// which a request passes through them. A sample belongs to the first area that matches.
 var stageAreas = []profile.Area{
 	{Name: "collect garbage", Within: []string{"runtime.gcBgMarkWorker", "runtime.bgsweep", "runtime.bgscavenge"}},
 	{Name: "transport in", Within: []string{"google.golang.org/grpc/internal/transport.(*http2Server).HandleStreams"}},
@@ -20,11 +20,11 @@ var stageAreas = []profile.Area{
 	{Name: "schedule", Within: []string{"runtime.mcall", "runtime.mstart", "runtime.sysmon", "runtime.morestack"}},
 }
 
-// restOfStages is the CPU time outside of all areas: the admin listener, profiling, and other work
-// of the runtime.
+// restOfStages is the name of the CPU time outside of all areas: the admin listener, profiling, and
+// other work of the runtime.
 const restOfStages = "other"
 
-// The functions that represent system calls of the runtime.
+// Areas of the runtime's functions that make system calls.
 var (
 	futexArea = profile.Area{Name: "futex", Within: []string{"runtime.futex"}, Innermost: true}
 	yieldArea = profile.Area{Name: "yield", Within: []string{"runtime.osyield", "runtime.usleep", "runtime.procyield"}, Innermost: true}
@@ -33,7 +33,8 @@ var (
 // decideArea is the stage of the deciding goroutine.
 const decideArea = "decide"
 
-// divide divides a session's CPU profile by stage and by the requests of into.
+// divide divides a session's CPU time by stage, and divides the times by the number of requests in
+// into.
 func divide(session *profile.Session, into *result.SerialProfile) error {
 	stages, samples, err := session.Areas(stageAreas)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// edge holds the counters of the processes and the host at one edge of a window.
+// edge contains the counters of the processes and of the host at the start or the end of a window.
 type edge struct {
 	at                time.Time
 	server, generator time.Duration // CPU time
@@ -42,9 +42,9 @@ func (s *processes) edge(ctx context.Context) (e edge, err error) {
 	return e, nil
 }
 
-// window measures the cost of requests with an amount of work during length. It then measures
-// response times for length/2 and takes a profile for length, separately, because both cost CPU
-// time.
+// window measures for the given length how much requests cost with the given work. It then measures
+// response times for length/2, and takes a profile for length. These are separate measurements,
+// because both cost CPU time.
 func (s *processes) window(ctx context.Context, workNs float64, length time.Duration) (*result.SerialWindow, error) {
 	inForce, err := s.setWork(ctx, workNs)
 	if err != nil {
@@ -65,7 +65,6 @@ func (s *processes) window(ctx context.Context, workNs float64, length time.Dura
 	return w, nil
 }
 
-// costs measures rate, CPU time and context switches.
 func (s *processes) costs(ctx context.Context, w *result.SerialWindow, length time.Duration) error {
 	before, err := s.edge(ctx)
 	if err != nil {

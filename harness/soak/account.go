@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// eventsMax bounds the events of a result.
+	// eventsMax bounds the number of events in a result.
 	eventsMax = 50
-	// spanLongest and spanShare bound the spans at the beginning and the end that are compared: an
-	// hour, or a tenth of a soak shorter than ten hours.
+	// spanLongest and spanShare determine the length of the spans at the beginning and at the end
+	// that are compared. A span is an hour, or a tenth of the soak if the soak is shorter than ten
+	// hours.
 	spanLongest = time.Hour
 	spanShare   = 10
 )
 
-// figureOf describes a figure: its unit and which direction of change is worse.
+// figureOf describes a figure: its unit, and whether a fall is worse than a rise.
 type figureOf struct {
 	name, unit  string
 	fallIsWorse bool
@@ -39,7 +40,7 @@ var figures = []figureOf{
 	{scenario.SoakHarnessRSS, "MB", false},
 }
 
-// account returns the judged result of a soak so far.
+// account returns the result of the soak so far, with its verdict.
 func (f *folder) account(s *scenario.Scenario, measure time.Duration) (*result.Soak, error) {
 	soak := &result.Soak{
 		Version: result.SoakVersion, Scenario: s.Name, Title: s.Title, Manifest: f.state.Manifest, Started: f.state.Started,
@@ -107,7 +108,6 @@ func (f *folder) account(s *scenario.Scenario, measure time.Duration) (*result.S
 	return soak, nil
 }
 
-// metrics fills in the figures of all judged windows together.
 func metrics(into map[string]float64, all Figures, latency *hdrhistogram.Histogram) {
 	if all.Seconds == 0 {
 		return
@@ -124,9 +124,9 @@ func metrics(into map[string]float64, all Figures, latency *hdrhistogram.Histogr
 	}
 }
 
-// series returns the figures whose drift is judged, or nil if every window has faults. Each row
-// yields one value per figure, except an incomplete last row with less than half as many windows as
-// the others.
+// series returns the figures whose drift is judged. It returns nil if every window has faults. Each
+// row contributes one value to each figure. The last row is omitted if it is incomplete and has
+// less than half as many windows as the others.
 func (f *folder) series(s *scenario.Scenario) ([]gate.SoakSeries, error) {
 	if s.Soak.FaultsEvery == 1 {
 		return nil, nil
@@ -168,7 +168,7 @@ func (f *folder) series(s *scenario.Scenario) ([]gate.SoakSeries, error) {
 	return all, nil
 }
 
-// over returns the figures over the first rows that together last at least span.
+// over returns the figures over the first rows whose total time is at least span.
 func over(rows []*Row, span time.Duration) (map[string]float64, error) {
 	var sum Figures
 	for _, row := range rows {

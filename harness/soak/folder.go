@@ -22,42 +22,43 @@ const (
 	rowsFile   = "rows.jsonl"
 	windowsDir = "windows"
 	serversDir = "servers"
-	// PageFile is the page that shows a running soak.
+	// PageFile is the page that shows the result of a soak so far.
 	PageFile = "report.html"
 )
 
 // stateVersion is the version of state.json.
 const stateVersion = 1
 
-// state is the state of a soak except for its rows.
+// state is everything that a soak stores except its rows.
 type state struct {
 	Version  int    `json:"version"`
 	Scenario string `json:"scenario"`
-	// Configuration is scenario.Configuration, which identifies what is measured.
+	// Configuration is the value of scenario.Configuration. It identifies what is measured.
 	Configuration string `json:"configuration"`
-	// Manifest is that of the first start of the servers. Before that start it has only the
+	// Manifest describes the first start of the servers. Before that start it contains only the
 	// scenario.
 	Manifest  result.Manifest `json:"manifest"`
-	Described bool            `json:"described,omitempty"` // Manifest is complete
+	Described bool            `json:"described,omitempty"` // whether Manifest is complete
 	Started   time.Time       `json:"started"`
-	Starts    int             `json:"starts"` // starts of the harness
-	// Counts of deleted results of single windows.
+	Starts    int             `json:"starts"` // number of starts of the harness
+	// Number and total size of the deleted results of single windows.
 	DeletedWindows int   `json:"deleted_windows,omitempty"`
 	DeletedBytes   int64 `json:"deleted_bytes,omitempty"`
 }
 
-// folder is an open and locked folder of a soak.
+// folder is the folder of a soak, opened and locked.
 type folder struct {
 	path  string
 	lock  *os.File
 	state state
 	rows  *rows
-	// resumed is whether the folder held a soak that an earlier process began.
+	// resumed reports whether the folder contained a soak that an earlier process had started.
 	resumed bool
 }
 
-// openFolder opens and locks the folder of a soak of s: a new one if the path is empty or does not
-// exist, or an unfinished one of the same configuration.
+// openFolder opens and locks the folder of a soak of s. If the path is empty or does not exist, it
+// starts a new soak. Otherwise the folder must contain an unfinished soak of the same
+// configuration.
 func openFolder(path string, s *scenario.Scenario, now time.Time) (_ *folder, err error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the soak: %w", err)
@@ -102,16 +103,16 @@ func openFolder(path string, s *scenario.Scenario, now time.Time) (_ *folder, er
 	return f, err
 }
 
-// lockWait bounds how long lockFolder waits for a lock, and lockPause is the time between two
-// tries. A process that is killed while it starts a child leaves the lock to the child until the
-// child's program begins, a moment later.
+// lockWait bounds the time that lockFolder waits for a lock, and lockPause is the time between two
+// tries. If a process is killed while it starts a child, the child holds the lock for a moment,
+// until it executes its own program.
 const (
 	lockWait  = time.Second
 	lockPause = 10 * time.Millisecond
 )
 
-// lockFolder locks a folder against other processes until the file is closed, at the latest at the
-// end of this process.
+// lockFolder locks a folder against other processes. The lock lasts until the file is closed or
+// this process ends.
 func lockFolder(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
@@ -124,7 +125,7 @@ func lockFolder(path string) (*os.File, error) {
 		time.Sleep(lockPause)
 	}
 	if err != nil {
-		owner, _ := os.ReadFile(name) // only for a clearer error
+		owner, _ := os.ReadFile(name) // used only to improve the error
 		err = errors.Join(fmt.Errorf("the folder %s is in use by another prony (process %s): wait for its end, or name another folder", path,
 			strings.TrimSpace(string(owner))), file.Close())
 		return nil, err
@@ -138,7 +139,6 @@ func lockFolder(path string) (*os.File, error) {
 	return file, nil
 }
 
-// checkUnfinished returns an error if the folder has a finished soak.
 func (f *folder) checkUnfinished(name string) error {
 	has, err := result.IsSoak(f.path)
 	if err != nil || !has {
@@ -158,7 +158,7 @@ func (f *folder) begin(s *scenario.Scenario, now time.Time) error {
 		return fmt.Errorf("read the folder of the soak: %w", err)
 	}
 	for _, e := range entries {
-		// A kill may have left a temporary file of the first state.
+		// If a process was killed, a temporary file of the first state may remain.
 		if e.Name() != lockFile && !strings.HasPrefix(e.Name(), "."+stateFile) {
 			return fmt.Errorf("the folder %s holds %s and no soak: name an empty folder, or one that does not exist", f.path, e.Name())
 		}
@@ -169,7 +169,6 @@ func (f *folder) begin(s *scenario.Scenario, now time.Time) error {
 	return nil
 }
 
-// resume continues an unfinished soak.
 func (f *folder) resume(data []byte, s *scenario.Scenario) error {
 	path := f.file(stateFile)
 	if err := json.Unmarshal(data, &f.state); err != nil {
@@ -202,7 +201,7 @@ func (f *folder) storeState() error {
 	return result.WriteFile(f.file(stateFile), append(data, '\n'))
 }
 
-// describe stores the manifest of the first start of the servers.
+// describe stores the manifest of the first start of the servers. Later calls do nothing.
 func (f *folder) describe(m result.Manifest) error {
 	if f.state.Described {
 		return nil
@@ -222,8 +221,8 @@ func (f *folder) windowFile(number int) string {
 	return filepath.Join(f.file(windowsDir), fmt.Sprintf("%08d.json", number))
 }
 
-// store stores the whole result of a window and then its row, in this order, so that a missing row
-// can be restored and a window never counts twice.
+// store stores the whole result of a window and then its row. In this order a missing row can be
+// restored, and no window counts twice.
 func (f *folder) store(w *Window) error {
 	w.Version = windowVersion
 	row, err := newRow(w)
@@ -240,8 +239,8 @@ func (f *folder) store(w *Window) error {
 	return f.rows.add(row)
 }
 
-// restore appends the row of a window whose whole result was stored when the harness ended. It
-// returns false if there is none.
+// restore adds the missing row of a window whose whole result was stored before the harness ended.
+// It returns false if there is no such window.
 func (f *folder) restore() (bool, error) {
 	number := f.rows.last() + 1
 	path := f.windowFile(number)
@@ -266,10 +265,11 @@ func (f *folder) restore() (bool, error) {
 	return true, f.rows.add(row)
 }
 
-// prune deletes results of single windows that are older than keep allows, and then the oldest ones
-// while their total size exceeds keep. It never deletes the latest one, because restore needs it.
+// prune deletes results of single windows. It first deletes those that are older than keep allows.
+// Then it deletes the oldest ones while their total size exceeds the size that keep allows. It
+// never deletes the latest one, because restore needs it.
 func (f *folder) prune(keep scenario.SoakKeep, now time.Time) error {
-	entries, err := os.ReadDir(f.file(windowsDir)) // sorted by name and thus by number
+	entries, err := os.ReadDir(f.file(windowsDir)) // sorted by name, and therefore by number
 	if err != nil {
 		return fmt.Errorf("read the results of windows: %w", err)
 	}
@@ -307,7 +307,7 @@ func (f *folder) prune(keep scenario.SoakKeep, now time.Time) error {
 	return f.storeState()
 }
 
-// removeRest deletes the temporary files that a killed writer may have left in the folder.
+// removeRest deletes temporary files that remain in the folder because their writer was killed.
 func (f *folder) removeRest() error {
 	for _, dir := range []string{f.path, f.file(windowsDir)} {
 		entries, err := os.ReadDir(dir)
@@ -323,5 +323,4 @@ func (f *folder) removeRest() error {
 	return nil
 }
 
-// isRest reports whether name is that of a temporary file of result.WriteFile.
 func isRest(name string) bool { return strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-") }

@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// collector exports the most recently published status to Prometheus.
+// collector exports the status that was published last to Prometheus.
 type collector struct {
 	mu     sync.Mutex
 	status Status
@@ -118,7 +118,7 @@ func collectWindow(send func(*prometheus.Desc, prometheus.ValueType, float64, ..
 	if w.Round.WindowSeconds > 0 {
 		send(rateDesc, prometheus.GaugeValue, float64(w.Round.Cycles)/w.Round.WindowSeconds)
 	}
-	// A window that was cut short has none.
+	// A window that was cut short has no histograms.
 	if h, err := result.DecodeHistograms(w.Histograms); err == nil {
 		send(latencyDesc, prometheus.GaugeValue, p99Ms(h.Cycle)/1e3)
 	}

@@ -16,28 +16,28 @@ import (
 //go:embed page.html
 var pageText string
 
-// pageTemplate is a self-contained page: it includes its styles and plots.
+// pageTemplate is a self-contained page: it includes its own styles and plots.
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": render.Count[uint64], "number": render.Number, "moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 	"percent": func(p *float64) string { return fmt.Sprintf("%.2f", *p) },
 }).Parse(pageText))
 
-// pageRefresh is the interval at which browsers reload the page while the soak runs.
+// pageRefresh is the time after which browsers reload the page while the soak runs.
 const pageRefresh = 10 * time.Second
 
-// pagePlot plots one figure over the measured time.
+// pagePlot is a plot of one figure over the measured time.
 type pagePlot struct {
 	Title  string
-	Points string // of an SVG polyline
-	Most   string // label at the top of the plot
+	Points string // points of an SVG polyline
+	Most   string // largest value, shown as the label at the top of the plot
 	Latest string
-	Hours  string // label at the right end of the plot
+	Hours  string // measured time, shown as the label at the right end of the plot
 }
 
 type pageData struct {
 	*result.Soak
 	Running  bool
-	Refresh  int // seconds
+	Refresh  int // in seconds
 	Measured string
 	Asked    string
 	Left     string
@@ -76,13 +76,13 @@ func seconds(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
 }
 
-// The size of a plot, in the units of its SVG.
+// The size of a plot, in SVG units.
 const (
 	plotWidth  = 600
 	plotHeight = 120
 )
 
-// plotOf plots a figure of the points that have it, starting at zero.
+// plotOf plots a figure. It uses the points that have the figure. The vertical axis starts at zero.
 func plotOf(soak *result.Soak, name string) pagePlot {
 	p := pagePlot{Title: name, Hours: seconds(soak.MeasuredS)}
 	most, latest := 0.0, math.NaN()

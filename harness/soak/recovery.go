@@ -7,23 +7,23 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// recoveries holds sums over the scored windows: those with faults that were measured to their end
-// and are not invalid.
+// recoveries contains sums over the scored windows. A window is scored if it has faults, was
+// measured to its end and is not invalid.
 type recoveries struct {
 	Windows      int `json:"windows"`
 	Faults       int `json:"faults"`
 	NotRecovered int `json:"not_recovered"`
-	// Decayed counts windows after whose last fault the rate stayed low.
+	// Decayed is the number of windows whose rate remained low after the last fault.
 	Decayed int `json:"decayed"`
-	// Reason is Faults.Decay of the first decayed window.
+	// Reason is the value of Faults.Decay of the first such window.
 	Reason string `json:"reason,omitempty"`
-	// Times are the recovery times of faults with a recovery.
+	// Times contains the recovery times of all faults that the load recovered from.
 	Times latencyEncoding `json:"times,omitempty"`
-	MsMax float64         `json:"recovery_ms_max,omitzero"` // the maximum of these times
-	Share float64         `json:"recovered_share"`          // Faults.RecoveredShare
+	MsMax float64         `json:"recovery_ms_max,omitzero"` // maximum of Times, in milliseconds
+	Share float64         `json:"recovered_share"`          // the value of Faults.RecoveredShare
 }
 
-// recoveriesOf returns the sums of one window, and whether the window is scored.
+// recoveriesOf returns the sums of one window. scored reports whether the window is scored.
 func recoveriesOf(w *Window) (r recoveries, scored bool, err error) {
 	f := w.Round.Faults
 	if !w.Faults || w.Cut || f == nil || len(f.Events) == 0 || w.Round.Verdict != result.Pass && w.Round.Verdict != result.Regressed {
@@ -66,7 +66,8 @@ func (r *recoveries) add(next recoveries) error {
 	return err
 }
 
-// account returns the sums in the form of the result, or nil if no window was scored.
+// account returns the sums as they are stored in the result. It returns nil if no window was
+// scored.
 func (r *recoveries) account() (*result.SoakRecovery, error) {
 	if r.Windows == 0 {
 		return nil, nil

@@ -12,14 +12,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Row holds the figures of one window, or of several successive ones, for the duration of the soak.
+// Row contains the figures of one window, or of several successive windows. It is stored until the
+// end of the soak.
 type Row struct {
 	First   int       `json:"first"` // number of the first window
 	Last    int       `json:"last"`
-	Started time.Time `json:"started"` // of the first window
-	// Windows is the number of windows. The following counts are of the windows that are invalid,
-	// have faults, were cut short, or have a ledger that does not balance. A window may be in
-	// several counts.
+	Started time.Time `json:"started"` // start of the first window
+	// Windows is the number of windows. The counts after it are the numbers of windows that are
+	// invalid, that have faults, that were cut short, and that have a ledger that does not balance.
+	// A window may be in several of these counts.
 	Windows   int           `json:"windows"`
 	Invalid   int           `json:"invalid,omitempty"`
 	Faults    int           `json:"faults,omitempty"`
@@ -27,23 +28,23 @@ type Row struct {
 	Incorrect int           `json:"incorrect,omitempty"`
 	MeasuredS float64       `json:"measured_s"` // total time of the windows that were not cut short
 	Cycles    uint64        `json:"cycles"`
-	Ledger    result.Ledger `json:"ledger"` // of all windows
-	// Reasons are the reasons of the first incorrect windows, at most rowReasonsMax.
+	Ledger    result.Ledger `json:"ledger"` // sum over all windows
+	// Reasons contains the reasons of the first incorrect windows, at most rowReasonsMax.
 	Reasons []string `json:"reasons,omitempty"`
 	Judged  Figures  `json:"judged"`
-	// Recoveries are sums over the windows with faults, which are not judged.
+	// Recoveries contains sums over the windows with faults. These windows are not judged.
 	Recoveries recoveries `json:"recoveries,omitzero"`
 
 	ServerEnds int `json:"server_ends,omitempty"`
-	// Events are the latest ones, at most rowEventsMax.
+	// Events contains the latest events, at most rowEventsMax.
 	Events        []result.SoakEvent `json:"events,omitempty"`
 	EventsOmitted int                `json:"events_omitted,omitempty"`
 
-	p99Ms float64 // of Judged.Latency, if Judged has windows
+	p99Ms float64 // 99th percentile of Judged.Latency in milliseconds; 0 if Judged has no windows
 }
 
-// Figures are sums over judged windows: those that are valid, without faults, and measured to their
-// end.
+// Figures contains sums over the judged windows. A window is judged if it is valid, has no faults,
+// and was measured to its end.
 type Figures struct {
 	Windows    int             `json:"windows"`
 	Seconds    float64         `json:"seconds"`
@@ -54,11 +55,11 @@ type Figures struct {
 	Latency    latencyEncoding `json:"latency,omitempty"`
 }
 
-// latencyEncoding is a histogram of latencies in the V2 compressed encoding, in base64; "" without
-// a window.
+// latencyEncoding is a histogram of latencies in the compressed V2 encoding, as base64. It is "" if
+// there is no window.
 type latencyEncoding string
 
-// processSums are sums of the resources of a process at the ends of windows.
+// processSums contains sums of the resources that a process used at the ends of windows.
 type processSums struct {
 	Name       string  `json:"name"`
 	Windows    int     `json:"windows"`
@@ -72,12 +73,13 @@ type processSums struct {
 const (
 	rowEventsMax    = 4
 	rowReasonsMax   = 4
-	ledgerSamplesOf = 8 // tasks at fault named per ledger
+	ledgerSamplesOf = 8 // number of faulty tasks that a ledger names
 	eventBytesMax   = 500
 	bytesPerMB      = 1e6
 )
 
-// addLedger adds the account of other windows and keeps a bounded number of samples.
+// addLedger adds the account of other windows to a ledger. It keeps at most ledgerSamplesOf
+// samples.
 func addLedger(to *result.Ledger, other result.Ledger) {
 	to.Add(other, "")
 	to.Samples = to.Samples[:min(len(to.Samples), ledgerSamplesOf)]
@@ -126,7 +128,7 @@ func newRow(w *Window) (Row, error) {
 	if err != nil {
 		return row, fmt.Errorf("window %d: %w", w.Number, err)
 	}
-	if figures == nil { // a missing measurement must not count as a good one
+	if figures == nil { // a missing measurement must not count as a good measurement
 		row.Invalid = 1
 		return row, nil
 	}
@@ -134,7 +136,7 @@ func newRow(w *Window) (Row, error) {
 	return row, row.derive()
 }
 
-// figuresOf returns the figures of a judged window, or nil if it lacks one of them.
+// figuresOf returns the figures of a judged window. It returns nil if one of them is missing.
 func figuresOf(w *Window) (*Figures, error) {
 	h, err := result.DecodeHistograms(w.Histograms)
 	if err != nil {
@@ -185,7 +187,6 @@ func (l latencyEncoding) mergeInto(h *hdrhistogram.Histogram) error {
 	return nil
 }
 
-// merged returns the latencies of both histograms.
 func (l latencyEncoding) merged(other latencyEncoding) (latencyEncoding, error) {
 	all := result.NewHistogram()
 	if err := errors.Join(l.mergeInto(all), other.mergeInto(all)); err != nil {
@@ -194,7 +195,6 @@ func (l latencyEncoding) merged(other latencyEncoding) (latencyEncoding, error) 
 	return encodeLatency(all)
 }
 
-// add adds a row of later windows to r.
 func (r *Row) add(next Row) error {
 	r.Last = next.Last
 	r.Windows += next.Windows
@@ -237,7 +237,7 @@ func (f *Figures) add(next Figures) error {
 	f.Cycles += next.Cycles
 	f.ServerCPUS += next.ServerCPUS
 	f.ClientCPUS += next.ClientCPUS
-	f.Processes = slices.Clone(f.Processes) // Figures.Processes may be shared with the added row
+	f.Processes = slices.Clone(f.Processes) // the slice may be shared with the row that was added
 	for _, p := range next.Processes {
 		i := slices.IndexFunc(f.Processes, func(own processSums) bool { return own.Name == p.Name })
 		if i < 0 {
@@ -256,7 +256,6 @@ func (f *Figures) add(next Figures) error {
 	return err
 }
 
-// derive computes the percentile of the row's merged latency.
 func (r *Row) derive() error {
 	r.p99Ms = 0
 	if r.Judged.Windows == 0 {
@@ -274,8 +273,8 @@ func p99Ms(h *hdrhistogram.Histogram) float64 {
 	return float64(h.ValueAtPercentile(99)) / float64(time.Millisecond)
 }
 
-// values returns the figures whose drift is judged, as means over the judged windows, or nil
-// without one. p99 is the percentile of the merged latency.
+// values returns the figures whose drift is judged, as means over the judged windows. It returns
+// nil without judged windows. p99 is the percentile of the merged latencies.
 func (f *Figures) values(p99 float64) map[string]float64 {
 	if f.Windows == 0 {
 		return nil
@@ -296,7 +295,8 @@ func (f *Figures) values(p99 float64) map[string]float64 {
 	return values
 }
 
-// means returns the resources of each process, as means over the judged windows of its lifetime.
+// means returns the resources of each process, as means over the judged windows of the process's
+// lifetime.
 func (f *Figures) means() []result.SoakProcess {
 	means := make([]result.SoakProcess, 0, len(f.Processes))
 	for _, p := range f.Processes {

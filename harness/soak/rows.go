@@ -10,29 +10,30 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// rowsMax bounds the rows of a soak. When the bound is reached, neighbours are merged in pairs.
+// rowsMax bounds the number of rows of a soak. When the bound is reached, neighbours are merged in
+// pairs.
 const rowsMax = 1024
 
-// rows holds the rows of a soak, in memory and in a file with one row per line. It must not be used
-// concurrently.
+// rows contains the rows of a soak, in memory and in a file with one row per line. It must not be
+// used concurrently.
 //
-// Each row in memory covers width windows, except the last one, which may cover fewer. A new window
-// is appended to the file as a separate row, because an append does not touch other lines. The file
-// therefore has more lines than there are rows. It is rewritten when it has 2*rowsMax lines, or
-// when the width doubles.
+// Each row in memory represents width windows. The last row may represent fewer. A new window is
+// appended to the file as a separate row, because an append does not change other lines. The file
+// may therefore have more lines than there are rows in memory. It is rewritten when it has 2*max
+// lines, or when the width doubles.
 type rows struct {
 	path  string
-	max   int // bound on the rows in memory, even
+	max   int // bound of the number of rows in memory; must be even
 	all   []Row
-	width int // a power of two
-	lines int // of the file
+	width int // windows per row; a power of two
+	lines int // number of lines in the file
 	file  *os.File
-	// torn is whether the file ended in a truncated row, which was dropped.
+	// torn reports whether the file ended with a truncated row, which was dropped.
 	torn bool
 }
 
-// openRows reads the rows of a file and creates the file if it is missing. It removes a truncated
-// last line from the file.
+// openRows reads the rows in a file. It creates the file if it does not exist, and removes a
+// truncated last line from the file.
 func openRows(path string, most int) (_ *rows, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -52,12 +53,12 @@ func openRows(path string, most int) (_ *rows, err error) {
 	for whole < len(data) {
 		end := bytes.IndexByte(data[whole:], '\n')
 		if end < 0 {
-			break // the writer was killed while it wrote the line
+			break // the writer was killed while it was writing the line
 		}
 		var row Row
 		if err := json.Unmarshal(data[whole:whole+end], &row); err != nil {
 			if whole+end+1 == len(data) {
-				break // blocks of the last row reached the disk out of order
+				break // the blocks of the last row were written to disk in a different order
 			}
 			return nil, fmt.Errorf("read %s: line %d is corrupt: %w", path, len(stored)+1, err)
 		}
@@ -90,7 +91,7 @@ func openRows(path string, most int) (_ *rows, err error) {
 	return r, r.bound()
 }
 
-// add appends the row of the next window. The row is durable when add returns.
+// add adds the row of the next window. When add returns, the row is durable.
 func (r *rows) add(row Row) error {
 	line, err := encodeRow(row)
 	if err != nil {
@@ -125,8 +126,8 @@ func (r *rows) take(row Row) error {
 	return nil
 }
 
-// bound merges neighbours while there are too many rows. It rewrites the file if it merged rows or
-// if the file has too many lines.
+// bound merges neighbours while there are too many rows. It rewrites the file if it has merged rows
+// or if the file has too many lines.
 func (r *rows) bound() error {
 	rewrite := r.lines >= 2*r.max
 	for len(r.all) >= r.max {
@@ -163,7 +164,6 @@ func (r *rows) bound() error {
 	return before.Close()
 }
 
-// last returns the number of the last window, or 0 without one.
 func (r *rows) last() int {
 	if len(r.all) == 0 {
 		return 0
@@ -171,7 +171,6 @@ func (r *rows) last() int {
 	return r.all[len(r.all)-1].Last
 }
 
-// measuredS returns the total measured time of the windows in seconds.
 func (r *rows) measuredS() (sum float64) {
 	for i := range r.all {
 		sum += r.all[i].MeasuredS

@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// pruneEvery is the number of windows between two prunings of old results.
+	// pruneEvery is the number of windows after which old results are pruned.
 	pruneEvery = 32
-	// cutMax is the number of successive windows that are cut short after which the soak gives up:
-	// the servers do not stay up long enough to measure anything.
+	// cutMax is the number of successive windows that may be cut short. After that the soak ends,
+	// because the servers do not run long enough to measure anything.
 	cutMax = 10
-	// closeWithin bounds the stop of the servers.
+	// closeWithin bounds the time to stop the servers.
 	closeWithin = 2 * time.Minute
-	// publishEvery is the minimum interval between two accounts of a running soak: judging takes up
-	// to some tenths of a second.
+	// publishEvery is the minimum interval between two publications of a running soak. It is long
+	// because judging takes up to some tenths of a second.
 	publishEvery = 9 * time.Second
-	// almost is the tolerance of the measured time, because the lengths of windows are measured.
+	// almost is the tolerance of the measured time. The lengths of windows are measured, so their
+	// sum may be slightly below the requested time.
 	almost = 50 * time.Millisecond
 )
 
@@ -31,12 +32,12 @@ const (
 type Options struct {
 	Folder   string
 	Scenario *scenario.Scenario // its Soak must not be nil
-	For      time.Duration      // the time to measure
-	// Deploy starts the servers, or resumes those that an earlier process left in dir. dir belongs
-	// to the Stand.
+	For      time.Duration      // total time to measure
+	// Deploy starts the servers. If an earlier process left servers in dir, Deploy resumes them.
+	// Only the Stand uses dir.
 	Deploy func(ctx context.Context, dir string) (Stand, error)
-	// Say reports rare events to a person. Step and Publish receive the status after a window, at
-	// most once per publishEvery and at the end. All three are called from a single goroutine.
+	// Say reports rare events to a person. Step and Publish receive the status after a window. They
+	// are called at most once per publishEvery, and at the end. The same goroutine calls all three.
 	Say     func(format string, args ...any)
 	Step    func(Status)
 	Publish func(Status)
@@ -48,14 +49,14 @@ type Options struct {
 // Status is the status of a soak. Receivers must not modify it.
 type Status struct {
 	Soak   *result.Soak
-	Latest *Window       // the latest window; nil before this process has measured one
-	Left   time.Duration // estimate of the remaining time, drains included
+	Latest *Window       // nil until this process has measured a window
+	Left   time.Duration // estimated remaining time, including drains
 }
 
-// Run measures a soak, or continues the one in the folder, until it has measured the requested
-// time. It stores the result in the folder and returns it. If ctx ends or no further window can be
-// measured, Run stops the servers, preserves their data, and returns the result so far with an
-// error. The same call can continue the soak later.
+// Run measures a soak until the requested time is measured. If the folder contains an unfinished
+// soak, Run continues it. Run stores the result in the folder and returns it. If ctx is done or no
+// further window can be measured, Run stops the servers, preserves their data, and returns the
+// result so far and an error. The same call can then continue the soak later.
 func Run(ctx context.Context, o Options) (_ *result.Soak, err error) {
 	if o.now == nil {
 		o.now = time.Now
@@ -91,7 +92,7 @@ type runner struct {
 
 	folder    *folder
 	began     time.Time // start of the first window of this process
-	done      int       // number of windows of this process
+	done      int       // number of windows that this process has measured
 	published time.Time
 }
 
@@ -108,9 +109,10 @@ func (r *runner) greet() {
 	}
 }
 
-// measureAll measures windows until the measured time is reached and stops the servers.
+// measureAll measures windows until the requested time is measured. It then stops the servers.
 func (r *runner) measureAll(ctx context.Context) (err error) {
-	if r.enough() { // the last process ended between its last window and its result
+	// the previous process ended after its last window and before it stored the result
+	if r.enough() {
 		return nil
 	}
 	stand, err := r.Deploy(ctx, r.folder.file(serversDir))
@@ -118,7 +120,8 @@ func (r *runner) measureAll(ctx context.Context) (err error) {
 		return fmt.Errorf("start the servers: %w", err)
 	}
 	defer func() {
-		// Not ctx: the servers must also stop cleanly after an interrupt.
+		// This context is independent of ctx: the servers must also stop cleanly after an
+		// interrupt.
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 		defer cancel()
 		if closeErr := stand.Close(closing, err != nil); closeErr != nil {
@@ -140,8 +143,8 @@ func (r *runner) measureAll(ctx context.Context) (err error) {
 	return r.windows(ctx, stand)
 }
 
-// recovered stores the window that the last process did not finish, unless its row exists: then
-// that process ended just after it.
+// recovered stores the window that the previous process did not finish. If the window already has a
+// row, that process ended just after it had stored the row, and recovered does nothing.
 func (r *runner) recovered(w *Window) error {
 	last := r.folder.rows.last()
 	if w.Number != 0 && w.Number <= last {
@@ -195,7 +198,8 @@ func (r *runner) windows(ctx context.Context, stand Stand) error {
 	return nil
 }
 
-// publishNow publishes the result so far after a window, unless the last publication is recent.
+// publishNow publishes the result so far after a window. It does nothing if the last publication is
+// recent.
 func (r *runner) publishNow(w *Window) error {
 	now := r.now()
 	if now.Sub(r.published) < cmp.Or(r.every, publishEvery) {
@@ -216,7 +220,8 @@ func (r *runner) publish(soak *result.Soak, latest *Window) {
 	r.Publish(status)
 }
 
-// left estimates the remaining time from the windows of this process.
+// left estimates the remaining time from the duration of the windows that this process has
+// measured.
 func (r *runner) left(soak *result.Soak) time.Duration {
 	windows := r.Scenario.SoakWindows(max(0, r.For-time.Duration(soak.MeasuredS*float64(time.Second))-almost))
 	each := r.Scenario.Phases.Window

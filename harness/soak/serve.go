@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/pageguard"
 )
 
-// Limits of the page's server, which any client that reaches the address may call.
+// Limits of the page's HTTP server. Any client that reaches its address may send requests.
 const (
 	serveHeaderWithin = 5 * time.Second
 	serveWithin       = 30 * time.Second
@@ -24,8 +24,8 @@ const (
 	serveStopWithin   = 5 * time.Second
 )
 
-// ListenAddress converts a command line value into an address to listen on: a port, which selects
-// the loopback interface, or an address with a host.
+// ListenAddress converts a value from the command line to an address for net.Listen. The value may
+// be a port, which selects the loopback interface, or an address with a host.
 func ListenAddress(text string) (string, error) {
 	const remedy = `write a port, as in 9100, an address, as in 127.0.0.1:0, or 0.0.0.0:9100 for other hosts to reach it`
 	if port, err := strconv.ParseUint(text, 10, 16); err == nil {
@@ -53,7 +53,7 @@ type Server struct {
 	status Status
 }
 
-// Serve listens on an address returned by ListenAddress and serves until Close.
+// Serve listens on an address that ListenAddress returned, and serves until Close is called.
 func Serve(address string) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -68,14 +68,15 @@ func Serve(address string) (*Server, error) {
 	s.http = &http.Server{
 		Handler: pageguard.Handler(listener.Addr(), mux), ReadHeaderTimeout: serveHeaderWithin, ReadTimeout: serveWithin, WriteTimeout: serveWithin, MaxHeaderBytes: serveHeaderBytes,
 	}
-	s.serving.Go(func() { _ = s.http.Serve(listener) }) // it always returns the error of Close
+	// always returns the error that Close causes
+	s.serving.Go(func() { _ = s.http.Serve(listener) })
 	return s, nil
 }
 
 // URL returns the address of the page.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 
-// Publish replaces the served status.
+// Publish replaces the status that is served.
 func (s *Server) Publish(status Status) {
 	s.mu.Lock()
 	s.status = status

@@ -11,25 +11,26 @@ import (
 	"time"
 )
 
-// Host is another host in ssh's notation: "host", "user@host" or "ssh://user@host:port".
+// Host identifies another host in ssh's notation: "host", "user@host" or "ssh://user@host:port".
 type Host string
 
 const (
-	// outputBytesMax bounds the output of a script.
+	// outputBytesMax bounds the size of a script's output in bytes.
 	outputBytesMax = 1 << 20
-	// errorBytesMax bounds the part of ssh's messages in an error.
+	// errorBytesMax bounds how much of ssh's messages an error contains, in bytes.
 	errorBytesMax = 2 << 10
-	// endWait bounds the wait for ssh's outputs after ssh was killed.
+	// endWait bounds the wait for ssh's outputs to be closed after ssh was killed.
 	endWait = 5 * time.Second
 )
 
-// options make ssh fail instead of asking, and detect a broken connection within half a minute.
+// options make ssh fail instead of asking the user. They make it detect a broken connection within
+// half a minute.
 var options = []string{
 	"-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=6",
 }
 
-// command returns ssh's command line for a script that a POSIX shell runs on the host, for any
-// login shell of the user.
+// command returns ssh's command line for a script. A POSIX shell runs the script on the host,
+// whatever the login shell of the user is.
 func (h Host) command(script string) []string {
 	return append(append([]string{"ssh"}, options...), "--", string(h), "exec sh -c "+Quote(script))
 }
@@ -37,9 +38,9 @@ func (h Host) command(script string) []string {
 // Quote quotes a text as one word of a shell command.
 func Quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// Run runs a script on the host with stdin as its input, and returns its output, at most 1 MiB. An
-// exit status other than 0 is an error that contains the last messages. Run ends early when ctx
-// ends.
+// Run runs a script on the host with stdin as its input. It returns the script's output, at most 1
+// MiB. If the exit status is not 0, the error contains the last messages. Run ends early when ctx
+// is done.
 func (h Host) Run(ctx context.Context, script string, stdin io.Reader) ([]byte, error) {
 	args := h.command(script)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -60,7 +61,7 @@ func (h Host) Run(ctx context.Context, script string, stdin io.Reader) ([]byte, 
 	return out.kept.Bytes(), nil
 }
 
-// bounded stores the beginning of the data that is written to it.
+// bounded stores the first bytes of the data that is written to it.
 type bounded struct {
 	kept bytes.Buffer
 	most int
@@ -74,7 +75,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last stores the end of the data that is written to it.
+// last stores the last bytes of the data that is written to it.
 type last struct {
 	kept []byte
 	most int

@@ -17,30 +17,31 @@ import (
 // Program defines the program of a session.
 type Program struct {
 	Dir     string            // existing folder on the host
-	Command []string          // the program and its arguments
-	Env     map[string]string // added to the variables of the host's shell
-	Unset   string            // prefix of variables that are removed; "" removes none
+	Command []string          // program and its arguments
+	Env     map[string]string // added to the environment of the host's shell
+	Unset   string            // prefix of environment variables that are removed; "" removes none
 }
 
-// Session is a program in the foreground of a connection to a host. The program ends with the
-// connection: it gets SIGTERM when the connection ends, and SIGKILL after endGrace if it has not
-// ended.
+// Session is a program that runs in the foreground of a connection to a host. When the connection
+// ends, the program gets SIGTERM. If it has not ended after endGrace, it gets SIGKILL.
 type Session struct {
 	host    Host
-	process *proc.Process // ssh
-	input   *os.File      // each line is the name of a signal for the program
+	process *proc.Process // the process of ssh
+	input   *os.File      // each line that is written is the name of a signal for the program
 }
 
 const (
-	// endGrace bounds the end of a program after the connection has ended.
+	// endGrace bounds how long a program may continue after its connection has ended.
 	endGrace = 15 * time.Second
-	// killWait bounds the end of a program after SIGKILL, including the time of the connection.
+	// killWait bounds the wait for the end of a program after SIGKILL, including the delay of the
+	// connection.
 	killWait = 30 * time.Second
 )
 
-// Start starts a program on the host. Its outputs and ssh's messages go to log, which the caller
-// may close after Start. Start does not wait for the connection: if it fails, ssh ends, and log
-// contains the reason. ssh is killed when this process dies.
+// Start starts a program on the host. The outputs of the program and ssh's messages are written to
+// log. The caller may close log after Start. Start does not wait until the connection is open. If
+// the connection fails, ssh ends, and log contains the reason. ssh is killed when this process
+// dies.
 func (h Host) Start(p Program, log *os.File) (*Session, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -58,15 +59,15 @@ func (h Host) Start(p Program, log *os.File) (*Session, error) {
 	}
 	go func() {
 		<-process.Done()
-		_ = writer.Close() // the reader has ended
+		_ = writer.Close() // the reader has already ended
 	}()
 	return &Session{host: h, process: process, input: writer}, nil
 }
 
-// script returns a shell script that runs the program, and a background loop that reads the names
-// of signals and sends them to the program. The end of the input means the end of the connection. A
-// shell connects the input of background commands to /dev/null unless it is redirected, so the loop
-// reads descriptor 3.
+// script returns a shell script that runs the program. A loop in the background reads names of
+// signals from the input and sends the signals to the program. The end of the input means that the
+// connection has ended. A shell connects the input of background commands to /dev/null unless it is
+// redirected, so the loop reads from descriptor 3.
 func (p Program) script() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cd %s || exit 125\n", Quote(p.Dir))
@@ -100,17 +101,17 @@ exit "$status"
 	return b.String()
 }
 
-// Done returns a channel that is closed when the connection has ended, with the program or before
-// it.
+// Done returns a channel that is closed when the connection has ended. The connection ends together
+// with the program, or earlier if it breaks.
 func (s *Session) Done() <-chan struct{} { return s.process.Done() }
 
-// signals are the signals that a session can send, with their names in a POSIX shell.
+// signals maps the signals that a session can send to their names in a POSIX shell.
 var signals = map[os.Signal]string{
 	syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL", syscall.SIGSTOP: "STOP", syscall.SIGCONT: "CONT",
 }
 
 // Signal sends SIGTERM, SIGKILL, SIGSTOP or SIGCONT to the program. It returns nil if the session
-// has ended. The signal arrives after the delay of the connection.
+// has ended. It does not wait until the signal has arrived.
 func (s *Session) Signal(sig os.Signal) error {
 	name, known := signals[sig]
 	if !known {
@@ -123,8 +124,8 @@ func (s *Session) Signal(sig os.Signal) error {
 }
 
 // Kill ends the program with SIGKILL and returns when the session has ended. If the session does
-// not end within half a minute, for example without a network, Kill cuts it and returns an error.
-// The program then ends when its host notices that the connection has ended.
+// not end within half a minute, for example because the network is down, Kill cuts the connection
+// and returns an error. The program then ends when its host notices that the connection has ended.
 func (s *Session) Kill() error {
 	err := s.Signal(syscall.SIGKILL)
 	timer := time.NewTimer(killWait)
@@ -137,8 +138,8 @@ func (s *Session) Kill() error {
 	return errors.Join(err, s.process.Err())
 }
 
-// Status describes how ssh ended, which is how the program ended unless the connection broke;
-// "running" while it runs.
+// Status describes how ssh ended. Unless the connection broke, this is how the program ended.
+// Status returns "running" while ssh is running.
 func (s *Session) Status() string {
 	const noConnection, bySignal = 255, 128
 	switch code := s.process.ExitCode(); {
@@ -153,5 +154,5 @@ func (s *Session) Status() string {
 // Orderly reports whether the program has ended with status 0.
 func (s *Session) Orderly() bool { return s.process.Orderly() }
 
-// Err returns errors other than the program's exit status.
+// Err returns errors that the program's exit status does not report.
 func (s *Session) Err() error { return s.process.Err() }

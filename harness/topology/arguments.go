@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// arguments returns the server's command line without the program. The system chooses ports that
-// are not reserved.
+// arguments returns the server's command line without the program. A port that is not reserved is
+// 0, so that the system chooses it.
 func (s *Server) arguments() []string {
 	t := s.cluster.config.Topology
 	listen, http, admin := "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
@@ -51,7 +51,7 @@ func (s *Server) arguments() []string {
 	} else if s.namespace != nil {
 		args = append(args, "--insecure") // only hosts of this run can reach the server
 	}
-	// Listeners on other hosts require TLS unless the scenario disables it.
+	// Listeners on other hosts require TLS unless the scenario disables TLS.
 	if s.remote != nil && !t.TLS {
 		args = append(args, "--insecure")
 	}
@@ -64,8 +64,8 @@ func (s *Server) arguments() []string {
 	return append(args, "--address-file", addressFile)
 }
 
-// tlsDir returns the folder, on the server's host, of the certificate that it presents to clients;
-// "" without TLS.
+// tlsDir returns the folder of the certificate that the server presents to clients. The path is a
+// path on the server's host. It is "" without TLS.
 func (s *Server) tlsDir() string {
 	if s.remote != nil && s.cluster.tls != "" {
 		return path.Join(s.remote.folder, "tls")
@@ -73,8 +73,8 @@ func (s *Server) tlsDir() string {
 	return s.cluster.tls
 }
 
-// certsDir returns the folder, on the server's host, of the certificate that identifies the node to
-// the others.
+// certsDir returns the folder of the certificate that identifies the node to the other nodes. The
+// path is a path on the server's host.
 func (s *Server) certsDir() string {
 	if s.remote != nil {
 		return path.Join(s.remote.folder, "certs")
@@ -82,9 +82,9 @@ func (s *Server) certsDir() string {
 	return filepath.Join(s.cluster.certs, s.ID)
 }
 
-// clusterArguments returns the arguments that name the other nodes and their addresses. The first
-// start of all nodes makes them the initial members. A node whose data was wiped joins the others
-// instead.
+// clusterArguments returns the arguments that name the other nodes and their addresses. When all
+// nodes are started for the first time, they become the initial members. In contrast, a node whose
+// data was wiped joins the other nodes.
 func (s *Server) clusterArguments() []string {
 	var peers, others []string
 	for _, to := range s.cluster.servers {

@@ -17,8 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// attached is a server that ran before the topology was started. It ends for the harness when the
-// harness releases it.
+// attached is a server that was running before the topology was started. For the harness it ends
+// when the harness releases it.
 type attached struct {
 	once  sync.Once
 	freed chan struct{}
@@ -32,7 +32,7 @@ func (a *attached) free() { a.once.Do(func() { close(a.freed) }) }
 
 func (a *attached) Done() <-chan struct{} { return a.freed }
 
-// Signal releases the server on SIGTERM.
+// Signal releases the server if the signal is SIGTERM.
 func (a *attached) Signal(sig os.Signal) error {
 	switch sig {
 	case syscall.SIGTERM:
@@ -55,12 +55,11 @@ func (*attached) Orderly() bool      { return true }
 func (*attached) Err() error         { return nil }
 func (*attached) CPU() time.Duration { return 0 }
 
-// settingsBytesMax exceeds the size of a server's answers about its settings, its status and its
-// cluster.
+// settingsBytesMax is larger than a server's answer about its settings, its status or its cluster.
 const settingsBytesMax = 1 << 20
 
-// introduce reads the settings of an attached server and compares them with the scenario. done is
-// false if another try may help.
+// introduce reads the settings of an attached server and compares them with the scenario. If done
+// is false, the caller may retry.
 func (s *Server) introduce(ctx context.Context, n *Node) (done bool, err error) {
 	admin := s.cluster.Client(n.Admin)
 	var page struct {
@@ -90,7 +89,6 @@ func (s *Server) introduce(ctx context.Context, n *Node) (done bool, err error) 
 	return true, nil
 }
 
-// agrees compares a setting of the server with the scenario's value.
 func (s *Server) agrees(settings []result.ServerSetting, name, want string) error {
 	for _, setting := range settings {
 		switch {
@@ -105,8 +103,8 @@ func (s *Server) agrees(settings []result.ServerSetting, name, want string) erro
 	return s.problem("it does not publish its " + name + ": use a newer server")
 }
 
-// checkMembers fails if the scenario does not name the nodes of the server's cluster. done is false
-// if another try may help.
+// checkMembers returns an error if the nodes in the scenario are not the nodes of the server's
+// cluster. If done is false, the caller may retry.
 func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) (done bool, err error) {
 	var cluster struct {
 		Node    string `json:"node"`
@@ -131,8 +129,8 @@ func (s *Server) checkMembers(ctx context.Context, admin adminhttp.Client) (done
 	return true, nil
 }
 
-// describe completes the description of the server's host from the server's status page. done is
-// false if another try may help.
+// describe adds data from the server's status page to the description of the server's host. If done
+// is false, the caller may retry.
 func (s *Server) describe(ctx context.Context, n *Node) (done bool, err error) {
 	var status struct {
 		Version string `json:"version"`
@@ -148,15 +146,15 @@ func (s *Server) describe(ctx context.Context, n *Node) (done bool, err error) {
 	h.Version, h.Commit, h.Dirty = status.Version, status.Build.Commit, status.Build.Modified || status.Build.Commit == ""
 	for _, setting := range n.settings {
 		if setting.Name == "runtime.gomaxprocs" {
-			h.GOMAXPROCS, _ = strconv.Atoi(setting.Value) // 0 is unknown
+			h.GOMAXPROCS, _ = strconv.Atoi(setting.Value) // 0 means unknown
 		}
 	}
 	h.NoteUnknown()
 	return true, nil
 }
 
-// unanswered reports whether a request got no answer in time. The server or its host is busy, and
-// may answer the next request.
+// unanswered reports whether a request failed because no answer arrived in time. In that case the
+// server or its host is busy, and may answer the next request.
 func unanswered(err error) bool {
 	var transport *url.Error
 	return errors.As(err, &transport) || errors.Is(err, context.DeadlineExceeded)

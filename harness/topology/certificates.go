@@ -26,8 +26,8 @@ const (
 // The certificate does not contain it.
 const anyPeer = "127.0.0.1:1"
 
-// makeCertificates creates the certificates of a cluster's nodes with the server's program, unless
-// kept ones exist.
+// makeCertificates creates the certificates of a cluster's nodes. If kept is true, the certificates
+// already exist, and it creates none.
 func (c *Cluster) makeCertificates(ctx context.Context, kept bool) error {
 	c.certs = filepath.Join(c.root, "certs")
 	if kept {
@@ -44,9 +44,9 @@ func (c *Cluster) makeCertificates(ctx context.Context, kept bool) error {
 }
 
 // makeServerCertificate creates a CA for the clients of this cluster, and the certificate that all
-// servers present, with the server's program. It removes the CA's key, so no other certificate can
-// be signed with it. The nodes' certificates have another CA, so this certificate does not identify
-// a node. Kept files are reused.
+// servers present. It removes the key of the CA, so no other certificate can be signed with it. The
+// nodes' certificates have another CA, so this certificate does not identify a node. If kept files
+// exist, it uses them.
 func (c *Cluster) makeServerCertificate(ctx context.Context, kept bool) error {
 	dir := filepath.Join(c.root, "tls")
 	c.tls = filepath.Join(dir, clienttls.ServerName)
@@ -73,8 +73,8 @@ func (c *Cluster) makeServerCertificate(ctx context.Context, kept bool) error {
 	return nil
 }
 
-// initCertificates creates a CA in dir, and a folder in dir for each of nodes, which have the form
-// "NAME=HOST:PORT", with the server's program.
+// initCertificates runs the server's program to create a CA in dir, and a folder in dir for each
+// node. Each element of nodes has the form "NAME=HOST:PORT".
 func (c *Cluster) initCertificates(ctx context.Context, dir string, nodes ...string) error {
 	cmd := exec.CommandContext(ctx, c.config.Binary, "cluster", "init", "--nodes", strings.Join(nodes, ","), "--out", dir)
 	cmd.Env = append(proc.Environ("QUEUED_"), c.config.Env...)

@@ -18,22 +18,25 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Cluster holds all servers of a topology: one for "single", "sharded" and "embedded", one per node
-// for "raft" and "remote", and none for "none". It is safe for concurrent use.
+// Cluster contains all servers of a topology: one for "single", "sharded" and "embedded", one per
+// node for "raft" and "remote", and none for "none". It is safe for concurrent use.
 type Cluster struct {
 	// Token is the access token that the servers require; "" if they require none.
 	Token string
-	// CA is the authority of the servers' certificate; zero without TLS. It is set before a server
-	// starts and does not change.
+	// CA is the authority that signed the servers' certificate. It is the zero value without TLS.
+	// It is set before a server starts and does not change.
 	CA clienttls.CA
 
-	config  Config
-	root    string // contains the servers' folders and the certificates
-	certs   string // contains a folder for each node of a cluster, with the node's certificate
+	config Config
+	root   string // folder that contains the servers' folders and the certificates
+	// folder that contains one folder per node of a cluster, with the node's certificate
+	certs   string
 	tls     string // folder of the certificate that servers present to clients; "" without TLS
 	servers []*Server
 
-	served bool // all servers were ready once, and stateFile says so; set before the first load
+	// set when all servers have been ready once and stateFile records this; set before the first
+	// load
+	served bool
 
 	watchers sync.WaitGroup
 	failing  sync.Mutex    // guards failed and failure
@@ -45,8 +48,8 @@ type Cluster struct {
 	stopErr error
 }
 
-// newCluster creates the folders and reserves the ports of all servers, or reuses kept ones. On
-// error it removes everything except kept files.
+// newCluster creates the folders of all servers and reserves their ports. If kept is not nil, it
+// reuses kept folders and ports. On error it removes everything except kept files.
 func newCluster(ctx context.Context, config Config, kept *state) (_ *Cluster, err error) {
 	c := &Cluster{config: config, failed: make(chan struct{})}
 	defer func() {
@@ -101,7 +104,8 @@ func (c *Config) ids() []string {
 	return []string{""}
 }
 
-// makeRoot creates the folder that contains all others, or finds a kept one.
+// makeRoot creates the folder that contains all other folders. If kept is not nil, it uses the kept
+// folder.
 func (c *Cluster) makeRoot(kept *state) error {
 	if kept != nil {
 		if len(kept.Servers) != len(c.config.ids()) {
@@ -133,7 +137,7 @@ func (c *Cluster) certify(ctx context.Context, kept bool) error {
 	return nil
 }
 
-// connectPeers sets the addresses that each node uses for the others.
+// connectPeers sets the address that each node uses for each other node.
 func (c *Cluster) connectPeers() error {
 	for _, from := range c.servers {
 		from.peers = map[string]string{}
@@ -154,8 +158,8 @@ func (c *Cluster) connectPeers() error {
 // Servers returns all servers in the order of their IDs. The caller owns the slice.
 func (c *Cluster) Servers() []*Server { return append([]*Server(nil), c.servers...) }
 
-// OnHosts reports whether the servers are on network hosts that this run created, which no other
-// process can reach.
+// OnHosts reports whether the servers are on network hosts that this run created. No process
+// outside of this run can reach such hosts.
 func (c *Cluster) OnHosts() bool { return c.config.Network != nil }
 
 // Server returns the server with the given ID.
@@ -168,13 +172,13 @@ func (c *Cluster) Server(id string) (*Server, bool) {
 	return nil, false
 }
 
-// Client returns a client of a server's HTTP listener, REST or admin, at an address.
+// Client returns an HTTP client for a REST or admin listener of a server.
 func (c *Cluster) Client(address string) adminhttp.Client {
 	return adminhttp.Client{Address: address, Token: c.Token, CA: c.CA}
 }
 
-// Addresses returns the addresses of the servers for clients and for REST, in the format of
-// driver.Target: separated by commas. http is "" if no server has REST.
+// Addresses returns the gRPC and the REST addresses of all servers, in the format of driver.Target:
+// separated by commas. http is "" if no server has a REST listener.
 func (c *Cluster) Addresses() (address, http string) {
 	var addresses, https []string
 	for _, s := range c.servers {
@@ -187,7 +191,8 @@ func (c *Cluster) Addresses() (address, http string) {
 	return strings.Join(addresses, ","), strings.Join(https, ",")
 }
 
-// Began returns the start time of the oldest running server process; zero without servers.
+// Began returns the start time of the server process that has been running longest. It returns the
+// zero time if there are no servers.
 func (c *Cluster) Began() time.Time {
 	if len(c.servers) == 0 {
 		return time.Time{}
@@ -201,22 +206,23 @@ func (c *Cluster) Began() time.Time {
 	return began
 }
 
-// Failed returns a channel that is closed when a server has ended unexpectedly or with an error.
-// Revive replaces the channel.
+// Failed returns a channel that is closed when a server ends unexpectedly or with an error. Revive
+// replaces the channel.
 func (c *Cluster) Failed() <-chan struct{} {
 	c.failing.Lock()
 	defer c.failing.Unlock()
 	return c.failed
 }
 
-// Failure returns the *ServerError that closed Failed, or nil.
+// Failure returns the *ServerError that describes why the channel of Failed was closed. It returns
+// nil if the channel is open.
 func (c *Cluster) Failure() error {
 	c.failing.Lock()
 	defer c.failing.Unlock()
 	return c.failure
 }
 
-// watch records a failure if a process ends unexpectedly.
+// watch waits for the end of a process, and records a failure if the end was unexpected.
 func (c *Cluster) watch(n *Node) {
 	c.watchers.Go(func() {
 		<-n.Exited()
@@ -232,15 +238,16 @@ func (c *Cluster) watch(n *Node) {
 	})
 }
 
-// Stop ends all servers simultaneously, as Server.Stop does, and removes their folders except those
-// in Config.Keep. It returns an error if a server ended earlier unexpectedly or with an error. It
-// must be called once for each Cluster; further calls return the first result. The logs remain.
+// Stop ends all servers at the same time, as Server.Stop does. It removes their folders, except
+// folders in Config.Keep. It returns an error if a server had ended unexpectedly or with an error
+// before. Stop must be called at least once for each Cluster; further calls return the result of
+// the first. The logs remain.
 func (c *Cluster) Stop(ctx context.Context) error {
 	c.stop.Do(func() {
 		c.stopped.Store(true)
 		err := c.each(func(s *Server) error { return s.Stop(ctx) })
 		c.watchers.Wait()
-		// A server that ended unexpectedly and was restarted has left no other trace.
+		// If a server ended unexpectedly and was restarted, only this failure still shows it.
 		if failure := c.Failure(); failure != nil && err == nil {
 			err = failure
 		}
@@ -255,16 +262,17 @@ func (c *Cluster) Stop(ctx context.Context) error {
 type Ending int
 
 const (
-	// Term is SIGTERM: the server ends in order.
+	// Term is SIGTERM: the server shuts down in order.
 	Term Ending = iota
 	// Kill is SIGKILL: the server ends as in a crash.
 	Kill
 )
 
-// Restart ends all servers simultaneously and restarts them on their data, with their logs
-// continued. It returns when they are ready. It calls between, unless it is nil, when all servers
-// have ended and before they start. If Restart fails, which includes a server that did not end as
-// requested, it removes everything except the logs, and Stop does nothing.
+// Restart ends all servers at the same time and restarts them with their existing data. The logs
+// are continued. It returns when the servers are ready. If between is not nil, Restart calls it
+// after all servers have ended and before they start. Restart fails, among other reasons, if a
+// server does not end as requested. If it fails, it removes everything except the logs, and Stop
+// does nothing.
 func (c *Cluster) Restart(ctx context.Context, how Ending, between func() error) error {
 	if err := c.restart(ctx, how, between); err != nil {
 		return fmt.Errorf("restart topology: %w", err)
@@ -303,7 +311,7 @@ func (c *Cluster) restart(ctx context.Context, how Ending, between func() error)
 }
 
 func (c *Cluster) startAll(ctx context.Context) error {
-	// O_APPEND makes a log that is emptied continue at its beginning.
+	// O_APPEND makes a log that was emptied continue at its beginning.
 	return c.resume(ctx, os.O_TRUNC|os.O_APPEND)
 }
 
@@ -325,13 +333,14 @@ func (c *Cluster) resume(ctx context.Context, logMode int) error {
 	return nil
 }
 
-// discard ends and removes servers that did not become ready, and disables Stop.
+// discard ends the servers that did not become ready and removes their folders. A later Stop does
+// nothing.
 func (c *Cluster) discard() error {
 	var err error
 	c.stop.Do(func() {
 		c.stopped.Store(true)
 		err = c.each(func(s *Server) error {
-			if n := s.Node(); n != nil { // the server was started
+			if n := s.Node(); n != nil { // otherwise the server was not started
 				return n.process.Kill()
 			}
 			return nil
@@ -342,7 +351,6 @@ func (c *Cluster) discard() error {
 	return err
 }
 
-// each runs do for all servers simultaneously, and returns all errors in the order of the servers.
 func (c *Cluster) each(do func(*Server) error) error {
 	errs := make([]error, len(c.servers))
 	var all sync.WaitGroup
@@ -353,7 +361,7 @@ func (c *Cluster) each(do func(*Server) error) error {
 	return errors.Join(errs...)
 }
 
-// remove deletes the servers' folders unless they are kept, and releases their ports.
+// remove deletes the servers' folders unless they are kept, and releases the servers' ports.
 func (c *Cluster) remove() error {
 	var errs []error
 	for _, s := range c.servers {

@@ -9,11 +9,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// runtimeOrigin is the origin of settings that the server's Go runtime chose or took from its
+// runtimeOrigin is the origin of settings that the server's Go runtime chose or read from its
 // environment.
 const runtimeOrigin = "runtime"
 
-// checkDefaults fails if the topology requires default settings and a server has others.
+// checkDefaults returns an error if the topology requires default settings and a server has other
+// settings.
 func (c *Cluster) checkDefaults(context.Context) error {
 	if !c.config.Topology.DefaultSettings {
 		return nil
@@ -26,8 +27,8 @@ func (c *Cluster) checkDefaults(context.Context) error {
 	return nil
 }
 
-// onlyDefaults returns an error unless all settings except places are defaults, and the defaults
-// are the values of the topology.
+// onlyDefaults returns an error unless all settings except places have their default values. The
+// defaults of durability and shards must be the values in the topology.
 func onlyDefaults(settings []result.ServerSetting, t scenario.Topology) error {
 	want := map[string]string{"durability": t.Durability, "shards": strconv.Itoa(t.Shards)}
 	for _, s := range withoutPlaces(settings) {

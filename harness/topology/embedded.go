@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	// pipeBytes is the buffer size of each direction of a connection.
+	// pipeBytes is the size of the buffer for each direction of a connection.
 	pipeBytes = 1 << 20
-	// embeddedStopMax bounds the regular end of the sessions of an embedded server. After it they
-	// are cut.
+	// embeddedStopMax bounds the time in which the sessions of an embedded server may end in order.
+	// After that they are cut.
 	embeddedStopMax = 5 * time.Second
-	// embeddedKillMax bounds the wait for the end of an embedded server whose sessions were cut.
+	// embeddedKillMax bounds the wait for the end of an embedded server after its sessions were
+	// cut.
 	embeddedKillMax = 10 * time.Second
 )
 
@@ -30,19 +31,19 @@ var (
 	errCantPause = errors.New("a server inside the harness can't be paused separately: use topology \"single\"")
 )
 
-// embedded is a server inside this process. A server that fails keeps its resources until the
-// process ends, because a failed store cannot be closed.
+// embedded is a server inside this process. If such a server fails, its resources remain in use
+// until the process ends, because a failed store cannot be closed.
 type embedded struct {
 	node *node.Node
 	log  *os.File
 
 	stop   sync.Once
-	exited chan struct{} // closed at its end; err may be read only after that
+	exited chan struct{} // closed when the server has ended; err may be read only after that
 	err    error
 }
 
-// startEmbedded opens a node in this process, which clients reach through an in-memory pipe. The
-// node takes over the log.
+// startEmbedded opens a node in this process. Clients reach it through an in-memory pipe. The node
+// becomes the owner of the log.
 func startEmbedded(s *Server, log *os.File) (*Node, error) {
 	t := s.cluster.config.Topology
 	pipe := bufconn.Listen(pipeBytes)
@@ -69,7 +70,6 @@ func startEmbedded(s *Server, log *os.File) (*Node, error) {
 	}, nil
 }
 
-// watch ends the server if it fails.
 func (e *embedded) watch() {
 	select {
 	case err := <-e.node.Failed():
@@ -83,7 +83,7 @@ func (e *embedded) end(err error) {
 	close(e.exited)
 }
 
-// shutdown ends the server in order, until ctx is done.
+// shutdown ends the server in order. When ctx is done, it cuts the remaining sessions.
 func (e *embedded) shutdown(ctx context.Context) {
 	e.stop.Do(func() { e.end(e.node.Shutdown(ctx)) })
 }
@@ -137,7 +137,7 @@ func (e *embedded) Signal(sig os.Signal) error {
 	return fmt.Errorf("send %s to a server inside the harness: it has no separate process", sig)
 }
 
-// Kill cuts all connections and ends the server. Acknowledged data remains.
+// Kill cuts all connections and ends the server. Acknowledged data is not lost.
 func (e *embedded) Kill() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -12,13 +12,15 @@ import (
 type ServerError struct {
 	Problem string
 	Command []string
-	Status  string   // exit status, or "running"
-	LogPath string   // complete log; "" for an attached server, whose log is elsewhere
-	Lines   []string // last lines of the log, oldest first, at most 20
-	Err     error    // the cause, if any
+	Status  string // exit status, or "running"
+	// path of the complete log; "" for an attached server, whose log is on another host
+	LogPath string
+	Lines   []string // last lines of the log, at most 20, oldest first
+	Err     error    // cause, or nil
 }
 
-// Error returns several lines: the problem, the command, the status and the last log lines.
+// Error returns a text of several lines: the problem, the command, the status and the last lines of
+// the log.
 func (e *ServerError) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Problem)
@@ -35,7 +37,7 @@ func (e *ServerError) Error() string {
 // Unwrap returns the cause.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// fail returns an error for a problem of the server in its current state.
+// fail returns an error that describes a problem and the current state of the server.
 func (n *Node) fail(problem string, cause error) *ServerError {
 	if n.server.ID != "" {
 		problem = n.server.ID + ": " + problem

@@ -7,19 +7,19 @@ import (
 )
 
 type folders struct {
-	root        string // contains data and addressFile
+	root        string // folder that contains data and addressFile
 	data        string
 	addressFile string
-	socketDir   string // contains socket; empty without one
+	socketDir   string // folder that contains socket; "" if there is no socket
 	socket      string
 }
 
-// socketPathBytesMax is the longest path of a Unix socket on Linux: the size of sun_path without
-// its final zero byte.
+// socketPathBytesMax is the longest path of a Unix socket on Linux, in bytes. It is the size of
+// sun_path without the final zero byte.
 const socketPathBytesMax = 107
 
-// makeFolders creates a server's folders, or finds existing ones. On error it also returns the
-// folders that it has created.
+// makeFolders creates the folders of a server; existing folders are used. On error it also returns
+// the folders that it has created.
 func makeFolders(root string, unix bool) (folders, error) {
 	f := folders{root: root, data: filepath.Join(root, "data"), addressFile: filepath.Join(root, "address.json")}
 	if err := os.MkdirAll(f.data, 0o755); err != nil {
@@ -29,7 +29,7 @@ func makeFolders(root string, unix bool) (folders, error) {
 	if !unix {
 		return f, nil
 	}
-	// The path of the data folder may be too long for a socket.
+	// The socket is not in the data folder, because that path may be too long for a socket.
 	if f.socketDir, err = os.MkdirTemp("", "prony-"); err != nil {
 		return f, fmt.Errorf("create a folder for the socket: %w", err)
 	}

@@ -18,8 +18,8 @@ const (
 	// KeptDir is the folder in Config.Keep that contains the servers' folders, the certificates and
 	// stateFile.
 	KeptDir = "servers"
-	// stateFile describes how to start the servers in KeptDir. It is written when they can be
-	// started, so a folder without it has no servers to resume.
+	// stateFile describes how to start the servers in KeptDir. It is written when the servers can
+	// be started. If a folder has no stateFile, there are no servers to resume.
 	stateFile    = "state.json"
 	stateVersion = 1
 )
@@ -29,13 +29,13 @@ type state struct {
 	Version  int               `json:"version"`
 	Topology scenario.Topology `json:"topology"`
 	Servers  []keptServer      `json:"servers"`
-	// Served is set when all servers were ready once; Token is then known.
+	// Served is set when all servers have been ready once. Token is then known.
 	Served bool   `json:"served"`
 	Token  string `json:"token,omitempty"`
 }
 
-// keptServer holds the properties that a server has in all of its starts, except its folder. A port
-// that it does not reserve is "".
+// keptServer contains the properties of a server that are the same after each start, except its
+// folder. The address of a port that is not reserved is "".
 type keptServer struct {
 	ID     string `json:"id"`
 	Listen string `json:"listen"`
@@ -44,7 +44,8 @@ type keptServer struct {
 	Peer   string `json:"peer"`
 }
 
-// Kept reports whether folder, a Config.Keep, contains servers that Resume can start.
+// Kept reports whether folder contains servers that Resume can start. folder is a value of
+// Config.Keep.
 func Kept(folder string) (bool, error) {
 	_, err := os.Stat(filepath.Join(folder, KeptDir, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,12 +54,13 @@ func Kept(folder string) (bool, error) {
 	return err == nil, err
 }
 
-// Resume starts the servers in Config.Keep on their data, ports and certificates, however the
-// process that ran them ended. It returns and fails like Start, except that the folder remains. The
-// topology must be the one of the first start. Logs are appended to.
+// Resume starts the servers in Config.Keep with their existing data, ports and certificates. It
+// does not matter how the process that ran them ended. Resume returns and fails like Start, except
+// that the folder remains. The topology must be the same as at the first start. Logs are appended
+// to.
 //
-// A server of a killed process dies with it. Resume waits 5 s for ports that such a server still
-// has. A server that survives holds the lock of its data, and Resume fails.
+// When a process is killed, its servers die too. Resume waits at most 5 s until the ports of such
+// servers are free. If a server survives, it still holds the lock of its data, and Resume fails.
 func Resume(ctx context.Context, config Config) (*Cluster, error) {
 	c, err := resume(ctx, config)
 	if err != nil {
@@ -87,7 +89,8 @@ func resume(ctx context.Context, config Config) (*Cluster, error) {
 		if err != nil {
 			return nil, errors.Join(err, c.remove())
 		}
-		s.wiped = kept.Served && len(left) == 0 // it must join the cluster instead of creating one
+		// if set, the server must join the cluster instead of creating one
+		s.wiped = kept.Served && len(left) == 0
 	}
 	return c, c.resume(ctx, os.O_APPEND)
 }
@@ -119,8 +122,8 @@ func readState(path string, want scenario.Topology) (*state, error) {
 	return &kept, nil
 }
 
-// makeKeptRoot creates the folder of the servers' folders in Config.Keep. It removes the remains of
-// a start that failed before it wrote its state.
+// makeKeptRoot creates the folder KeptDir in Config.Keep. It first removes the remains of a start
+// that failed before it wrote its state.
 func (c *Cluster) makeKeptRoot() error {
 	root := filepath.Join(c.config.Keep, KeptDir)
 	if there, err := Kept(c.config.Keep); err != nil {
@@ -132,10 +135,10 @@ func (c *Cluster) makeKeptRoot() error {
 		return err
 	}
 	c.root = root
-	return os.Mkdir(root, 0o700) // it contains the token
+	// only this user may read the folder, because it contains the token
+	return os.Mkdir(root, 0o700)
 }
 
-// saveState writes stateFile if the servers are kept.
 func (c *Cluster) saveState(served bool) error {
 	if c.config.Keep == "" || c.served {
 		return nil

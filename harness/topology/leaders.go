@@ -10,10 +10,10 @@ import (
 	"github.com/pronybench/prony/harness/adminhttp"
 )
 
-// routesBytesMax exceeds the size of the routes of the largest number of shards.
+// routesBytesMax is larger than the routes of the largest possible number of shards.
 const routesBytesMax = 64 << 10
 
-// routesAnswer is a node's answer about the leaders of the shards.
+// routesAnswer is the answer of a node that was asked for the leaders of the shards.
 type routesAnswer struct {
 	Routes []struct {
 		Shard int    `json:"shard"`
@@ -22,15 +22,15 @@ type routesAnswer struct {
 	} `json:"routes"`
 }
 
-// errForeignShards is the error of routes that name a shard outside of the cluster. A retry does
-// not help.
+// errForeignShards reports that the routes name a shard that the cluster does not have. A retry
+// does not help.
 var errForeignShards = errors.New("the routes belong to another cluster")
 
-// Leaders returns the ID of the leader of each shard, by shard from 0, and "" for a shard without a
-// leader. It asks all running nodes. A node leads a shard if it claims to lead it. If two nodes
-// claim a shard, because one does not know of the other yet, the one that more nodes name is the
-// leader. Leaders fails if no node answers. For a server without a cluster it returns "" for each
-// shard.
+// Leaders returns the ID of the leader of each shard. The index is the number of the shard. The ID
+// is "" if a shard has no leader. Leaders asks all running nodes. A node leads a shard if it claims
+// to lead it. If two nodes claim a shard, because one of them does not know about the other yet,
+// the leader is the one that more nodes name. Leaders returns an error if no node answers. For a
+// server without a cluster the IDs are "".
 func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
 	leaders := make([]string, max(1, c.config.Topology.Shards))
 	if !c.config.Topology.Clustered() {
@@ -114,7 +114,7 @@ func (c *Cluster) waitForLeaders(ctx context.Context) error {
 	})
 }
 
-// WaitForLeaders waits until every shard has a leader, for at most Config.StartTimeout.
+// WaitForLeaders waits until every shard has a leader, but at most for Config.StartTimeout.
 func (c *Cluster) WaitForLeaders(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
 	defer cancel()

@@ -17,34 +17,34 @@ import (
 )
 
 // Node is one process of a server, from its start to its end. It is safe for concurrent use. Its
-// addresses are known after it has been waited for. The addresses of a cluster's node are known
-// from the start, and are the same for all of its processes.
+// addresses are known only after a wait for its start has returned. The addresses of a node of a
+// cluster are known from the beginning, and are the same for all processes of the node.
 type Node struct {
-	// Address is the address for clients, in the format of driver.Target: "127.0.0.1:port", the
-	// address and a port of a separate host, or "unix:/path".
+	// Address is the address for clients, in the format of driver.Target. It is "127.0.0.1:port",
+	// "unix:/path", or the address and a port of a separate host.
 	Address string
-	HTTP    string // REST listener: "127.0.0.1:port"; "" if there is none
-	Admin   string // admin listener: "127.0.0.1:port"
-	PID     int    // of this process for an embedded server; 0 for a server on another host
-	// Remote is set for a server on another host, which has no process here.
+	HTTP    string // REST listener, "127.0.0.1:port"; "" if there is none
+	Admin   string // admin listener, "127.0.0.1:port"
+	PID     int    // ID of this process for an embedded server; 0 for a server on another host
+	// Remote is set for a server on another host, which has no process on this host.
 	Remote bool
-	// Dial connects to a server inside this process; nil for any other server.
+	// Dial connects to a server inside this process. It is nil for any other server.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Began is the start time of the process, with a monotonic reading.
 	Began time.Time
 
 	tokenFile string
-	settings  []result.ServerSetting // set before the node is ready
+	settings  []result.ServerSetting // set before the node is reported as ready
 	server    *Server
 	command   []string
 	process   life
-	noted     chan struct{} // closed when the cluster has recorded its end
+	noted     chan struct{} // closed when the cluster has recorded the end of the process
 	endedAt   time.Time     // set before noted is closed
-	killed    atomic.Bool   // kill sent SIGKILL, so this end is not a failure
-	ending    atomic.Bool   // end sent SIGTERM, so an end with status 0 is not a failure
+	killed    atomic.Bool   // set if kill sent SIGKILL; the end is then not a failure
+	ending    atomic.Bool   // set if end sent SIGTERM; an end with status 0 is then not a failure
 }
 
-// startNode starts a server's process. It does not wait until the process is ready.
+// startNode starts a process of a server. It does not wait until the server is ready.
 func startNode(s *Server, logMode int) (*Node, error) {
 	log, err := os.OpenFile(s.logPath, os.O_WRONLY|os.O_CREATE|logMode, 0o644)
 	if err != nil {
@@ -64,7 +64,7 @@ func startNode(s *Server, logMode int) (*Node, error) {
 	}
 	began := time.Now()
 	child, err := startProcess(command, env, log, proc.Settings{CPUs: config.CPUs, Namespace: s.namespace, SmallPages: config.SmallPages})
-	// A started child has a copy of the log's descriptor.
+	// A child that was started has its own copy of the log's descriptor.
 	if err = errors.Join(err, log.Close()); err != nil {
 		if child != nil {
 			err = errors.Join(err, child.Kill())
@@ -90,9 +90,9 @@ func (n *Node) Running() bool {
 	}
 }
 
-// ExitError returns why the process ended: a *ServerError if it ended unexpectedly or with an
-// error. It returns nil while the process runs, after a kill, and after a requested end with status
-// 0.
+// ExitError returns the reason why the process ended: a *ServerError if it ended unexpectedly or
+// with an error. It returns nil while the process is running, after a kill, and if the process
+// ended with status 0 on request.
 func (n *Node) ExitError() error {
 	switch {
 	case n.Running(), n.killed.Load():
@@ -105,9 +105,9 @@ func (n *Node) ExitError() error {
 	return nil
 }
 
-// CPU returns the user and system CPU time that the process had used at its end. It is 0 while the
-// process runs. It is also 0 for an embedded server, whose CPU time cannot be separated from this
-// process.
+// CPU returns the user and system CPU time that the process had used when it ended. It returns 0
+// while the process is running. It always returns 0 for an embedded server, because the CPU time of
+// such a server cannot be separated from that of this process.
 func (n *Node) CPU() time.Duration {
 	if n.Running() {
 		return 0
@@ -115,7 +115,8 @@ func (n *Node) CPU() time.Duration {
 	return n.process.CPU()
 }
 
-// end ends the process in order, or with SIGKILL after a timeout, which is an error.
+// end ends the process with SIGTERM. If the process has not ended after a timeout, end kills it
+// with SIGKILL and returns an error.
 func (n *Node) end(ctx context.Context) error {
 	if !n.Running() {
 		return n.ExitError()
@@ -140,7 +141,6 @@ func (n *Node) end(ctx context.Context) error {
 	}
 }
 
-// kill ends the process like a crash, and returns when it has ended.
 func (n *Node) kill() error {
 	if !n.Running() {
 		return nil
@@ -149,7 +149,7 @@ func (n *Node) kill() error {
 	return n.process.Kill()
 }
 
-// LastLines returns the last lines of the server's log, at most count, oldest first.
+// LastLines returns at most count last lines of the server's log, oldest first.
 func (n *Node) LastLines(count int) ([]string, error) {
 	lines, err := proc.LastLines(n.server.logPath, count)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/pronybench/prony/harness/walk"
 )
 
-// ColdCache is the part of the servers' data in the kernel's page cache, in bytes.
+// ColdCache reports how much of the servers' data is in the kernel's page cache, in bytes.
 type ColdCache struct {
-	Data int64 // size of all files in the data folders
-	Left int64 // cached part of these files
+	Data int64 // total size of the files in the data folders
+	Left int64 // number of these bytes that are still in the cache
 }
 
-// DropPageCache flushes the files of the servers' data folders to disk, and asks the kernel to drop
-// them from its page cache. No server may be running. The kernel may keep pages; an in-memory file
-// system keeps all.
+// DropPageCache flushes the files in the servers' data folders to disk, and asks the kernel to drop
+// them from its page cache. No server may be running. The kernel may retain pages; for an in-memory
+// file system it retains all pages.
 func (c *Cluster) DropPageCache() (ColdCache, error) {
 	var all ColdCache
 	for _, s := range c.servers {
@@ -48,7 +48,7 @@ func (c *ColdCache) dropFile(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	// The kernel keeps dirty pages, so they are written first.
+	// The kernel does not drop dirty pages, so they must be written first.
 	if err := f.Sync(); err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func (c *ColdCache) dropFile(f *os.File) error {
 	return nil
 }
 
-// cachedBytes returns how many bytes of an open file are in the page cache; size is the size of the
-// file.
+// cachedBytes returns how many bytes of an open file are in the page cache. size is the size of the
+// file in bytes.
 func cachedBytes(fd int, size int64) (int64, error) {
 	if size == 0 {
 		return 0, nil

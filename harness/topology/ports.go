@@ -11,31 +11,30 @@ import (
 	"time"
 )
 
-// reservation reserves a TCP port of 127.0.0.1 for a server, before its first start and between its
-// starts.
+// reservation reserves a TCP port of 127.0.0.1 for a server, before the server's first start and
+// between its starts.
 //
 // The nodes of a cluster must know each other's ports before any of them runs, and clients must
-// find a restarted node at the same port. A port that is only chosen may be given to another
-// process before the server binds it. Therefore a socket of this process is bound to the port, with
-// SO_REUSEADDR, and never listens. The kernel then does not choose the port for other sockets, and
-// rejects a bind by a socket without that option. The server can bind it, because its listeners
-// have the option.
+// find a restarted node at the same port. If a port were only chosen and not reserved, the kernel
+// might assign it to another process before the server binds it. Therefore this process binds a
+// socket to the port, with SO_REUSEADDR, and never listens on it. The kernel then does not choose
+// the port for other sockets, and rejects a bind by a socket without SO_REUSEADDR. The server can
+// bind the port, because its listeners have this option.
 type reservation struct {
-	descriptor int    // of the socket, or the constant none
+	descriptor int    // descriptor of the socket, or the constant none
 	address    string // "127.0.0.1:port"
 }
 
-// none is the descriptor of a port without a reserving socket. It is for hosts without other
+// none is the descriptor of a port that no socket reserves. It is used on hosts that have no other
 // listeners.
 const none = -1
 
-// portWait bounds the wait for ports that the servers of a killed harness still have. Tests shorten
-// it.
+// portWait bounds the wait for ports that the servers of a killed harness still occupy. Tests
+// shorten it.
 var portWait = 5 * time.Second
 
 const portTick = 20 * time.Millisecond
 
-// reserveAgain reserves the port that an earlier process had reserved.
 func reserveAgain(ctx context.Context, address string) (reservation, error) {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -59,7 +58,8 @@ func reserveAgain(ctx context.Context, address string) (reservation, error) {
 	}
 }
 
-// reserve reserves a port; 0 selects any free port. Child processes do not inherit the descriptor.
+// reserve reserves the given port. 0 selects any free port. Child processes do not inherit the
+// descriptor.
 func reserve(port int) (reservation, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

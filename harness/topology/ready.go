@@ -28,16 +28,16 @@ const (
 type addresses struct {
 	PID       int      `json:"pid"`
 	Listen    []string `json:"listen"`
-	HTTP      string   `json:"http"` // absent without a REST listener
+	HTTP      string   `json:"http"` // absent if there is no REST listener
 	Admin     string   `json:"admin"`
 	TokenFile string   `json:"token_file"` // absent if the server needs no token
-	// Settings are the settings of the process; absent in older servers.
+	// Settings are the settings of the process. Older servers do not write them.
 	Settings []result.ServerSetting `json:"settings"`
 }
 
 // waitUntilReady waits until all servers are ready: each has written its addresses and reports that
 // it is ready, the token is known, and every shard of a cluster has a leader. The wait ends early
-// if a server ends, at the timeout, or with ctx.
+// if a server ends, after the start timeout, or when ctx is done.
 func (c *Cluster) waitUntilReady(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
 	defer cancel()
@@ -57,8 +57,8 @@ func (c *Cluster) waitUntilReady(ctx context.Context) error {
 	return nil
 }
 
-// eachUntil waits for all servers simultaneously, and stops waiting when the first one fails. It
-// returns the first error.
+// eachUntil calls wait for all servers concurrently. When the first call fails, it cancels the
+// others. It returns the error of that first call.
 func (c *Cluster) eachUntil(ctx context.Context, wait func(*Node, context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -78,7 +78,8 @@ func (c *Cluster) eachUntil(ctx context.Context, wait func(*Node, context.Contex
 	return nil
 }
 
-// startError explains why a wait ended. limited is ctx with the start timeout.
+// startError converts the error of a wait to an error that explains why the wait ended. limited is
+// ctx with the start timeout.
 func (c *Cluster) startError(ctx, limited context.Context, err error) error {
 	var late *notYetError
 	switch {
@@ -94,7 +95,7 @@ func (c *Cluster) startError(ctx, limited context.Context, err error) error {
 	return err
 }
 
-// notYetError is the last reason why a server was not ready when the wait ended.
+// notYetError contains the reason why a server was not ready when the wait for it ended.
 type notYetError struct {
 	node *Node
 	why  error
@@ -138,7 +139,8 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 	})
 }
 
-// waitUntilReady waits until the server, whose addresses are known, reports that it is ready.
+// waitUntilReady waits until the server reports that it is ready. The server's addresses must be
+// known.
 func (n *Node) waitUntilReady(ctx context.Context) error {
 	return n.poll(ctx, func() (bool, error) {
 		if err := callReady(ctx, n.server.cluster.Client(n.Admin)); err != nil {
@@ -152,8 +154,8 @@ func (n *Node) waitUntilReady(ctx context.Context) error {
 }
 
 // waitForToken waits for an access token that the cluster accepts, and stores it. A node writes its
-// token file before the token is committed. If it loses the lead in between, its file remains, but
-// its token may never become valid, and the next leader creates another token.
+// token file before the token is committed. If the node loses its leadership between the two, its
+// file remains, but its token may never become valid, and the next leader creates another token.
 func (c *Cluster) waitForToken(ctx context.Context) error {
 	if c.Token != "" || len(c.servers) == 0 || c.servers[0].Node().tokenFile == "" {
 		return nil
@@ -187,8 +189,8 @@ func (c *Cluster) waitForToken(ctx context.Context) error {
 	})
 }
 
-// accepts returns nil if a node of the cluster accepts the token. A server without a cluster writes
-// only valid tokens.
+// accepts returns nil if a node of the cluster accepts the token. Without a cluster it always
+// returns nil, because such a server writes only valid tokens.
 func (c *Cluster) accepts(ctx context.Context, token string) error {
 	if !c.config.Topology.Clustered() {
 		return nil
@@ -206,8 +208,9 @@ func (c *Cluster) accepts(ctx context.Context, token string) error {
 	return errors.Join(errs...)
 }
 
-// poll calls try until it is done, possibly with an error, the server ends, or ctx is done. An
-// error of try before it is done is the reason why the server is not ready.
+// poll calls try repeatedly until try is done, the server ends, or ctx is done. try may be done
+// with an error. An error that try returns while it is not done is the reason why the server is not
+// ready yet.
 func (n *Node) poll(ctx context.Context, try func() (done bool, err error)) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
@@ -225,18 +228,18 @@ func (n *Node) poll(ctx context.Context, try func() (done bool, err error)) erro
 		case done:
 			return err
 		case err != nil && ctx.Err() == nil:
-			notYet = err // the last answer, not the end of the wait
+			notYet = err // report the last answer, not the end of the wait
 		}
 	}
 }
 
-// readAddresses reads the address file, which the server creates atomically.
+// readAddresses reads the address file. The server creates this file atomically.
 func readAddresses(path string) (addresses, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return addresses{}, err
 	}
-	defer func() { _ = file.Close() }() // opened for reading only
+	defer func() { _ = file.Close() }() // the file was opened only for reading
 	data, err := io.ReadAll(io.LimitReader(file, addressBytesMax))
 	if err != nil {
 		return addresses{}, err
@@ -251,7 +254,6 @@ func readAddresses(path string) (addresses, error) {
 	return at, nil
 }
 
-// readToken reads the secret from a server's token file, which has one line.
 func readToken(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -268,7 +270,6 @@ func tokenOf(path string, data []byte) (string, error) {
 	return token, nil
 }
 
-// callReady returns nil if the server reports that it is ready.
 func callReady(ctx context.Context, admin adminhttp.Client) error {
 	_, err := admin.Get(ctx, "/readyz", requestTimeout, readyBytesMax)
 	return err

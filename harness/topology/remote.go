@@ -13,15 +13,15 @@ import (
 	"github.com/pronybench/prony/harness/sshclient"
 )
 
-// remote is the part of a Server for a server on another host. It replaces local folders, ports and
-// processes.
+// remote contains what a Server needs for a server on another host, instead of local folders, ports
+// and processes.
 type remote struct {
 	at    scenario.RemoteNode
 	shell sshclient.Host // "" for an attached server
-	// folder is a folder on the host that is created for this topology; "" before that, and for an
-	// attached server.
+	// folder is a folder on the host that is created for this topology. It is "" until it is
+	// created, and for an attached server.
 	folder string
-	binary string // on the host
+	binary string // path on the host
 	host   result.ServerHost
 }
 
@@ -37,8 +37,8 @@ func checkRemote(t scenario.Topology) error {
 	return nil
 }
 
-// newRemote adds the servers of topology "remote". Servers that the harness starts get a folder and
-// the program on their hosts.
+// newRemote adds the servers of topology "remote". For servers that the harness starts, it also
+// creates a folder on each host and copies the program there.
 func (c *Cluster) newRemote(ctx context.Context) error {
 	t := c.config.Topology
 	for _, at := range t.Remote.Nodes {
@@ -90,7 +90,6 @@ func (c *Cluster) readAccess() (err error) {
 	return nil
 }
 
-// start starts the server's program on its host, or attaches to a running server.
 func (r *remote) start(s *Server, log *os.File) (*Node, error) {
 	n := &Node{Address: r.at.Address, HTTP: r.at.HTTP, Admin: r.at.Admin, Remote: true, Began: time.Now(), server: s, noted: make(chan struct{})}
 	if r.shell == "" {
@@ -112,14 +111,14 @@ func (r *remote) start(s *Server, log *os.File) (*Node, error) {
 	return n, nil
 }
 
-// overSSH is a server process behind an SSH session.
+// overSSH is a server process that is controlled through an SSH session.
 type overSSH struct{ *sshclient.Session }
 
-// CPU returns 0: the CPU time of the process is unknown after its end.
+// CPU returns 0, because the CPU time of the process is not known after its end.
 func (overSSH) CPU() time.Duration { return 0 }
 
-// Hosts describes the hosts of servers on other hosts, once they are ready; nil for a topology on
-// this host.
+// Hosts returns descriptions of the hosts of servers on other hosts. The servers must be ready.
+// Hosts returns nil if all servers are on this host.
 func (c *Cluster) Hosts() (hosts []result.ServerHost) {
 	for _, s := range c.servers {
 		if s.remote != nil {
@@ -129,6 +128,6 @@ func (c *Cluster) Hosts() (hosts []result.ServerHost) {
 	return hosts
 }
 
-// Attached reports whether the servers ran before the topology was started, and continue after
-// Stop.
+// Attached reports whether the servers were running before the topology was started. Such servers
+// continue to run after Stop.
 func (c *Cluster) Attached() bool { return c.config.Topology.Attached() }

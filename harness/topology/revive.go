@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// statusKilled is the status of a process that was ended by SIGKILL.
+// statusKilled is the status of a process that SIGKILL ended.
 const statusKilled = "signal: killed"
 
 // Revived describes a server that ended unexpectedly and was started again.
 type Revived struct {
-	Server  string // its ID
+	Server  string // ID of the server
 	Failure *ServerError
-	Killed  bool          // SIGKILL ended it; another process or the kernel sent the signal
+	Killed  bool          // set if SIGKILL ended it; another process or the kernel sent the signal
 	Ended   time.Time     // when it ended
-	Down    time.Duration // until it was ready again
+	Down    time.Duration // time until it was ready again
 }
 
-// Revive restarts all servers that do not run, on their data, ports and logs. It returns when all
-// servers are ready and every shard has a leader. Failed and Failure are then reset, and a paused
-// server is resumed. Revive returns the servers that had ended unexpectedly, also with an error;
-// they do not include servers that the caller killed or stopped.
+// Revive restarts all servers that are not running, with their existing data, ports and logs. It
+// returns when all servers are ready and every shard has a leader. It resets Failed and Failure,
+// and resumes paused servers. revived contains the servers that had ended unexpectedly, but not
+// those that the caller killed or stopped. It is valid even if Revive returns an error.
 func (c *Cluster) Revive(ctx context.Context) (revived []Revived, err error) {
 	dead := c.takeFailures()
 	for _, s := range dead {
@@ -57,8 +57,8 @@ func (c *Cluster) Revive(ctx context.Context) (revived []Revived, err error) {
 	return revived, c.WaitForLeaders(ctx)
 }
 
-// takeFailures returns the servers that do not run, and resets the failure. The end of another
-// server is then a new failure.
+// takeFailures returns the servers that are not running, and resets the failure. If another server
+// ends later, this is a new failure.
 func (c *Cluster) takeFailures() (dead []*Server) {
 	for _, s := range c.servers {
 		if n := s.Node(); !n.Running() {

@@ -14,42 +14,45 @@ import (
 	"time"
 )
 
-// Server is one server of a topology over its whole life: its data folder, its ports, its log, and
-// its successive processes. It is safe for concurrent use; methods that start, end or signal the
-// process are serialized. If a process ends without one of these methods, the cluster has failed.
+// Server is one server of a topology during its whole life. It has a data folder, ports, a log, and
+// successive processes. It is safe for concurrent use. Methods that start, end or signal the
+// process are serialized. If a process ends and none of these methods ended it, the cluster has
+// failed.
 type Server struct {
-	// ID is the ID of a cluster's node: "n1", "n2" and so on; "" for a server without a cluster.
+	// ID is the ID of a node of a cluster: "n1", "n2" and so on. It is "" for a server without a
+	// cluster.
 	ID string
-	// PeerAddress is the listen address for other nodes: "127.0.0.1:port", or the address of its
-	// host; "" for a server without a cluster.
+	// PeerAddress is the address on which the server listens for other nodes: "127.0.0.1:port", or
+	// an address of its host. It is "" for a server without a cluster.
 	PeerAddress string
 
 	cluster *Cluster
-	place   folders // of a server on this host
+	place   folders // used for a server on this host
 	remote  *remote // nil for a server on this host
 	logPath string
 	ports   ports
-	// namespace is the network namespace of its host, owned by the network; nil means the namespace
-	// of this process.
+	// namespace is the network namespace of the server's host. The network owns it. nil means that
+	// the server uses the namespace of this process.
 	namespace *os.File
-	// peers maps each node's ID, including this node's, to the address that this node uses for it.
+	// peers maps the ID of each node, including this one, to the address that this server uses for
+	// it.
 	peers map[string]string
 
 	act   sync.Mutex // serializes starts, ends and signals of the process
-	wiped bool       // the data was removed, and no process has started since; guarded by act
+	wiped bool       // set if the data was removed and no process has started since; guarded by act
 
 	mu    sync.Mutex // guards node and spent
 	node  *Node
 	spent time.Duration // CPU time of earlier processes
 }
 
-// ports are the reserved ports of a server for its whole life. A port that the system chooses at
-// each start has no address.
+// ports are the ports that are reserved for a server during its whole life. If the system chooses a
+// port at each start, the port has no address here.
 type ports struct{ listen, http, admin, peer reservation }
 
 func (p *ports) all() []*reservation { return []*reservation{&p.listen, &p.http, &p.admin, &p.peer} }
 
-// placeOn puts the server on a host that has no other listeners, so that its ports are fixed.
+// placeOn assigns the server to a host. The host has no other listeners, so the ports are fixed.
 func (s *Server) placeOn(host string, namespace *os.File) {
 	s.namespace = namespace
 	for i, p := range s.ports.all() {
@@ -58,11 +61,13 @@ func (s *Server) placeOn(host string, namespace *os.File) {
 	s.PeerAddress = s.ports.peer.address
 }
 
-// hostPort is the first port of a server on a separate host. It is below the ephemeral ports.
+// hostPort is the first port of a server on a separate host. It is below the range of ephemeral
+// ports.
 const hostPort = 7420
 
-// reservePorts reserves the ports of a node or of a kept server. kept contains ports of an earlier
-// process. For other servers the system chooses ports at each start.
+// reservePorts reserves the ports of a node of a cluster or of a kept server. For other servers it
+// does nothing, because the system chooses their ports at each start. kept contains the ports of an
+// earlier process.
 func (s *Server) reservePorts(ctx context.Context, kept keptServer) error {
 	if s.ID == "" && s.cluster.config.Keep == "" {
 		return nil
@@ -111,39 +116,39 @@ func (s *Server) Node() *Node {
 	return s.node
 }
 
-// Running reports whether the server's process runs. A paused process runs.
+// Running reports whether the server's process is running. A paused process counts as running.
 func (s *Server) Running() bool { return s.Node().Running() }
 
-// CPUOfEnded returns the CPU time of the server's ended processes.
+// CPUOfEnded returns the total CPU time of those processes of the server that have ended.
 func (s *Server) CPUOfEnded() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.spent + s.node.CPU()
 }
 
-// DataDir returns the folder of the server's data, for a server on this host.
+// DataDir returns the data folder of a server on this host.
 func (s *Server) DataDir() string { return s.place.data }
 
-// Kill ends the process with SIGKILL, like a crash, and returns when it has ended. The data
-// remains.
+// Kill ends the process with SIGKILL, as in a crash. It returns when the process has ended. The
+// data remains.
 func (s *Server) Kill() error {
 	s.act.Lock()
 	defer s.act.Unlock()
 	return s.Node().kill()
 }
 
-// Stop ends the process with SIGTERM. If it has not ended within Config.StopTimeout, or when ctx is
-// done, Stop ends it with SIGKILL and returns an error. An exit status other than 0 is an error
-// too. The data remains.
+// Stop ends the process with SIGTERM. If the process does not end within Config.StopTimeout or
+// before ctx is done, Stop ends it with SIGKILL and returns an error. An exit status other than 0
+// is also an error. The data remains.
 func (s *Server) Stop(ctx context.Context) error {
 	s.act.Lock()
 	defer s.act.Unlock()
 	return s.Node().end(ctx)
 }
 
-// Start starts a new process on the data, the ports and the log of the last one, which must have
-// ended. It returns when the process has published that it listens; use WaitReady to wait until it
-// is ready. If Start fails, no process remains.
+// Start starts a new process with the data, the ports and the log of the last process, which must
+// have ended. It returns when the new process has published that it is listening. Use WaitReady to
+// wait until it is ready. If Start fails, no process remains.
 func (s *Server) Start(ctx context.Context) error {
 	s.act.Lock()
 	defer s.act.Unlock()
@@ -168,11 +173,11 @@ func (s *Server) Start(ctx context.Context) error {
 	return nil
 }
 
-// forgetAddresses removes the address file of the last process, so that it is not taken for that of
-// the next one.
+// forgetAddresses removes the address file of the last process, so that it is not mistaken for the
+// file of the next process.
 func (s *Server) forgetAddresses() error {
 	if s.remote != nil {
-		return nil // a remote server removes it before it listens
+		return nil // a remote server removes the file before it listens
 	}
 	if err := os.Remove(s.place.addressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("restart the server: %w", err)
@@ -180,18 +185,18 @@ func (s *Server) forgetAddresses() error {
 	return nil
 }
 
-// WaitReady waits until the server reports that it is ready, for at most Config.StartTimeout.
+// WaitReady waits until the server reports that it is ready, but at most for Config.StartTimeout.
 func (s *Server) WaitReady(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, s.cluster.config.StartTimeout)
 	defer cancel()
 	return s.cluster.startError(ctx, limited, s.Node().waitUntilReady(limited))
 }
 
-// Pause stops the process with SIGSTOP. It does nothing until Resume, and its connections stay
-// open.
+// Pause stops the process with SIGSTOP. The process then does nothing until Resume is called, and
+// its connections remain open.
 func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
 
-// Resume continues a paused process. It has no effect on a process that is not paused or has ended.
+// Resume continues a paused process. It has no effect if the process is not paused or has ended.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) error {
@@ -200,8 +205,8 @@ func (s *Server) signal(sig syscall.Signal) error {
 	return s.Node().process.Signal(sig)
 }
 
-// Wipe removes the server's data. Its process must have ended. The next process of a cluster's node
-// joins the other nodes instead of creating a cluster.
+// Wipe removes the server's data. Its process must have ended. If the server is a node of a
+// cluster, its next process joins the other nodes instead of creating a cluster.
 func (s *Server) Wipe() error {
 	s.act.Lock()
 	defer s.act.Unlock()
@@ -219,7 +224,6 @@ func (s *Server) Wipe() error {
 	return nil
 }
 
-// problem returns an error that names the server.
 func (s *Server) problem(what string) error {
 	if s.ID == "" {
 		return fmt.Errorf("server: %s", what)
@@ -227,7 +231,7 @@ func (s *Server) problem(what string) error {
 	return fmt.Errorf("server %s: %s", s.ID, what)
 }
 
-// launch starts a process and makes the cluster watch it. It does not wait until the process is
+// launch starts a process and makes the cluster watch it. It does not wait until the server is
 // ready.
 func (s *Server) launch(logMode int) error {
 	node, err := startNode(s, logMode)
@@ -244,8 +248,8 @@ func (s *Server) launch(logMode int) error {
 	return nil
 }
 
-// logOf returns the path of a server's log. The log of a cluster's node has the node's ID in its
-// name.
+// logOf returns the path of a server's log. For a node of a cluster the name of the log contains
+// the node's ID.
 func logOf(path, id string) string {
 	if id == "" {
 		return path

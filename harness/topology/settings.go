@@ -14,9 +14,9 @@ var places = []string{
 	"cluster.node", "cluster.listen", "cluster.advertise", "cluster.peers", "cluster.join", "cluster.certs",
 }
 
-// Settings returns the settings that the servers published when they became ready: all settings of
-// the first such server, and for the others only settings that differ from first. A nil first means
-// the settings of that first server.
+// Settings returns the settings that the servers published when they became ready. It returns all
+// settings of the first such server. For the other servers it returns only settings that differ
+// from first. If first is nil, the settings of the first server are used.
 func (c *Cluster) Settings(first []result.ServerSetting) (all []result.ServerSettings) {
 	for _, server := range c.servers {
 		settings := server.Node().Settings()
@@ -33,9 +33,9 @@ func (c *Cluster) Settings(first []result.ServerSetting) (all []result.ServerSet
 	return all
 }
 
-// CheckSetting checks the value of a server setting by the server's name for it. It returns the
-// problem and its remedy, or "". It does not detect conflicts with other settings. Servers of other
-// versions may have other settings.
+// CheckSetting checks the value of a server setting. name is the server's name for the setting.
+// CheckSetting returns a description of the problem and its remedy, or "" if the value is valid. It
+// does not detect conflicts with other settings. Servers of other versions may have other settings.
 func CheckSetting(name, value string) (message, remedy string) { return config.CheckValue(name, value) }
 
 func withoutPlaces(all []result.ServerSetting) []result.ServerSetting {
@@ -43,6 +43,6 @@ func withoutPlaces(all []result.ServerSetting) []result.ServerSetting {
 }
 
 // Settings returns the settings that the server's process published when it became ready, without
-// addresses and paths. It returns nil for a server that does not publish them and for a server
-// inside this process. The caller must not change the slice.
+// addresses and paths. It returns nil for a server that does not publish them, and for a server
+// inside this process. The caller must not modify the slice.
 func (n *Node) Settings() []result.ServerSetting { return n.settings }

@@ -21,11 +21,12 @@ import (
 )
 
 const (
-	// commandTimeout bounds a small command on another host, including the connection.
+	// commandTimeout bounds the time of a small command on another host, including the time to
+	// connect.
 	commandTimeout = 30 * time.Second
-	// pushTimeout bounds the copy of the program to another host.
+	// pushTimeout bounds the time to copy the program to another host.
 	pushTimeout = 10 * time.Minute
-	// digits is the number of digits of the program's hash in its file name.
+	// digits is the number of digits of the program's hash that its file name contains.
 	digits = 16
 )
 
@@ -43,8 +44,9 @@ func readProgram(file string) (p program, err error) {
 	return p, nil
 }
 
-// prepareScript creates a folder for a topology in the folder of the first argument, and prints the
-// properties of the host. Unknown properties are empty.
+// prepareScript creates a folder for a topology and prints the properties of the host. The first
+// argument is the folder in which the new folder is created. The value of an unknown property is
+// empty.
 const prepareScript = `umask 077
 mkdir -p %[1]s || exit 1
 folder=$(mktemp -d %[1]s/prony-XXXXXX) || exit 1
@@ -66,8 +68,8 @@ echo "virtualisation $(systemd-detect-virt)"
 exit 0
 `
 
-// prepare creates a folder on the host and copies the program there, unless the host already has a
-// program with the same hash.
+// prepare creates a folder on the host. It copies the program to the host, unless the host already
+// has a program with the same hash.
 func (r *remote) prepare(ctx context.Context, p program) error {
 	name := "queued-" + p.sha256[:digits]
 	limited, cancel := context.WithTimeout(ctx, commandTimeout)
@@ -99,7 +101,7 @@ func hostOf(node string, said map[string]string) result.ServerHost {
 		Node: node, From: result.HostFromSSH, OS: said["os"], Kernel: said["kernel"], Arch: said["arch"], CPUModel: said["cpu_model"],
 		Filesystem: said["filesystem"], ClockSource: said["clock_source"], CgroupCPUMax: said["cgroup_cpu_max"], Virtualisation: said["virtualisation"],
 	}
-	h.CPUs, _ = strconv.Atoi(said["cpus"]) // 0 is unknown
+	h.CPUs, _ = strconv.Atoi(said["cpus"]) // 0 means unknown
 	if kb, err := strconv.ParseFloat(said["memory_kb"], 64); err == nil {
 		h.MemoryMB = kb / 1024
 	}
@@ -109,8 +111,8 @@ func hostOf(node string, said map[string]string) result.ServerHost {
 	return h
 }
 
-// push copies the program to the host. The file gets its final name when it is complete and
-// verified.
+// push copies the program to the host. The file is renamed to its final name after it is complete
+// and verified.
 func (r *remote) push(ctx context.Context, p program, name string) error {
 	limited, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
@@ -154,7 +156,8 @@ func (s *Server) pushCertificates(ctx context.Context) error {
 	return nil
 }
 
-// addFiles adds the files of a folder to an archive, below the folder name.
+// addFiles adds the files of a folder to an archive. In the archive they are in a folder with the
+// given name.
 func addFiles(w *tar.Writer, name, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -178,10 +181,12 @@ func addFiles(w *tar.Writer, name, dir string) error {
 	return nil
 }
 
-// addressFile returns the path where a started server writes its addresses and settings.
+// addressFile returns the path of the file to which a server that was started by SSH writes its
+// addresses and settings.
 func (r *remote) addressFile() string { return path.Join(r.folder, "address.json") }
 
-// waitForIntroduction waits until a server on another host runs and has published its settings.
+// waitForIntroduction waits until a server on another host is running and has published its
+// settings.
 func (n *Node) waitForIntroduction(ctx context.Context) error {
 	s := n.server
 	return n.poll(ctx, func() (bool, error) {
@@ -223,7 +228,7 @@ func (r *remote) wipe() error {
 	return err
 }
 
-// remove removes the folder on the host. The program stays there for later runs.
+// remove removes the topology's folder on the host. The program remains on the host for later runs.
 func (r *remote) remove() error {
 	if r.folder == "" {
 		return nil

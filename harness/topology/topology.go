@@ -13,32 +13,34 @@ import (
 
 // Config defines what to start and where.
 type Config struct {
-	Binary string // the queued binary, see FindServer
-	Dir    string // existing folder in which the topology's folder is created; unused with Keep
-	// LogPath is the file for the servers' stdout and stderr. For a cluster's node its ID is
-	// inserted before the extension. Existing files are replaced, and the files remain after Stop.
+	Binary string // path of the queued binary; see FindServer
+	// existing folder in which the topology's folder is created; not used if Keep is set
+	Dir string
+	// LogPath is the file for the servers' stdout and stderr. For a node of a cluster, the node's
+	// ID is inserted before the extension. Existing files are replaced. The files remain after
+	// Stop.
 	LogPath  string
 	Topology scenario.Topology
-	Env      []string // "NAME=value", added to this process's environment
-	// Keep is an existing folder in which the servers' data, ports and certificates remain after
-	// Stop and after the death of this process, for Resume; "" disables it.
+	Env      []string // "NAME=value", added to the environment of this process
+	// Keep is an existing folder for the servers' data, ports and certificates. They remain there
+	// after Stop and after the death of this process, so that Resume can use them. "" means that
+	// they are not kept.
 	Keep string
-	CPUs []int // shared by all server processes; empty means the CPUs of this process
-	// SmallPages makes the kernel map the server processes with small pages only, see
-	// proc.Settings.
+	CPUs []int // CPUs that all server processes may use; empty means the CPUs of this process
+	// SmallPages makes the kernel map the server processes only by small pages; see proc.Settings.
 	SmallPages bool
 
-	StartTimeout time.Duration // for all servers to become ready; 0 means 20 s
-	StopTimeout  time.Duration // for a server to end after SIGTERM; 0 means 10 s
+	StartTimeout time.Duration // time in which all servers must become ready; 0 means 20 s
+	StopTimeout  time.Duration // time in which a server must end after SIGTERM; 0 means 10 s
 
-	// Network contains the hosts of a cluster's nodes, one for each node, for a topology with
-	// hosts; else nil. The caller owns it, and it must live as long as the cluster.
+	// Network contains one host for each node of a cluster, if the topology has hosts. Otherwise it
+	// is nil. The caller owns it, and must not close it before the cluster is stopped.
 	Network *hosts.Network
 
-	// PeerAddress returns the address that node from must use for node to; nil means its listen
-	// address. It is called once for each ordered pair before any server starts, with both IDs and
-	// the listen address of to, which is "127.0.0.1:port" and does not change during the life of
-	// the cluster.
+	// PeerAddress returns the address that node from must use for node to. address is the listen
+	// address of node to. It is "127.0.0.1:port" and does not change during the life of the
+	// cluster. If PeerAddress is nil, nodes use the listen addresses. PeerAddress is called once
+	// for each ordered pair of nodes, before any server starts.
 	PeerAddress func(from, to, address string) (string, error)
 }
 
@@ -47,13 +49,14 @@ const (
 	stopTimeoutDefault  = 10 * time.Second
 )
 
-// Start starts the topology with empty data folders, and returns when it is ready: for a cluster,
-// when all of its nodes are ready and every shard has a leader. If Start fails or ctx is cancelled,
-// only the logs and the content of Config.Keep remain. A failure of a server is a *ServerError.
+// Start starts the topology with empty data folders, and returns when it is ready. A cluster is
+// ready when all of its nodes are ready and every shard has a leader. If Start fails or ctx is
+// cancelled, only the logs and the content of Config.Keep remain. If a server fails, the error is a
+// *ServerError.
 //
-// The servers do not depend on ctx after the start: the caller must call Stop. They end on their
-// own only when this process dies. The server of topology "embedded" is a part of this process.
-// Topologies "none" and "target" have no server here.
+// After Start has returned, the servers do not depend on ctx: the caller must call Stop. Without
+// Stop they end only when this process dies. The server of topology "embedded" is a part of this
+// process. Topologies "none" and "target" have no server in the Cluster.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err := config.prepare(); err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
@@ -71,7 +74,6 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	return c, nil
 }
 
-// prepare sets the defaults and checks the configuration.
 func (c *Config) prepare() error {
 	if c.StartTimeout <= 0 {
 		c.StartTimeout = startTimeoutDefault
@@ -123,7 +125,7 @@ func check(t scenario.Topology) error {
 			return fmt.Errorf("topology %q has no separate process and no network connection: remove procs, busy_poll and listen", t.Kind)
 		}
 	case scenario.NoTopology, scenario.ByProgram:
-		// A driver program launches servers outside of a Cluster.
+		// The Cluster has no servers: there are none, or a driver program launches them.
 	default:
 		return fmt.Errorf("kind %q is unknown; use %q, %q, %q, %q, %q or %q", t.Kind, "single", "sharded", "raft", scenario.Remote, scenario.Embedded, scenario.NoTopology)
 	}

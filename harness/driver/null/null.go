@@ -1,10 +1,10 @@
 // Package null is a target inside this process that answers immediately. It passes enqueued tasks
-// to workers through bounded memory and does nothing else. The rate of a load on it is therefore
-// the rate of the generator, its recorders and its ledger. It must be far above the rate of a real
-// target.
+// to workers through a bounded amount of memory and does nothing else. A load on this target
+// therefore measures the rate of the generator, its recorders and its ledger. That rate must be far
+// above the rate of a real target.
 //
-// Workers get the tasks of a queue in the order of their enqueues. There are no leases: each task
-// is claimed once.
+// Workers receive the tasks of a queue in the order in which they were enqueued. There are no
+// leases: each task is claimed once.
 package null
 
 import (
@@ -16,16 +16,17 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// An enqueue waits while its tenant has batchesMax uncompleted batches, or has at least one and the
-// payloads of all tenants take bytesMax. This bounds the memory for any speed of the workers.
+// An enqueue waits in two cases: its tenant has batchesMax uncompleted batches, or its tenant has
+// at least one uncompleted batch and the payload buffers of all tenants use bytesMax bytes or more.
+// Memory is therefore bounded even if the workers are slow.
 const (
 	batchesMax = 4096
 	bytesMax   = 256 << 20
 )
 
-// Target holds the queues of all tenants. It is safe for concurrent use.
+// Target contains the queues of all tenants. It is safe for concurrent use.
 type Target struct {
-	bytes atomic.Int64 // total capacity for payloads
+	bytes atomic.Int64 // total capacity of the payload buffers
 
 	mu      sync.Mutex
 	tenants map[string]*tenant
@@ -61,8 +62,8 @@ func (conn) Close() error { return nil }
 
 type producer struct{ tenant *tenant }
 
-// Enqueue copies the payloads. It waits only if there is no room for them. It refuses a task of
-// another tenant than the session's.
+// Enqueue copies the payloads. It waits only if there is no room for them. It refuses a task whose
+// tenant is not the tenant of the session.
 func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	for from := 0; from < len(tasks); {
 		if tasks[from].Tenant != p.tenant.name {
@@ -70,7 +71,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 			from++
 			continue
 		}
-		n := 1 // tasks of one queue share a batch
+		n := 1 // consecutive tasks of one queue share a batch
 		for from+n < len(tasks) && tasks[from+n].Queue == tasks[from].Queue && tasks[from+n].Tenant == p.tenant.name {
 			n++
 		}
@@ -96,7 +97,7 @@ type worker struct {
 	queues []*queue
 }
 
-// Claim waits for a task of the queues and claims the available tasks, batch by batch.
+// Claim waits for a task of the session's queues. It claims the available tasks batch by batch.
 func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
 	if len(into) == 0 {
 		return 0, nil
@@ -109,7 +110,7 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 		}
 		select {
 		case <-wait.ready:
-			woken = wait // the queue has removed it from its waiters
+			woken = wait // the tenant has removed it from its waiters
 		case <-ctx.Done():
 			w.tenant.leave(wait)
 			return 0, ctx.Err()
@@ -117,7 +118,8 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 	}
 }
 
-// Complete returns the memory of batches whose tasks are all completed.
+// Complete marks tasks as completed. When all tasks of a batch are completed, it returns the memory
+// of the batch.
 func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	for from := 0; from < len(deliveries); {
 		b, ok := deliveries[from].Handle.(*batch)
@@ -129,7 +131,7 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 			n++
 		}
 		if b.left.Add(-int64(n)) == 0 {
-			w.tenant.free <- b // has capacity for all batches
+			w.tenant.free <- b // never blocks: free has room for all batches
 		}
 		from += n
 	}

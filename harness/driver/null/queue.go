@@ -9,18 +9,19 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// batch holds the tasks of one queue that one call enqueued. It belongs to the producer until it is
-// put into the queue, then to the queue, and when it is claimed, to the workers. The worker that
-// completes the last of its tasks returns it for reuse.
+// batch contains the tasks of one queue that one call enqueued. A producer owns it until it is
+// added to the queue, the queue owns it until it is claimed, and the workers own it afterwards. The
+// worker that completes the last of its tasks returns it for reuse.
 type batch struct {
 	queue    string
 	payloads []byte       // concatenated
 	ends     []int        // end offset of each payload
 	next     int          // first unclaimed task; guarded by the tenant's mu
-	left     atomic.Int64 // uncompleted tasks
+	left     atomic.Int64 // number of uncompleted tasks
 }
 
-// fill copies the tasks, and returns the growth of the capacity for payloads in bytes.
+// fill copies the tasks into the batch. It returns the growth of the capacity for payloads, in
+// bytes.
 func (b *batch) fill(tasks []driver.Task) (grown int64) {
 	before := cap(b.payloads)
 	b.queue, b.payloads, b.ends, b.next = tasks[0].Queue, b.payloads[:0], b.ends[:0], 0
@@ -32,47 +33,49 @@ func (b *batch) fill(tasks []driver.Task) (grown int64) {
 	return int64(cap(b.payloads) - before)
 }
 
-// queue holds the batches with unclaimed tasks, oldest first.
+// queue contains the batches that have unclaimed tasks, oldest first.
 type queue struct {
 	name    string
 	batches []*batch
-	first   int // index of the first batch; earlier ones are claimed
+	first   int // index of the first batch with unclaimed tasks
 }
 
 func (q *queue) empty() bool { return q.first == len(q.batches) }
 
 func (q *queue) push(b *batch) {
-	if q.first > 0 && len(q.batches) == cap(q.batches) { // compact instead of growing
+	// compact the slice instead of letting it grow
+	if q.first > 0 && len(q.batches) == cap(q.batches) {
 		q.batches = slices.Delete(q.batches, 0, q.first)
 		q.first = 0
 	}
 	q.batches = append(q.batches, b)
 }
 
-// tenant holds the queues of a tenant, and the workers that wait for their tasks.
+// tenant contains the queues of a tenant, and the workers that wait for tasks.
 type tenant struct {
 	target *Target
 	name   string
-	free   chan *batch  // batches for reuse; has capacity for all batches ever made
-	made   atomic.Int64 // at most batchesMax
+	free   chan *batch  // batches for reuse; has room for all batches of the tenant
+	made   atomic.Int64 // batches allocated so far, at most batchesMax
 
 	mu      sync.Mutex
 	queues  map[string]*queue
 	waiting []*waiter // in order of arrival
-	idle    []*waiter // for reuse; at most the largest number of concurrent waiters
+	idle    []*waiter // for reuse; at most as many as ever waited at the same time
 }
 
 func newTenant(target *Target, name string) *tenant {
 	return &tenant{target: target, name: name, free: make(chan *batch, batchesMax), queues: map[string]*queue{}}
 }
 
-// waiter is a worker that found no task. Its channel gets one element when a task may be available.
+// waiter represents a worker that found no task. ready receives one element when a task may be
+// available.
 type waiter struct {
 	worker *worker
 	ready  chan struct{}
 }
 
-// take returns a batch to fill. It waits until one is free or another may be allocated.
+// take returns a batch to fill. It waits until a batch is free or a new one may be allocated.
 func (t *tenant) take(ctx context.Context) (*batch, error) {
 	select {
 	case b := <-t.free:
@@ -91,7 +94,7 @@ func (t *tenant) take(ctx context.Context) (*batch, error) {
 	}
 }
 
-// at returns the queue with the given name. The caller holds mu.
+// at returns the queue with the given name. The caller must hold mu.
 func (t *tenant) at(name string) *queue {
 	if t.queues[name] == nil {
 		t.queues[name] = &queue{name: name}
@@ -117,7 +120,7 @@ func (t *tenant) put(b *batch) {
 	t.wake(q)
 }
 
-// wake wakes the first worker that waits for tasks of a queue. The caller holds mu.
+// wake wakes the worker that has waited longest for tasks of a queue. The caller must hold mu.
 func (t *tenant) wake(q *queue) {
 	at := slices.IndexFunc(t.waiting, func(w *waiter) bool { return slices.Contains(w.worker.queues, q) })
 	if at < 0 {
@@ -128,8 +131,8 @@ func (t *tenant) wake(q *queue) {
 	w.ready <- struct{}{}
 }
 
-// claim claims the available tasks, or else returns the waiter to wait on. woken is the waiter that
-// woke the worker; nil at the first try.
+// claim claims the available tasks. If no task is available, it returns a waiter for the worker to
+// wait on. woken is the waiter that woke the worker, or nil at the first try.
 func (t *tenant) claim(w *worker, into []driver.Delivery, woken *waiter) (n int, wait *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,8 +159,8 @@ func (t *tenant) claim(w *worker, into []driver.Delivery, woken *waiter) (n int,
 	return 0, wait
 }
 
-// pass wakes another worker for the remaining tasks of the worker's queues. A worker is woken only
-// once for all tasks of a batch, so it must pass the rest on. The caller holds mu.
+// pass wakes another worker for the tasks that remain in w's queues. A batch wakes only one worker
+// when it is enqueued, so this worker must wake the next one. The caller must hold mu.
 func (t *tenant) pass(w *worker) {
 	if len(t.waiting) == 0 {
 		return
@@ -170,8 +173,8 @@ func (t *tenant) pass(w *worker) {
 	}
 }
 
-// leave removes a waiter that gave up. If it was woken in the meantime, leave wakes another worker
-// instead.
+// leave removes a waiter whose worker gave up. If the waiter was already woken, leave wakes another
+// worker instead.
 func (t *tenant) leave(w *waiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,7 +187,7 @@ func (t *tenant) leave(w *waiter) {
 	t.idle = append(t.idle, w)
 }
 
-// claim claims the oldest tasks. The caller holds the tenant's mu.
+// claim claims the oldest tasks. The caller must hold the mutex of the tenant.
 func (q *queue) claim(tenant string, into []driver.Delivery) (n int) {
 	for n < len(into) && !q.empty() {
 		b := q.batches[q.first]

@@ -1,5 +1,5 @@
-// Package open opens connections to a target by the name of a driver. It supports the drivers that
-// connect to a server in another process.
+// Package open opens connections to a target, given the name of a driver. It supports the drivers
+// that connect to a server in another process.
 package open
 
 import (
@@ -16,8 +16,8 @@ import (
 // Dialer opens one connection.
 type Dialer func() (driver.Conn, error)
 
-// By returns the dialer of the named driver for a target; nil unless the driver is stream, unary or
-// rest. Claims request the given lease.
+// By returns the dialer of the named driver for a target. It returns nil unless the driver is
+// stream, unary or rest. Claims request the given lease.
 func By(name string, target driver.Target, lease time.Duration) Dialer {
 	return map[string]Dialer{
 		"stream": func() (driver.Conn, error) { return stream.Dial(target, lease) },
@@ -26,8 +26,8 @@ func By(name string, target driver.Target, lease time.Duration) Dialer {
 	}[name]
 }
 
-// Reader returns a reader of tasks over the transport of a driver: REST for "rest", and unary gRPC
-// calls for "stream" and "unary". Any other driver is an error.
+// Reader returns a reader of tasks. It uses the transport of the named driver: REST for "rest", and
+// unary gRPC calls for "stream" and "unary". Reader returns an error for any other driver.
 func Reader(name string, target driver.Target) (driver.Reader, error) {
 	switch name {
 	case "stream", "unary":
@@ -38,8 +38,8 @@ func Reader(name string, target driver.Target) (driver.Reader, error) {
 	return nil, fmt.Errorf("the driver %q reads no tasks: use stream, unary or rest", name)
 }
 
-// QueueReader returns a reader of queues over the transport of a driver, as Reader does. It calls
-// the admin listener of a server of the target, at "host:port".
+// QueueReader returns a reader of queues. It uses the transport of the named driver, like Reader.
+// admin is the "host:port" of the admin listener of one server of the target.
 func QueueReader(name string, target driver.Target, admin string) (driver.QueueReader, error) {
 	switch name {
 	case "stream", "unary":
@@ -50,7 +50,7 @@ func QueueReader(name string, target driver.Target, admin string) (driver.QueueR
 	return nil, fmt.Errorf("the driver %q reads no queues: use stream, unary or rest", name)
 }
 
-// Conns opens n connections, or none if one fails.
+// Conns opens n connections. If one of them fails, it closes the others and returns an error.
 func Conns(n int, dial Dialer) (conns []driver.Conn, err error) {
 	for range n {
 		c, err := dial()

@@ -7,11 +7,10 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// claimed holds the unsettled tasks of a connection, by their handles. It is safe for concurrent
-// use.
+// claimed contains the unsettled tasks of a connection, by handle. It is safe for concurrent use.
 //
-// The lower half of a handle is the index of a place, and the upper half counts the uses of the
-// place, so that each handle is unique.
+// The lower half of a handle is the index of a place. The upper half is the number of times that
+// the place was used, so that each handle is unique.
 type claimed struct {
 	mu     sync.Mutex
 	places []place
@@ -24,7 +23,7 @@ type place struct {
 	delivery driver.Delivery
 }
 
-// put stores tasks and appends their handles.
+// put stores tasks and appends their handles to handles.
 func (c *claimed) put(deliveries []driver.Delivery, handles []uint64) ([]uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,8 +46,8 @@ func (c *claimed) put(deliveries []driver.Delivery, handles []uint64) ([]uint64,
 	return handles, nil
 }
 
-// take removes the tasks of handles. After an error the tasks of the preceding handles have been
-// removed.
+// take removes the tasks with the given handles and appends them to into. If it returns an error,
+// the tasks of all handles before the wrong one have been removed.
 func (c *claimed) take(handles []uint64, into []driver.Delivery) ([]driver.Delivery, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// open opens a session and returns its number, and whether it can fail tasks.
+// open opens a session. It returns the session's number, and whether the session can fail tasks.
 func (c *conn) open(ctx context.Context, k kind, o opening) (session uint32, canFail bool, err error) {
 	for _, name := range append([]string{o.tenant}, o.queues...) {
 		if len(name) > nameBytesMax {
@@ -68,8 +68,8 @@ type producer struct {
 	tenant  string
 }
 
-// Enqueue implements driver.Producer. It fails without sending anything if a task uses a feature
-// that the protocol lacks.
+// Enqueue implements driver.Producer. If a task uses a feature that the protocol does not support,
+// Enqueue returns an error without sending anything.
 func (p *producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
 	if len(tasks) == 0 {
 		return nil
@@ -103,11 +103,11 @@ func (p *producer) check(t *driver.Task) error {
 	return nil
 }
 
-// settle makes a call whose answer has outcomes. Nothing writes to outcomes after settle has
-// returned.
+// settle makes a call and stores the outcomes that its answer contains. After settle has returned,
+// nothing writes to outcomes.
 func (c *conn) settle(ctx context.Context, id uint64, of *call, outcomes []error) error {
-	// A late answer must not be written to the caller's memory. Therefore an abandoned call is not
-	// returned to the pool.
+	// An answer that arrives later must not be written to the caller's memory. Therefore an
+	// abandoned call is not returned to the pool.
 	of.outcomes = outcomes
 	if err := c.do(ctx, id, of); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (c *conn) settle(ctx context.Context, id uint64, of *call, outcomes []error
 	return nil
 }
 
-// worker is a session that claims. Only the reading goroutine uses names.
+// worker is a session that claims tasks. Only the reading goroutine uses names.
 type worker struct {
 	conn    *conn
 	session uint32

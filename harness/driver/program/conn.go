@@ -16,43 +16,43 @@ import (
 const (
 	// cancelMax bounds the wait for the answer to a cancelled claim.
 	cancelMax = 5 * time.Second
-	// closeMax bounds the end of a connection: the flush of pending frames, and the end of the
-	// program's sessions.
+	// closeMax bounds the time to close a connection: to write the pending frames, and to wait
+	// until the program has ended its sessions.
 	closeMax = 10 * time.Second
 	// readBufferBytes bounds the size of one read.
 	readBufferBytes = 64 << 10
 )
 
-// conn implements driver.Conn with a connection to a program. The calls of all sessions are
-// pipelined on it.
+// conn implements driver.Conn over a connection to a program. The calls of all sessions are
+// pipelined over this connection.
 type conn struct {
 	socket net.Conn
 	out    *writer
-	status func() string // status of the program's process
-	free   chan struct{} // has an element for each unanswered call
+	status func() string // returns the status of the program's process
+	free   chan struct{} // contains an element for each unanswered call
 	over   chan struct{} // closed when the reading goroutine ends
 
 	closing sync.Once
 	closed  error // result of the first Close
 
 	mu       sync.Mutex
-	calls    map[uint64]*call // unanswered calls by id; nil for an abandoned call
+	calls    map[uint64]*call // unanswered calls by ID; the value is nil for an abandoned call
 	last     uint64
 	sessions uint32
-	closes   bool  // Close was called
+	closes   bool  // set when Close was called
 	ended    error // why the connection has ended; nil while it is open
 }
 
-// call is a call that waits for its answer. The goroutine that made the call owns it, except
-// between its registration in conn.calls and the element in ready.
+// call is a call that waits for its answer. The goroutine that made the call owns it. The reading
+// goroutine owns it from its registration in conn.calls until ready receives an element.
 type call struct {
-	ready chan struct{} // gets one element when the answer has arrived
+	ready chan struct{} // receives one element when the answer has arrived
 	frame []byte
 
-	// Destination of the answer:
+	// The answer is stored in these fields:
 	outcomes []error
 	into     []driver.Delivery
-	worker   *worker // of a claim
+	worker   *worker // set only for a claim
 	n        int
 	canFail  bool
 	err      error
@@ -62,7 +62,6 @@ var calls = sync.Pool{New: func() any { return &call{ready: make(chan struct{}, 
 
 func newCall() *call { return calls.Get().(*call) }
 
-// put returns an answered call to the pool.
 func (c *call) put() {
 	*c = call{ready: c.ready, frame: c.frame}
 	calls.Put(c)
@@ -77,8 +76,8 @@ func newConn(socket net.Conn, status func() string) *conn {
 	return c
 }
 
-// begin allocates the id of a call and starts its frame. It waits while callsMax calls are
-// unanswered.
+// begin allocates the ID of a call and starts its frame. While callsMax calls are unanswered, it
+// waits.
 func (c *conn) begin(ctx context.Context, k kind, of *call) (id uint64, err error) {
 	select {
 	case c.free <- struct{}{}:
@@ -102,8 +101,8 @@ func (c *conn) begin(ctx context.Context, k kind, of *call) (id uint64, err erro
 }
 
 // do sends the frame of a call and waits for the answer. If ctx is done first, the call continues
-// in the program, and its answer is dropped. A claim is cancelled first, and do then returns the
-// tasks that the program had already claimed.
+// in the program, and its answer is dropped. A claim is cancelled instead, and do returns the tasks
+// that the program had already claimed.
 func (c *conn) do(ctx context.Context, id uint64, of *call) error {
 	var err error
 	if of.frame, err = endFrame(of.frame); err != nil {
@@ -123,7 +122,7 @@ func (c *conn) do(ctx context.Context, id uint64, of *call) error {
 			<-c.free
 			return c.because(err)
 		}
-		<-of.ready // the connection has ended
+		<-of.ready // receives when the connection has ended
 		return of.err
 	}
 	select {
@@ -182,13 +181,13 @@ func (c *conn) cancel(id uint64) {
 	}
 }
 
-// because returns the reason for a failed write: the reason for the end of the connection if the
-// program sent one.
+// because returns the reason for a failed write. If the program sent a reason for the end of the
+// connection, it returns that reason.
 func (c *conn) because(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	select { // the program may have sent the reason
+	select { // the program may have sent a reason
 	case <-c.over:
 		return c.end()
 	case <-time.After(cancelMax):
@@ -202,7 +201,7 @@ func (c *conn) end() error {
 	return c.ended
 }
 
-// read reads answers until the connection ends, and then fails the unanswered calls.
+// read reads answers until the connection ends. It then fails the calls that are still unanswered.
 func (c *conn) read() {
 	defer close(c.over)
 	err := c.answers()
@@ -219,10 +218,10 @@ func (c *conn) read() {
 	}
 }
 
-// errEnd is the reason for the regular end of a connection.
+// errEnd is the reason when Close ended the connection.
 var errEnd = errors.New("the connection to the program is closed")
 
-// answers reads answers, and returns the reason for the end of the connection.
+// answers reads answers until the connection ends. It returns the reason for the end.
 func (c *conn) answers() error {
 	in := bufio.NewReaderSize(c.socket, readBufferBytes)
 	var buffer []byte
@@ -237,7 +236,7 @@ func (c *conn) answers() error {
 			return c.closedBecause(&f)
 		}
 		if f.kind == kindTasks {
-			buffer = nil // the deliveries refer to it
+			buffer = nil // the deliveries refer to the old buffer
 		}
 		if err := c.answer(&f); err != nil {
 			return fmt.Errorf("the program broke the protocol: %w", err)
@@ -261,7 +260,7 @@ func (c *conn) closedBecause(f *frame) error {
 	return fmt.Errorf("the program closed the connection: %s", reason)
 }
 
-// answer handles the answer to a call. It returns an error if the frame is invalid.
+// answer processes the answer to a call. It returns an error if the frame is invalid.
 func (c *conn) answer(f *frame) error {
 	c.mu.Lock()
 	of, is := c.calls[f.call]
@@ -299,7 +298,7 @@ func (c *conn) answer(f *frame) error {
 	return err
 }
 
-// Close ends all sessions in the program. Unanswered calls fail.
+// Close ends all sessions in the program. Calls that are still unanswered fail.
 func (c *conn) Close() error {
 	c.closing.Do(func() { c.closed = c.close() })
 	return c.closed

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// connection is the program's side of a conn: it forwards calls to a driver. Each goroutine makes
+// connection is the program's end of a conn. It forwards calls to a driver. Each goroutine makes
 // one call at a time and is reused for further calls, because a new goroutine would first have to
 // grow its stack.
 type connection struct {
@@ -22,16 +22,17 @@ type connection struct {
 	driver driver.Conn
 	out    *writer
 
-	ctx     context.Context // of all calls
-	end     context.CancelFunc
-	next    chan *request  // to an idle goroutine; closed when no more calls are read
-	calls   sync.WaitGroup // counts the goroutines
-	open    atomic.Int64   // unanswered calls
+	ctx context.Context // parent context of all calls
+	end context.CancelFunc
+	// passes a request to an idle goroutine; closed when no more calls are read
+	next    chan *request
+	calls   sync.WaitGroup // waits for the goroutines
+	open    atomic.Int64   // number of unanswered calls
 	claimed claimed
 
 	mu       sync.Mutex
 	sessions map[uint32]*session
-	claims   map[uint64]context.CancelFunc // claims in progress
+	claims   map[uint64]context.CancelFunc // cancels claims that are in progress
 }
 
 type session struct {
@@ -41,7 +42,7 @@ type session struct {
 	names    names           // used only by the reading goroutine
 }
 
-// request is a call in progress. Its memory is reused after the answer.
+// request is a call in progress. Its memory is reused after the call is answered.
 type request struct {
 	kind kind
 	call uint64
@@ -49,7 +50,7 @@ type request struct {
 
 	session    *session
 	opening    opening
-	claim      context.Context // of a claim; a cancel ends it
+	claim      context.Context // context of a claim; a cancel frame ends it
 	frame      []byte          // the received frame
 	answer     []byte
 	tasks      []driver.Task
@@ -68,9 +69,9 @@ func (r *request) put() {
 	requests.Put(r)
 }
 
-// serveConnection forwards calls until the other side closes the connection or breaks the protocol,
-// or ctx is done. It closes the driver's connection and the socket, and returns when no call is in
-// progress.
+// serveConnection forwards calls until the other side closes the connection or violates the
+// protocol, or until ctx is done. It then waits until no call is in progress, closes the driver's
+// connection and the socket, and returns.
 func serveConnection(ctx context.Context, socket net.Conn, to driver.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connection{
@@ -84,7 +85,7 @@ func serveConnection(ctx context.Context, socket net.Conn, to driver.Conn) error
 	close(c.next)
 	c.calls.Wait()
 	failed = errors.Join(failed, to.Close())
-	if stopped { // otherwise Prony has closed the connection
+	if stopped { // otherwise the socket is already closed
 		frame := beginFrame(nil, kindClosed, 0)
 		if failed == nil {
 			frame = appendText(frame, "")
@@ -92,7 +93,7 @@ func serveConnection(ctx context.Context, socket net.Conn, to driver.Conn) error
 			frame = appendReason(frame, failed)
 		}
 		if frame, err := endFrame(frame); err == nil {
-			// The other side may have closed the connection.
+			// The write fails if the other side has closed the connection.
 			_ = c.out.write(context.Background(), frame)
 		}
 	}
@@ -102,7 +103,8 @@ func serveConnection(ctx context.Context, socket net.Conn, to driver.Conn) error
 	return failed
 }
 
-// read reads calls and starts them. It returns nil when the other side has closed its end.
+// read reads calls and starts them. It returns nil when the other side has closed its end of the
+// connection.
 func (c *connection) read() error {
 	in := bufio.NewReaderSize(c.socket, readBufferBytes)
 	for {
@@ -132,8 +134,8 @@ func (c *connection) read() error {
 	}
 }
 
-// start decodes the body of a call and starts the call. It returns an error if the call breaks the
-// protocol.
+// start decodes the body of a call and starts the call. It returns an error if the call violates
+// the protocol.
 func (c *connection) start(r *request) (err error) {
 	switch r.kind {
 	case kindOpenProducer, kindOpenWorker:
@@ -155,7 +157,7 @@ func (c *connection) start(r *request) (err error) {
 	return nil
 }
 
-// serve makes a call and then further ones, until no more calls are read.
+// serve makes the call r. It then makes further calls until no more calls are read.
 func (c *connection) serve(r *request) {
 	for ok := true; ok; r, ok = <-c.next {
 		c.do(r)
@@ -163,7 +165,7 @@ func (c *connection) serve(r *request) {
 	}
 }
 
-// prepare finds the session of a call and decodes the rest of its body.
+// prepare looks up the session of a call and decodes the rest of the call's body.
 func (c *connection) prepare(r *request) (err error) {
 	number := r.body.uint32("the session")
 	c.mu.Lock()
@@ -199,8 +201,8 @@ func (c *connection) prepare(r *request) (err error) {
 	return err
 }
 
-// sized returns a zeroed slice of length n. It reuses the memory of the given slice if that is
-// large enough.
+// sized returns a slice of length n with zero values. It reuses the memory of the given slice if
+// its capacity is large enough.
 func sized[E any](of []E, n int) []E {
 	if cap(of) < n {
 		return make([]E, n)
@@ -313,12 +315,12 @@ func (c *connection) claim(r *request) {
 	r.answer = appendDeliveries(beginFrame(r.answer, kindTasks, r.call), r.handles, r.deliveries)
 }
 
-// send sends the answer to a call. It replaces an answer that is too large by an error.
+// send sends the answer to a call. If the answer is too large, it sends an error instead.
 func (c *connection) send(r *request) {
 	frame, err := endFrame(r.answer)
 	if err != nil {
 		r.failed(err)
-		frame, _ = endFrame(r.answer) // a reason is short
+		frame, _ = endFrame(r.answer) // cannot fail: a reason is short
 	}
 	c.open.Add(-1)
 	if err := c.out.write(c.ctx, frame); err != nil {

@@ -1,6 +1,6 @@
 package program
 
-// Names of the control commands, with their arguments and answers.
+// Names of the control commands. Each comment lists the argument and the answer.
 const (
 	commandHello    = "hello"    // version → version
 	commandDescribe = "describe" // none → descriptions
@@ -9,10 +9,10 @@ const (
 	commandKill     = "kill"     // reference → none
 	commandRestart  = "restart"  // reference → launched
 	commandStop     = "stop"     // reference → none
-	commandFinish   = "finish"   // none → none; the program ends
+	commandFinish   = "finish"   // none → none; ends the program
 )
 
-// version holds the arguments and the answer of the command hello.
+// version is the argument and the answer of the command hello.
 type version struct {
 	Version int `json:"version"`
 }
@@ -24,17 +24,18 @@ type descriptions struct {
 
 // launched is the answer to the commands launch and restart.
 type launched struct {
-	Server int   `json:"server"`         // identifies the servers in other commands, from 1
-	PIDs   []int `json:"pids,omitempty"` // of the servers' processes; empty if they run elsewhere
+	Server int `json:"server"` // identifies the servers in later commands, from 1
+	// processes of the servers; empty if the servers run on other hosts
+	PIDs []int `json:"pids,omitempty"`
 }
 
-// reference identifies the servers of a command.
+// reference identifies the servers that a command applies to.
 type reference struct {
 	Server int `json:"server"`
 }
 
-// dialing holds the arguments of the command dial.
+// dialing is the argument of the command dial.
 type dialing struct {
 	Server int    `json:"server"`
-	Socket string `json:"socket"` // path of a Unix socket that the program must connect to
+	Socket string `json:"socket"` // path of the Unix socket to which the program must connect
 }

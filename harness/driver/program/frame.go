@@ -11,7 +11,7 @@ import (
 // kind is the type of a frame.
 type kind uint8
 
-// Kinds of frames. Answers have the highest bit set.
+// Kinds of frames. The highest bit is set in answers.
 const (
 	kindOpenProducer kind = 1
 	kindOpenWorker   kind = 2
@@ -38,10 +38,11 @@ const (
 // Integers are big-endian.
 const (
 	lengthBytes = 4
-	headBytes   = 1 + 8 // of kind and call
+	headBytes   = 1 + 8 // size of kind and call
 )
 
-// frame is a received frame. Its body is valid until the next frame is read into the same buffer.
+// frame is a frame that was received. Its body is valid until the next frame is read into the same
+// buffer.
 type frame struct {
 	kind kind
 	call uint64
@@ -54,7 +55,6 @@ func beginFrame(b []byte, k kind, call uint64) []byte {
 	return binary.BigEndian.AppendUint64(b, call)
 }
 
-// endFrame sets the length of a frame that was started in b.
 func endFrame(b []byte) ([]byte, error) {
 	n := len(b) - lengthBytes
 	if n > frameBytesMax {
@@ -64,8 +64,8 @@ func endFrame(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// readFrame reads a frame; its body is in the buffer. It returns io.EOF if the input ends before
-// the frame begins.
+// readFrame reads a frame. The frame's body is a part of the buffer. readFrame returns io.EOF if
+// the input ends before the first byte of the frame.
 func readFrame(in *bufio.Reader, buffer *[]byte) (f frame, err error) {
 	var head [lengthBytes + headBytes]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -90,13 +90,13 @@ func readFrame(in *bufio.Reader, buffer *[]byte) (f frame, err error) {
 }
 
 // body decodes the values of a frame's body in order. After the first missing value all further
-// values are zero, and end returns the error.
+// values are zero, and end returns an error.
 type body struct {
 	left   []byte
 	failed error
 }
 
-// take returns the next n bytes; nil if the body has fewer.
+// take returns the next n bytes, or nil if fewer than n are left.
 func (b *body) take(n int, what string) []byte {
 	if b.failed != nil {
 		return nil
@@ -131,7 +131,7 @@ func (b *body) uint64(what string) uint64 {
 	return 0
 }
 
-// text reads a uint16 length and that number of bytes.
+// text reads a length as uint16, and then that number of bytes.
 func (b *body) text(what string) []byte {
 	if data := b.take(2, what); data != nil {
 		return b.take(int(binary.BigEndian.Uint16(data)), what)
@@ -139,7 +139,7 @@ func (b *body) text(what string) []byte {
 	return nil
 }
 
-// bytes reads a uint32 length and that number of bytes.
+// bytes reads a length as uint32, and then that number of bytes.
 func (b *body) bytes(what string) []byte {
 	if data := b.take(4, what); data != nil {
 		return b.take(int(binary.BigEndian.Uint32(data)), what)
@@ -147,7 +147,7 @@ func (b *body) bytes(what string) []byte {
 	return nil
 }
 
-// count reads the number of following items, which must be at most most.
+// count reads the number of items that follow. The number must not exceed most.
 func (b *body) count(most int, what string) int {
 	n := b.uint32("the number of " + what)
 	if b.failed == nil && n > uint32(most) {
@@ -159,7 +159,7 @@ func (b *body) count(most int, what string) int {
 	return int(n)
 }
 
-// end returns the first error of the decoding. Unread bytes are an error.
+// end returns the first error of the decoding. Bytes that were not decoded are an error.
 func (b *body) end() error {
 	if b.failed == nil && len(b.left) > 0 {
 		b.failed = fmt.Errorf("the frame has %d excess bytes", len(b.left))
@@ -167,17 +167,18 @@ func (b *body) end() error {
 	return b.failed
 }
 
-// appendText encodes a value for body.text. The text must have at most nameBytesMax bytes.
+// appendText encodes a text that body.text can decode. The text must have at most nameBytesMax
+// bytes.
 func appendText(b []byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(text))), text...)
 }
 
-// appendBytes encodes a value for body.bytes.
+// appendBytes encodes bytes that body.bytes can decode.
 func appendBytes(b, data []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(data))), data...)
 }
 
-// appendReason encodes an error for body.text, and truncates a long one.
+// appendReason encodes the text of an error, which body.text can decode. It truncates a long text.
 func appendReason(b []byte, reason error) []byte {
 	text := strings.ToValidUTF8(reason.Error(), "�")
 	if len(text) > reasonBytesMax {

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// names interns names, so that a name that is part of each task needs no allocation.
+// names interns names, so that the names in each task need no allocation.
 type names map[string]string
 
 // namesMax bounds the number of interned names.
@@ -75,7 +75,8 @@ func appendTasks(b []byte, session uint32, tasks []driver.Task) []byte {
 	return b
 }
 
-// readTasks decodes the tasks of kindEnqueue after the session. Payloads refer to the frame.
+// readTasks decodes the tasks of kindEnqueue that follow the session. Payloads refer to the frame's
+// buffer.
 func readTasks(b *body, tenant string, known names, into []driver.Task) ([]driver.Task, error) {
 	into = into[:0]
 	for range b.count(tasksMax, "tasks") {
@@ -100,7 +101,8 @@ func appendDeliveries(b []byte, handles []uint64, deliveries []driver.Delivery) 
 	return b
 }
 
-// readDeliveries decodes claimed tasks of a tenant, at most len(into). Payloads refer to the frame.
+// readDeliveries decodes claimed tasks of a tenant, at most len(into). Payloads refer to the
+// frame's buffer.
 func readDeliveries(b *body, tenant string, known names, into []driver.Delivery) (int, error) {
 	n := b.count(tasksMax, "tasks")
 	if n > len(into) {
@@ -137,7 +139,6 @@ func appendHandles(b []byte, session uint32, deliveries []driver.Delivery) ([]by
 	return b, nil
 }
 
-// readHandles decodes the handles of kindComplete and kindFail after the session.
 func readHandles(b *body, into []uint64) ([]uint64, error) {
 	into = into[:0]
 	for range b.count(tasksMax, "handles") {

@@ -17,7 +17,6 @@ const (
 	leaseOver    outcome = 3
 )
 
-// outcomeOf returns the outcome that corresponds to a driver's error.
 func outcomeOf(err error) outcome {
 	switch {
 	case err == nil:
@@ -32,7 +31,7 @@ func outcomeOf(err error) outcome {
 
 // appendOutcomes encodes the body of kindOutcomes:
 //
-//	count uint32, and for each task: outcome uint8, and unless it is 0 the reason as a text
+//	count uint32, and for each task: outcome uint8, followed by the reason as a text unless outcome is 0
 func appendOutcomes(b []byte, outcomes []error) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(outcomes)))
 	for _, err := range outcomes {
@@ -44,7 +43,6 @@ func appendOutcomes(b []byte, outcomes []error) []byte {
 	return b
 }
 
-// readOutcomes decodes exactly len(into) outcomes.
 func readOutcomes(b *body, into []error) error {
 	n := b.count(tasksMax, "outcomes")
 	if b.failed == nil && n != len(into) {

@@ -16,30 +16,30 @@ import (
 	"github.com/pronybench/prony/harness/proc/dialogue"
 )
 
-// Time limits of the commands.
+// Timeouts of the commands.
 const (
 	helloMax    = 10 * time.Second
 	describeMax = 30 * time.Second
-	launchMax   = 2 * time.Minute // also of restart
+	launchMax   = 2 * time.Minute // also used for restart
 	dialMax     = 30 * time.Second
 	killMax     = 30 * time.Second
 	stopMax     = 30 * time.Second
-	acceptMax   = 5 * time.Second // for a connection that the program has reported
+	acceptMax   = 5 * time.Second // to accept a connection that the program has already opened
 )
 
 // Process is a running driver program. It is safe for concurrent use.
 type Process struct {
-	sockets string // folder for sockets
+	sockets string // folder that contains the sockets
 
-	mu       sync.Mutex // one command at a time
+	mu       sync.Mutex // serializes commands
 	commands *dialogue.Process
 	dials    int
 }
 
-// Start starts a program with its standard error in a log file. It returns when the program has
-// confirmed that it has the same protocol version. The caller must call Close.
+// Start starts a program and redirects its standard error to a log file. It returns when the
+// program has confirmed that it uses the same protocol version. The caller must call Close.
 func Start(ctx context.Context, logPath, path string, args ...string) (*Process, error) {
-	// The path of the run folder may be too long for a socket.
+	// The sockets are not in the run folder, because its path may be too long for a socket.
 	sockets, err := os.MkdirTemp("", "prony-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the driver program's sockets: %w", err)
@@ -66,7 +66,7 @@ func (p *Process) call(ctx context.Context, within time.Duration, do string, arg
 	return p.commands.Call(ctx, within, do, arguments, done)
 }
 
-// PID returns the program's process id.
+// PID returns the ID of the program's process.
 func (p *Process) PID() int { return p.commands.PID() }
 
 // Targets returns the targets that the program can measure.
@@ -85,19 +85,19 @@ func (p *Process) Launch(ctx context.Context, spec LaunchSpec) (*Launched, error
 	return &Launched{process: p, number: l.Server, pids: l.PIDs}, nil
 }
 
-// Close makes the program stop all servers, and ends it.
+// Close makes the program stop all servers, and waits until the program has ended.
 func (p *Process) Close(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(p.commands.End(ctx, stopMax, commandFinish, nil), os.RemoveAll(p.sockets))
 }
 
-// Kill ends the program immediately. Its child processes end too if the program ties them to its
-// own life, as Prony does.
+// Kill ends the program immediately. Its child processes end too, if the program ties their
+// lifetime to its own, as Prony does.
 func (p *Process) Kill() error { return errors.Join(p.commands.Kill(), os.RemoveAll(p.sockets)) }
 
-// Launched are servers that a program has launched. It is safe for concurrent use. Dial, Kill,
-// Restart and Stop behave like the methods of Server.
+// Launched represents servers that a program has launched. It is safe for concurrent use. Dial,
+// Kill, Restart and Stop behave like the methods of Server.
 type Launched struct {
 	process *Process
 	number  int
@@ -106,7 +106,8 @@ type Launched struct {
 	pids []int
 }
 
-// PIDs returns the server processes of the last start; nil if the servers run elsewhere.
+// PIDs returns the IDs of the processes that the last start created. It returns nil if the servers
+// run on other hosts.
 func (l *Launched) PIDs() []int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +152,7 @@ func (l *Launched) Kill(ctx context.Context) error {
 	return l.process.call(ctx, killMax, commandKill, reference{l.number}, nil)
 }
 
-// Restart restarts killed servers on the same data.
+// Restart restarts killed servers with their existing data.
 func (l *Launched) Restart(ctx context.Context) error {
 	var again launched
 	if err := l.process.call(ctx, launchMax, commandRestart, reference{l.number}, &again); err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/pronybench/prony/harness/proc/dialogue"
 )
 
-// serversMax bounds the launches of a program that are not stopped.
+// serversMax bounds the number of launched servers that a program has not stopped yet.
 const serversMax = 64
 
-// Serve reads Prony's commands from in, executes them, and writes the answers to out. It returns
-// after the last command, when in ends, or when ctx is done, and then stops all servers. The
-// program must not write anything else to out. Its standard error goes to the log that Prony's
-// errors quote.
+// Serve reads Prony's commands from in, executes them, and writes the answers to out. It ends after
+// the last command, when in ends, or when ctx is done. Before it returns, it stops all servers. The
+// program must not write anything else to out. Prony writes the program's standard error to a log,
+// which its error messages quote.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, targets ...Target) (err error) {
 	s := &serving{targets: targets, servers: map[int]*serverOf{}}
 	defer func() { err = errors.Join(err, s.stopAll()) }()
@@ -30,20 +30,20 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, targets ...Target) 
 
 // serving is the state of a program. Only the goroutine that executes commands uses it.
 type serving struct {
-	ctx     context.Context // of the connections
+	ctx     context.Context // context of the connections
 	targets []Target
-	servers map[int]*serverOf // launched and not stopped
+	servers map[int]*serverOf // servers that are launched and not stopped
 	last    int
 }
 
 type serverOf struct {
 	server      Server
-	end         context.CancelFunc // of the connections
+	end         context.CancelFunc // ends the connections
 	ctx         context.Context
 	connections sync.WaitGroup
 }
 
-// commands returns the commands of a program. Its connections end with ctx.
+// commands returns the commands of a program. The connections of the program end when ctx is done.
 func (s *serving) commands(ctx context.Context) dialogue.Commands {
 	s.ctx = ctx
 	return dialogue.Commands{
@@ -106,7 +106,7 @@ func (s *serving) launch(ctx context.Context, spec LaunchSpec) (launched, error)
 	return launched{Server: s.last, PIDs: server.PIDs()}, nil
 }
 
-// Check returns an error if the target cannot be launched with the given spec.
+// Check returns an error if the target cannot be launched with the given specification.
 func (d Description) Check(spec LaunchSpec) error {
 	attached := len(spec.Addresses) > 0
 	switch {
@@ -149,7 +149,7 @@ func (s *serving) dial(ctx context.Context, d dialing) (none dialogue.None, err 
 	if err != nil {
 		return none, errors.Join(fmt.Errorf("connect to Prony: %w", err), to.Close())
 	}
-	// The other side gets the error.
+	// serveConnection sends its error to the other side.
 	of.connections.Go(func() { _ = serveConnection(of.ctx, socket, to) })
 	return none, nil
 }
@@ -192,8 +192,8 @@ func (s *serving) finish(context.Context, dialogue.None) (none dialogue.None, er
 	return none, s.stopAll()
 }
 
-// stopAll stops all launched servers. It does not use the context of the commands, which may have
-// ended.
+// stopAll stops all launched servers. It uses new contexts, because the context of the commands may
+// be done.
 func (s *serving) stopAll() error {
 	var errs []error
 	for number, of := range s.servers {

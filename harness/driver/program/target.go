@@ -16,55 +16,61 @@ type Target interface {
 	Launch(ctx context.Context, spec LaunchSpec) (Server, error)
 }
 
-// Description describes a target. Texts are for people, one sentence each.
+// Description describes a target. Texts are for people and consist of one sentence each.
 type Description struct {
-	Name    string `json:"name"`              // as in target "NAME"
-	Product string `json:"product"`           // "Redis"
+	Name    string `json:"name"`              // used in target "NAME"
+	Product string `json:"product"`           // for example "Redis"
 	Version string `json:"version,omitempty"` // of the installed server; "" if it is not installed
-	Client  string `json:"client"`            // the client library with its version
-	// Missing is the reason why the target cannot be started here, with the remedy; "" if it can.
+	Client  string `json:"client"`            // client library and its version
+	// Missing is the reason why the target cannot be started here, with the remedy. It is "" if the
+	// target can be started.
 	Missing string `json:"missing,omitempty"`
-	// Guarantees are the supported classes, in Prony's terms: see Guarantee.
+	// Guarantees are the guarantees that the target supports.
 	Guarantees []Guarantee `json:"guarantees"`
-	Nodes      []int       `json:"nodes"` // supported numbers of nodes: 1, or 1 and 3
-	// Settings are the settings that make the target as fast as possible at each guarantee, each
-	// with its reason.
+	Nodes      []int       `json:"nodes"` // supported numbers of nodes: [1] or [1, 3]
+	// Settings are the settings that make the target as fast as possible for each guarantee. Each
+	// setting has a reason.
 	Settings []Setting `json:"settings"`
-	// Claim is the statement of its own documentation about speed and losses, with its source.
+	// Claim is what the target's own documentation says about its speed and about losses, with the
+	// source.
 	Claim string `json:"claim"`
 }
 
-// Setting is one setting of a target's servers or of its client, with the reason for it.
+// Setting is one setting of a target's servers or of its client, and the reason for it.
 type Setting struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"`
 	Because string `json:"because"`
 }
 
-// Guarantee defines when a server acknowledges.
+// Guarantee defines what must have happened before a server acknowledges a task.
 type Guarantee string
 
-// Guarantees, weakest first.
+// Guarantees, from the weakest to the strongest. Each comment says where the task is when the
+// server acknowledges it.
 const (
-	Memory        Guarantee = "memory"         // in the process's memory
-	OS            Guarantee = "os"             // written to the operating system
-	Fsync         Guarantee = "fsync"          // after an fsync that covers it
-	Majority      Guarantee = "majority"       // in the memory or files of a majority of nodes
-	MajorityFsync Guarantee = "majority_fsync" // after an fsync on a majority of nodes
+	Memory   Guarantee = "memory"   // in the memory of the process
+	OS       Guarantee = "os"       // written to the operating system
+	Fsync    Guarantee = "fsync"    // on disk: an fsync after the write has finished
+	Majority Guarantee = "majority" // in the memory or files of a majority of nodes
+	// on the disks of a majority of nodes, after an fsync
+	MajorityFsync Guarantee = "majority_fsync"
 )
 
-// LaunchSpec defines how to launch a target's servers, and the load that they must support.
+// LaunchSpec defines how to launch a target's servers. It also describes the load that they must
+// support.
 type LaunchSpec struct {
-	Target    string        `json:"target"`
-	Folder    string        `json:"folder"` // exclusive to this launch; created by the caller
-	Guarantee Guarantee     `json:"guarantee"`
-	Nodes     int           `json:"nodes"`
-	Addresses []string      `json:"addresses,omitempty"` // attach instead of start
-	Queues    []Queue       `json:"queues"`              // all queues of the load
-	Batch     int           `json:"batch"`               // most tasks of a call
+	Target    string    `json:"target"`
+	Folder    string    `json:"folder"` // used only by this launch; created by the caller
+	Guarantee Guarantee `json:"guarantee"`
+	Nodes     int       `json:"nodes"`
+	// if not empty, attach to these servers instead of starting any
+	Addresses []string      `json:"addresses,omitempty"`
+	Queues    []Queue       `json:"queues"` // all queues that the load uses
+	Batch     int           `json:"batch"`  // maximum number of tasks in a call
 	Lease     time.Duration `json:"lease_ns"`
-	// Settings are the scenario's settings, by the server's names. An unknown one is an error that
-	// names it.
+	// Settings are the scenario's settings. The keys are the names that the server uses. An unknown
+	// name is an error that contains the name.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
@@ -74,16 +80,18 @@ type Queue struct {
 	Name   string `json:"name"`
 }
 
-// Server are the launched servers of a target.
+// Server represents the launched servers of a target.
 type Server interface {
-	// PIDs returns the ids of the servers' processes, for CPU time and memory; nil if attached.
+	// PIDs returns the IDs of the servers' processes. They are used to read CPU time and memory.
+	// PIDs returns nil if the program is attached to running servers.
 	PIDs() []int
-	// Dial opens a connection. The number of connections is not bounded.
+	// Dial opens a connection. Any number of connections may be open.
 	Dial(ctx context.Context) (driver.Conn, error)
-	// Kill ends every server process with SIGKILL. It fails if attached.
+	// Kill ends every server process with SIGKILL. It returns an error if the program is attached
+	// to running servers.
 	Kill(ctx context.Context) error
-	// Restart restarts killed servers on the same data, and returns when they are ready.
+	// Restart restarts killed servers with their existing data. It returns when they are ready.
 	Restart(ctx context.Context) error
-	// Stop ends the servers and frees everything except the folder.
+	// Stop ends the servers and frees all resources except the folder.
 	Stop(ctx context.Context) error
 }

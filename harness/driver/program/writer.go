@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// waitingBytesMax is the number of pending bytes above which write blocks.
+// waitingBytesMax bounds the number of pending bytes: while there are more, write waits.
 const waitingBytesMax = 1 << 20
 
 var errWriterClosed = errors.New("the connection is closed")
 
-// writer writes frames in order, and combines pending frames in one write. It is safe for
+// writer writes frames in order. It combines pending frames into one write. It is safe for
 // concurrent use.
 type writer struct {
 	to   io.Writer
-	wake chan struct{} // has an element while the writing goroutine has work
+	wake chan struct{} // contains an element while the writing goroutine has work
 	over chan struct{} // closed when the writing goroutine ends
 
 	mu      sync.Mutex
-	room    sync.Cond // signalled when waiting shrinks and when failed is set
+	room    sync.Cond // signalled when waiting becomes shorter and when failed is set
 	waiting []byte
-	failed  error // why further frames are rejected
+	failed  error // reason why further frames are rejected
 }
 
-// newWriter starts a writer. Its goroutine ends after close or the first failed write.
+// newWriter starts a writer. Its goroutine ends after close or after the first write that fails.
 func newWriter(to io.Writer) *writer {
 	w := &writer{to: to, wake: make(chan struct{}, 1), over: make(chan struct{})}
 	w.room.L = &w.mu
@@ -34,7 +34,7 @@ func newWriter(to io.Writer) *writer {
 	return w
 }
 
-// write queues a copy of a frame, once there is room for it.
+// write waits until there is room for a frame, and then queues a copy of it.
 func (w *writer) write(ctx context.Context, frame []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,8 +61,8 @@ func (w *writer) write(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// close rejects further frames. It returns when all pending frames are written, or when a write has
-// failed.
+// close makes write reject further frames. It returns when all pending frames are written, or when
+// a write has failed.
 func (w *writer) close() {
 	w.mu.Lock()
 	if w.failed == nil {

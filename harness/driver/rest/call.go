@@ -8,19 +8,18 @@ import (
 	"net/http"
 )
 
-// answerBytesMax exceeds the size of any answer that this driver gets: 1,000 tasks of a MiB do not
-// fit into one call.
+// answerBytesMax is larger than any answer that this driver receives. One call cannot contain 1,000
+// tasks of a MiB each.
 const answerBytesMax = 64 << 20
 
-// leaderHeader is the header of an answer that names the node for further requests.
+// leaderHeader is the header of an answer that contains the node for further requests.
 const leaderHeader = "Prony-Leader"
 
 type caller struct {
 	pool    *pool
-	headers string // of every request
+	headers string // sent with every request
 }
 
-// headersOf returns the headers of requests. An empty token adds no authorization.
 func headersOf(token string) string {
 	headers := "Content-Type: application/json\r\n"
 	if token != "" {
@@ -29,17 +28,17 @@ func headersOf(token string) string {
 	return headers
 }
 
-// fullError reports that the server is full and did nothing.
+// fullError reports that the server is full and that the request had no effect.
 type fullError struct{ error }
 
-// ask sends a request and returns the answer with any status code.
+// ask sends a request and returns the answer, whatever its status code is.
 func (c caller) ask(ctx context.Context, method, path string, body []byte) (answer, error) {
 	client := c.pool.take()
 	defer c.pool.giveBack(client)
 	a, err := client.do(ctx, c.pool.base(client), request{method, path, c.headers, body})
 	if err != nil {
 		if ctx.Err() == nil {
-			c.pool.failed(client) // another node may answer; the outcome at this one is unknown
+			c.pool.failed(client) // another node may answer; the outcome at this node is unknown
 		}
 		return a, err
 	}
@@ -49,7 +48,7 @@ func (c caller) ask(ctx context.Context, method, path string, body []byte) (answ
 	return a, nil
 }
 
-// post sends a body and decodes the answer. The error is a fullError if the server is full.
+// post sends a body and decodes the answer. If the server is full, the error is a fullError.
 func (c caller) post(ctx context.Context, path string, body []byte, into any) error {
 	a, err := c.ask(ctx, http.MethodPost, path, body)
 	switch {
@@ -79,7 +78,8 @@ func (a answer) decode(method, path string, into any) error {
 	return nil
 }
 
-// says returns the message of an error answer, or the answer as it is.
+// says returns the message in an error answer. If there is none, it returns the first 200 bytes of
+// the answer.
 func says(answer []byte) string {
 	var e struct{ Message string }
 	if json.Unmarshal(answer, &e) == nil && e.Message != "" {
@@ -88,8 +88,8 @@ func says(answer []byte) string {
 	return fmt.Sprintf("%.200s", answer)
 }
 
-// refusedItem returns the reason why the only item of a call was refused; nil if the call failed
-// for another reason.
+// refusedItem returns the reason why the only item of a call was refused. It returns nil if the
+// call failed for another reason.
 func (a answer) refusedItem() *itemError {
 	var refusal struct {
 		Details []struct {
@@ -97,7 +97,7 @@ func (a answer) refusedItem() *itemError {
 			itemError
 		}
 	}
-	_ = json.Unmarshal(a.body, &refusal) // the answer of a proxy may not be JSON; it has no details
+	_ = json.Unmarshal(a.body, &refusal) // a proxy's answer may not be JSON; it then has no details
 	for _, d := range refusal.Details {
 		if d.Type == itemErrorType {
 			return &d.itemError
@@ -110,8 +110,9 @@ func (a answer) refusedItem() *itemError {
 // call was refused.
 const itemErrorType = "type.googleapis.com/prony.queue.v1.ItemError"
 
-// refusedAll sets the outcomes if the server refused the only item, or if it is full and did
-// nothing. It returns other errors: the outcome of their call is unknown.
+// refusedAll sets the outcomes and returns nil if the server refused the only item, or if it is
+// full and the request had no effect. It returns any other error, which means that the outcome of
+// the call is unknown.
 func refusedAll(err error, outcomes []error) error {
 	var item *itemError
 	var full fullError

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// idleMax is how long an idle connection is assumed to be open. Servers close idle connections
-// after minutes.
+// idleMax is how long an idle connection is assumed to remain open. Servers close idle connections
+// only after minutes.
 const idleMax = 10 * time.Second
 
-// connection is a persistent HTTP/1.1 connection for one request at a time. It dials when
-// necessary. It is not safe for concurrent use.
+// connection is a persistent HTTP/1.1 connection for one request at a time. It opens the network
+// connection when necessary. It is not safe for concurrent use.
 //
 // The Transport of net/http passes each request through two additional goroutines, because it
 // shares connections and reads ahead. A caller that waits for its answer needs neither, and the
@@ -27,34 +27,34 @@ const idleMax = 10 * time.Second
 type connection struct {
 	encrypted *tls.Config // nil without TLS
 
-	base string // URL of conn's node: "http://host:port", or with TLS "https://host:port"
+	base string // URL of the node of conn: "http://host:port", or "https://host:port" with TLS
 	conn net.Conn
-	left io.LimitedReader // bounds the rest of the answer, with headers and chunk marks
+	left io.LimitedReader // limits the rest of the answer, including headers and chunk marks
 	in   *bufio.Reader    // reads from left
-	out  []byte           // for reuse
+	out  []byte           // buffer that is reused
 	used time.Time
 
-	watched context.Context // its end closes the connection
+	watched context.Context // when this context is done, the connection is closed
 	unwatch func() bool
 }
 
 type answer struct {
 	code   int
-	status string // the code and its name
-	leader string // the node for further requests, or ""
+	status string // status code and its name
+	leader string // node that should receive further requests, or ""
 	body   []byte // at most answerBytesMax+1 bytes
-	last   bool   // the connection accepts no further request
+	last   bool   // set if the connection accepts no further request
 }
 
 type request struct {
 	method  string // "GET" or "POST"
 	path    string
-	headers string // each with its line end
+	headers string // each header ends with a line break
 	body    []byte
 }
 
-// do sends a request and reads its answer. After an error the outcome of the request is unknown,
-// unless the dial failed.
+// do sends a request and reads its answer. If it returns an error, the outcome of the request is
+// unknown, unless no connection could be opened.
 func (c *connection) do(ctx context.Context, base string, r request) (answer, error) {
 	a, err := c.exchange(ctx, base, r)
 	c.used = time.Now()
@@ -98,7 +98,7 @@ func (c *connection) read() (answer, error) {
 	body.Grow(int(min(max(r.ContentLength, 0), answerBytesMax)) + bytes.MinRead) // avoids growing
 	_, err = body.ReadFrom(io.LimitReader(r.Body, answerBytesMax+1))
 	if a.body = body.Bytes(); len(a.body) > answerBytesMax {
-		a.last = true // the rest remains unread
+		a.last = true // the rest of the answer remains unread
 		return a, err
 	}
 	return a, errors.Join(err, r.Body.Close())
@@ -109,7 +109,7 @@ func (c *connection) dial(ctx context.Context, base string) error {
 		DialContext(ctx context.Context, network, address string) (net.Conn, error)
 	} = &net.Dialer{}
 	if c.encrypted != nil {
-		dialer = &tls.Dialer{Config: c.encrypted} // it includes the handshake in the dial
+		dialer = &tls.Dialer{Config: c.encrypted} // this dialer also performs the handshake
 	}
 	conn, err := dialer.DialContext(ctx, "tcp", hostOf(base))
 	if err != nil {
@@ -123,8 +123,8 @@ func (c *connection) dial(ctx context.Context, base string) error {
 	return nil
 }
 
-// watch closes the connection when ctx ends, which ends the current request. Most requests of a
-// connection share a context, so the registration is reused.
+// watch closes the connection when ctx is done, which ends the current request. Most requests of a
+// connection have the same context, so the registration is reused.
 func (c *connection) watch(ctx context.Context) {
 	if c.watched == ctx {
 		return
@@ -136,12 +136,11 @@ func (c *connection) watch(ctx context.Context) {
 	c.watched, c.unwatch = ctx, context.AfterFunc(ctx, func() { _ = conn.Close() })
 }
 
-// close closes the connection. It may be called repeatedly.
 func (c *connection) close() {
 	if c.conn == nil {
 		return
 	}
 	c.unwatch()
-	_ = c.conn.Close() // may be closed already
+	_ = c.conn.Close() // may already be closed
 	c.conn, c.watched, c.unwatch = nil, nil, nil
 }

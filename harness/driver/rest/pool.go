@@ -12,30 +12,31 @@ const (
 	schemeTLS   = "https://"
 )
 
-// pool holds clients with one connection each. Each request uses one client exclusively, so the
-// number of connections is the largest number of concurrent requests. The clients start evenly
-// spread over the server's nodes, and move to the leading node once an answer has named it.
+// pool contains clients with one connection each. Each request uses one client exclusively, so the
+// number of connections is the largest number of requests in flight at the same time. At first the
+// clients are evenly spread over the server's nodes. Once an answer has named the leading node,
+// they move to it.
 type pool struct {
-	encrypted *tls.Config // of all connections; nil without TLS
-	nodes     []string    // "http://host:port", or with TLS "https://host:port"
+	encrypted *tls.Config // used by all connections; nil without TLS
+	nodes     []string    // "http://host:port", or "https://host:port" with TLS
 
 	mu   sync.Mutex
 	free []*client
-	made int // clients
-	// leader is the node that the last answer with a leader named; "" before, and after it failed
-	// to answer.
+	made int // number of clients
+	// leader is the node that the last answer with a leader header named. It is "" before the first
+	// such answer, and after the leader failed to answer.
 	leader string
 }
 
-// client is a client of one node, until that node fails to answer or an answer names another one.
+// client sends requests to one node. It moves to another node when its node fails to answer or an
+// answer names another node.
 type client struct {
 	connection
 
-	node   int    // index of its node, used if leader is ""
+	node   int    // index of its node; used if leader is ""
 	leader string // node that an answer named, or ""
 }
 
-// url returns the URL of the node at an address, "host:port".
 func (p *pool) url(address string) string {
 	if p.encrypted != nil {
 		return schemeTLS + address
@@ -55,7 +56,7 @@ func (p *pool) base(c *client) string {
 	return p.nodes[c.node%len(p.nodes)]
 }
 
-// leads moves a client, and all clients that are created later, to the node at an address.
+// leads moves a client to the node at an address. Clients that are created later use that node too.
 func (p *pool) leads(c *client, address string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +64,7 @@ func (p *pool) leads(c *client, address string) {
 	p.leader = c.leader
 }
 
-// failed moves a client to another node, because its node did not answer.
+// failed moves a client to another node, because its current node did not answer.
 func (p *pool) failed(c *client) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -74,7 +75,7 @@ func (p *pool) failed(c *client) {
 	c.node++
 }
 
-// take returns a client for exclusive use. The caller must give it back.
+// take returns a client for exclusive use. The caller must return it by giveBack.
 func (p *pool) take() *client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +95,6 @@ func (p *pool) giveBack(c *client) {
 	p.free = append(p.free, c)
 }
 
-// close closes the connections of all idle clients.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

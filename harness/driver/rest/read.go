@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// DialReader returns a reader of a target's tasks. It opens connections on demand.
+// DialReader returns a reader of a target's tasks. The reader opens network connections on demand.
 func DialReader(target driver.Target) (driver.Reader, error) {
 	c, err := callerOf(target)
 	if err != nil {
@@ -21,12 +21,13 @@ func DialReader(target driver.Target) (driver.Reader, error) {
 
 type reader struct{ caller caller }
 
-// readMarks maps status codes to the errors that mark them.
+// readMarks maps status codes to the errors that readers return for them.
 var readMarks = map[int]error{
 	http.StatusNotFound: driver.ErrNotFound, http.StatusForbidden: driver.ErrDenied, http.StatusTooManyRequests: driver.ErrFull,
 }
 
-// get sends a GET and decodes the answer. The error wraps the mark of the status code.
+// get sends a GET and decodes the answer. If readMarks contains the status code, the error wraps
+// the mapped error.
 func (c caller) get(ctx context.Context, path string, query url.Values, into any) error {
 	path += "?" + query.Encode()
 	a, err := c.ask(ctx, http.MethodGet, path, nil)

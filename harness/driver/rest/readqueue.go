@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// DialQueueReader returns a reader of queues that calls the admin listener of a server of the
-// target, at "host:port". It opens connections on demand.
+// DialQueueReader returns a reader of queues. admin is the "host:port" of the admin listener of one
+// server of the target. The reader opens network connections on demand.
 func DialQueueReader(target driver.Target, admin string) (driver.QueueReader, error) {
 	target.HTTP = admin
 	c, err := callerOf(target)

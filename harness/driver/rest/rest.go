@@ -1,7 +1,7 @@
 // Package rest drives the engine through REST with JSON. Each batch is one request, and each
 // goroutine has one request in flight, on a persistent connection. Any node of a cluster accepts
-// any request. The connections start spread over all nodes, and move to the leading node when an
-// answer names it.
+// any request. At first the connections are spread over all nodes. They move to the leading node
+// when an answer names it.
 package rest
 
 import (
@@ -71,7 +71,7 @@ func (c *conn) Close() error {
 
 func quote(name string) string {
 	text, err := json.Marshal(name)
-	if err != nil { // a string can always be encoded
+	if err != nil { // cannot fail: any string can be encoded
 		panic(err)
 	}
 	return string(text)
@@ -85,7 +85,8 @@ type itemError struct {
 
 func (e *itemError) Error() string { return fmt.Sprintf("%v: %s", e.Code, e.Message) }
 
-// Is matches driver.ErrUnknown if the server does not know the item's outcome, and
+// Is reports whether the error matches one of two errors of package driver. It matches
+// driver.ErrUnknown if the server does not know the outcome of the item. It matches
 // driver.ErrLeaseOver if the lease has expired or the task no longer exists.
 func (e *itemError) Is(target error) bool {
 	switch e.Code {

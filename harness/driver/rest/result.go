@@ -11,13 +11,14 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// resultMessage is the state of a task, with the result of a done task.
+// resultMessage contains the state of a task and, if the task is done, its result.
 type resultMessage struct {
 	State  string
 	Result []byte
 }
 
-// result waits for the end of a task, at most for the given time, with a GET of its result.
+// result sends a GET for the result of a task. The server waits until the task has ended, but at
+// most for the given time.
 func (c caller) result(ctx context.Context, tenant, id string, most time.Duration) (answer resultMessage, err error) {
 	query := url.Values{"tenant": {tenant}, "wait_ms": {strconv.FormatInt(most.Milliseconds(), 10)}}
 	return answer, c.get(ctx, "/v1/tasks/"+url.PathEscape(id)+"/result", query, &answer)

@@ -13,7 +13,7 @@ import (
 
 type producer struct {
 	caller
-	tenant string // as JSON
+	tenant string // encoded as JSON
 }
 
 // taskBytes is the approximate size of a task without its payload.
@@ -52,7 +52,7 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return answer.outcome(outcomes)
 }
 
-// appendLife appends the fields that control a task after its enqueue: its key, result retention,
+// appendLife appends the fields that affect a task after its enqueue: its key, result retention,
 // delay and retries.
 func appendLife(body []byte, t *driver.Task) []byte {
 	if t.Key != "" {
@@ -82,8 +82,8 @@ var (
 
 type worker struct {
 	caller
-	tenant string // as JSON
-	claim  []byte // a claim request up to the value of wait_ms
+	tenant string // encoded as JSON
+	claim  []byte // start of a claim request, up to the value of wait_ms
 }
 
 type lease struct {
@@ -104,8 +104,8 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 	}
 }
 
-// claimOf returns the begin of a claim request, with capacity for more bytes. The JSON object is
-// not closed.
+// claimOf returns the start of a claim request. The JSON object is not closed. The slice has room
+// for more further bytes.
 func (w worker) claimOf(tasks int, wait time.Duration, more int) []byte {
 	body := append(make([]byte, 0, len(w.claim)+taskBytes+more), w.claim...)
 	body = strconv.AppendInt(body, wait.Milliseconds(), 10)
@@ -118,14 +118,13 @@ type claimAnswer struct {
 		ID, Tenant, Queue string
 		Payload           []byte
 		Priority, Attempt uint32
-		// JSON encodes 64-bit numbers as strings.
+		// 64-bit numbers are strings in the JSON encoding.
 		Token            json.Number
 		LeaseExpiresAtMs json.Number `json:"lease_expires_at_ms"`
 	}
 	results
 }
 
-// deliver converts the claimed tasks and returns their number.
 func (a *claimAnswer) deliver(into []driver.Delivery) (int, error) {
 	if len(a.Tasks) > len(into) {
 		return 0, fmt.Errorf("the server returned %d tasks for a claim of at most %d", len(a.Tasks), len(into))
@@ -134,8 +133,7 @@ func (a *claimAnswer) deliver(into []driver.Delivery) (int, error) {
 	for i, t := range a.Tasks {
 		leases[i] = lease{t.ID, t.Token.String()}
 		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i], Priority: t.Priority, Attempt: t.Attempt}
-		// A token that is not a number becomes 0. The server refuses the completion with such a
-		// token.
+		// A token that is not a number becomes 0. The server refuses a completion with this token.
 		into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
 		into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()
 	}
@@ -176,7 +174,7 @@ func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease 
 	})
 }
 
-// settle makes a call with one item for each delivery; add appends the items to the request.
+// settle makes a call that has one item for each delivery. add appends the items to the request.
 func (w worker) settle(ctx context.Context, path string, deliveries []driver.Delivery, outcomes []error, add func([]byte, []driver.Delivery) ([]byte, error)) error {
 	body := append(make([]byte, 0, taskBytes*(len(deliveries)+1)), `{"tenant":`...)
 	body, err := add(append(append(body, w.tenant...), ','), deliveries)
@@ -194,8 +192,8 @@ func appendCompletions(body []byte, deliveries []driver.Delivery) ([]byte, error
 	return appendLeases(body, `"completions":[`, `}`, deliveries)
 }
 
-// appendLeases appends a list of leases to a request. begin is the begin of the field, and end
-// follows each lease.
+// appendLeases appends a list of leases to a request. begin is the start of the field, and end is
+// appended after each lease.
 func appendLeases(body []byte, begin, end string, deliveries []driver.Delivery) ([]byte, error) {
 	body = append(body, begin...)
 	for i := range deliveries {

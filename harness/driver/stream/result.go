@@ -11,8 +11,9 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// completeWith completes deliveries, some with results. A client call carries one result, so each
-// completion is a separate call; the client sends the calls of a batch together.
+// completeWith completes deliveries of which some have results. A call of the client can send one
+// result, so completeWith makes one call for each delivery. The client combines the calls of a
+// batch.
 func (w worker) completeWith(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	results := make(map[*queuepb.Task][]byte, len(deliveries))
 	for i := range deliveries {

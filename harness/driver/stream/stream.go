@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// closeMax bounds the regular end of all sessions of a connection.
+// closeMax bounds the time to close all sessions of a connection regularly.
 const closeMax = 5 * time.Second
 
 // Dial opens a connection to a target. Claims request the given lease.
@@ -90,14 +90,15 @@ func taskOf(t *driver.Task) client.Task {
 	}
 }
 
-// The client does not retain a batch, so the memory is reusable.
+// The client retains no reference to a batch, so its memory can be reused.
 var (
 	batches = sync.Pool{New: func() any { return new([]client.Task) }}
 	claims  = sync.Pool{New: func() any { return new([]*queuepb.Task) }}
 )
 
-// single sets outcomes[0] and returns nil if the server refused the item. It returns any other
-// error, such as an unknown outcome.
+// single converts the error of a call with one item. If the server refused the item, it sets
+// outcomes[0] and returns nil. It returns any other error, including one that reports an unknown
+// outcome.
 func single(err error, outcomes []error) error {
 	outcomes[0] = nil
 	var refused *client.Error
@@ -180,7 +181,8 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 	return leasesOver(batched(errs, err, outcomes), outcomes)
 }
 
-// leasesOver marks outcomes that report an expired lease or a missing task, and returns err.
+// leasesOver adds driver.ErrLeaseOver to outcomes that report an expired lease or a missing task.
+// It returns err unchanged.
 func leasesOver(err error, outcomes []error) error {
 	for i, e := range outcomes {
 		if e != nil && !errors.Is(e, driver.ErrUnknown) && (errors.Is(e, client.ErrStaleToken) || errors.Is(e, client.ErrNotFound)) {
@@ -190,23 +192,22 @@ func leasesOver(err error, outcomes []error) error {
 	return err
 }
 
-// notClaimed returns the error for a delivery that this driver did not claim.
 func notClaimed(d *driver.Delivery) error {
 	return fmt.Errorf("delivery of queue %q was not claimed by this driver", d.Queue)
 }
 
-// Fail implements driver.Failer. Each failure is a separate call; the client sends the calls of a
-// batch together.
+// Fail implements driver.Failer. It makes one call for each failure; the client combines the calls
+// of a batch.
 func (w worker) Fail(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	return each(deliveries, outcomes, func(t *queuepb.Task) error { return w.w.Fail(ctx, t, driver.FailedBecause, 0) })
 }
 
-// Extend implements driver.Extender. The client sends the extensions of a batch together.
+// Extend implements driver.Extender. The client combines the extensions of a batch.
 func (w worker) Extend(ctx context.Context, deliveries []driver.Delivery, lease time.Duration, outcomes []error) error {
 	return each(deliveries, outcomes, func(t *queuepb.Task) error { return w.w.Extend(ctx, t, lease) })
 }
 
-// each settles each delivery in a separate goroutine. The outcomes are those of a batch.
+// each calls settle for each delivery in a separate goroutine. It sets the outcomes as for a batch.
 func each(deliveries []driver.Delivery, outcomes []error, settle func(*queuepb.Task) error) error {
 	errs := make([]error, len(deliveries))
 	var calls sync.WaitGroup

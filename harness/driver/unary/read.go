@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// DialReader opens a connection for reads of a target's tasks.
+// DialReader opens a connection that reads a target's tasks.
 func DialReader(target driver.Target) (driver.Reader, error) {
 	c, err := target.Dial()
 	if err != nil {
@@ -52,7 +52,8 @@ var stateOf = map[queuepb.TaskState]driver.TaskState{
 	queuepb.TaskState_TASK_STATE_DONE: driver.Done, queuepb.TaskState_TASK_STATE_DEAD: driver.Dead,
 }
 
-// answered wraps the error of a read with the mark of the server's status code, if it has one.
+// answered converts the error of a read. If the server's status code corresponds to an error of
+// package driver, the result wraps that error.
 func answered(err error) error {
 	mark := map[codes.Code]error{
 		codes.NotFound: driver.ErrNotFound, codes.PermissionDenied: driver.ErrDenied, codes.ResourceExhausted: driver.ErrFull,

@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// DialQueueReader opens a connection for reads of queues to the admin listener of a server of the
-// target, at "host:port".
+// DialQueueReader opens a connection that reads queues. admin is the "host:port" of the admin
+// listener of one server of the target.
 func DialQueueReader(target driver.Target, admin string) (driver.QueueReader, error) {
 	c, err := target.DialAdmin(admin)
 	if err != nil {

@@ -69,7 +69,8 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return settled(response.GetResults(), outcomes)
 }
 
-// backoffOf returns a constant backoff; nil for 0, which selects the server's default.
+// backoffOf returns a constant backoff. It returns nil if wait is 0; the server then uses its
+// default.
 func backoffOf(wait time.Duration) *queuepb.Backoff {
 	if wait == 0 {
 		return nil
@@ -78,8 +79,8 @@ func backoffOf(wait time.Duration) *queuepb.Backoff {
 	return &queuepb.Backoff{InitialMs: ms, MaxMs: ms}
 }
 
-// refusedAll sets the outcomes if the server is full and did nothing. It returns other errors: the
-// outcome of their call is unknown.
+// refusedAll sets the outcomes and returns nil if the server is full and the call had no effect. It
+// returns any other error, which means that the outcome of the call is unknown.
 func refusedAll(err error, outcomes []error) error {
 	if status.Code(err) != codes.ResourceExhausted {
 		return err
@@ -140,7 +141,6 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 	}
 }
 
-// deliver converts claimed tasks and returns their number.
 func deliver(tasks []*queuepb.Task, into []driver.Delivery) (int, error) {
 	if len(tasks) > len(into) {
 		return 0, fmt.Errorf("the server returned %d tasks for a claim of at most %d", len(tasks), len(into))
@@ -184,7 +184,8 @@ func (w worker) CompleteAndClaim(ctx context.Context, done []driver.Delivery, ou
 	return deliver(next, into)
 }
 
-// marked adds the driver's marks to the outcome of an item.
+// marked converts the error of an item. The result wraps driver.ErrUnknown or driver.ErrLeaseOver
+// if one of them applies.
 func marked(err error) error {
 	switch {
 	case errors.Is(err, client.ErrUnknownOutcome):
@@ -195,7 +196,6 @@ func marked(err error) error {
 	return err
 }
 
-// notClaimed returns the error for a delivery that this driver did not claim.
 func notClaimed(d *driver.Delivery) error {
 	return fmt.Errorf("delivery of queue %q was not claimed by this driver", d.Queue)
 }

@@ -16,40 +16,40 @@ import (
 )
 
 const (
-	// answerMargin is added to the time limit of a command to get the timeout for its answer.
+	// answerMargin plus the time limit of a command is the timeout for its answer.
 	answerMargin = 10 * time.Second
 	// endMax bounds the wait for the process to end after its last answer.
 	endMax = 10 * time.Second
 )
 
-// Process is a child process that executes commands. It is not safe for concurrent use, except PID,
-// Kill and Status. After a missing answer only Kill may be called.
+// Process is a child process that executes commands. Only PID, Kill and Status are safe for
+// concurrent use. If an answer is missing, only Kill may be called afterwards.
 type Process struct {
 	name    string
 	child   *proc.Process
 	logPath string
-	in      *os.File // write end of the standard input
-	out     *os.File // read end of the standard output
+	in      *os.File // write end of the child's standard input
+	out     *os.File // read end of the child's standard output
 	answers chan []byte
-	over    chan struct{} // closed by close
+	over    chan struct{} // closed by the method close
 	reading sync.WaitGroup
 	closing sync.Once
-	calls   uint64 // commands sent
-	broken  error  // why no further command can be sent
+	calls   uint64 // number of commands sent
+	broken  error  // reason why no further command can be sent
 }
 
 // Command defines how to start a process.
 type Command struct {
 	Binary  string
 	Args    []string
-	Env     []string // "NAME=value", added to this process's environment
+	Env     []string // "NAME=value", added to the environment of this process
 	CPUs    []int    // CPUs that the process may use; empty means the CPUs of this process
-	LogPath string   // for the standard error of the process; appended to
-	// SmallPages makes the kernel map the process with small pages only, see proc.Settings.
+	LogPath string   // file to which the standard error of the process is appended
+	// SmallPages makes the kernel map the process only by small pages; see proc.Settings.
 	SmallPages bool
 }
 
-// Start starts a process. Errors contain the given name. The caller must call End or Kill.
+// Start starts a process. name is used in error messages. The caller must call End or Kill.
 func Start(name string, c Command) (*Process, error) {
 	p, err := c.start()
 	if err != nil {
@@ -64,7 +64,7 @@ func (c Command) start() (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the child has a copy of the descriptor
+	defer func() { _ = log.Close() }() // the child has its own copy of the descriptor
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -101,13 +101,14 @@ func (p *Process) read() {
 	}
 }
 
-// PID returns the process id.
+// PID returns the ID of the process.
 func (p *Process) PID() int { return p.child.PID() }
 
-// Status describes the state of the process, like proc.Process.Status.
+// Status describes the state of the process; see proc.Process.Status.
 func (p *Process) Status() string { return p.child.Status() }
 
-// End sends the last command, after which the process must end, and returns when it has ended.
+// End sends the last command, after which the process must end. It returns when the process has
+// ended.
 func (p *Process) End(ctx context.Context, within time.Duration, do string, done any) error {
 	if err := p.Call(ctx, within, do, nil, done); err != nil {
 		return errors.Join(err, p.Kill())
@@ -127,14 +128,13 @@ func (p *Process) End(ctx context.Context, within time.Duration, do string, done
 	return nil
 }
 
-// Kill ends the process immediately, unless it has ended.
+// Kill ends the process immediately. It does nothing if the process has already ended.
 func (p *Process) Kill() error {
 	err := p.child.Kill()
 	p.close()
 	return err
 }
 
-// close closes the pipes and waits for the reading goroutine.
 func (p *Process) close() {
 	p.closing.Do(func() {
 		close(p.over)
@@ -143,8 +143,8 @@ func (p *Process) close() {
 	})
 }
 
-// Call sends a command with its arguments, which may be nil, waits for the answer, and decodes it
-// into done unless that is nil. within is the time limit of the command.
+// Call sends a command and waits for the answer. arguments may be nil. If done is not nil, the
+// result of the command is decoded into it. within is the time limit of the command.
 func (p *Process) Call(ctx context.Context, within time.Duration, do string, arguments, done any) error {
 	if p.broken != nil {
 		return p.broken
@@ -166,7 +166,8 @@ func (p *Process) Call(ctx context.Context, within time.Duration, do string, arg
 	return nil
 }
 
-// exchange sends a command and returns the answer. After an error no further command can be sent.
+// exchange sends a command and returns its answer. If it returns an error, no further command can
+// be sent.
 func (p *Process) exchange(ctx context.Context, within time.Duration, do string, arguments any) (a Answer, err error) {
 	p.calls++
 	r := Request{Call: p.calls, Do: do}
@@ -202,7 +203,8 @@ func (p *Process) exchange(ctx context.Context, within time.Duration, do string,
 	}
 }
 
-// failed returns an error with the status and the last log lines of a process that ended early.
+// failed returns an error for a process that ended early. The error contains the status of the
+// process and the last lines of its log.
 func (p *Process) failed() error {
 	select {
 	case <-p.child.Done():

@@ -13,10 +13,11 @@ import (
 	"strings"
 )
 
-// Commands are the commands of a process, by name. Each gets its arguments and returns its result.
+// Commands maps names to the commands of a process. Each function receives the arguments of the
+// command and returns its result.
 type Commands map[string]func(context.Context, json.RawMessage) (any, error)
 
-// Do makes a command from a function with typed arguments.
+// Do converts a function with typed arguments to a command.
 func Do[A, D any](do func(context.Context, A) (D, error)) func(context.Context, json.RawMessage) (any, error) {
 	return func(ctx context.Context, data json.RawMessage) (any, error) {
 		var arguments A
@@ -29,15 +30,15 @@ func Do[A, D any](do func(context.Context, A) (D, error)) func(context.Context, 
 	}
 }
 
-// None is the type of missing arguments and of empty results.
+// None is used as the type of missing arguments and of empty results.
 type None struct{}
 
-// Serve reads commands from in, executes them, and writes their answers to out. It calls commands
-// first, with a context that ends when in ends or ctx is done; the end of the context also ends a
-// command in progress. A failed command is answered with its error. After each command Serve calls
-// over, which reports whether it was the last one; Serve then returns the error of over. Serve also
-// returns when the context of the commands has ended. The goroutine that reads in may outlive Serve
-// until in ends.
+// Serve reads commands from in, executes them, and writes their answers to out. It first calls
+// commands with a context that is cancelled when in ends or ctx is done. The cancellation also ends
+// a command in progress. If a command fails, its answer contains the error. After each command
+// Serve calls over, which reports whether the command was the last one. In that case Serve returns
+// the error of over. Serve also returns when the context of the commands is done. The goroutine
+// that reads in may outlive Serve until in ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, commands func(context.Context) Commands, over func(do string, failed error) (bool, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -64,10 +65,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, commands func(conte
 	}
 }
 
-// errInputEnded is the cause when the input is closed.
+// errInputEnded is the cause of the cancellation when the input ends.
 var errInputEnded = errors.New("the input has ended")
 
-// ended returns why Serve ended early; nil at the end of the input.
+// ended returns the reason why Serve ends without a last command. It returns nil if the input has
+// ended.
 func ended(ctx context.Context) error {
 	if cause := context.Cause(ctx); !errors.Is(cause, errInputEnded) {
 		return cause
@@ -75,7 +77,7 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// read sends each line of in to lines, and cancels at the end of in.
+// read sends each line of in to lines. When in ends, it calls cancel.
 func read(ctx context.Context, in io.Reader, lines chan<- []byte, cancel context.CancelCauseFunc) {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, LineBytesMax)
@@ -117,7 +119,7 @@ func write(out io.Writer, call uint64, done any, failed error) error {
 			return fmt.Errorf("write an answer: %w", err)
 		}
 	}
-	if err := json.NewEncoder(out).Encode(a); err != nil { // one line
+	if err := json.NewEncoder(out).Encode(a); err != nil { // writes one line
 		return fmt.Errorf("write an answer: %w", err)
 	}
 	return nil

@@ -12,21 +12,22 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// BatchTasks is the number of tasks in a call with a batch.
+// BatchTasks is the number of tasks in a call that is batched.
 const BatchTasks = result.BareBatch
 
 const (
-	startMax = 30 * time.Second // to open a store and listen, or to connect
-	endMax   = 30 * time.Second // to close the store
+	startMax = 30 * time.Second // bounds the time to open a store and listen, or to connect
+	endMax   = 30 * time.Second // bounds the time to close the store
 )
 
 // Config defines a measurement.
 type Config struct {
-	Dir    string        // existing folder; files written there are removed
-	Batch  int           // tasks of a call: 1 or BatchTasks
-	Sync   bool          // the server acknowledges after fsync
-	Warmup time.Duration // before the measurement; at least 0
-	// For is the length of the measurement, above 0. It is extended until one cycle has completed.
+	Dir    string        // existing folder; files that are written there are removed
+	Batch  int           // number of tasks in a call: 1 or BatchTasks
+	Sync   bool          // whether the server acknowledges only after fsync
+	Warmup time.Duration // time before the measurement; must not be negative
+	// For is the length of the measurement; it must be above 0. The measurement is extended until
+	// at least one cycle has completed.
 	For time.Duration
 }
 
@@ -42,17 +43,17 @@ func (c Config) check() error {
 	return nil
 }
 
-// Measured is the result of a measurement, for both processes in the same interval.
+// Measured is the result of a measurement. The figures of both processes are for the same interval.
 type Measured struct {
-	Cycles    uint64        `json:"cycles"` // above 0
+	Cycles    uint64        `json:"cycles"` // always above 0
 	Wall      time.Duration `json:"wall"`
 	ServerCPU time.Duration `json:"server_cpu"`
 	ClientCPU time.Duration `json:"client_cpu"`
 }
 
 // Measure starts a server and a client as child processes, measures once and ends both. The binary
-// of this process must call Main if IsChild reports true for its arguments. Measure ends early with
-// ctx's error.
+// of this process must call Main if IsChild returns true for its arguments. If ctx is done, Measure
+// ends early and returns the error of ctx.
 func Measure(ctx context.Context, c Config) (m Measured, err error) {
 	if err := c.check(); err != nil {
 		return m, err
@@ -84,12 +85,12 @@ func Measure(ctx context.Context, c Config) (m Measured, err error) {
 	if err == nil {
 		err = client.End(ctx, endMax, commandFinish, nil)
 	}
-	// The error of a failed server has the reason.
+	// If the server has failed, this error contains the reason.
 	return m, errors.Join(err, server.End(ctx, endMax, commandFinish, nil))
 }
 
-// start starts one of the two processes with its log in dir. Environment variables that affect the
-// garbage collector get their defaults.
+// start starts the server or the client. Its log is in dir. Environment variables that affect the
+// garbage collector are set to their defaults.
 func start(as, dir string) (*dialogue.Process, error) {
 	binary, err := os.Executable()
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// command is the only argument of both processes.
+	// command is the only argument of both child processes.
 	command = "bare"
-	// roleEnv selects the role of a process. It is set only for the two processes, so that the
-	// argument is not a command of users.
+	// roleEnv is the environment variable that selects the role of a child process. Only the two
+	// child processes have it, so that users cannot run the command by mistake.
 	roleEnv  = "PRONY_BARE_ROLE"
 	asServer = "server"
 	asClient = "client"
@@ -26,7 +26,8 @@ func IsChild(args []string) bool {
 	return len(args) == 2 && args[1] == command && os.Getenv(roleEnv) != ""
 }
 
-// Main runs a child process and returns its exit code: 0 if its parent ended it and nothing failed.
+// Main runs a child process and returns its exit code. The exit code is 0 if the parent ended the
+// process and nothing failed.
 func Main(ctx context.Context, in io.Reader, out, errOut io.Writer) int {
 	if err := act(ctx, os.Getenv(roleEnv), in, out); err != nil {
 		_, _ = fmt.Fprintln(errOut, err)
@@ -35,7 +36,8 @@ func Main(ctx context.Context, in io.Reader, out, errOut io.Writer) int {
 	return 0
 }
 
-// act executes the commands of the parent until the last one, or until the input or ctx ends.
+// act executes the commands of the parent. It returns after the last command, when the input ends,
+// or when ctx is done.
 func act(ctx context.Context, role string, in io.Reader, out io.Writer) (err error) {
 	switch role {
 	case asServer:
@@ -57,7 +59,8 @@ func act(ctx context.Context, role string, in io.Reader, out io.Writer) (err err
 	return fmt.Errorf("%s is %q: it must be %s or %s", roleEnv, role, asServer, asClient)
 }
 
-// execute executes commands. The last one stops the effects of the others.
+// execute executes commands. The last command calls stop, which ends what the other commands have
+// started.
 func execute(ctx context.Context, in io.Reader, out io.Writer, stop func() error, commands func(context.Context) dialogue.Commands) error {
 	stopped := false
 	err := dialogue.Serve(ctx, in, out, func(ctx context.Context) dialogue.Commands {

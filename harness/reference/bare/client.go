@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	producers  = 32    // each has one outstanding call
-	workers    = 128   // each has the tasks of one call
-	backlogMax = 20000 // producers wait while more tasks than this are enqueued and not completed
+	producers  = 32    // number of producers; each has one call in flight
+	workers    = 128   // number of workers; each processes the tasks of one call
+	backlogMax = 20000 // if more tasks than this are enqueued and not completed, producers wait
 
 	backlogTick = time.Millisecond
 	cycleTick   = time.Millisecond
 )
 
-// clientSide is the client's process: one stream of producers and one of workers, each on a
-// separate connection.
+// clientSide is the client's process. It has one stream for producers and one for workers. Each
+// stream uses a separate connection.
 type clientSide struct {
-	batch    int // tasks of a call
+	batch    int // number of tasks in a call
 	conns    []*grpc.ClientConn
 	group    *group
-	enqueued atomic.Int64 // acknowledged tasks
-	cycles   atomic.Int64 // acknowledged completions
+	enqueued atomic.Int64 // number of acknowledged enqueues
+	cycles   atomic.Int64 // number of acknowledged completions
 }
 
 type connectArguments struct {
@@ -44,7 +44,7 @@ type measureArguments struct {
 	For       time.Duration `json:"for"`
 }
 
-// connect opens the streams and starts the load, which runs until ctx ends or stop is called.
+// connect opens the streams and starts the load. The load runs until ctx is done or stop is called.
 func (c *clientSide) connect(ctx context.Context, a connectArguments) error {
 	c.batch, c.group = a.Batch, newGroup(ctx)
 	producing, err := c.open(a.Address, produceMethod)
@@ -75,8 +75,8 @@ func (c *clientSide) open(address, method string) (grpc.ClientStream, error) {
 	return stream, nil
 }
 
-// measure counts the cycles of the given time, and the CPU time that both processes use in it.
-// Warm-up and measurement both last at least until a cycle has completed.
+// measure counts the cycles in the given time, and the CPU time that both processes use in this
+// time. Both the warm-up and the measurement last until at least one cycle has completed.
 func (c *clientSide) measure(_ context.Context, a measureArguments) (m Measured, err error) {
 	if c.group == nil {
 		return m, errors.New("the client is not connected")
@@ -101,7 +101,8 @@ func (c *clientSide) measure(_ context.Context, a measureArguments) (m Measured,
 	}, nil
 }
 
-// cycle waits for the given time, and until a cycle has completed.
+// cycle waits for the given time. If no cycle has completed by then, it also waits until one
+// completes.
 func (c *clientSide) cycle(length time.Duration) error {
 	began := c.cycles.Load()
 	for wait := length; ; wait = cycleTick {
@@ -116,7 +117,7 @@ func (c *clientSide) cycle(length time.Duration) error {
 	}
 }
 
-// edge holds the counters at the begin or the end of a measurement.
+// edge contains the counters at the start or the end of a measurement.
 type edge struct {
 	at                   time.Time
 	cycles               int64

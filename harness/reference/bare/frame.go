@@ -10,18 +10,18 @@ import (
 )
 
 // On a stream of producers the client sends payloads, and the server answers each frame with a
-// kindEnqueued. On a stream of workers the client sends credits and completed tasks, and the server
-// sends kindTasks and kindCompleted.
+// frame of kind kindEnqueued. On a stream of workers the client sends credits and completed tasks,
+// and the server sends frames of the kinds kindTasks and kindCompleted.
 const (
 	payloadBytes  = 64
-	sequenceBytes = 8 // of a task's sequence number, which identifies it
+	sequenceBytes = 8 // size of a sequence number, which identifies a task
 	taskBytes     = sequenceBytes + payloadBytes
 	creditBytes   = 4
 	countBytes    = 4
 
-	kindEnqueued  = 'a' // sequence numbers of the tasks of one frame
-	kindTasks     = 't' // delivered tasks, each with a sequence number and a payload
-	kindCompleted = 'c' // number of completed tasks
+	kindEnqueued  = 'a' // contains the sequence numbers of the tasks in one frame
+	kindTasks     = 't' // contains delivered tasks, each with a sequence number and a payload
+	kindCompleted = 'c' // contains the number of completed tasks
 )
 
 var errFrame = errors.New("the frame's length does not match its parts")
@@ -29,7 +29,7 @@ var errFrame = errors.New("the frame's length does not match its parts")
 // frame is a gRPC message.
 type frame struct{ bytes []byte }
 
-// rawCodec sends frames unchanged.
+// rawCodec sends and receives frames unchanged.
 type rawCodec struct{}
 
 var _ encoding.CodecV2 = rawCodec{}
@@ -53,8 +53,8 @@ func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 
 func (rawCodec) Name() string { return "raw" }
 
-// workFrame returns a worker's frame with its number of new credits, and capacity for the sequence
-// numbers of completed tasks.
+// workFrame returns a frame of a worker that contains the number of its new credits. The slice has
+// room for the sequence numbers of completedMax completed tasks.
 func workFrame(credits, completedMax int) []byte {
 	return binary.LittleEndian.AppendUint32(make([]byte, 0, creditBytes+completedMax*sequenceBytes), uint32(credits))
 }
@@ -66,7 +66,8 @@ func readWork(f []byte) (credits int, completed []byte, err error) {
 	return int(binary.LittleEndian.Uint32(f)), f[creditBytes:], nil
 }
 
-// readReply splits a frame of the server with parts of equal length.
+// readReply returns the content of a frame from the server. The content must consist of parts of
+// partBytes bytes.
 func readReply(f []byte, kind byte, partBytes int) (parts []byte, err error) {
 	switch {
 	case len(f) == 0 || f[0] != kind:

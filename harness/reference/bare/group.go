@@ -7,10 +7,11 @@ import (
 	"sync"
 )
 
-// errStopped is the cause when the goroutines of a group end without an error.
+// errStopped is the cause if the goroutines of a group end because stop was called.
 var errStopped = errors.New("stopped")
 
-// group is a set of goroutines that end together: with their context, when one fails, or on stop.
+// group is a set of goroutines that end together: when their context is done, when one of them
+// fails, or when stop is called.
 type group struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -23,7 +24,8 @@ func newGroup(ctx context.Context) *group {
 	return g
 }
 
-// run runs a function in a goroutine. The function must return when the context of the group ends.
+// run calls a function in a new goroutine. The function must return when the context of the group
+// is done.
 func (g *group) run(do func() error) {
 	g.all.Go(func() {
 		if err := do(); err != nil {
@@ -32,7 +34,8 @@ func (g *group) run(do func() error) {
 	})
 }
 
-// failed returns why the group ended; nil while it runs and after a stop without an error.
+// failed returns the reason why the group ended. It returns nil while the group is running, and if
+// stop ended it.
 func (g *group) failed() error {
 	if err := context.Cause(g.ctx); !errors.Is(err, errStopped) {
 		return err
@@ -40,14 +43,12 @@ func (g *group) failed() error {
 	return nil
 }
 
-// stop ends the goroutines, waits for them and returns the first error.
 func (g *group) stop() error {
 	g.cancel(errStopped)
 	g.all.Wait()
 	return g.failed()
 }
 
-// send sends to a channel. It returns false if the context of the group ends first.
 func send[T any](g *group, to chan<- T, v T) bool {
 	select {
 	case to <- v:
@@ -57,7 +58,6 @@ func send[T any](g *group, to chan<- T, v T) bool {
 	}
 }
 
-// receive receives from a channel. ok is false if the context of the group ends first.
 func receive[T any](g *group, from <-chan T) (v T, ok bool) {
 	select {
 	case v = <-from:
@@ -67,9 +67,9 @@ func receive[T any](g *group, from <-chan T) (v T, ok bool) {
 	}
 }
 
-// gather returns the next value that is already in a channel. If the channel is empty, it yields to
-// other goroutines, once for each group of values: on one CPU, goroutines that are about to send
-// could not run before.
+// gather returns the next value that is already in a channel. has is false if the channel is empty.
+// Before it gives up, it yields to other goroutines, but only once for each group of values: on a
+// single CPU, goroutines that are about to send could not run before.
 func gather[T any](from <-chan T, yielded *bool) (v T, has bool) {
 	select {
 	case v = <-from:

@@ -15,13 +15,13 @@ const (
 	completionsPerFrameMax = 4096 // completed tasks in one frame
 )
 
-// call is a producer's request to enqueue the tasks of one call.
+// call is the request of a producer to enqueue the tasks of one call.
 type call struct{ acknowledged chan<- struct{} }
 
-// produce starts the producers, the sender of their calls, and the receiver of the
-// acknowledgements. A frame carries all pending calls.
+// produce starts the producers, a goroutine that sends their calls, and a goroutine that receives
+// the acknowledgements. Each frame contains all pending calls.
 func (c *clientSide) produce(stream grpc.ClientStream) {
-	// Both channels have capacity for one call of each producer.
+	// Both channels have room for one call of each producer.
 	calls, outstanding := make(chan call, producers), make(chan []call, producers)
 	for range producers {
 		c.group.run(func() error { return c.producer(calls) })
@@ -30,7 +30,7 @@ func (c *clientSide) produce(stream grpc.ClientStream) {
 	c.group.run(func() error { return c.receiveEnqueued(stream, outstanding) })
 }
 
-// producer enqueues one call after the other. It waits while the backlog is too large.
+// producer enqueues one call after the other. While the backlog is too large, it waits.
 func (c *clientSide) producer(calls chan<- call) error {
 	acknowledged := make(chan struct{}, 1)
 	for {
@@ -92,18 +92,18 @@ func (c *clientSide) receiveEnqueued(stream grpc.ClientStream, outstanding <-cha
 			return fmt.Errorf("expected %d acknowledgements, got %d", want, got)
 		}
 		for _, one := range carried {
-			// The send does not block, because a producer has one outstanding call.
+			// This never blocks, because a producer has only one call in flight.
 			one.acknowledged <- struct{}{}
 		}
 		c.enqueued.Add(int64(len(sequences) / sequenceBytes))
 	}
 }
 
-// work starts the workers, the receiver of their tasks, and the sender of their completions. A
-// frame carries all pending completions.
+// work starts the workers, a goroutine that receives their tasks, and a goroutine that sends their
+// completions. Each frame contains all pending completions.
 func (c *clientSide) work(stream grpc.ClientStream) {
 	credits := workers * c.batch
-	// Neither channel can be full, because credits bounds both.
+	// Neither channel is ever full, because the number of credits bounds both.
 	claimed, completed := make(chan []byte, credits), make(chan []byte, credits)
 	for range workers {
 		c.group.run(func() error { return c.worker(claimed, completed) })
@@ -133,7 +133,7 @@ func (c *clientSide) worker(claimed <-chan []byte, completed chan<- []byte) erro
 	}
 }
 
-// receiveTasks passes tasks to the workers, and counts the acknowledged completions.
+// receiveTasks passes tasks to the workers. It also counts the acknowledged completions.
 func (c *clientSide) receiveTasks(stream grpc.ClientStream, claimed chan<- []byte) error {
 	for {
 		var f frame
@@ -171,7 +171,7 @@ func (c *clientSide) sendCompleted(stream grpc.ClientStream, completed <-chan []
 				sequences, has = gather(completed, &yielded)
 			}
 		}
-		// Each completed task gives one credit back.
+		// Each completed task returns one credit.
 		binary.LittleEndian.PutUint32(f, uint32((len(f)-creditBytes)/sequenceBytes))
 		if err := stream.SendMsg(&frame{f}); err != nil {
 			return c.sent("complete tasks", err)
@@ -179,7 +179,8 @@ func (c *clientSide) sendCompleted(stream grpc.ClientStream, completed <-chan []
 	}
 }
 
-// received returns the error of a receiver whose stream has ended; nil if the load was stopped.
+// received returns the error of a goroutine whose receive failed because its stream has ended. It
+// returns nil if the load was stopped.
 func (c *clientSide) received(doing string, err error) error {
 	select {
 	case <-c.group.ctx.Done():
@@ -189,8 +190,9 @@ func (c *clientSide) received(doing string, err error) error {
 	}
 }
 
-// sent returns the error of a sender whose stream has ended; nil if the load was stopped, or if the
-// stream's receiver returns the reason.
+// sent returns the error of a goroutine whose send failed because its stream has ended. It returns
+// nil if the load was stopped, or if the goroutine that receives from the stream returns the
+// reason.
 func (c *clientSide) sent(doing string, err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -12,14 +12,15 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A flush costs the same for each cycle, for any memtable size. With a quarter of the engine's
-// size, a measurement of a second has several flushes instead of one or none.
+// The cost of flushes per cycle does not depend on the size of the memtable. The size is a quarter
+// of the engine's, so that a measurement of a second contains several flushes instead of one or
+// none.
 const (
 	memTableBytes  = 16 << 20
 	memTablesStop  = 4
 	l0Compact      = 8
 	l0Stop         = 64
-	socketBytes    = 128 << 10 // each buffer between gRPC and a connection
+	socketBytes    = 128 << 10 // size of each buffer between gRPC and a connection
 	streamWindow   = 4 << 20
 	connWindow     = 8 << 20
 	produceMethod  = "produce"
@@ -38,7 +39,7 @@ type serverSide struct {
 
 type serveArguments struct {
 	Folder string `json:"folder"` // existing folder for the store
-	Sync   bool   `json:"sync"`   // acknowledge after fsync
+	Sync   bool   `json:"sync"`   // whether to acknowledge only after fsync
 }
 
 // serving is the answer to the command serve.
@@ -57,17 +58,17 @@ func openStore(folder string, in vfs.FS) (*pebble.DB, error) {
 	return store, nil
 }
 
-// silent discards Pebble's log, because errors are also returned.
+// silent discards Pebble's log, because Pebble also returns errors.
 type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
 func (silent) Errorf(string, ...any) {}
 func (silent) Fatalf(format string, args ...any) {
-	// Pebble expects that Fatalf does not return; the parent shows the panic.
+	// Pebble expects that Fatalf does not return. The parent's error shows the panic.
 	panic(fmt.Sprintf(format, args...))
 }
 
-// serve opens an empty store and serves until ctx ends or stop is called.
+// serve opens an empty store and starts a server, which runs until ctx is done or stop is called.
 func (s *serverSide) serve(ctx context.Context, a serveArguments) (serving, error) {
 	store, err := openStore(a.Folder, vfs.Default)
 	if err != nil {
@@ -89,13 +90,13 @@ func (s *serverSide) serve(ctx context.Context, a serveArguments) (serving, erro
 	s.group.run(func() error { return s.grpc.Serve(listener) })
 	s.group.run(func() error {
 		<-s.group.ctx.Done()
-		s.grpc.Stop() // fails the calls of clients that wait for an answer
+		s.grpc.Stop() // fails the calls of clients that still wait for an answer
 		return nil
 	})
 	return serving{listener.Addr().String()}, nil
 }
 
-// handler serves a stream; apply handles each of its frames.
+// handler returns a handler that serves a stream. It calls apply for each frame of the stream.
 func (s *serverSide) handler(apply func(*shard, request, *decision) (int, error)) grpc.StreamHandler {
 	return func(_ any, stream grpc.ServerStream) error {
 		of := &session{replies: make(chan []byte, repliesMax), done: make(chan struct{})}
@@ -104,7 +105,7 @@ func (s *serverSide) handler(apply func(*shard, request, *decision) (int, error)
 			defer close(sent)
 			of.reply(stream)
 		}()
-		defer func() { <-sent }() // gRPC forbids sending after the handler's return
+		defer func() { <-sent }() // gRPC forbids sending after the handler has returned
 		defer close(of.done)
 		for {
 			var f frame

@@ -11,12 +11,12 @@ const (
 	requestsMax      = 1024 // capacity of the deciding goroutine's queue
 	commitsMax       = 4    // capacity of the store's queue
 	repliesMax       = 1024 // capacity of a session's queue
-	groupRequestsMax = 512  // most requests of a group
-	// A group with more enqueued and completed tasks than groupOperationsMax accepts no further
-	// request.
+	groupRequestsMax = 512  // maximum number of requests in a group
+	// groupOperationsMax limits the number of enqueued and completed tasks in a group. A group that
+	// exceeds it accepts no further request.
 	groupOperationsMax = 8192
-	// leasesKept is the number of lease records in the store. Each further delivery removes the
-	// oldest.
+	// leasesKept is the number of lease records in the store. When there are more, each delivery
+	// also removes the oldest record.
 	leasesKept       = 4000
 	readyCompact     = 1 << 16
 	queueRecordBytes = 24
@@ -24,12 +24,12 @@ const (
 
 type session struct {
 	replies chan []byte
-	done    chan struct{} // closed when the stream has ended; replies are then dropped
+	done    chan struct{} // closed when the stream has ended; after that replies are dropped
 
-	// These fields are for workers, and owned by the deciding goroutine.
+	// The following fields are used only for workers. Only the deciding goroutine may use them.
 
-	credits int  // tasks that the worker can accept
-	waiting bool // whether it is in shard.waiting
+	credits int  // number of tasks that the worker can still accept
+	waiting bool // whether the session is in shard.waiting
 }
 
 type request struct {
@@ -38,7 +38,7 @@ type request struct {
 	frame []byte
 }
 
-// reply is a frame to a client. It is sent when its group is committed.
+// reply is a frame for a client. It is sent after the group is committed.
 type reply struct {
 	to    *session
 	frame []byte
@@ -55,18 +55,19 @@ type task struct {
 	payload  []byte
 }
 
-// shard is the queue. Its deciding goroutine owns all fields except the channels.
+// shard is the queue. Only its deciding goroutine may use the fields, except the channels.
 type shard struct {
 	requests  chan request
 	decisions chan decision
 	store     *pebble.DB
 	how       *pebble.WriteOptions
 
-	ready    []task // valid from head on; the client bounds their number
+	// the first head elements are no longer used; the client bounds the number of ready tasks
+	ready    []task
 	head     int
 	leased   map[uint64]struct{}
-	waiting  []*session // workers with credits, next first
-	sequence uint64     // of the newest task
+	waiting  []*session // workers that have credits; the next one to receive tasks is first
+	sequence uint64     // sequence number of the newest task
 	leases   uint64     // number of deliveries
 
 	taskKey, leaseKey, queueKey, queueRecord []byte
@@ -85,11 +86,11 @@ func newShard(store *pebble.DB, sync bool) *shard {
 	return s
 }
 
-// keyOf appends a number to a prefix, which must have the capacity for it. The key is valid until
-// the next call with the prefix.
+// keyOf appends a number to a prefix. The prefix must have room for it. The key is valid until the
+// next call with the same prefix.
 func keyOf(prefix []byte, n uint64) []byte { return binary.BigEndian.AppendUint64(prefix, n) }
 
-// decide decides requests in groups until the server's goroutines end.
+// decide processes requests in groups until the goroutines of the server end.
 func (s *shard) decide(g *group) error {
 	for {
 		r, ok := receive(g, s.requests)
@@ -106,7 +107,7 @@ func (s *shard) decide(g *group) error {
 	}
 }
 
-// group applies a request and the pending requests after it, and delivers tasks.
+// group processes a request and the requests that are pending after it. It then delivers tasks.
 func (s *shard) group(r request, d *decision) error {
 	yielded := false
 	for requests, operations := 0, 0; ; {
@@ -153,7 +154,7 @@ func (s *shard) enqueue(r request, d *decision) (operations int, err error) {
 	return operations, nil
 }
 
-// work removes the tasks that a worker has completed, and adds its new credits.
+// work removes the tasks that a worker has completed, and adds the worker's new credits.
 func (s *shard) work(r request, d *decision) (operations int, err error) {
 	credits, completed, err := readWork(r.frame)
 	if err != nil {
@@ -182,7 +183,8 @@ func (s *shard) work(r request, d *decision) (operations int, err error) {
 	return operations, nil
 }
 
-// deliver leases tasks to the waiting workers, up to their credits.
+// deliver leases tasks to waiting workers. Each worker receives at most as many tasks as it has
+// credits.
 func (s *shard) deliver(d *decision) error {
 	for len(s.waiting) > 0 && s.head < len(s.ready) {
 		w := s.waiting[0]
@@ -228,7 +230,8 @@ func (s *shard) storeLease(lease []byte, d *decision) error {
 	return nil
 }
 
-// commit stores decisions and sends their replies, until the server's goroutines end.
+// commit stores decisions and then sends their replies. It returns when the goroutines of the
+// server end.
 func (s *shard) commit(g *group) error {
 	for {
 		d, ok := receive(g, s.decisions)

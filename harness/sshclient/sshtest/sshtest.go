@@ -1,5 +1,5 @@
-// Package sshtest runs an SSH server in a test. The system's ssh client reaches it with separate
-// keys and a separate configuration.
+// Package sshtest runs an SSH server in a test. The system's ssh client connects to it with keys
+// and a configuration that exist only for the test.
 package sshtest
 
 import (
@@ -23,10 +23,11 @@ import (
 	"github.com/pronybench/prony/harness/sshclient"
 )
 
-// name is the client's name of the server.
+// name is the name that the client uses for the server.
 const name = "sshtest"
 
-// Server is an SSH server on the loopback interface that runs commands as the test's user.
+// Server is an SSH server on the loopback interface. It runs commands as the user who runs the
+// test.
 type Server struct {
 	Host sshclient.Host
 
@@ -39,9 +40,9 @@ type Server struct {
 	commands []string
 }
 
-// Start starts a server. It puts an ssh command that knows the server first in PATH, so the test
-// cannot be parallel to others. It skips the test if there is no ssh client. The server ends with
-// the test.
+// Start starts a server. It puts an ssh command that knows the server in front of all others in
+// PATH, so the test cannot run in parallel with others. If there is no ssh client, Start skips the
+// test. The server ends with the test.
 func Start(t *testing.T) *Server {
 	t.Helper()
 	client, err := exec.LookPath("ssh")
@@ -106,7 +107,7 @@ func signer(t *testing.T, private ed25519.PrivateKey) ssh.Signer {
 	return s
 }
 
-// Cut ends all connections, like a network failure.
+// Cut ends all connections, as a network failure does.
 func (s *Server) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +158,7 @@ func (s *Server) connection(c net.Conn) {
 	}
 }
 
-// session runs the only command of a session.
+// session runs the single command of a session.
 func (s *Server) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 	for r := range requests {
 		var command struct{ Text string }
@@ -176,8 +177,8 @@ func (s *Server) session(channel ssh.Channel, requests <-chan *ssh.Request) {
 	}
 }
 
-// run runs a command like sshd: the end of the connection does not end the command, but closes its
-// input.
+// run runs a command as sshd does: when the connection ends, the command does not end, but its
+// input is closed.
 func run(command string, channel ssh.Channel) uint32 {
 	const failed = 126
 	cmd := exec.Command("sh", "-c", command)
