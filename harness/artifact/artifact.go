@@ -1,6 +1,6 @@
-// Package artifact extracts the results of runs from an archive, such as one that a CI service
-// makes of the files that a job uploaded. The archive is untrusted: its size and number of entries
-// are bounded, and its entry names do not decide where files are written.
+// Package artifact extracts the results of runs from an archive, such as an archive that a CI
+// service creates from the files that a job uploaded. The archive is untrusted: its size and number
+// of entries are bounded, and its entry names do not decide where files are written.
 package artifact
 
 import (
@@ -20,7 +20,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// bounds limits the contents of an archive.
 type bounds struct {
 	entries   int
 	runs      int
@@ -40,12 +39,13 @@ func isTar(name string) bool {
 	return strings.HasSuffix(name, ".tar.gz") || strings.HasSuffix(name, ".tgz")
 }
 
-// Unpack writes the result and the histograms of each complete run in the archive into a separate
-// folder below dir, which must exist. It returns these folders in the order of the runs' names in
-// the archive. The runs may be at any depth. Unpack skips links, and the arms of comparisons, which
-// are not independent runs. It fails if the archive holds no run, has an entry name that leads
-// outside of it, or exceeds a bound: 100,000 entries, 256 runs, 256 MiB in one extracted file, 1
-// GiB in all extracted files, and 8 GiB for a whole decompressed tar archive.
+// Unpack extracts the result and the histograms of each complete run in the archive. It writes each
+// run into a separate folder below dir, which must exist. It returns these folders in the order of
+// the runs' names in the archive. The runs may be at any depth. Unpack skips links, and the arms of
+// comparisons, which are not independent runs. It fails if the archive contains no run, if an
+// entry's name leads outside of the archive, or if the archive exceeds a bound: 100,000 entries,
+// 256 runs, 256 MiB in one extracted file, 1 GiB in all extracted files, and 8 GiB for a whole
+// decompressed tar archive.
 func Unpack(archive, dir string) (runs []string, err error) { return unpack(archive, dir, usual) }
 
 func unpack(archive, dir string, limits bounds) ([]string, error) {
@@ -70,10 +70,10 @@ type unpacker struct {
 	entries int
 	bytes   int64
 	folders map[string]*folder // by folder name in the archive
-	arms    []string           // folders that hold a comparison or a duet
+	arms    []string           // folders that contain a comparison or a duet
 }
 
-// folder is a folder of the archive that may hold a run.
+// folder is a folder of the archive that may contain a run.
 type folder struct {
 	path  string // where its files are written
 	files []string
@@ -119,7 +119,6 @@ func (u *unpacker) tar(name string) (err error) {
 	}
 }
 
-// entry processes one entry of the archive and extracts it if it belongs to a run.
 func (u *unpacker) entry(name string, regular bool, open func() (io.ReadCloser, error)) error {
 	if u.entries++; u.entries > u.limits.entries {
 		return fmt.Errorf("more than %d entries", u.limits.entries)
@@ -203,7 +202,6 @@ func (u *unpacker) complete() ([]string, error) {
 	return runs, nil
 }
 
-// isArm reports whether name is the folder of a comparison or lies below one.
 func (u *unpacker) isArm(name string) bool {
 	return slices.ContainsFunc(u.arms, func(arm string) bool { return name == arm || strings.HasPrefix(name, arm+"/") })
 }

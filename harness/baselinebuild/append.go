@@ -14,8 +14,8 @@ import (
 
 // Append adds a build at the end of the file at path and returns the resulting file. It preserves
 // every byte of the existing text and replaces the file atomically. Append fails, and does not
-// change the file, if the file is invalid or would be with the new build. Two processes must not
-// append simultaneously, because one of the two builds may be lost.
+// change the file, if the file is invalid or would become invalid by the new build. Two processes
+// must not append simultaneously, because one of the two builds may be lost.
 func Append(path string, b Build) (*File, error) {
 	if _, err := Read(path); err != nil {
 		return nil, err
@@ -40,7 +40,6 @@ func Append(path string, b Build) (*File, error) {
 	return f, result.WriteFile(path, text)
 }
 
-// block returns the text of a build.
 func block(b Build) []byte {
 	file := hclwrite.NewEmptyFile()
 	body := file.Body().AppendNewBlock("build", []string{b.Commit}).Body()

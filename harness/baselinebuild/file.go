@@ -2,7 +2,7 @@
 // limits are relative to and records the ratios measured at each change of that commit.
 //
 // The file has one block per baseline build, oldest first; the last one is in force. Each block
-// except the first has the ratios of its build to the previous one, measured as a duet.
+// except the first contains the ratios of its build to the previous build, measured as a duet.
 // [File.Products] multiplies them, so that many small losses add up to a visible one.
 //
 // [Read] reports all problems of the file together. [Append] adds a block and preserves the text
@@ -27,8 +27,8 @@ type Build struct {
 	Because string `json:"because"`
 	// Ratios are grouped by scenario, in the order of the file. The first build has none.
 	Ratios []Ratio `json:"ratios,omitempty"`
-	// AcceptCreep is the reason for accepting a product below CreepShare of its best, or "" if none
-	// fell that low.
+	// AcceptCreep is the reason for accepting a product below CreepShare of its best, or "" if no
+	// product fell that low.
 	AcceptCreep string `json:"accept_creep,omitempty"`
 }
 
@@ -45,5 +45,6 @@ const (
 	RatioMax = 1e6
 )
 
-// InRange reports whether a file can store a ratio. NaN and the infinities are out of range.
+// InRange is true reports whether a file can store a ratio. NaN and the infinities are out of
+// range.
 func InRange(ratio float64) bool { return ratio >= RatioMin && ratio <= RatioMax }

@@ -11,8 +11,8 @@ var primaries = []string{
 	result.CyclesPerS, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99",
 }
 
-// metrics are the metrics that ratios exist for, in the order of files and pages: the primaries,
-// then the counters of fixed work, which are better when lower.
+// metrics are the metrics that have ratios, in the order of files and pages: the primaries, then
+// the counters of fixed work, which are better when lower.
 var metrics = func() (all []metric) {
 	for _, name := range primaries {
 		spec, _ := result.Lookup(name)
@@ -29,12 +29,11 @@ type metric struct {
 	higher bool // is better
 }
 
-// place returns the index of a name in metrics, or -1.
 func place(name string) int {
 	return slices.IndexFunc(metrics, func(m metric) bool { return m.name == name })
 }
 
-// Metrics returns the names of the metrics that ratios exist for.
+// Metrics returns the names of the metrics that have ratios.
 func Metrics() (names []string) {
 	for _, m := range metrics {
 		names = append(names, m.name)

@@ -6,8 +6,8 @@ import "slices"
 // reason.
 const CreepShare = 0.95
 
-// Product is the improvement of a metric over all moves that measured it. A value above 1 is better
-// than the first build, also for costs and latencies.
+// Product is the improvement of a metric over all moves, which are changes of the baseline build,
+// that measured it. A value above 1 is better than the first build, also for costs and latencies.
 type Product struct {
 	Scenario string  `json:"scenario"`
 	Metric   string  `json:"metric"`
@@ -25,8 +25,8 @@ type Product struct {
 }
 
 // Products returns the product of each metric of each scenario, by scenario in the order of the
-// file and then by metric in the order of Metrics. A move without a ratio of a metric does not
-// change its product: equal counters have no ratio.
+// file and then by metric in the order of Metrics. A move without a ratio of a metric, for example
+// because a counter did not change, does not change the metric's product.
 func (f *File) Products() []Product {
 	var all []Product
 	for i, b := range f.Builds {
@@ -55,7 +55,6 @@ func (f *File) Products() []Product {
 	return all
 }
 
-// order sorts products by scenario, in the order of first appearance, and then by metric.
 func order(all []Product) {
 	var scenarios []string
 	for _, p := range all {

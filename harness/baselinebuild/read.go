@@ -12,7 +12,7 @@ import (
 
 const (
 	bytesMax = 1 << 20 // of a file: about a thousand builds
-	// TextMax bounds the bytes of each text.
+	// TextMax is the maximum length of each text, in bytes.
 	TextMax = 1000
 )
 
@@ -36,13 +36,14 @@ func Read(path string) (*File, error) {
 	return read(r, r.File(path, fileNames))
 }
 
-// parse is Read for a text in memory.
+// parse does what Read does, for a text in memory.
 func parse(name string, src []byte) (*File, error) {
 	r := newReader()
 	return read(r, r.Source(name, src, fileNames))
 }
 
-// newReader returns a reader whose longest line fits a text of TextMax bytes with its escapes.
+// newReader returns a reader whose maximum line length suffices for a text of TextMax bytes with
+// its escapes.
 func newReader() *hclfile.Reader {
 	return &hclfile.Reader{BytesMax: bytesMax, LineBytesMax: 3 * TextMax}
 }
@@ -95,7 +96,6 @@ func readText(b *hclfile.Block, name string, required bool) string {
 	return b.Text(name, hclfile.TextSpec{MaxBytes: TextMax, Required: required, Example: "..."})
 }
 
-// readDate returns the date, or "" after reporting a problem.
 func readDate(b *hclfile.Block) string {
 	text := readText(b, "date", true)
 	if text == "" {
@@ -108,7 +108,6 @@ func readDate(b *hclfile.Block) string {
 	return text
 }
 
-// readRatios reads the blocks ratio "SCENARIO" { METRIC = RATIO ... } of a build.
 func readRatios(build *hclfile.Block) (all []Ratio) {
 	first := map[string]string{}
 	for _, b := range build.Blocks("ratio", ratioBlock) {

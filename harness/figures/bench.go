@@ -13,7 +13,7 @@ import (
 // WriteBench writes the figures in Go's benchmark format: one line for each round of each name, so
 // that benchstat sees rounds as repetitions. The unit of a figure is its metric, followed by its
 // unit if the metric does not contain it. The iteration count is always 1, because other formats do
-// not have it.
+// not store it.
 func WriteBench(w io.Writer, all []Figure) error {
 	type line struct {
 		name  string
@@ -52,7 +52,6 @@ func benchUnit(f Figure) string {
 	return unit
 }
 
-// oneWord replaces all spaces by underscores.
 func oneWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

@@ -1,8 +1,8 @@
 // Package figures converts figures between the formats of other tools: Go's benchmark format
 // (benchstat), k6's summaries, and tables for spreadsheets (CSV).
 //
-// Such a file has less information than a run's result: it lacks the host, the settings, and the
-// account of every task. A conversion therefore does not produce a result, and no conversion is
+// Such a file contains less information than a run's result: it lacks the host, the settings, and
+// the account of every task. A conversion therefore does not produce a result, and no conversion is
 // judged.
 package figures
 
@@ -19,17 +19,17 @@ type Figure struct {
 	Name   string `json:"name"`  // the name of a benchmark, a scenario or a script
 	Round  int    `json:"round"` // number of the repetition, from 1
 	Metric string `json:"metric"`
-	// "" if the file has none, or has it in the metric's name.
+	// Unit is "" if the file contains no unit, or contains it in the metric's name.
 	Unit  string  `json:"unit,omitempty"`
 	Value float64 `json:"value"`
 }
 
-// BytesMax bounds the size of a file that Read accepts.
+// BytesMax is the maximum size, in bytes, of a file that Read accepts.
 const BytesMax = 64 << 20
 
 // Read returns the figures of a file in their order. It detects the format from the start of the
-// file: k6's summaries are JSON, the first line of CSV has the columns metric and value, and
-// anything else must be Go's benchmark format. It fails if the file has no figure, if a figure is
+// file: k6's summaries are JSON. The first line of CSV contains the columns metric and value.
+// Anything else must be Go's benchmark format. It fails if the file has no figure, if a figure is
 // not finite, and if the file is larger than BytesMax.
 func Read(r io.Reader) ([]Figure, error) {
 	text, err := io.ReadAll(io.LimitReader(r, BytesMax+1))

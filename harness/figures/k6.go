@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// k6Name is the name of the figures of a k6 summary, which has no name.
+// k6Name is the name of the figures from a k6 summary, because a summary contains no name.
 const k6Name = "k6"
 
-// readK6 reads both summaries of k6: the file of --summary-export, whose metrics have their values
-// directly, and the data passed to a script's handleSummary, whose metrics have a type, a kind of
-// content and values. The metric of a figure is k6's metric, a dot and the statistic.
+// readK6 reads both kinds of k6's summaries. In the file of --summary-export, a metric directly
+// contains its values. In the data passed to a script's handleSummary, a metric contains a type, a
+// kind of content and the values. The metric of a figure is k6's metric, a dot and the statistic.
 func readK6(text []byte) ([]Figure, error) {
 	var summary struct {
 		Metrics map[string]map[string]json.RawMessage `json:"metrics"`
@@ -66,8 +66,9 @@ func unitOf(statistic, unit string) string {
 }
 
 // WriteK6 writes the figures in the format of k6's --summary-export. The part of a metric after its
-// last dot is the statistic if k6 has one of that name; otherwise the figure is the metric's value.
-// The format has one value of each, so WriteK6 fails for figures of several names or rounds.
+// last dot is the statistic if k6 has a statistic of that name; otherwise the figure is the
+// metric's value. The format stores one value for each statistic, so WriteK6 fails if the figures
+// have several names or rounds.
 func WriteK6(w io.Writer, all []Figure) error {
 	metrics := map[string]map[string]float64{}
 	for _, f := range all {

@@ -1,5 +1,5 @@
-// Package fold combines the measurements of several k6 processes, each of which ran a part of one
-// load, into one result.
+// Package fold combines the measurements of several k6 processes into one result. Each process must
+// have run a part of the same load.
 //
 // Read reads the file of an instance. Fold adds up the accounts and merges the histograms; it never
 // averages percentiles. An account that does not balance, in one instance or in total, makes the
@@ -20,7 +20,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// fileBytesMax is far above the size of an instance's histograms.
+// fileBytesMax is the maximum size of an instance's file. It is far above the size of the
+// histograms.
 const fileBytesMax = 64 << 20
 
 // shareError is the tolerated difference between the total share of all instances and the whole
@@ -116,7 +117,6 @@ func Fold(instances []*k6run.Instance) (*Folded, error) {
 	return f, nil
 }
 
-// check returns an error if the parts do not belong to one load.
 func check(all []*k6run.Instance) error {
 	share := 0.0
 	first := all[0]
@@ -175,7 +175,6 @@ func (f *Folded) add(i *k6run.Instance) {
 	}
 }
 
-// balance checks the sums against each other.
 func (f *Folded) balance() {
 	if f.Cycles > f.Ledger.Completed {
 		f.fault(result.Incorrect, fmt.Sprintf("%d cycles were completed in the windows, but the ledgers have %d completions", f.Cycles, f.Ledger.Completed))

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Kind is the side of a limit that is allowed.
+// Kind is the direction of a limit: a lower or an upper bound of the metric.
 type Kind string
 
 const (
@@ -26,10 +26,11 @@ type Limit struct {
 	Metric string
 	Kind   Kind
 	Value  float64 // positive and finite; 0 only in a ceiling, if the metric's Spec has Zero
-	// The sweep point that the limit applies to; "" for each point without its own limit.
+	// Point is the sweep point that the limit applies to; "" for every point without a separate
+	// limit.
 	Point string
-	// RelativeToPoint is the sweep point whose figure Value multiplies. It is "" if Value is
-	// absolute.
+	// RelativeToPoint is a sweep point: the limit is Value times the figure at that point. It is ""
+	// if Value is absolute.
 	RelativeToPoint string
 	// OfBaseline reports that Value is a ratio to the figure of the baseline build.
 	OfBaseline bool
@@ -39,12 +40,12 @@ type Limit struct {
 	// Observed was measured on the machine On when the limit was chosen; 0 and "" if not stated.
 	Observed float64
 	On       string
-	// Unobserved explains why the scenario's published run has no figure that meets the limit. It
-	// is "" if Observed is set.
+	// Unobserved explains why the scenario's published run contains no figure that meets the limit.
+	// It is "" if Observed is set.
 	Unobserved string
 }
 
-// Baseline holds the limits of one scenario, floors before ceilings. It has at least one.
+// Baseline contains the limits of one scenario, at least one, with floors before ceilings.
 type Baseline struct {
 	Scenario string
 	// Configuration is the scenario.Scenario.Configuration that the limits were set for; "" if the
@@ -141,8 +142,8 @@ func readLimits(b *hclfile.Block) (limits []Limit, seen map[string]string) {
 	if len(floors)+len(ceilings) == 0 {
 		b.Problem(fmt.Sprintf("%s has no limit", b), "lost, duplicated and corrupted are judged without a baseline; add a floor or a ceiling on another metric")
 	}
-	// A metric that a server promises may have both a floor and a ceiling. Any other metric has the
-	// one that its better direction demands.
+	// A metric that a server promises may have both a floor and a ceiling. Any other metric may
+	// only have the kind of limit that its better direction demands.
 	seen = map[string]string{}
 	read := func(block *hclfile.Block, kind Kind) {
 		limit, ok := readLimit(block, kind)

@@ -9,11 +9,11 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Pair holds the metrics of the baseline build and of the build under test by name.
+// Pair contains, by name, the metrics of the baseline build and of the build under test.
 type Pair struct {
 	Base, Change map[string]float64
-	// InTurn reports that the builds ran one after the other, in rounds, not together in
-	// alternating slices.
+	// InTurn is true if the builds ran one after the other, in separate rounds. It is false if they
+	// ran together in alternating slices.
 	InTurn bool
 }
 
@@ -21,7 +21,8 @@ type Pair struct {
 type Beside struct {
 	Commit string // of the baseline build
 	Pairs  []Pair
-	// Work holds the counters of fixed work; nil if another scenario of the same topology has them.
+	// Work contains the counters of fixed work; nil if they were measured with another scenario of
+	// the same topology.
 	Work *result.FixedWork
 	// Last reports that no further pair will be measured, so every limit must be decided now.
 	Last bool
@@ -32,18 +33,19 @@ const (
 	// limit although its confidence bound meets it.
 	keptAlpha = 0.05
 	// brokenAlpha bounds the false-alarm rate of one limit. A clean run of the smoke set judges
-	// about thirty ratios. A limit counts as broken only if the estimate is also beyond it.
+	// about thirty ratios. A limit is broken only if the estimate also violates it.
 	brokenAlpha = 0.0005
-	// brokenPairs is the least number of pairs that can break a limit while more can be measured.
-	// Under foreign CPU load, single generations of identical builds differ by 15 %, and two of
-	// them may agree by chance.
+	// brokenPairs is the minimum number of pairs for a limit to be broken, as long as more pairs
+	// can be measured. Under foreign CPU load, single generations of identical builds differ by 15
+	// %, and two of them may agree by chance.
 	brokenPairs = 6
 	// priorDegrees is the weight of the prior noise. It equals the weight of the variance of seven
 	// pairs.
 	priorDegrees = 6
 )
 
-// noises holds the standard deviation, over pairs, of the logarithm of a ratio of identical builds.
+// noises contains the standard deviation, over pairs, of the logarithm of a ratio of identical
+// builds.
 type noises struct {
 	of        map[string]float64 // by metric
 	otherwise float64
@@ -57,7 +59,7 @@ var (
 	}, 0.05}
 	// noiseOfRounds is larger, because the builds of a pair run seconds apart. It was measured with
 	// 18 to 20 pairs of identical builds under five host conditions: 0.13 for CPU time in the
-	// noisier scenario, and 0.21 for the drain rate, which is used for all other metrics.
+	// noisier scenario, and 0.21 for the drain rate. The latter is used for all other metrics.
 	noiseOfRounds = noises{map[string]float64{result.ServerCPUUsPerCycle: 0.13, result.ClientCPUUsPerCycle: 0.13}, 0.21}
 )
 
@@ -74,7 +76,7 @@ func (p Pair) prior(metric string) stat.NoisePrior {
 	return stat.NoisePrior{SD: sd, Degrees: priorDegrees}
 }
 
-// PairsOf returns the pairs of a duet, one for each generation that counts.
+// PairsOf returns the pairs of a duet, one for each valid generation.
 func PairsOf(d *result.Duet) (pairs []Pair) {
 	for _, g := range d.Generations {
 		if g.Verdict != result.Pass {
@@ -103,7 +105,6 @@ func PairsOfRounds(base, change *result.Result) (pairs []Pair) {
 	return pairs
 }
 
-// ratioLimit is the state of judging a limit on a ratio.
 type ratioLimit struct {
 	limit  Limit
 	ratio  stat.ModeratedRatio
@@ -111,7 +112,7 @@ type ratioLimit struct {
 }
 
 // newRatioLimit estimates the ratio that a limit bounds. It fails if a figure is missing or not
-// above 0 in any pair, so that the limit fails closed.
+// above 0 in any pair, so that the limit is then not met.
 func newRatioLimit(l Limit, pairs []Pair) (*ratioLimit, error) {
 	r := &ratioLimit{limit: l}
 	var logs []float64
@@ -140,7 +141,6 @@ func (r *ratioLimit) kept() bool {
 	return r.ratio.Upper(keptAlpha) <= r.limit.Value
 }
 
-// holds reports whether the estimate meets the limit.
 func (r *ratioLimit) holds() bool {
 	if r.limit.Kind == Floor {
 		return r.ratio.Center() >= r.limit.Value
@@ -160,10 +160,10 @@ func (r *ratioLimit) worse() bool {
 // judgeRatio judges a limit on a ratio to the baseline build:
 //
 //   - The limit is kept if the one-sided 95 % bound of the ratio meets it.
-//   - It is broken if the estimate is beyond it and the one-sided 99.95 % bound shows a loss. While
-//     more pairs can be measured, this takes at least brokenPairs pairs.
-//   - Otherwise more pairs are needed. After the last pair, an estimate that meets the limit keeps
-//     it, and any other estimate is inconclusive, because chance may explain it.
+//   - The limit is broken if the estimate violates it and the one-sided 99.95 % bound shows a loss.
+//     While more pairs can be measured, this also requires at least brokenPairs pairs.
+//   - Otherwise more pairs are needed. After the last pair, the limit is kept if the estimate meets
+//     it. Otherwise it is inconclusive, because chance may explain the estimate.
 func judgeRatio(l Limit, beside *Beside) Finding {
 	f := Finding{Metric: l.Metric, Kind: l.Kind, Limit: l.Value, Because: l.Because, Judged: true}
 	if beside == nil {

@@ -12,38 +12,38 @@ import (
 )
 
 const (
-	// saturated is the least utilization of a resource that limits the rate.
+	// A resource limits the rate if its utilization is at least saturated.
 	saturated = 0.85
-	// dominates is the least share of a cycle's latency in a wait that limits the rate.
+	// A wait limits the rate if its share of a cycle's latency is at least dominates.
 	dominates = 0.5
-	// The CPUs of a host limit a closed load if at least one thread waits for a CPU for at least
-	// the share pressed of the time, and at least the share occupied of the CPUs is busy. A server
-	// and a generator that share cores wait for each other, so neither saturates its own CPUs.
-	// Pressure alone is not enough: threads that a network wakes together wait for CPUs that are
-	// idle most of the time.
+	// The CPUs of a host limit a closed load under two conditions: the fraction of the time in
+	// which some thread waits for a CPU is at least pressed, and the fraction of the CPUs that is
+	// busy is at least occupied. A server and a generator that share cores wait for each other, so
+	// neither saturates its own CPUs. Pressure alone is not enough: threads that the network wakes
+	// simultaneously wait briefly for CPUs, even if the CPUs are idle most of the time.
 	pressed  = 1.0 / 3
 	occupied = 0.6
-	// Evidence leaves out waits below this share of a cycle's latency, of a goroutine or of the
-	// time.
+	// shown is the smallest share that the evidence mentions: of a cycle's latency, of a goroutine,
+	// or of the time.
 	shown = 0.01
 )
 
 const (
 	notSaturated = "not saturated: no measured resource is at its limit, and "
-	// formerly is the beginning of the sentence in results of earlier builds.
+	// formerly is the text that earlier builds wrote instead of notSaturated.
 	formerly = "bound by waiting: no measured resource is saturated, and "
 )
 
-// Describe fills in where the time of a run goes and what limits its rate, or the rate of each
-// point of a sweep. It does nothing without timed rounds.
+// Describe sets the causes of a run's time and the bound of its rate, or of the rate of each point
+// of a sweep. It does nothing without timed rounds.
 func Describe(r *result.Result) {
 	r.Causes = Costs(r)
 	DescribeBound(r)
 }
 
-// DescribeBound fills in the bound of the rate of a run, or of each point of a sweep, unless the
-// result already has it. It leaves the bound nil if the figures of the result do not show one:
-// results of earlier versions lack the stages.
+// DescribeBound sets the bound of the rate of a run, or of each point of a sweep, unless it is
+// already set. The bound remains nil if the figures of the result do not show a limit, for example
+// because results of earlier versions lack the stages.
 func DescribeBound(r *result.Result) {
 	if len(r.Points) == 0 {
 		r.Bound = boundOf(r)
@@ -60,8 +60,6 @@ func DescribeBound(r *result.Result) {
 	}
 }
 
-// boundOf returns the bound of a run without a sweep, either stored in the result or derived from
-// its figures.
 func boundOf(r *result.Result) *result.Bound {
 	return saidOr(r.Bound, func() *result.Bound {
 		return boundBy(r, 0, r.Metrics, scenario.Point{Topology: r.Manifest.Scenario.Topology, Workloads: r.Manifest.Scenario.Workloads})
@@ -108,7 +106,7 @@ func boundBy(r *result.Result, point int, metrics map[string]result.Metric, sett
 	return l.bound()
 }
 
-// limits collects evidence for the bound of the rate of rounds at one setting.
+// limits collects the evidence for the bound of the rate at one setting.
 type limits struct {
 	host    result.Host
 	servers []result.ServerHost // of servers on other hosts
@@ -130,10 +128,10 @@ type resource struct {
 	says  string
 }
 
-// bound names the most used resource of those that limit the rate. If no resource does and the
-// figures cover all resources except locks, which only profiled runs cover, the load is waiting:
-// for its own schedule, or for answers because the in-flight limit is reached. Otherwise bound
-// returns nil.
+// bound returns the most used resource among those that limit the rate. If none limits it and every
+// resource was measured (except locks, which only profiled runs measure), the bound is waiting: the
+// load waits for its own schedule, or for answers because the in-flight limit is reached. Otherwise
+// bound returns nil.
 func (l *limits) bound() *result.Bound {
 	if len(l.rounds) == 0 {
 		return nil
@@ -162,7 +160,6 @@ func (l *limits) bound() *result.Bound {
 	return &result.Bound{By: result.BoundWaiting, Sentence: notSaturated + why + ": " + says}
 }
 
-// timed reports whether any workload has an arrival schedule.
 func (l *limits) timed() bool {
 	return scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() })
 }
@@ -176,7 +173,7 @@ func (l *limits) polls() (servers, client bool) {
 // the host, the side that uses more is the bound. A side that polls may be idle although its CPUs
 // are busy, so its bound is unknown.
 func (l *limits) cpu() {
-	// In separate processes.
+	// True if the servers run in separate processes.
 	servers := l.setting.Topology.Kind != scenario.NoTopology && l.setting.Topology.Kind != scenario.Embedded
 	server, serverKnown := l.mean(serverCores)
 	client, clientKnown := l.mean(clientCores)
@@ -251,8 +248,8 @@ func (l *limits) pressure() {
 		render.PercentTo(part, 0), render.PercentTo(busy, 0))})
 }
 
-// cpuElsewhere adds the CPU utilization of a side that shares no host with the other side. A procs
-// of 0 means unknown.
+// cpuElsewhere adds the CPU utilization of a side that shares no host with the other side. procs is
+// the number of CPUs that the side may use, or 0 if unknown.
 func (l *limits) cpuElsewhere(by, who string, cores float64, procs int, polls bool) {
 	if procs == 0 {
 		l.unknown = true
@@ -288,7 +285,7 @@ func (l *limits) clientProcs() int {
 	return l.host.CPUs
 }
 
-// mean returns the mean of a figure over the rounds. known is false if a round does not have it.
+// mean returns the mean of a figure over the rounds. known is false if a round lacks the figure.
 func (l *limits) mean(of func(*result.Round) (float64, bool)) (mean float64, known bool) {
 	for i := range l.rounds {
 		v, has := of(&l.rounds[i])
@@ -305,8 +302,8 @@ func serverCores(r *result.Round) (float64, bool) {
 	return cores, has
 }
 
-// clientCores reads the figure of the generator's process. Results of earlier versions lack it, so
-// clientCores computes it from the CPU time for each cycle.
+// clientCores returns how many CPUs the generator's process kept busy. Results of earlier versions
+// lack this figure; for them clientCores computes it from the CPU time per cycle.
 func clientCores(r *result.Round) (float64, bool) {
 	if len(r.Processes) > 0 {
 		return r.Processes[0].CPUCores, !slices.Contains(r.Processes[0].Unknown, "cpu_cores")
@@ -315,8 +312,8 @@ func clientCores(r *result.Round) (float64, bool) {
 	return us / 1e6 * float64(r.Cycles) / r.WindowSeconds, has
 }
 
-// time adds the share of the time in which the shards' deciding goroutines work and in which the
-// disk syncs.
+// time adds two shares of the wall-clock time: the share in which the shards' deciding goroutines
+// work, and the share in which the disk syncs.
 func (l *limits) time() {
 	topology := l.setting.Topology
 	if topology.Kind == scenario.NoTopology {
@@ -341,8 +338,8 @@ func (l *limits) time() {
 	l.unknown = l.unknown || !known || !fsyncs
 }
 
-// waits adds, as shares of a cycle's median latency, the replication time beyond the local append,
-// the append itself, and the wait for the most contended lock.
+// waits adds three waits as shares of a cycle's median latency: the replication time beyond the
+// local append, the append, and the wait for the most contended lock.
 func (l *limits) waits() {
 	latency := l.metrics[result.CycleLatencyMs+"_p50"].Median
 	commit, committed := l.metrics[result.RaftCommitMsMean]
@@ -374,7 +371,6 @@ func (l *limits) crowd(lock result.Lock) {
 	}
 }
 
-// longest returns the lock with the most wait time, or the zero Lock without any.
 func (l *limits) longest() (longest result.Lock) {
 	for _, lock := range l.locks {
 		if lock.Kind != "runtime" && lock.WaitNsPerCycle > longest.WaitNsPerCycle {

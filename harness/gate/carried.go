@@ -17,8 +17,8 @@ var (
 	opposite   = map[Kind]Kind{Floor: Ceiling, Ceiling: Floor}
 )
 
-// CheckLimit is a scenario.LimitCheck. It reports every problem of a scenario's limit block that a
-// floor or a ceiling of a baseline could have too.
+// CheckLimit is a scenario.LimitCheck. It reports the same problems of a scenario's limit block as
+// LoadBaselines does for a floor or a ceiling of a baseline.
 func CheckLimit(b *hclfile.Block) {
 	spec, known := result.Lookup(b.Label())
 	switch {
@@ -39,8 +39,9 @@ type carriedLimit struct {
 	where string
 }
 
-// carried returns the limits of the scenario as r stored it, and a sentence for each that cannot be
-// judged: the program version that stored r may have had other metrics.
+// carried returns the limits of the scenario as r stored it, and a sentence for each limit that
+// cannot be judged. Such limits exist because the program version that stored r may have had other
+// metrics.
 func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 	for _, l := range r.Manifest.Scenario.Limits {
 		limit, why := limitOf(l)
@@ -53,7 +54,8 @@ func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 	return limits, unfit
 }
 
-// limitOf converts a limit of a scenario to one of a baseline, or returns the reason why it cannot.
+// limitOf converts a limit of a scenario to a limit of a baseline, or returns the reason why it
+// cannot.
 func limitOf(l scenario.Limit) (limit Limit, why string) {
 	limit = Limit{
 		Metric: l.Metric, Kind: Floor, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
@@ -89,7 +91,7 @@ func limitOf(l scenario.Limit) (limit Limit, why string) {
 func joined(b Baseline, own []carriedLimit) (limits []Limit, twice []string) {
 	limits = slices.Clone(b.Limits)
 	named := b.where
-	if len(b.Limits) == 0 { // the baseline is for another configuration
+	if len(b.Limits) == 0 { // the baseline's limits are for another configuration
 		named = nil
 	}
 	for _, l := range own {

@@ -25,17 +25,17 @@ const (
 const (
 	// causesMax bounds the number of reported causes.
 	causesMax = 5
-	// causePartMin is the least share of the time per cycle that a reported cause takes.
+	// A cause is reported if its share of the time per cycle is at least causePartMin.
 	causePartMin = 0.05
 )
 
-// Explain returns why a cycle takes longer in a change than in the arms of its base, largest part
-// first, and the functions and locks that differ. A cause adds at least 5 % of the base's time per
-// cycle, and the 95 % interval of the difference, over the rounds of both sides, excludes zero. One
-// round on a side yields no interval and no cause. Explain attributes a difference that another arm
-// of the base also shows to the host and drops it. Functions and locks come from the profiles in
-// the folders of the arms. If these cannot be compared, Explain returns the error together with the
-// other causes.
+// Explain returns the causes why a cycle takes longer in a change than in the arms of its base,
+// largest first, and the functions and locks that differ. A cause adds at least 5 % of the base's
+// time per cycle, and the 95 % interval of the difference, over the rounds of both sides, excludes
+// zero. With a single round on a side there is no interval and therefore no cause. If another arm
+// of the base shows the same difference, Explain attributes it to the host and drops it. Functions
+// and locks come from the profiles in the folders of the arms. If the profiles cannot be compared,
+// Explain returns the error together with the other causes.
 func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.ProfileDelta, error) {
 	deltas, err := diffProfiles(base, change)
 	results := make([]*result.Result, len(base))
@@ -52,8 +52,8 @@ func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.Pro
 	return causes, deltas, err
 }
 
-// diffProfiles compares the profiles of the change with those of all arms of the base. It returns
-// nil if a side has no profiles.
+// diffProfiles compares the profiles of the change with the profiles of all arms of the base. It
+// returns nil if a side has no profiles.
 func diffProfiles(base []result.Arm, change result.Arm) ([]result.ProfileDelta, error) {
 	var sides [2][]profile.PerRound
 	for i, arms := range [][]result.Arm{base, {change}} {
@@ -71,8 +71,8 @@ func diffProfiles(base []result.Arm, change result.Arm) ([]result.ProfileDelta, 
 	return profile.Diff(sides[0], sides[1])
 }
 
-// capturedOf returns the profiled rounds of an arm, or nil if it has no profiles or only published
-// summaries.
+// capturedOf returns the profiles of an arm by round, or nil if the arm has no profiles or only
+// published summaries of them.
 func capturedOf(a result.Arm) ([]profile.PerRound, error) {
 	if a.Path == "" || len(a.Result.Profiles) == 0 {
 		return nil, nil
@@ -90,8 +90,8 @@ func capturedOf(a result.Arm) ([]profile.PerRound, error) {
 // comparing returns the difference of a measure and whether the change is significantly higher.
 type comparing func(base, change []result.Round, of measure) (stat.Difference, bool)
 
-// causesOf returns the causes. A stage counts only with the time that no function, lock or fsync
-// explains.
+// causesOf returns the causes of a longer cycle. A stage is charged only the time that no function,
+// lock or fsync explains.
 func causesOf(base []*result.Result, change *result.Result, deltas []result.ProfileDelta, more comparing, called lost) []result.Cause {
 	b, c := timedRounds(base...), timedRounds(change)
 	cycleUs := meanCycleUs(b)
@@ -147,8 +147,7 @@ func causesOf(base []*result.Result, change *result.Result, deltas []result.Prof
 // causeStages are the stages that do work. In the others, batches only wait for one another.
 var causeStages = []string{result.StageReceive, result.StageDecide, result.StageApply, result.StageCommit, result.StageReply}
 
-// before formats the old value and the range of the increase, which low and high give in
-// nanoseconds.
+// before formats the old value and the range of the increase. low and high are in nanoseconds.
 func before(was string, low, high float64) string {
 	return fmt.Sprintf("%s before (%s to %s more)", was, render.Nanoseconds(low), render.Nanoseconds(high))
 }
@@ -195,7 +194,6 @@ func metricOf(name string) measure {
 	}
 }
 
-// differs compares unpaired rounds.
 func differs(base, change []result.Round, of measure) (stat.Difference, bool) {
 	var sides [2][]stat.Counted
 	for i, rounds := range [][]result.Round{base, change} {
@@ -263,7 +261,6 @@ func meanCycleUs(rounds []result.Round) float64 {
 	return 1e6 * seconds / cycles
 }
 
-// allocates returns a clause about additional allocations of a function, or "" if unknown.
 func allocates(d result.ProfileDelta, deltas []result.ProfileDelta) string {
 	for _, a := range deltas {
 		if a.Kind == "allocs" && a.Node == d.Node && a.Function == d.Function && a.Low > 0 {
@@ -287,7 +284,6 @@ func callersOf(r *result.Result, d result.ProfileDelta) []string {
 	return nil
 }
 
-// heldBy returns a clause that names the functions that hold a lock and wait for it.
 func heldBy(r *result.Result, d result.ProfileDelta) string {
 	for _, l := range r.Locks {
 		if l.Name == d.Function && (l.Node == result.GeneratorNode) == (d.Node == result.GeneratorNode) {

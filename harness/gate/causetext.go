@@ -20,7 +20,6 @@ func sitesOf(l result.Lock) (text string) {
 	return text
 }
 
-// named formats a function with its two nearest known callers.
 func named(function string, callers []string) string {
 	switch len(callers) {
 	case 0:
@@ -31,7 +30,6 @@ func named(function string, callers []string) string {
 	return render.Function(function) + ", called by " + render.Function(callers[0]) + " for " + render.Function(callers[1]) + ","
 }
 
-// passes returns the unit of work that a stage processes at a time.
 func passes(stage string) string {
 	if stage == result.StageReceive {
 		return "message"
@@ -41,7 +39,6 @@ func passes(stage string) string {
 
 func microseconds(us float64) string { return render.Nanoseconds(1e3 * us) }
 
-// few formats a count per cycle.
 func few(n float64) string {
 	switch {
 	case n == 0:

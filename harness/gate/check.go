@@ -18,9 +18,9 @@ type Report struct {
 	Reasons []string `json:"reasons,omitempty"`
 	// Warnings are caveats that do not change the verdict.
 	Warnings []string `json:"warnings,omitempty"`
-	// Findings has one entry for each limit: first those of the baseline in its order, then the
-	// implied ones that it does not name. A run with a sweep has one entry for each point that the
-	// limit applies to.
+	// Findings contains one entry for each limit: first the limits of the baseline in its order,
+	// then the implied limits that the baseline does not name. For a run with a sweep, it contains
+	// one entry for each point that the limit applies to.
 	Findings []Finding `json:"findings"`
 	// Where describes, from the result's profiles, where the time went. It is set only if the
 	// verdict is regressed.
@@ -34,14 +34,14 @@ type Finding struct {
 	Workload string  `json:"workload,omitempty"` // of a scenario with several
 	Kind     Kind    `json:"kind"`
 	Limit    float64 `json:"limit"`
-	// OfBaseline is the ratio to the baseline build that Limit bounds. It is nil if Limit is
-	// absolute or no baseline build was measured.
+	// OfBaseline is the measured ratio to the baseline build, if Limit is a limit on this ratio. It
+	// is nil if Limit is absolute or no baseline build was measured.
 	OfBaseline *result.BaselineRatio `json:"of_baseline,omitempty"`
-	// Margin is the relative distance of the value, or of the ratio, from the limit, negative if
-	// violated. It is nil without a value and for a limit of 0.
+	// Margin is the relative distance between the limit and the value or ratio; it is negative if
+	// the limit is violated. It is nil if there is no value or the limit is 0.
 	Margin *float64 `json:"margin,omitempty"`
-	// Value is the median over rounds, the sum for a count of tasks at fault, or the upper bound
-	// for a metric with bounds. It is nil if the result has no finite value.
+	// Value is the median over rounds. For a count of tasks at fault it is the sum, and for a
+	// metric with bounds the upper bound. It is nil if the result contains no finite value.
 	Value    *float64 `json:"value"`
 	Observed float64  `json:"observed,omitempty"`
 	On       string   `json:"on,omitempty"`
@@ -55,7 +55,7 @@ type Finding struct {
 	Sentence     string `json:"sentence"`
 
 	noBaseline bool // not judged because no baseline build was measured
-	undecided  bool // more pairs may decide
+	undecided  bool // more pairs of measurements may decide the limit
 	ofWork     bool // a counter of fixed work
 	unmeasured bool // the fixed work failed
 }
@@ -63,31 +63,31 @@ type Finding struct {
 // OfWork reports whether the finding judges a counter of fixed work.
 func (f *Finding) OfWork() bool { return f.ofWork }
 
-// Check judges r against the baseline of its scenario, the limits that its scenario carried when it
-// ran, and the implied ceilings: no task is lost, duplicated or corrupted, and no read returns a
-// wrong answer. If neither a baseline nor carried limits exist, it judges only the implied ceilings
-// and adds a warning.
+// Check judges r against the baseline of its scenario, the limits that its scenario contained when
+// it ran, and the implied ceilings: no task is lost, duplicated or corrupted, and no read returns a
+// wrong answer. If neither a baseline nor limits in the scenario exist, it judges only the implied
+// ceilings and adds a warning.
 //
 // A value beyond a limit breaks it. So does a metric that is missing, zero, negative, infinite, not
 // a number or measured in no round; zero is valid for some metrics, such as a count of tasks at
-// fault. In a run with a sweep, a limit applies to each point, and a limit that names a point
-// replaces it there; a named point that the run lacks breaks the limit.
+// fault. In a run with a sweep, a limit that names no point applies to each point, except where
+// another limit of its kind names the point. A limit that names a point that the run lacks is
+// broken.
 //
 // A broken limit makes the verdict regressed, and tasks at fault make it incorrect. A metric with
-// one-sided bounds is judged by its bounds; if these cannot decide, the verdict is inconclusive. A
-// result whose own verdict is not pass keeps that verdict, next to the findings. If its own verdict
-// is incorrect, only the counts of tasks and reads at fault are judged, because no other figure
-// means anything.
+// one-sided bounds is judged by its bounds; if these cannot decide, the verdict is inconclusive. If
+// the verdict stored in the result is not pass, the report has that verdict in addition to the
+// findings. If the stored verdict is incorrect, only the counts of tasks and reads at fault are
+// judged, because all other figures are meaningless.
 //
-// The verdict is misconfigured for a result of another version or with an unknown verdict, for a
-// result with another configuration than the baseline's (its other limits are still judged), and
-// for a result whose scenario carries a limit that the baseline has too or that names an unknown
-// metric.
+// The verdict is misconfigured in three cases: the result has another version or an unknown
+// verdict; its configuration differs from the baseline's (its other limits are still judged); its
+// scenario contains a limit that the baseline contains too or that names an unknown metric.
 func Check(b *Baselines, r *result.Result) Report { return CheckBeside(b, r, nil) }
 
-// CheckBeside is Check with a measurement of the baseline build. It judges limits of_baseline by
-// the pairs of both builds, and counters by their fixed work. If beside is nil, it does not judge
-// these and adds a warning.
+// CheckBeside is Check with a measurement of the baseline build. It judges limits on the ratio to
+// the baseline build (of_baseline) by the pairs of both builds, and counters by their fixed work.
+// If beside is nil, it leaves these limits unjudged and adds a warning.
 func CheckBeside(b *Baselines, r *result.Result, beside *Beside) Report {
 	if r == nil {
 		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}
@@ -166,7 +166,6 @@ func (r *Report) whereOf(run *result.Result) []string {
 	return append(commits(run.Rounds), where(profilesOf(run, r.Findings), locksOf(run, r.Findings))...)
 }
 
-// verdict returns the verdict that a failed limit causes.
 func (f *Finding) verdict() result.Verdict {
 	switch {
 	case f.unmeasured:
@@ -178,7 +177,7 @@ func (f *Finding) verdict() result.Verdict {
 }
 
 // profilesOf returns the profiles that may explain the broken limits. In a run with a sweep it
-// returns those of the points with broken limits, each with the point's name.
+// returns the profiles of the points with broken limits, each with the name of its point.
 func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 	var profiles []namedProfile
 	for _, p := range r.Profiles {
@@ -189,8 +188,8 @@ func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 	return profiles
 }
 
-// locksOf returns, like profilesOf, the locks that may explain the broken limits: those that
-// goroutines wait for during at least 5 % of the time per cycle. It skips locks inside the runtime,
+// locksOf returns, like profilesOf, the locks that may explain the broken limits: the locks for
+// which goroutines wait at least 5 % of the time per cycle. It skips locks inside the runtime,
 // because their profile shows neither holder nor waiter.
 func locksOf(r *result.Result, findings []Finding) []namedLock {
 	var locks []namedLock
@@ -205,7 +204,6 @@ func locksOf(r *result.Result, findings []Finding) []namedLock {
 	return locks
 }
 
-// brokenAt returns the name of a point and whether any limit is broken there.
 func brokenAt(r *result.Result, findings []Finding, number int) (name string, broken bool) {
 	for _, point := range r.Points {
 		if point.Number == number {
@@ -217,7 +215,6 @@ func brokenAt(r *result.Result, findings []Finding, number int) (name string, br
 	})
 }
 
-// place returns the folder of baselines as a suffix for a message.
 func (b *Baselines) place() string {
 	if b == nil {
 		return ""
@@ -230,13 +227,12 @@ func ofLedger(metric string) bool {
 	return known && spec.OfLedger()
 }
 
-// judged reports whether a limit is judged. If the ledger does not balance, only limits on its
-// counts are.
+// judged reports whether a limit is judged. If the ledger does not balance, only limits on the
+// ledger's counts are judged.
 func judged(l Limit, r *result.Result) bool {
 	return r.Verdict != result.Incorrect || ofLedger(l.Metric)
 }
 
-// judgeAll compares each limit with its metric, at each point that the limit applies to.
 func judgeAll(limits []Limit, r *result.Result, beside *Beside) []Finding {
 	var findings []Finding
 	for _, l := range limits {
@@ -262,8 +258,9 @@ func judgeAll(limits []Limit, r *result.Result, beside *Beside) []Finding {
 	return findings
 }
 
-// holdsAt reports whether a limit applies to a point. It does if it names the point, or if it names
-// no point and no other limit of its kind, among limits, names this one.
+// holdsAt reports whether a limit applies to a point. A limit that names a point applies only
+// there. A limit that names no point applies to every point that no other limit of its kind in
+// limits names.
 func (l Limit) holdsAt(point string, limits []Limit) bool {
 	own := func(o Limit) bool {
 		return o.Metric == l.Metric && o.Kind == l.Kind && o.OfBaseline == l.OfBaseline && o.Workload == l.Workload && o.Point == point
@@ -271,8 +268,8 @@ func (l Limit) holdsAt(point string, limits []Limit) bool {
 	return l.Point == point || l.Point == "" && !slices.ContainsFunc(limits, own)
 }
 
-// of returns the metrics that a limit applies to: those of the workload that it names, or all if it
-// names none. It returns nil if the workload does not exist.
+// of returns the metrics that a limit applies to: those of the workload that the limit names, or
+// all metrics of the load if it names no workload. It returns nil if the workload does not exist.
 func of(l Limit, all map[string]result.Metric, workloads []result.Workload) map[string]result.Metric {
 	if l.Workload == "" {
 		return all
@@ -285,7 +282,6 @@ func of(l Limit, all map[string]result.Metric, workloads []result.Workload) map[
 	return nil
 }
 
-// at formats the name of a point or workload as a prefix.
 func at(point string) string {
 	if point == "" {
 		return ""
@@ -293,7 +289,6 @@ func at(point string) string {
 	return point + ": "
 }
 
-// judge compares one metric, of a point or of the whole run, with its limit.
 func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Result) Finding {
 	name := at(point) + at(l.Workload) + l.Metric
 	spec, _ := result.Lookup(l.Metric)
@@ -394,7 +389,8 @@ func whyMissing(metric string, r *result.Result) string {
 func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, render.Digits(l.Value, 4)) }
 
 // atFault returns a count of tasks or reads at fault: the maximum of the result's summary, its
-// highest round, and the sum over the rounds' ledgers. A gate assumes the worst if they differ.
+// highest round, and the sum over the rounds' ledgers. If the three differ, the gate assumes the
+// worst.
 func atFault(metric string, m result.Metric, rounds []result.Round) float64 {
 	sum := 0.0
 	for _, r := range rounds {

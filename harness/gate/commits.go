@@ -14,12 +14,12 @@ const (
 )
 
 // ReadsCounter reports whether a verdict's explanation uses the server counter of that name.
-// Published results lack the others.
+// Published results omit all other counters.
 func ReadsCounter(name string) bool { return name == commitSeconds || name == commitCount }
 
 // commits describes the duration of the server's commits and the cycles per commit, over the timed
-// rounds. Every cycle waits for three commits: those of its enqueue, its lease and its completion.
-// Slow commits therefore explain a slow server whatever the profiles show.
+// rounds. Every cycle waits for three commits: the commits of its enqueue, its lease and its
+// completion. Slow commits therefore explain a slow server regardless of the profiles.
 func commits(rounds []result.Round) []string {
 	var seconds, count, completed float64
 	for i := range rounds {

@@ -37,21 +37,21 @@ func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 	}
 }
 
-// Compare judges a change against its base. paired reports that both, and the control, were
-// measured in blocks, so timed rounds of equal number form a pair. control is a second measurement
-// of the base, or nil.
+// Compare judges a change against its base. paired is true if both, and the control, were measured
+// in blocks; timed rounds with the same number then form a pair. control is a second measurement of
+// the base, or nil.
 //
 // A timing is regressed or improved if all of these hold:
 //
 //   - the ratio differs from 1 by at least the least effect;
-//   - its whole interval lies further from 1 than the ratio of the control, which is the noise of
+//   - its whole interval is further from 1 than the ratio of the control, which shows the noise of
 //     this run;
 //   - the test of the paired rounds is significant after Holm's correction over the timings.
 //
 // A timing is the same if the ratio differs from 1 by less than the least effect, its interval
-// includes nothing worse, the control differs by less, and the rounds could have detected the least
-// effect; otherwise it is inconclusive. If a control exists, the change is compared with both arms
-// of the base, because twice the rounds make the ratio more stable.
+// includes no loss that large, the control's ratio differs from 1 by less, and the rounds could
+// have detected the least effect. Otherwise it is inconclusive. If a control exists, the change is
+// compared with both arms of the base, because twice the rounds make the ratio more stable.
 //
 // A counter is regressed under the same conditions with its own level. It is also regressed if its
 // ranges do not overlap and it rose by at least the least effect and twice the widest range of any
@@ -130,7 +130,6 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	return c
 }
 
-// alike returns an error if the arms are not comparable.
 func alike(arms []result.Arm) error {
 	for _, a := range arms {
 		switch {
@@ -150,14 +149,13 @@ func alike(arms []result.Arm) error {
 	return nil
 }
 
-// side holds the measurements of one arm: its timed rounds and the cycle histogram of each.
+// side contains the measurements of one arm: its timed rounds and the cycle histogram of each.
 type side struct {
 	name   string
 	rounds []result.Round
 	cycles []*hdrhistogram.Histogram
 }
 
-// judgement is the state of Compare.
 type judgement struct {
 	policy   Policy
 	paired   bool
@@ -197,7 +195,7 @@ func newJudgement(arms []result.Arm, paired bool, policy Policy) (*judgement, er
 	return j, nil
 }
 
-// pair keeps only the rounds whose number all sides have.
+// pair removes the rounds whose number is missing on any side.
 func (j *judgement) pair() {
 	count := map[int]int{}
 	for _, s := range j.sides {
@@ -220,8 +218,8 @@ func (j *judgement) pair() {
 	}
 }
 
-// values returns a metric's value in each round of a side. there is false if no round has the
-// metric. It fails if only some rounds have it.
+// values returns a metric's value in each round of a side. The result there is false if no round
+// has the metric. It fails if only some rounds have it.
 func (s side) values(metric string) (values []float64, there bool, err error) {
 	var missing []int
 	for _, r := range s.rounds {
@@ -237,9 +235,9 @@ func (s side) values(metric string) (values []float64, there bool, err error) {
 	return values, len(values) > 0, nil
 }
 
-// figure summarises a metric of a side from its value in each round: the median of the rounds, or
-// for a percentile that of the merged histograms with the lowest and the highest round as its
-// range.
+// figure summarises a metric of a side from its value in each round. It returns the median of the
+// rounds. For a percentile it returns the percentile of the merged histograms, with the lowest and
+// the highest round as its range.
 func (s side) figure(values []float64, spec result.Spec) result.Metric {
 	m, err := result.MedianOf(values, spec)
 	if _, ok := percentileOf[spec.Name]; !ok || err != nil {
@@ -270,7 +268,7 @@ func (j *judgement) all() ([]result.MetricDelta, error) {
 	return deltas, errors.Join(errs...)
 }
 
-// metric compares one metric. there is false if no side has it.
+// metric compares one metric. The result there is false if no side has the metric.
 func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err error) {
 	spec, _ := result.Lookup(m.Metric)
 	d = result.MetricDelta{Metric: m.Metric, Unit: spec.Unit, Better: spec.Better, Effect: m.Effect, P: 1, PAdjusted: 1}
@@ -305,7 +303,6 @@ func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err erro
 	return d, true, j.timing(&d, values)
 }
 
-// verdict derives the overall verdict from the metrics.
 func (j *judgement) verdict(c *result.Comparison) {
 	required := map[string]bool{}
 	for _, m := range j.policy.Metrics {

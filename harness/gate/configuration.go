@@ -60,8 +60,8 @@ func (b Baseline) misfit(s *scenario.Scenario) string {
 		"if the limits suit the new configuration, run prony baseline propose --write scenarios/FILE.hcl", b.Scenario, b.Configuration, own, why)
 }
 
-// ProposeConfiguration returns the text of a file of baselines with baseline b bound to the
-// configuration of s, and the changes that it made. It fails as Propose does.
+// ProposeConfiguration updates src, the text of a file of baselines, so that baseline b names the
+// configuration of s. It returns the new text and the changes. It fails as Propose does.
 func ProposeConfiguration(src []byte, file string, b Baseline, s *scenario.Scenario) (text []byte, changes []Change, err error) {
 	hash := s.Configuration()
 	if b.Configuration == hash {

@@ -17,10 +17,11 @@ const (
 	costSamplesMin = 4
 )
 
-// Costs reports where the time of a run goes, largest part first: stages, functions that compute,
-// fsyncs, locks. Unlike Explain, it reports no defects: time must go somewhere. Scores are in
-// microseconds per cycle, each at least 5 % of the time per cycle. They overlap, because a stage's
-// time includes that of its functions. A run with a sweep has no costs.
+// Costs reports where the time of a run is spent, largest part first: stages, functions that
+// compute, fsyncs, locks. Unlike the causes of Explain, its entries are not defects, because every
+// run spends its time somewhere. Scores are in microseconds per cycle, each at least 5 % of the
+// time per cycle. Scores overlap, because the time of a stage includes the time of its functions. A
+// run with a sweep has no costs.
 func Costs(r *result.Result) []result.Cause {
 	e, ok := gather(r)
 	if !ok {

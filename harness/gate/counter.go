@@ -10,29 +10,31 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// CounterRoundsMin is the least number of rounds of each side that Compare judges counters with.
+// CounterRoundsMin is the minimum number of rounds of each side for Compare to judge counters.
 const CounterRoundsMin = 3
 
-// counterGap multiplies the widest range of any arm. A counter must change by at least the product.
+// counterGap is the minimum change of a counter, as a multiple of the widest range of any arm's
+// rounds.
 const counterGap = 2
 
 // counter compares a metric that counts the server's work for a cycle. A counter depends on the
-// code and on how calls were batched, hardly on the host's speed. A few rounds measure it to a
+// code and on how calls were batched, but hardly on the host's speed. A few rounds measure it to a
 // fraction of a percent, but a rank test over three rounds cannot reach a useful level: the
 // smallest p of three against three is 0.1.
 //
-// A counter has changed if the rule for timings says so at the counters' level, or if, with at
-// least three rounds of each side,
+// A counter has changed if the rule for timings detects a change at the counters' level, or if,
+// with at least three rounds of each side,
 //
 //   - all rounds of the change lie beyond all rounds of the base and of the control, in one direction,
 //   - the medians differ by the least effect or more, and
 //   - they differ by at least twice the widest range of the rounds of any one arm.
 //
-// The false-alarm rate is bounded. If the sides do not differ, their rounds are exchangeable: the n
-// rounds of the change lie at one end of all 3n rounds with the probability 1 / C(3n, n), which is
-// 1 in 84 for three rounds with a control, whatever the distribution. The gap of twice the range
-// excludes all but distributions of two values, for which the probability is at most (4/27)^n, or 1
-// in 307. For normal rounds it is about 1 in 5,000, whatever their spread (a test counts them).
+// The false-alarm rate is bounded. If the sides do not differ, their rounds are exchangeable. With
+// a control there are 3n rounds, and the probability that the n rounds of the change are the n
+// highest is 1 / C(3n, n), for any distribution. For n = 3 this is 1 in 84. The gap of twice the
+// range excludes all distributions except those of two values, for which the probability is at most
+// (4/27)^n, or 1 in 307 for n = 3. For normally distributed rounds it is about 1 in 5,000, for any
+// spread (a test verifies this).
 func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	for i, side := range values {
 		for _, v := range side {

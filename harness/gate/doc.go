@@ -5,10 +5,11 @@
 //
 // Check compares one result with the checked-in limits of its scenario, which LoadBaselines reads
 // from baselines/. A value beyond its limit makes the verdict regressed, and tasks at fault make it
-// incorrect. A result whose own verdict is not pass keeps that verdict.
+// incorrect. If the verdict stored in the result is not pass, it remains.
 //
 // Ceilings of 0 on lost, duplicated and corrupted tasks, and on the mismatches of a load that
-// reads, are implied: Check judges them whatever the baseline says, and also without one.
+// reads, are implied: Check judges them regardless of the baseline's contents, and also without a
+// baseline.
 //
 // Check fails closed. A metric that is missing, zero, negative, infinite or NaN breaks its limit.
 //
@@ -22,24 +23,27 @@
 //
 // # Comparisons
 //
-// Compare judges a change against its base by a Policy, metric by metric. It compares rounds that
-// were measured in blocks in pairs. A control, which is a second measurement of the base, shows the
+// Compare judges a change against its base by a Policy, metric by metric. Rounds that were measured
+// in blocks are compared in pairs. A control, which is a second measurement of the base, shows the
 // noise of the same run. A metric is
 //
-//   - regressed or improved if the ratio differs from 1 by at least the least effect, its whole confidence interval lies further from
-//     1 than the control's ratio, and the test is significant after Holm's correction;
-//   - same if the ratio and its interval are within the least effect and the rounds could have detected an effect of that size;
-//   - inconclusive otherwise: the rounds or the host cannot decide. Inconclusive is not pass. More
-//     rounds or a quieter host decide.
+//   - regressed or improved under three conditions: the ratio differs from 1 by at least the least
+//     effect, its whole confidence interval is further from 1 than the control's ratio, and the
+//     test is significant after Holm's correction;
+//   - same if the ratio and its interval are within the least effect and the rounds could have
+//     detected an effect of that size;
+//   - inconclusive otherwise: the rounds or the host do not allow a decision. Inconclusive is not a
+//     pass; more rounds or a quieter host are needed.
 //
-// Counters, such as keys set for each cycle, hardly depend on the host. Three rounds are enough for
-// their rule; see CounterRoundsMin. The verdict is the worst of the arms' own verdicts, regressed,
-// and inconclusive. Pass requires a decision on every required metric.
+// Counters, such as keys set for each cycle, hardly depend on the host. They are judged by a
+// separate rule, for which three rounds are enough; see CounterRoundsMin. The verdict is the worst
+// of these: the arms' own verdicts; regressed, if a metric regressed; inconclusive, if a required
+// metric is inconclusive. Pass requires a decision on every required metric.
 //
 // If a change is regressed, Explain and ExplainDuet name the slower parts, from stages, locks,
-// fsyncs and profiles of both sides. Costs reports where the time of a single run goes, and
-// Describe also reports what limits its rate. DescribeBound derives the latter from a stored run as
-// far as its figures allow.
+// fsyncs and profiles of both sides. Costs reports where the time of a single run is spent.
+// Describe also reports what limits the run's rate. DescribeBound derives that limit from a stored
+// run, as far as the run's figures allow.
 //
 // # Self-test
 //

@@ -7,15 +7,15 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// JudgeDuet judges the change of a duet against its base. look counts, from 1 to policy.Looks, the
-// judgements of this growing duet, including this one. Later looks see the generations of the
-// earlier ones and more.
+// JudgeDuet judges the change of a duet against its base. look is the number of judgements of this
+// growing duet so far, including this one, from 1 to policy.Looks. Later looks use the generations
+// of the earlier looks and additional ones.
 //
 // A primary has one figure per generation and side. CPU time is the total of the side's processes
 // divided by the acknowledged cycles. The rate is the cycles divided by the time of the side's
 // slices. p50 and p99 come from the merged histogram of the side's open slices. No slice is judged
 // alone. The ratio of the change to the base in one generation is one value. Fresh processes make
-// the values independent, and Student's t judges their logarithms:
+// the values independent, so Student's t can be applied to their logarithms:
 //
 //   - A primary is regressed if the one-sided lower bound of its loss exceeds policy.Least. Holm's
 //     weighted step-down procedure over the primaries bounds the probability of a false alarm in
@@ -24,11 +24,11 @@ import (
 //
 // The verdict is regressed if a primary or a counter of fixed work is. It is pass if all primaries,
 // except those with AlarmOnly, are the same or improved. Otherwise it is inconclusive and needs
-// more generations: Decided is false until the last look. Before the last look, a loss above
-// policy.Least that is suspected at the level of 10 % prevents a pass.
+// more generations: Decided is false until the last look. Before the last look, a pass also
+// requires that no loss above policy.Least is suspected at the level of 10 %.
 //
-// Generations that do not count are ignored; see faults. If one is incorrect or misconfigured, the
-// duet's verdict is the same and no figure is judged. A figure that is 0, negative or not finite
+// Invalid generations are ignored; see faults. If a generation is incorrect or misconfigured, the
+// duet has the same verdict and no figure is judged. A figure that is 0, negative or not finite
 // makes the verdict invalid.
 func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
 	c := &result.Comparison{Version: result.Version, Verdict: result.Pass, Paired: true, Metrics: []result.MetricDelta{}}
@@ -58,23 +58,20 @@ func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
 	return c
 }
 
-// duetJudgement is the state of JudgeDuet.
 type duetJudgement struct {
 	c      *result.Comparison
 	policy DuetPolicy
 	look   int
-	// generations are those that count.
+	// generations are the generations that enter the judgement.
 	generations []result.Generation
 	suspected   bool // a primary's loss may exceed policy.Least
 }
 
-// fail adds a reason for a verdict.
 func fail(c *result.Comparison, v result.Verdict, reason string) {
 	c.Verdict = result.Worst(c.Verdict, v)
 	c.Reasons = append(c.Reasons, reason)
 }
 
-// checkDuet returns an error if the duet cannot be judged.
 func checkDuet(d *result.Duet, look int, policy DuetPolicy) error {
 	if err := policy.check(); err != nil {
 		return err
@@ -90,7 +87,6 @@ func checkDuet(d *result.Duet, look int, policy DuetPolicy) error {
 	return nil
 }
 
-// conditions copies the measurement conditions of a duet to its comparison.
 func conditions(c *result.Comparison, d *result.Duet) {
 	c.Scenario, c.Started, c.Finished = d.Scenario, d.Started, d.Finished
 	c.Warnings = append(c.Warnings, d.Warnings...)
@@ -113,7 +109,7 @@ func conditions(c *result.Comparison, d *result.Duet) {
 }
 
 // serverSettings returns the server settings of a duet that differ from their defaults or between
-// the sides. It adds a warning for each that differs between the sides.
+// the sides. It adds a warning for each setting that differs between the sides.
 func serverSettings(c *result.Comparison, d *result.Duet) (shown []result.SidesSetting) {
 	for _, s := range result.BesideSettings(d.Sides[0].Settings, d.Sides[1].Settings) {
 		switch {
@@ -131,7 +127,6 @@ func serverSettings(c *result.Comparison, d *result.Duet) (shown []result.SidesS
 	return shown
 }
 
-// verdict derives the overall verdict from the primaries and counters.
 func (j *duetJudgement) verdict() {
 	c := j.c
 	for _, d := range c.Metrics {
@@ -150,7 +145,7 @@ func (j *duetJudgement) verdict() {
 }
 
 // tolerates reports whether a duet may pass despite an unclear figure. It may if the figure is
-// AlarmOnly and has a loss over generations, so both sides have it.
+// AlarmOnly and has a loss over generations, which requires that both sides have the figure.
 func (j *duetJudgement) tolerates(d result.MetricDelta) bool {
 	return d.Loss != nil && len(d.Loss.Generations) > 0 &&
 		slices.ContainsFunc(j.policy.Primaries, func(p Primary) bool { return p.AlarmOnly && p.Metric == d.Metric })

@@ -5,10 +5,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// DescribeDuet fills in the bound of the closed load of both sides of a duet, unless the comparison
-// already has it. arms have the profiles of base and change, in this order, or are nil without
-// profiles. DescribeDuet fills in nothing if the generations that count cannot show the limit, or
-// if the verdict is incorrect or misconfigured.
+// DescribeDuet sets the bound of the closed load of both sides of a duet, unless it is already set
+// in the comparison. arms contains the profiles of base and change, in this order; it is nil
+// without profiles. DescribeDuet sets no bound if the valid generations do not show a limit, or if
+// the verdict is incorrect or misconfigured.
 func DescribeDuet(c *result.Comparison, d *result.Duet, arms []result.Arm) {
 	if c.Verdict == result.Incorrect || c.Verdict == result.Misconfigured {
 		return
@@ -26,8 +26,8 @@ func DescribeDuet(c *result.Comparison, d *result.Duet, arms []result.Arm) {
 	}
 }
 
-// limitsOfSide treats the closed phase of each generation that counts as a round. It ignores what
-// the servers use in the slices of the other side.
+// limitsOfSide treats the closed phase of each valid generation like a round. It ignores the CPU
+// time that the servers use in slices of the other side.
 func limitsOfSide(d *result.Duet, side int, locks []result.Lock) limits {
 	s := &d.Manifest.Scenario
 	l := limits{host: d.Manifest.Host, setting: scenario.Point{Topology: s.Topology, Workloads: s.Workloads}, locks: locks}

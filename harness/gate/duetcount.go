@@ -8,14 +8,13 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Levels of the test whether the change causes generations not to count.
+// Significance levels of the test whether the change causes invalid generations.
 const (
 	faultsAlpha   = 0.005 // the change is regressed
 	faultsSuspect = 0.05  // the change does not pass
 )
 
-// count splits the generations into those that count and those that do not, and records the
-// reasons.
+// count separates the valid generations from the excluded ones, and records the reasons.
 func (j *duetJudgement) count(d *result.Duet) {
 	c := j.c
 	for _, g := range d.Generations {
@@ -47,10 +46,10 @@ func (j *duetJudgement) count(d *result.Duet) {
 	c.Base.Rounds, c.Change.Rounds = c.Blocks, c.Blocks
 }
 
-// faults tests whether the change causes generations not to count. If the builds do not differ, a
-// fault that affects one side alone is equally likely on either side, so the number on the change's
-// side is binomial. More than chance explains (faultsAlpha) is a regression; an unlikely number
-// (faultsSuspect) makes the verdict inconclusive.
+// faults tests whether the change causes invalid generations. If the builds do not differ, a fault
+// that affects one side alone is equally likely on either side, so the number on the change's side
+// is binomial. If this number is significant at the level faultsAlpha, the change has regressed. If
+// it is significant only at the level faultsSuspect, the verdict is inconclusive.
 func (j *duetJudgement) faults(d *result.Duet) {
 	var alone [2]int
 	for _, g := range d.Generations {

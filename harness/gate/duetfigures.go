@@ -44,7 +44,6 @@ func enqueueFigure(of func(*result.DuetEnqueue) float64) func(result.GenerationS
 	}
 }
 
-// counted returns a counter of the servers per cycle.
 func counted(metric string) func(result.GenerationSide) (float64, bool) {
 	return func(s result.GenerationSide) (float64, bool) {
 		v, has := s.PerCycle[metric]
@@ -61,7 +60,6 @@ func openFigure(o *result.DuetLatency, of func(*result.DuetLatency) float64) (fl
 	return of(o), true
 }
 
-// primaries judges all primaries that the duet measured.
 func (j *duetJudgement) primaries() {
 	var judged []judgedPrimary
 	for _, p := range j.policy.Primaries {
@@ -94,7 +92,7 @@ var (
 )
 
 // figures returns a primary's figures of base and change, and the numbers of their generations. It
-// fails if a figure is not above 0, or if only some generations have one.
+// fails if a figure is not above 0, or if only some generations have the figure.
 func (j *duetJudgement) figures(metric string) (values [2][]float64, numbers []int, err error) {
 	var missing [2][]int
 	found := false
@@ -126,7 +124,6 @@ func (j *duetJudgement) figures(metric string) (values [2][]float64, numbers []i
 
 func sideName(i int) string { return []string{baseArm, changeArm}[i] }
 
-// judgedPrimary is a primary whose loss was estimated.
 type judgedPrimary struct {
 	Primary
 	at   int // index in the metrics of the comparison
@@ -163,7 +160,6 @@ func (j *duetJudgement) primary(p Primary, d *result.MetricDelta, spec result.Sp
 // logOf returns the mean of the logarithms that corresponds to a loss.
 func (p judgedPrimary) logOf(loss float64) float64 { return p.sign * math.Log1p(p.sign*loss) }
 
-// lossOf is the inverse of logOf.
 func (p judgedPrimary) lossOf(log float64) float64 { return p.sign * math.Expm1(p.sign*log) }
 
 // conclude sets the outcomes of the primaries, corrected for multiple testing.

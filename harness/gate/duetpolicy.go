@@ -8,19 +8,20 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// DuetPolicy holds the parameters of JudgeDuet.
+// DuetPolicy contains the parameters of JudgeDuet.
 type DuetPolicy struct {
-	// Alpha bounds the probability that a change whose losses are all at most Least is called
-	// regressed, over all primaries and all looks together; greater than 0 and less than 1.
+	// Alpha is the maximum false-alarm rate over all primaries and all looks together: the
+	// probability that a change is called regressed although none of its losses exceeds Least. It
+	// is greater than 0 and less than 1.
 	Alpha float64
 	// Looks is the maximum number of judgements of a duet while it is measured, 1 or more.
 	Looks int
-	// Least is the loss, as a fraction, up to which the gate does not call a change regressed even
-	// if the loss is certain.
+	// Least is the largest tolerated loss, as a fraction: even a certain loss up to Least does not
+	// make a change regressed.
 	Least float64
 	// Primaries are judged, in the order of the displayed table.
 	Primaries []Primary
-	// GenerationsMin is the least number of counted generations for a verdict; 2 or more.
+	// GenerationsMin is the minimum number of valid generations for a verdict; 2 or more.
 	GenerationsMin int
 }
 
@@ -32,10 +33,11 @@ type Primary struct {
 	// Weight is the primary's share of the false-alarm rate. Only the ratios of the weights matter.
 	Weight float64
 	// Trim is the share of the generations that is trimmed at each end of the ratios, from 0 to
-	// below 0.5. A few stalls of the host multiply the latency of a generation.
+	// below 0.5. It is needed because a few stalls of the host can multiply the latency of a
+	// generation.
 	Trim float64
-	// AlarmOnly reports that a pass does not exclude a loss of the figure, because its noise
-	// exceeds its margin. A certain loss makes it regressed; otherwise it decides nothing.
+	// AlarmOnly is true for a figure whose noise exceeds its margin. A pass then does not require
+	// that a loss of the figure is excluded, but a certain loss still makes the verdict regressed.
 	AlarmOnly bool
 }
 
@@ -50,8 +52,8 @@ const (
 	// suspectAlpha is the level of the test that prevents an early pass.
 	suspectAlpha = 0.1
 	// trimLatency is the share of the generations that is trimmed at each end of the ratios of
-	// latencies. CPU time and the rate are not trimmed: a change that stalls occasionally costs
-	// them on average and must not pass.
+	// latencies. CPU time and the rate are not trimmed: a change that stalls occasionally worsens
+	// their mean and must not pass.
 	trimLatency = 0.2
 	// trimMax leaves at least two of any two or more values.
 	trimMax = 0.25
@@ -67,10 +69,10 @@ const (
 )
 
 // DefaultDuetPolicy returns the policy of `prony compare`. The CPU time of the server and the rate
-// have most of the weight: they are less noisy than the others and can show losses of 3 %. The
-// latencies need little weight, because a loss that matters there is large. The p99 of builds of
-// the same source differs by 30 to 90 % between generations. When a pass had to exclude a loss of
-// p99, only 73 of 112 first looks passed.
+// have most of the weight, because they are less noisy than the other primaries and can show losses
+// of 3 %. The latencies need little weight, because only large losses of latency matter. The p99 of
+// builds of the same source differs by 30 to 90 % between generations. When a pass had to exclude a
+// loss of p99, only 73 of 112 first looks passed.
 func DefaultDuetPolicy() DuetPolicy {
 	return DuetPolicy{
 		Alpha: duetAlpha, Looks: duetLooks, Least: duetLeast, GenerationsMin: duetFewest,
@@ -84,10 +86,11 @@ func DefaultDuetPolicy() DuetPolicy {
 	}
 }
 
-// spent returns the false-alarm rate that a look may use, over all primaries. The looks' rates add
-// up to Alpha, so the union bound holds over all looks (Bonferroni over looks, a spending function
-// in the sense of Lan and DeMets, Biometrika 70, 1983). The first look gets firstShare: later ones
-// have more generations and need less.
+// spent returns the false-alarm rate that a look may use, over all primaries. The rates of all
+// looks add up to Alpha, so Alpha bounds the false-alarm rate of all looks together. This is
+// Bonferroni's correction over looks, a spending function in the sense of Lan and DeMets
+// (Biometrika 70, 1983). The first look gets firstShare; later looks use more generations and need
+// a smaller rate.
 func (p DuetPolicy) spent(look int) float64 {
 	switch {
 	case p.Looks == 1:

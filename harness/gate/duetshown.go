@@ -7,16 +7,16 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// sliceFigureOf computes the primaries that slices have too.
+// sliceFigureOf computes the primaries that can also be computed from a slice.
 var sliceFigureOf = map[string]func(result.Slice) float64{
 	result.ServerCPUUsPerCycle: func(s result.Slice) float64 { return usPerCycle(s.ServerCPUNs, s.Cycles) },
 	result.ClientCPUUsPerCycle: func(s result.Slice) float64 { return usPerCycle(s.ClientCPUNs, s.Cycles) },
 	result.CyclesPerS:          func(s result.Slice) float64 { return float64(s.Cycles) / s.Seconds },
 }
 
-// control sets a metric's control: the ratio of the base's odd slices to its even ones, over
-// generations, with its 95 % interval. Both come from the same process, so any difference is noise.
-// Metrics that slices lack have no control.
+// control sets a metric's control: the ratio of the base's odd slices to the base's even slices,
+// over generations, with its 95 % interval. Both come from the same process, so any difference is
+// noise. A metric that cannot be computed from slices has no control.
 func control(d *result.MetricDelta, generations []result.Generation) {
 	of := sliceFigureOf[d.Metric]
 	if of == nil {

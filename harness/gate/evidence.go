@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// evidence describes where the time of a run goes, in microseconds per cycle unless a comment says
-// otherwise.
+// evidence describes where the time of a run is spent, in microseconds per cycle unless a comment
+// states another unit.
 type evidence struct {
 	us      float64 // of wall time
 	stages  map[string]stageEvidence
@@ -17,7 +17,7 @@ type evidence struct {
 	sides   [2]sideEvidence // of the servers, and of the load generator
 }
 
-// sideEvidence holds the evidence from the profiles of the servers or of the load generator.
+// sideEvidence contains the evidence from the profiles of the servers or of the load generator.
 type sideEvidence struct {
 	locks     map[string]result.Lock
 	functions charges // CPU
@@ -29,7 +29,7 @@ type stageEvidence struct {
 	p50Us  float64 // of the merged histogram
 }
 
-// charges holds the charges of profiles to functions, per cycle.
+// charges contains the charges of profiles to functions, per cycle.
 type charges struct {
 	of    map[string]chargeEvidence
 	total float64
@@ -52,7 +52,8 @@ func gather(r *result.Result) (e evidence, ok bool) {
 	e.fsyncs, e.fsyncUs = meanOf(rounds, metricOf(result.StorageFsyncsPerCycle)), meanOf(rounds, metricOf(result.StorageFsyncUsPerCycle))
 	e.stages = map[string]stageEvidence{}
 	for _, s := range result.MergeStages(rounds) {
-		// The stages' own observation time may have no cycles although the window has.
+		// The time in which the stages were recorded may contain no cycles although the window
+		// does.
 		if cover.Cycles == 0 {
 			break
 		}
@@ -70,7 +71,6 @@ func gather(r *result.Result) (e evidence, ok bool) {
 	return e, true
 }
 
-// addLock returns the sum of one lock's figures on two nodes.
 func addLock(a, b result.Lock) result.Lock {
 	if a.Name == "" {
 		return b
@@ -82,9 +82,9 @@ func addLock(a, b result.Lock) result.Lock {
 	return a
 }
 
-// charged adds up, per cycle, the charges of the servers' profiles of a kind, or the generator's,
-// multiplied by scale. It divides by the cycles that a profile covers, or, in results of earlier
-// versions, by those of the windows of the profiled rounds.
+// charged adds up the charges per cycle of all profiles of a kind, either of the servers or of the
+// generator, and multiplies them by scale. The cycles are those completed during the recording of a
+// profile or, in results of earlier versions, in the windows of the profiled rounds.
 func charged(r *result.Result, kind string, generator bool, scale float64) charges {
 	c := charges{of: map[string]chargeEvidence{}}
 	var windows uint64

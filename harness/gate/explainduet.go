@@ -9,22 +9,25 @@ import (
 )
 
 // CauseGenerations is the number of profiled generations that a search for causes needs. With six,
-// a function that takes 5 % more of the servers' CPU time is named in nine of ten cases.
+// the search finds a function that takes an additional 5 % of the servers' CPU time in nine of ten
+// cases.
 const CauseGenerations = 6
 
 // causesAlpha is the probability that the interval of any examined candidate misses the true
 // difference.
 const causesAlpha = 0.05
 
-// ExplainDuet fills in how the profiles of both sides of a duet differ and, if the change
-// regressed, the causes and the parameters of the search. base and change have the generations and
-// profiles of the sides.
+// ExplainDuet sets in c the differences between the profiles of a duet's sides. If the change
+// regressed, it also sets the causes and the parameters of the search. base and change contain the
+// generations and profiles of the sides.
 //
-// A cause takes at least a third of the detected loss of CPU time or of the rate. If only another
-// loss was detected, a cause takes at least 5 % of the base's time per cycle. The interval of the
-// difference excludes zero. Each generation yields one difference, so a slow host in a generation
-// affects both sides. All intervals together hold with a probability of 95 % over all candidates:
-// functions and locks whose time in both sides together reaches that minimum, fsyncs and stages.
+// A cause explains at least a third of the detected loss of CPU time or of the rate. If only a loss
+// of another kind was detected, a cause takes at least 5 % of the base's time per cycle. The
+// interval of a cause's difference excludes zero. Each generation yields one difference, so a slow
+// host in a generation affects both sides. The intervals are simultaneous: with a probability of 95
+// %, the intervals of all candidates contain the true difference. Candidates are the fsyncs, the
+// stages, and the functions and locks whose time in both sides together reaches the minimum of a
+// cause.
 //
 // An error reports that the profiles could not be compared. The causes then come from counters and
 // stages only.
@@ -53,8 +56,8 @@ func ExplainDuet(c *result.Comparison, d *result.Duet, base, change result.Arm) 
 	return errors.Join(failed, searchCauses(c, base.Result, change.Result, beside))
 }
 
-// searchCauses fills in the causes of a loss. beside holds the functions and locks of the profiles;
-// it is empty without profiles.
+// searchCauses sets the causes of a loss in c. beside contains the functions and locks of the
+// profiles; it is empty without profiles.
 func searchCauses(c *result.Comparison, base, change *result.Result, beside []profile.Beside) error {
 	cycleUs := meanCycleUs(timedRounds(base))
 	called := lostOf(c, cycleUs)
@@ -80,9 +83,10 @@ func searchCauses(c *result.Comparison, base, change *result.Result, beside []pr
 	return nil
 }
 
-// candidatesOf returns the possible causes. A function or lock that takes less in both sides
-// together than a cause adds cannot be a cause. This filter does not depend on the difference
-// between the sides, so it does not bias the intervals of the others.
+// candidatesOf returns the functions and locks that may be causes. A function or lock whose time in
+// both sides together is less than the minimum increase by a cause cannot be a cause. This filter
+// does not depend on the difference between the sides, so it does not bias the intervals of the
+// others.
 func candidatesOf(beside []profile.Beside, called lost, cycleUs float64) (candidates []profile.Beside) {
 	for _, b := range beside {
 		kind := causeCPU
@@ -96,9 +100,9 @@ func candidatesOf(beside []profile.Beside, called lost, cycleUs float64) (candid
 	return candidates
 }
 
-// moreOf returns the difference of each candidate between the sides, with intervals that hold
-// together over the given number of comparisons. The candidates of one kind and node share their
-// noise estimate.
+// moreOf returns the difference of each candidate between the sides, with simultaneous intervals
+// for the given number of comparisons. The candidates of one kind and node share their noise
+// estimate.
 func moreOf(candidates []profile.Beside, comparisons int) (deltas []result.ProfileDelta, err error) {
 	for from := 0; from < len(candidates); {
 		to := from

@@ -90,12 +90,10 @@ func workDelta(counter result.WorkCounter, values [2]float64, cycles uint64) res
 	return d
 }
 
-// once returns a metric with a single measurement.
 func once(v float64, unit string) result.Metric {
 	return result.Metric{Median: v, Low: v, High: v, N: 1, Unit: unit}
 }
 
-// showWork adds the figures of the fixed work that are not judged.
 func (j *duetJudgement) showWork(w *result.FixedWork) {
 	for _, name := range slices.Sorted(maps.Keys(w.Shown)) {
 		v := w.Shown[name]

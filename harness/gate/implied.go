@@ -27,7 +27,6 @@ func reads(r *result.Result) bool {
 		slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Reads > 0 })
 }
 
-// scenarioReads reports whether the load of a scenario reads tasks at any of its points.
 func scenarioReads(s *scenario.Scenario) bool {
 	return scenario.Any(s.Workloads, scenario.Workload.ReadsTasks) ||
 		slices.ContainsFunc(s.Sweeps, func(sweep scenario.Sweep) bool { return sweepsReads(sweep.Path) })
@@ -38,9 +37,9 @@ func sweepsReads(path string) bool {
 	return strings.HasSuffix(path, ".reads") || strings.Contains(path, ".reads,")
 }
 
-// hasLedger reports whether r should have counts of lost, duplicated and corrupted tasks. A result
-// with rounds has them, and so does one that contains any of these metrics. A run that failed
-// before its first round has none, so the implied limits do not apply to it.
+// hasLedger reports whether r should have counts of lost, duplicated and corrupted tasks. This is
+// true if the result contains rounds or any of these metrics. A run that failed before its first
+// round has none, so the implied limits do not apply to it.
 func hasLedger(r *result.Result) bool {
 	return len(r.Rounds) > 0 || slices.ContainsFunc(implied, func(l Limit) bool {
 		_, has := r.Metrics[l.Metric]
@@ -48,7 +47,6 @@ func hasLedger(r *result.Result) bool {
 	})
 }
 
-// limitsOf returns the limits for judging r: those given and the implied ones.
 func limitsOf(limits []Limit, r *result.Result) []Limit {
 	if !hasLedger(r) {
 		return limits

@@ -68,9 +68,10 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	return l, ok
 }
 
-// name returns the limited metric after its point and workload. It marks a ratio to the baseline
-// build and a floor on a metric that servers promise, which can have both a floor and a ceiling.
-// The name is unique among the limits of a baseline and its scenario.
+// name returns the name of the limited metric, preceded by the limit's point and workload. The name
+// marks a ratio to the baseline build. It also marks a floor on a metric that servers promise,
+// because such a metric can have both a floor and a ceiling. The name is unique among the limits of
+// a baseline and its scenario.
 func (l Limit) name() string {
 	name := at(l.Point) + at(l.Workload) + l.Metric
 	if l.OfBaseline {
@@ -85,8 +86,8 @@ func (l Limit) name() string {
 // metricsRenamed maps former names of metrics to the current ones.
 var metricsRenamed = map[string]string{"shed": result.Dropped}
 
-// readMetric returns the metric that a block limits. It reports a metric that does not allow a
-// limit of that kind and returns ok false.
+// readMetric returns the metric that a block limits. If the metric does not allow a limit of that
+// kind, it reports this and returns false for ok.
 func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
 	name := b.Label()
 	spec, known := result.Lookup(name)
@@ -109,7 +110,6 @@ func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
 	return spec, false
 }
 
-// instead returns the remedy for a limit of the wrong kind.
 func instead(b *hclfile.Block, kind Kind) string {
 	if b.Type() == limitName {
 		return "write " + boundNames[kind] + " instead of " + boundNames[opposite[kind]]

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// lossVerbs has the words before and after the ratio in a sentence about a build's metric.
+// lossVerbs contains the words before and after the ratio in a sentence about a build's metric.
 var lossVerbs = map[string][2]string{
 	result.CyclesPerS:                {"completes", "of the cycles of"},
 	result.DrainCyclesPerS:           {"drains", "of the tasks per second of"},
@@ -22,9 +22,9 @@ var lossVerbs = map[string][2]string{
 	result.EnqueueLatencyMs + "_p50": {"has", "times the median latency of an enqueue of"},
 }
 
-// LossSentence describes in one sentence the broken ratios of a report to the baseline build and,
-// if the comparison of both builds shows it, where most of the loss is. It returns "" if no ratio
-// is broken. compared may be nil.
+// LossSentence describes in one sentence which ratios to the baseline build broke their limits. If
+// the comparison of both builds shows it, the sentence also names the place of most of the loss. It
+// returns "" if no such limit is broken. compared may be nil.
 func LossSentence(r Report, compared *result.Comparison) string {
 	var broken []Finding
 	for _, f := range r.Findings {

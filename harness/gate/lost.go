@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// causeShare is the least share of a detected loss that a cause explains.
+// causeShare is the smallest share of a detected loss that a reported cause explains.
 const causeShare = 1.0 / 3
 
 // loss is a change's loss in one primary, in microseconds per cycle.
@@ -16,7 +16,7 @@ type loss struct {
 	us float64
 }
 
-// lost holds the detected losses. The zero value has none.
+// lost contains the detected losses. The zero value contains none.
 type lost struct{ server, client, rate loss }
 
 // lostOf returns the losses of CPU time and of the rate that a duet detected. cycleUs is the base's
@@ -39,7 +39,6 @@ func lostOf(c *result.Comparison, cycleUs float64) (l lost) {
 	return l
 }
 
-// called returns the losses that were detected.
 func (l lost) called() (all []loss) {
 	for _, of := range []loss{l.server, l.client, l.rate} {
 		if of.of != "" {
@@ -49,8 +48,9 @@ func (l lost) called() (all []loss) {
 	return all
 }
 
-// of returns the loss that a cause would explain: CPU time of the cause's side, or else the time
-// per cycle. A wait in the servers explains the time per cycle, or else the servers' CPU time.
+// of returns the loss that a cause of a kind would explain. CPU time explains a loss of CPU time on
+// the same side or, without such a loss, of the time per cycle. A wait in the servers explains a
+// loss of the time per cycle or, without such a loss, of the servers' CPU time.
 func (l lost) of(kind string, generator bool) loss {
 	own, other := l.rate, l.server
 	switch {
@@ -70,11 +70,10 @@ func (l lost) of(kind string, generator bool) loss {
 	return other
 }
 
-// looked reports whether causes of this loss are searched.
 func (l loss) looked() bool { return l.us >= 0 }
 
-// least returns the least increase, in microseconds per cycle, that makes a cause: a share of the
-// loss, or of the base's time per cycle if no loss of time was detected.
+// least returns the smallest increase, in microseconds per cycle, that is reported as a cause. It
+// is a share of the loss, or of the base's time per cycle if no such loss was detected.
 func (l loss) least(cycleUs float64) float64 {
 	switch {
 	case !l.looked():
@@ -88,7 +87,6 @@ func (l loss) least(cycleUs float64) float64 {
 // maxUs exceeds any cause.
 const maxUs = 1e18
 
-// share formats the share of the loss that a cause explains, as the end of a sentence.
 func (l loss) share(us float64) string {
 	if l.of == "" {
 		return ""

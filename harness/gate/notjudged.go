@@ -6,9 +6,9 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// notJudged returns the figures of two arms that cannot be judged, from all timed rounds that have
-// histograms, including invalid rounds and a single one. A metric that some of these rounds lack
-// has no figure.
+// notJudged returns the figures of arms that cannot be judged. They are from all timed rounds that
+// have histograms, including invalid rounds; a single round suffices. A metric that some of these
+// rounds lack has no figure.
 func notJudged(arms []result.Arm, policy Policy) []result.MetricDelta {
 	deltas := []result.MetricDelta{}
 	sides := make([]side, 0, len(arms))

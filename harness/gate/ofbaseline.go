@@ -44,7 +44,6 @@ func readOfBaseline(b *hclfile.Block, l Limit, spec result.Spec) Limit {
 	return l
 }
 
-// unfitRatio returns why a limit cannot be a ratio to the baseline build, or "" if it can.
 func unfitRatio(l Limit, spec result.Spec) string {
 	switch {
 	case spec.OfLedger():

@@ -8,10 +8,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Policy holds the parameters of Compare.
+// Policy contains the parameters of Compare.
 type Policy struct {
-	// Alpha bounds the probability that a comparison of identical builds finds any of its timings
-	// different, before the other conditions; greater than 0 and less than 1.
+	// Alpha is the significance level of all timings together: the maximum probability that the
+	// tests find a difference in any timing of identical builds. The other conditions reduce this
+	// probability further. Alpha is greater than 0 and less than 1.
 	Alpha float64
 	// Metrics are the judged metrics, in the order of the displayed table.
 	Metrics []Judged
@@ -22,13 +23,13 @@ type Policy struct {
 // Judged is a metric that a comparison judges.
 type Judged struct {
 	Metric string
-	// Effect is the least relevant change of the ratio from 1, as a fraction; greater than 0.
+	// Effect is the smallest relevant deviation of the ratio from 1, as a fraction; greater than 0.
 	Effect float64
-	// Least is the least relevant difference, in the metric's unit. A thousandth of an fsync per
-	// cycle may double without mattering.
+	// Least is the smallest relevant difference, in the metric's unit. It is needed for small
+	// counts: it does not matter if a thousandth of an fsync per cycle doubles.
 	Least float64
-	// Counter reports that the metric counts work, independent of the host's speed. Counters have a
-	// separate rule.
+	// Counter reports that the metric counts work, independent of the host's speed. Counters are
+	// judged by a separate rule.
 	Counter bool
 	// Required makes a comparison inconclusive if this metric is.
 	Required bool
@@ -39,8 +40,8 @@ const (
 	EffectRate = 0.03
 	EffectP50  = 0.05
 	EffectP99  = 0.10
-	// EffectPerCounter is below the 1 % that the gate must detect, because an effect of exactly the
-	// least size is detected only half of the time.
+	// EffectPerCounter is below the 1 % that the gate must detect, because a change of exactly the
+	// least effect is detected only half of the time.
 	EffectPerCounter = 0.005
 	// LeastPerCycle is the least relevant difference of a counter, in its unit.
 	LeastPerCycle = 0.005
@@ -49,7 +50,7 @@ const (
 // DefaultPolicy judges the rate and the CPU time of a cycle, the cycle's latency, and the server's
 // counters per cycle. Because of the other conditions, an Alpha of 5 % yields a far lower
 // false-alarm rate: half of the alarms are in the other direction, and most others are too small to
-// matter or no larger than the control's difference. `prony gate selftest` measures it.
+// matter or no larger than the control's difference. `prony gate selftest` measures that rate.
 func DefaultPolicy() Policy {
 	p := Policy{Alpha: 0.05, Metrics: []Judged{
 		{Metric: result.CyclesPerS, Effect: EffectRate, Required: true},
@@ -78,12 +79,11 @@ func (p Policy) WithEffect(effect float64) Policy {
 	return p
 }
 
-// counterAlpha is the level of the counters as a fraction of Alpha, in addition to the timings'
-// level. Counters have a separate correction for multiple testing, so they cost the timings no
-// power.
+// counterAlpha is the significance level of all counters together, as a fraction of Alpha. It is in
+// addition to the level of the timings, which is Alpha. Counters are corrected for multiple testing
+// separately, so they do not reduce the power of the timings' tests.
 const counterAlpha = 0.2
 
-// alpha returns the level of all counters together, or of all timings.
 func (p Policy) alpha(counter bool) float64 {
 	if counter {
 		return counterAlpha * p.Alpha
@@ -102,7 +102,6 @@ func (p Policy) level(counter bool) float64 {
 	return p.alpha(counter) / float64(max(1, n))
 }
 
-// least returns the least relevant difference of a metric.
 func (p Policy) least(metric string) float64 {
 	for _, m := range p.Metrics {
 		if m.Metric == metric {

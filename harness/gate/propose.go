@@ -16,25 +16,26 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Change is a difference between the observation that a limit states and that of a run.
+// Change is a difference between the observation stated in a limit and the observation of a run.
 type Change struct {
-	// Like "ceiling cycle_latency_ms_p99", with its point, its workload and its reference point.
+	// Limit is like "ceiling cycle_latency_ms_p99", with the limit's point, workload and reference
+	// point.
 	Limit string
-	From  string // the file's observation; "" without one
+	From  string // the file's observation; "" if it states none
 	To    string // the run's observation
 	// Evidence is the basis of To: the number of rounds and their range. It is "" for a
-	// configuration and if the run has no figure.
+	// configuration, and if the run has no figure.
 	Evidence string
 	// Where is the place of a block that a person must edit; "" if Propose or ProposeOwn edits it.
 	Where string
 }
 
-// Propose returns the text of a file of baselines in which each limit of the scenario of r states
-// what r observed, and the changes to the text. If r has no figure for a limit or breaks it, the
-// limit states that (unobserved). Propose preserves the limits and all reasons. It skips limits of
-// 0, because 0 is the only value that they allow, and ratios to the baseline build. Propose fails
-// if src is not a valid file, writes several attributes on one line, or has no baseline for the
-// scenario.
+// Propose updates src, the text of a file of baselines, so that each limit of r's scenario states
+// what r observed. It returns the new text and the changes. If r has no figure for a limit or
+// breaks it, the limit states this in its attribute unobserved. Propose preserves the limits and
+// all reasons. It skips limits of 0, because 0 is the only value that they allow, and ratios to the
+// baseline build. Propose fails if src is not a valid file, writes several attributes on one line,
+// or has no baseline for the scenario.
 func Propose(src []byte, file string, b Baseline, r *result.Result) (text []byte, changes []Change, err error) {
 	parsed, problems := hclwrite.ParseConfig(src, file, hcl.InitialPos)
 	if problems.HasErrors() {
@@ -91,7 +92,6 @@ func proposal(l Limit, limits []Limit, r *result.Result) (change Change, value f
 	return change, value, err
 }
 
-// observe updates the block of a limit with a run's observation.
 func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (change Change, changed bool) {
 	change, value, err := proposal(l, limits, r)
 	if change.From == change.To {
@@ -113,7 +113,8 @@ func observe(block *hclwrite.Body, l Limit, limits []Limit, r *result.Result) (c
 
 // observed returns a run's figure for a limit. If the limit applies to several points, it returns
 // the figure closest to breaking the limit. For a limit relative to another point, the figure is a
-// multiple of the figure there. evidence states the number of rounds with the figure and its range.
+// multiple of the figure at that point. evidence states the number of rounds with the figure and
+// its range.
 func observed(l Limit, limits []Limit, r *result.Result) (value float64, evidence string, err error) {
 	var found []observation
 	add := func(metrics map[string]result.Metric, workloads []result.Workload) {
@@ -157,7 +158,6 @@ func observed(l Limit, limits []Limit, r *result.Result) (value float64, evidenc
 	return roundTo(value), evidence, nil
 }
 
-// observation is a metric with the value that a limit judges.
 type observation struct {
 	value float64
 	of    result.Metric

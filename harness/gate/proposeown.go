@@ -14,9 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ProposeCarried returns a run's observations for the limits that its scenario carried, each with
-// the place that its block had at that time. It is for scenarios whose file is elsewhere or no
-// longer defines them.
+// ProposeCarried returns a run's observations for the limits that its scenario contained at the
+// time of the run, each with the place of its block at that time. It is for scenarios whose file is
+// elsewhere or no longer defines them.
 func ProposeCarried(r *result.Result) (changes []Change) {
 	own, _ := carried(r)
 	var limits []Limit
@@ -32,11 +32,11 @@ func ProposeCarried(r *result.Result) (changes []Change) {
 	return changes
 }
 
-// ProposeOwn returns the text of the file of scenario s in which each limit block states what r, a
-// run of s, observed, and the changes to the text, as Propose does for a baseline. s was read from
-// src or from a text that ProposeOwn derived from src. For a limit in a file that s includes, it
-// returns the change with its place and does not edit the file, because other scenarios may include
-// it too.
+// ProposeOwn updates src, the text of the file of scenario s, so that each limit block states what
+// r observed. r is a run of s. It returns the new text and the changes, as Propose does for a
+// baseline. s was read from src or from a text that ProposeOwn derived from src. For a limit in a
+// file that s includes, it returns the change with its place but does not edit that file, because
+// other scenarios may include the same file.
 func ProposeOwn(src []byte, s *scenario.Scenario, r *result.Result) (text []byte, changes []Change, err error) {
 	limits := make([]Limit, len(s.Limits))
 	for i, l := range s.Limits {
@@ -67,7 +67,6 @@ func ProposeOwn(src []byte, s *scenario.Scenario, r *result.Result) (text []byte
 	return text, changes, nil
 }
 
-// limitBlock returns the nth limit block of a scenario, counted from 0, or nil.
 func limitBlock(body *hclsyntax.Body, name string, nth int) *hclsyntax.Block {
 	for _, s := range body.Blocks {
 		if s.Type != "scenario" || !slices.Equal(s.Labels, []string{name}) {

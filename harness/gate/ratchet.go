@@ -11,24 +11,24 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// JudgeRatchet decides whether to keep the change of a duet over a sweep. Call it once, after the
-// duet: there is no earlier look that would need a correction.
+// JudgeRatchet decides whether to keep the change of a duet over a sweep. Call it only once, after
+// the duet, because its error rate is not corrected for earlier looks.
 //
 // A generation has one score: the weighted mean of the logarithms of the ratios of change to base,
-// over the score's metrics and over the points. A metric that is better when higher counts
+// over the score's metrics and over the points. The ratio of a metric that is better when higher is
 // inverted, so a score below 1 is always a gain. Fresh processes make the generations independent.
-// Their mean has a 95 % interval by Student's t; if the score has a latency, a fifth of the
-// generations is trimmed at each end, as in JudgeDuet. The change is kept if the whole interval is
-// below 1. Otherwise it is rejected: as worse if the whole interval is above 1, and as a tie if the
-// interval contains 1.
+// The 95 % interval of the mean score is computed by Student's t. If the score contains a latency,
+// a fifth of the generations is trimmed at each end, as in JudgeDuet. The change is kept if the
+// whole interval is below 1. Otherwise it is rejected: as worse if the whole interval is above 1,
+// and as a tie if the interval contains 1.
 //
-// An unbalanced ledger of the change disqualifies it. So do more generations that failed because of
-// the change alone than chance explains. Generations that do not count are ignored; if fewer than
-// policy.GenerationsMin count, nothing is decided.
+// The change is disqualified if its ledger does not balance, or if more generations failed because
+// of the change alone than chance explains. Invalid generations are ignored; if fewer than
+// policy.GenerationsMin are valid, nothing is decided.
 //
 // Each further figure is judged too, over all points and at each point. Worse lists the figures
-// that are certainly worse, by one-sided tests at 5 % that Holm's procedure corrects for the number
-// of figures, and the counters of fixed work that rose.
+// that are certainly worse and the counters of fixed work that rose. The figures are tested
+// one-sided at 5 %, corrected by Holm's procedure for the number of figures.
 func JudgeRatchet(d *result.Duet, score scenario.Score, policy DuetPolicy) *result.Ratchet {
 	r := &result.Ratchet{Version: result.Version, Verdict: result.Misconfigured}
 	if err := checkDuet(d, 1, policy); err != nil {
@@ -63,7 +63,6 @@ func JudgeRatchet(d *result.Duet, score scenario.Score, policy DuetPolicy) *resu
 	return (&ratcheting{r: r, generations: j.generations, score: score}).judge(d.Work)
 }
 
-// undecided ends a ratchet without a decision.
 func undecided(r *result.Ratchet, v result.Verdict, because string) *result.Ratchet {
 	r.Verdict, r.Kept, r.Decided, r.Because = v, false, false, because
 	return r
@@ -93,10 +92,9 @@ func changeIncorrect(d *result.Duet) bool {
 	return false
 }
 
-// ratcheting is the state of JudgeRatchet.
 type ratcheting struct {
 	r           *result.Ratchet
-	generations []result.Generation // the generations that count, at least GenerationsMin
+	generations []result.Generation // the valid generations, at least GenerationsMin
 	score       scenario.Score
 }
 
@@ -168,7 +166,6 @@ func (t *ratcheting) scored() (f result.RatchetFigure, err error) {
 	return f, nil
 }
 
-// trimOf returns the share of the generations that is trimmed at each end for a metric.
 func trimOf(metric string) float64 {
 	if spec, _ := result.Lookup(metric); spec.Family != "" {
 		return trimLatency

@@ -9,19 +9,19 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// worseAlpha is the level of the test whether a figure is worse.
+// worseAlpha is the significance level of the test whether a figure is worse.
 const worseAlpha = 0.05
 
-// sidesRatio holds a figure of both sides at one point of one generation.
+// sidesRatio contains a figure of both sides at one point of one generation.
 type sidesRatio struct {
 	base, change float64
-	// log is the logarithm of the ratio of change to base, or of its inverse if higher is better.
-	// Above 0 the change is worse.
+	// log is the logarithm of change / base, or of base / change if a higher figure is better. If
+	// it is above 0, the change is worse.
 	log float64
 }
 
-// pointRatio returns a figure at point k of a generation. It fails if a side lacks the figure or
-// has one that is not above 0.
+// pointRatio returns a figure at point k of a generation. It fails if the figure of a side is
+// missing or not above 0.
 func pointRatio(g result.Generation, k int, metric string) (r sidesRatio, err error) {
 	p := g.Points[k]
 	var values [2]float64
@@ -44,8 +44,9 @@ func pointRatio(g result.Generation, k int, metric string) (r sidesRatio, err er
 	return r, nil
 }
 
-// figures judges each metric over all points and at each point. It skips a metric that any
-// generation lacks: a server may not count it, and a run may have no fsyncs.
+// figures judges each metric over all points and at each point. It skips a metric that is missing
+// in any generation, for example because a server does not count it or because there were no
+// fsyncs.
 func (t *ratcheting) figures() {
 	var overall, each []result.RatchetFigure
 	for _, metric := range scenario.ScoreMetrics() {
@@ -73,7 +74,6 @@ func (t *ratcheting) figures() {
 	}
 }
 
-// correct corrects the P of figures for multiple testing.
 func correct(all []result.RatchetFigure) {
 	ps := make([]float64, len(all))
 	for i, f := range all {

@@ -17,7 +17,7 @@ func CheckDuet(b *Baselines, d *result.Duet, last bool) Report {
 	return CheckBeside(b, d.Result(1, ""), beside)
 }
 
-// ResamplePlan holds the parameters of drawn sets of duets.
+// ResamplePlan contains the parameters of Resample.
 type ResamplePlan struct {
 	Sets    int // number of drawn sets of scenarios
 	PerLook int // generations per look
@@ -45,10 +45,11 @@ type ResampledScenario struct {
 }
 
 // Resample is a bootstrap: it estimates from a few measured sets how often a set of scenarios does
-// not pass. Each drawn set has one duet of every scenario in duets. Its generations are drawn with
-// replacement from all of that scenario, and its fixed work comes from one duet. The limits judge
-// it after each look until they are decided. A scenario with fewer generations than one look needs
-// is an error, since no duet can be drawn from it.
+// not pass. Each drawn set has one duet of every scenario in duets. The generations of a drawn duet
+// are drawn with replacement from all generations of its scenario, and its fixed work is that of
+// one measured duet. The drawn duet is judged against the limits after each look, until all limits
+// are decided. Resample fails if a scenario has fewer generations than one look needs, because no
+// duet can then be drawn from it.
 func Resample(b *Baselines, duets []*result.Duet, plan ResamplePlan) (Resampled, error) {
 	out := Resampled{Sets: plan.Sets}
 	by := map[string][]*result.Duet{}
@@ -89,7 +90,7 @@ func Resample(b *Baselines, duets []*result.Duet, plan ResamplePlan) (Resampled,
 type drawing struct {
 	duet        *result.Duet // supplies the manifest and sides of drawn duets
 	generations []result.Generation
-	works       []*result.FixedWork // empty if another scenario of the topology has it
+	works       []*result.FixedWork // empty if measured with another scenario of the topology
 }
 
 func newDrawing(duets []*result.Duet) drawing {
@@ -103,7 +104,6 @@ func newDrawing(duets []*result.Duet) drawing {
 	return s
 }
 
-// judged draws a duet and judges it after each look.
 func (s *drawing) judged(b *Baselines, plan ResamplePlan, random *rand.Rand) (*result.Duet, Report) {
 	d := *s.duet
 	d.Generations, d.Work = nil, nil

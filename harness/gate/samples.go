@@ -5,8 +5,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// fewSamples is the multiple of a percentile's least number of samples below which the tail is
-// sparse and caution mentions the count.
+// fewSamples is a multiple of the smallest number of samples for a percentile. Below that multiple
+// the tail is sparse, and caution mentions the number of samples.
 const fewSamples = 10
 
 // samples counts the samples of a percentile. The zero value means that they are unknown or that
@@ -16,7 +16,6 @@ type samples struct {
 	least, made int
 }
 
-// samplesOf returns the samples of a percentile from the count of its latency family.
 func samplesOf(spec result.Spec, metrics map[string]result.Metric) samples {
 	least := spec.SamplesLeast()
 	count, has := metrics[spec.Family+"_n"]

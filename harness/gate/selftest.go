@@ -16,8 +16,8 @@ import (
 // SelfTestVersion is the version of SelfTest's schema.
 const SelfTestVersion = 2
 
-// SelfTest holds the false-alarm rate and the power of the gate, measured by duets with a known
-// answer. It is stored as selftest.json, the source of the page.
+// SelfTest contains the false-alarm rate and the power of the gate, measured by duets with a known
+// answer. It is stored as selftest.json, the source of the self-test's page.
 type SelfTest struct {
 	Version    int         `json:"version"`
 	Command    []string    `json:"command"` // of the newest piece
@@ -29,13 +29,13 @@ type SelfTest struct {
 	Finished   time.Time   `json:"finished"`
 	Within     float64     `json:"within_seconds"` // of one look
 	Looks      int         `json:"looks"`
-	// SliceMs, Together and CPUs are those of the duet of the newest piece; see result.Duet.
+	// SliceMs, Together and CPUs are copied from the duet of the newest piece; see result.Duet.
 	SliceMs  float64           `json:"slice_ms,omitempty"`
 	Together bool              `json:"together,omitempty"`
 	CPUs     []result.SideCPUs `json:"cpus,omitempty"`
 	Alpha    float64           `json:"alpha"` // of all looks together
-	// Commits lists the commits that pieces with generations or runs were built from, in the order
-	// of their first piece.
+	// Commits lists the commits of the measured builds, in the order of their first piece. It
+	// includes only pieces with generations or runs.
 	Commits      []SelfTestCommit      `json:"commits"`
 	Kinds        []SelfTestOf          `json:"kinds"`
 	Counters     []SelfTestCounter     `json:"counters,omitempty"`
@@ -53,21 +53,21 @@ type SelfTestCommit struct {
 	Pieces int       `json:"pieces"`
 }
 
-// SelfTestOf holds the gate's verdicts on one kind of change.
+// SelfTestOf contains the gate's verdicts on one kind of change.
 type SelfTestOf struct {
 	SelfTestKind
 
 	Pieces      int `json:"pieces"`
-	Generations int `json:"generations"` // that count
-	// Planted is the environment of the change's processes: with the least and with the most
-	// planted.
+	Generations int `json:"generations"` // number of valid ones, which Figures is computed from
+	// Planted contains the environment of the change's processes with the smallest and with the
+	// largest planted amount; a single text if they are equal.
 	Planted []string `json:"planted,omitempty"`
 	// Figures are the measured differences over all generations of the bank.
 	Figures []SelfTestFigure `json:"figures"`
 	Trials  []Trial          `json:"trials"`
-	// Checked holds disjoint trials of those pieces whose generations all report how the kernel
-	// maps the program code of both sides, so that a generation with a difference does not count.
-	// It is only set for builds of the same source.
+	// Checked contains disjoint trials of those pieces whose generations all report how the kernel
+	// maps the program code of both sides. Generations in which the two sides are mapped
+	// differently are then excluded. Checked is set only for builds of the same source.
 	Checked []Trial `json:"checked,omitempty"`
 }
 
@@ -110,8 +110,8 @@ type SelfTestFigure struct {
 	StdDev float64 `json:"std_dev"`
 }
 
-// SelfTestCalibration is the cost of a fault, measured with a large amount. The amounts for the
-// kinds are derived from it in proportion.
+// SelfTestCalibration is the measured cost of a large planted amount of a fault. The amounts that
+// the kinds plant are derived from it proportionally.
 type SelfTestCalibration struct {
 	Fault  string `json:"fault"`
 	Metric string `json:"metric"`
@@ -122,8 +122,8 @@ type SelfTestCalibration struct {
 	Planted string    `json:"planted"`
 	// Amount is the amount planted for each task, in the fault's unit.
 	Amount float64 `json:"amount"`
-	// Excess is the increase in CPU time per cycle, or in the time between cycles, that Amount
-	// causes, as a fraction of the base's, with its 95 % confidence interval.
+	// Excess is the relative increase that Amount causes in the CPU time per cycle, or in the time
+	// between cycles. Low and High are its 95 % confidence interval.
 	Excess      float64 `json:"excess"`
 	Low         float64 `json:"low"`
 	High        float64 `json:"high"`
@@ -142,19 +142,19 @@ type SelfTestPiece struct {
 	Works  []*result.FixedWork // only for CountersKind
 }
 
-// SelfTestBank holds all measurements of a self-test.
+// SelfTestBank contains all measurements of a self-test.
 type SelfTestBank struct {
 	Pieces       []SelfTestPiece // in the order of measurement
 	Checks       []CheckPiece
 	Calibrations []SelfTestCalibration
 }
 
-// SelfTestPlan holds the parameters for judging a bank.
+// SelfTestPlan contains the parameters for judging a bank.
 type SelfTestPlan struct {
 	Within float64 // seconds of one look, common to all pieces
 	Drawn  int     // number of trials per kind from randomly drawn generations
 	Policy DuetPolicy
-	// Baselines judge Checks.
+	// Baselines contains the limits for judging Checks.
 	Baselines *Baselines
 }
 
@@ -201,7 +201,6 @@ func ofKind(pieces []SelfTestPiece, kind string) (of []SelfTestPiece) {
 	return of
 }
 
-// provenance records the build, host and period of the measurements.
 func (t *SelfTest) provenance(bank SelfTestBank) {
 	note := func(m result.Manifest, commit string, dirty bool, started, finished time.Time) {
 		if t.Started.IsZero() || started.Before(t.Started) {
@@ -264,8 +263,8 @@ func judgeKind(kind SelfTestKind, pieces []SelfTestPiece, plan SelfTestPlan, see
 	return of, nil
 }
 
-// planted returns the environment of the pieces with the least and the most planted, or one text if
-// they are equal.
+// planted returns the environments of the pieces with the smallest and the largest Amount, or one
+// text if they are equal.
 func planted(pieces []SelfTestPiece) (texts []string) {
 	order := func(a, b SelfTestPiece) int { return cmp.Compare(a.Amount, b.Amount) }
 	for _, p := range []SelfTestPiece{slices.MinFunc(pieces, order), slices.MaxFunc(pieces, order)} {
@@ -276,7 +275,6 @@ func planted(pieces []SelfTestPiece) (texts []string) {
 	return texts
 }
 
-// figure returns the loss of a primary over all generations of a kind.
 func figure(d result.MetricDelta) SelfTestFigure {
 	low, high := d.RatioLow-1, d.RatioHigh-1
 	if d.Better == result.Higher {

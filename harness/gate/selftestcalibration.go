@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// CalibrationMetrics returns the figures that calibrate a fault, for all kinds of change and checks
-// that plant it.
+// CalibrationMetrics returns the figures used to calibrate a fault, for all kinds of change and
+// checks that plant it.
 func CalibrationMetrics(fault string) (metrics []string) {
 	for _, k := range SelfTestKinds() {
 		if k.Fault == fault && !slices.Contains(metrics, k.Metric) {
@@ -41,8 +41,8 @@ func Calibrate(d *result.Duet, fault, metric string, amount float64) (SelfTestCa
 	return c, nil
 }
 
-// figureOfDuet returns the gate's judgement of one figure of a duet, and the number of generations
-// that count.
+// figureOfDuet returns the gate's judgement of one figure of a duet, and the number of valid
+// generations.
 func figureOfDuet(d *result.Duet, metric string) (result.MetricDelta, int, error) {
 	policy := DefaultDuetPolicy()
 	policy.GenerationsMin = 2
@@ -63,13 +63,14 @@ func excess(m result.MetricDelta) (more, low, high float64) {
 	return m.Ratio - 1, m.RatioLow - 1, m.RatioHigh - 1
 }
 
-// calibrationWeighs is the weight of a calibration in pieces of a kind.
+// calibrationWeighs is the weight of a calibration; a measured piece has the weight 1.
 const calibrationWeighs = 2
 
-// For returns the amount that causes a loss in the metric. measured are pieces with the fault and
-// about that loss. They correct the calibration, because the amount for a small loss is not
-// proportional to the cost of a large amount. A piece counts even if it shows no loss, unless fewer
-// than two of its generations count. The amount is within a factor of four of the calibration's.
+// For returns the amount of the fault that causes the given loss in the metric. measured contains
+// pieces with the fault and about that loss. They correct the calibration, because the amount for a
+// small loss is not proportional to the cost of a large amount. A piece is used even if it shows no
+// loss, unless fewer than two of its generations are valid. The result is within a factor of four
+// of the amount by the calibration alone.
 func (c SelfTestCalibration) For(loss float64, measured []SelfTestPiece) float64 {
 	wanted := loss
 	if c.Metric == result.CyclesPerS {

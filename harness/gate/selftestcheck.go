@@ -15,18 +15,18 @@ type CheckPiece struct {
 	Runs   []CheckRun `json:"runs"`
 }
 
-// CheckRun is the run of one server. The first run of a piece is of a server that is not slowed.
+// CheckRun is the run of one server. The server in the first run of a piece is not slowed.
 type CheckRun struct {
 	Loss    float64        `json:"loss"` // intended loss of the rate, as a fraction
 	Planted string         `json:"planted,omitempty"`
 	Result  *result.Result `json:"result"`
 }
 
-// SelfTestCheck holds Check's verdicts on servers with one intended loss of the rate.
+// SelfTestCheck contains Check's verdicts on servers with one intended loss of the rate.
 type SelfTestCheck struct {
 	Scenario string  `json:"scenario"`
 	Loss     float64 `json:"loss"` // intended
-	// Measured is the median over the runs, relative to the server that is not slowed.
+	// Measured is the median loss over the runs, relative to the server that is not slowed.
 	Measured float64  `json:"measured"`
 	Planted  []string `json:"planted,omitempty"`
 	Runs     int      `json:"runs"`
@@ -35,7 +35,6 @@ type SelfTestCheck struct {
 	Broken []string `json:"broken,omitempty"`
 }
 
-// judgeChecks judges the runs of all pieces by the current baselines.
 func judgeChecks(pieces []CheckPiece, baselines *Baselines) ([]SelfTestCheck, error) {
 	var all []SelfTestCheck
 	measured := map[float64][]float64{}
@@ -93,8 +92,8 @@ func judgeChecks(pieces []CheckPiece, baselines *Baselines) ([]SelfTestCheck, er
 	return all, nil
 }
 
-// CheckCallsFrom returns the least loss from which on every run was called; ok is false if not even
-// all runs of the largest loss were.
+// CheckCallsFrom returns the smallest loss such that Check passed no run with that loss or a larger
+// one. ok is false if Check passed a run with the largest loss.
 func CheckCallsFrom(checks []SelfTestCheck) (loss float64, ok bool) {
 	for _, c := range slices.Backward(checks) {
 		if c.Called < c.Runs {

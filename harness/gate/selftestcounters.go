@@ -8,23 +8,23 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// CounterShift is the increase, as a fraction, of a counter of identical builds that tests whether
-// the gate detects it.
+// CounterShift is a fraction. The self-test raises a counter of identical builds by this fraction
+// to test whether the gate detects the increase.
 const CounterShift = 0.01
 
-// SelfTestCounter holds the gate's verdicts on one counter of fixed work, over all pairs without a
-// planted fault that changes the counter: once with the measured figures, and once with the
-// change's figure raised by CounterShift.
+// SelfTestCounter contains the gate's verdicts on one counter of fixed work. It includes all pairs
+// without a planted fault that changes the counter. Each pair is judged twice: once with the
+// measured figures, and once with the change's figure raised by CounterShift.
 type SelfTestCounter struct {
 	Metric string `json:"metric"` // of a WorkCounter
 	Pairs  int    `json:"pairs"`
-	False  int    `json:"false"` // false alarms: pairs called with the measured figures
+	False  int    `json:"false"` // false alarms: pairs with an alarm on the measured figures
 	// Since is the number of pairs measured since the last false alarm; all pairs if there was
 	// none.
 	Since  int `json:"since"`
-	Called int `json:"shifted"` // pairs called with the shifted figure
+	Called int `json:"shifted"` // pairs with an alarm on the shifted figure
 	// FalseMost is the upper 95 % bound of the false-alarm rate. CalledLeast is the lower 95 %
-	// bound of the share that is called.
+	// bound of the share of pairs with an alarm on the shifted figure.
 	FalseMost   float64 `json:"false_most"`
 	CalledLeast float64 `json:"called_least"`
 }
@@ -82,14 +82,14 @@ func (c *SelfTestCounter) add(work *result.FixedWork, counter string) {
 	}
 }
 
-// worsened reports whether the gate calls a counter of fixed work, by the rule for counters alone.
+// worsened reports whether the gate raises an alarm on a counter of fixed work, by the rule for
+// counters alone.
 func worsened(work *result.FixedWork, metric string) bool {
 	j := &duetJudgement{c: &result.Comparison{Verdict: result.Pass, Duet: &result.DuetJudgement{}}}
 	j.work(work)
 	return slices.ContainsFunc(j.c.Metrics, func(d result.MetricDelta) bool { return d.Metric == metric && d.Outcome == result.Worsened })
 }
 
-// shifted returns a copy of fixed work with the change's counter raised by CounterShift.
 func shifted(work *result.FixedWork, counter string) *result.FixedWork {
 	other := *work
 	other.Counters = maps.Clone(work.Counters)

@@ -15,14 +15,14 @@ type SelfTestKind struct {
 	// source.
 	Fault  string `json:"fault,omitempty"`
 	Client bool   `json:"client,omitempty"` // the fault is in the client, so in the generator
-	// Changes names the counters of fixed work that the fault changes. Calling any other counter is
-	// a false alarm.
+	// Changes names the counters of fixed work that the fault changes. An alarm on any other
+	// counter is a false alarm.
 	Changes []string `json:"changes,omitempty"`
-	// Layout reports that the change is linked in other layouts than the base. Without Layout and
-	// Fault both sides are the same binaries.
+	// Layout reports that the change is linked in other layouts than the base. If Layout is false
+	// and Fault is "", both sides are the same binaries.
 	Layout bool `json:"layout,omitempty"`
-	// Metric is the figure that calibrates the fault, and Loss the change's intended loss of it, as
-	// a fraction.
+	// Metric is the figure used to calibrate the fault, and Loss the intended loss of the change in
+	// that figure, as a fraction.
 	Metric string  `json:"metric,omitempty"`
 	Loss   float64 `json:"loss,omitempty"`
 	Wanted int     `json:"wanted"` // target number of pieces in the bank
@@ -38,8 +38,8 @@ const (
 	wantedCheck  = 10
 )
 
-// CountersKind is the kind of pieces with only fixed work. Each has CounterPairs pairs of the same
-// binary. CountersWanted is their target number in the bank.
+// CountersKind is the kind of pieces with only fixed work. Each piece contains CounterPairs pairs
+// of the same binary. CountersWanted is their target number in the bank.
 const (
 	CountersKind   = "counters"
 	CounterPairs   = 10
@@ -53,8 +53,8 @@ const CheckKind = "check"
 // fractions.
 var CheckLosses = []float64{0, 0.05, 0.10, 0.20, 0.50, 0.84}
 
-// CheckFault is the fault that slows these servers, and CheckWanted the target number of pieces of
-// CheckKind.
+// CheckFault is the fault that slows the servers in a piece of CheckKind, and CheckWanted the
+// target number of pieces of CheckKind.
 const (
 	CheckFault  = "work"
 	CheckWanted = wantedCheck

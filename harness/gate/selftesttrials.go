@@ -8,29 +8,30 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Trial holds the gate's verdicts on duets of one kind. Each trial is a whole duet as `prony
+// Trial contains the gate's verdicts on duets of one kind. Each trial is a whole duet as `prony
 // compare` measures it: it is judged after each look, and ends when the gate has decided, or after
 // Looks looks.
 type Trial struct {
 	Looks int `json:"looks"` // maximum
-	// Disjoint trials share no generation. The others draw their generations from all of the kind,
-	// so they are not independent.
+	// Disjoint trials share no generation. Other trials draw their generations from all generations
+	// of the kind, so they are not independent.
 	Disjoint bool                   `json:"disjoint"`
 	Trials   int                    `json:"trials"`
 	Verdicts map[result.Verdict]int `json:"verdicts"`
-	// Timings counts the trials with a regressed primary, whatever the counters of fixed work show.
+	// Timings counts the trials with a regressed primary, regardless of the counters of fixed work.
 	Timings int `json:"timings"`
 	// ByMetric counts the trials with a regression by metric.
 	ByMetric map[string]int `json:"by_metric"`
-	// Low and High are the 95 % confidence interval (Wilson) of the regressed share, PassLow and
-	// PassHigh that of the passed share. They are 0 for trials that are not disjoint.
+	// Low and High are the 95 % confidence interval (Wilson) of the regressed share, and PassLow
+	// and PassHigh the interval of the passed share. They are 0 for trials that are not disjoint.
 	Low      float64 `json:"low,omitempty"`
 	High     float64 `json:"high,omitempty"`
 	PassLow  float64 `json:"pass_low,omitempty"`
 	PassHigh float64 `json:"pass_high,omitempty"`
 }
 
-// Red returns the number of trials that accused the change: a regression, or an incorrect side.
+// Red returns the number of trials in which the gate accused the change: of a regression or an
+// incorrect side.
 func (t Trial) Red() int { return t.Verdicts[result.Regressed] + t.Verdicts[result.Incorrect] }
 
 // trials judges the trials of one look and of all looks that can be formed from pieces of one kind.
@@ -54,7 +55,7 @@ func trials(pieces []SelfTestPiece, plan SelfTestPlan, seed uint64) (all []Trial
 	return all
 }
 
-// withCode returns the pieces whose counted generations all report how the kernel maps the program
+// withCode returns the pieces whose valid generations all report how the kernel maps the program
 // code of both sides.
 func withCode(pieces []SelfTestPiece) (with []SelfTestPiece) {
 	for _, p := range pieces {
@@ -74,7 +75,6 @@ func withCode(pieces []SelfTestPiece) (with []SelfTestPiece) {
 	return with
 }
 
-// decide judges a duet after each of its looks, until the gate has decided.
 func decide(looks []SelfTestPiece, policy DuetPolicy) (c *result.Comparison) {
 	for i := range looks {
 		if c = JudgeDuet(join(looks[:i+1]...), i+1, policy); c.Duet.Decided {
@@ -84,8 +84,8 @@ func decide(looks []SelfTestPiece, policy DuetPolicy) (c *result.Comparison) {
 	return c
 }
 
-// drawnTwice is the least ratio of a bank's size to a trial's, so that drawn trials differ from
-// each other.
+// drawnTwice is the minimum number of generations in a bank, as a multiple of those in a trial. It
+// ensures that drawn trials differ from each other.
 const drawnTwice = 2
 
 // draw judges trials of generations that are drawn at random from all pieces, each at most once per

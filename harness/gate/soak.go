@@ -22,11 +22,12 @@ const (
 	soakAlpha = 0.05
 	// soakDigits is the least number of significant digits of a change or a limit in a sentence.
 	soakDigits = 3
-	// soakValidShare is the least share of the windows without faults that must be valid. With
-	// fewer, the host was not fit for the soak.
+	// soakValidShare is the minimum share of valid windows among those without faults. Below it,
+	// the host was not fit for the soak.
 	soakValidShare = 0.5
-	// soakDecayedShare is the largest share of the windows with faults where the rate may fail
-	// to recover. A stall of the host after the last fault of a window looks the same.
+	// soakDecayedShare is the largest share of the windows with faults where the rate may fail to
+	// recover. It is above 0 because a stall of the host after the last fault of a window looks the
+	// same.
 	soakDecayedShare = 0.1
 )
 
@@ -41,13 +42,14 @@ type SoakSeries struct {
 	LimitPercent float64
 }
 
-// JudgeSoak judges the drift of each figure and fills in the drifts, the verdict and its reasons.
+// JudgeSoak judges the drift of each figure and sets the drifts, the verdict and its reasons in s.
 // every is the measured time between two values of a series.
 //
 // A figure passes if the upper bound of its change for the worse, at 95 % for each figure, is below
-// its limit. A soak passes only if all figures do, which needs no correction. A figure is worse if
-// the lower bound, at 95 % over all figures together (Bonferroni), is above its limit. All other
-// figures are inconclusive. The sentences state the bounds that decide.
+// its limit. A soak passes only if all figures pass, which needs no correction for the number of
+// figures. A figure is worse if the lower bound, at 95 % over all figures together (Bonferroni), is
+// above its limit. All other figures are inconclusive. The sentences state the bounds that were
+// decisive.
 func JudgeSoak(s *result.Soak, series []SoakSeries, every time.Duration) {
 	s.Drifts, s.Reasons = nil, nil
 	found := make([]*stat.Drift, len(series))
@@ -140,7 +142,7 @@ func changeForTheWorse(percent float64, fallIsWorse bool) float64 {
 	return stat.EndToStart(percent)
 }
 
-// soakVerdict sets the verdict to the worst finding. It needs the drifts and the totals.
+// soakVerdict sets the verdict to the worst finding. The drifts and the totals must be set before.
 func soakVerdict(s *result.Soak) {
 	verdict := result.Pass
 	say := func(v result.Verdict, format string, args ...any) {
@@ -177,7 +179,6 @@ func soakVerdict(s *result.Soak) {
 	s.Verdict = verdict
 }
 
-// soakTime formats a duration that may be far longer than any soak.
 func soakTime(seconds float64) string {
 	const day = 24 * 3600
 	switch {

@@ -12,13 +12,12 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// percentileOf maps the metrics of the cycle's latency to their percentiles.
 var percentileOf = map[string]float64{
 	result.CycleLatencyMs + "_p50": 50, result.CycleLatencyMs + "_p90": 90, result.CycleLatencyMs + "_p95": 95,
 	result.CycleLatencyMs + "_p99": 99, result.CycleLatencyMs + "_p999": 99.9,
 }
 
-// timing compares a metric that depends on the host's speed. The method correct sets the outcome
+// timing compares a metric that depends on the host's speed. judgement.correct sets the outcome
 // later.
 func (j *judgement) timing(d *result.MetricDelta, values [][]float64) error {
 	bases, histograms := [][]float64{values[0]}, [][]*hdrhistogram.Histogram{j.sides[0].cycles}
@@ -121,7 +120,7 @@ func (j *judgement) correct(deltas []result.MetricDelta) {
 }
 
 // conclude sets the outcome of a metric at the level alpha. A difference below leastUnits does not
-// matter, whatever the ratio.
+// matter, regardless of the ratio.
 func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	if math.Abs(d.Change.Median-d.Base.Median) < leastUnits {
 		negligible(d, leastUnits)
@@ -186,7 +185,6 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	d.Because = differs + ": " + strings.Join(why, "; ")
 }
 
-// negligible sets the outcome for a difference below the least relevant one.
 func negligible(d *result.MetricDelta, leastUnits float64) {
 	d.Outcome = result.Same
 	d.Because = fmt.Sprintf("differs by less than %s %s", render.Digits(leastUnits, 4), d.Unit)

@@ -13,26 +13,24 @@ import (
 // module is the prefix of the names of functions of this project.
 const module = "github.com/pronybench/prony/"
 
-// shareMin is the share of a profile below which a function explains nothing.
+// shareMin is the share of a profile below which a function is not reported.
 const shareMin = 0.01
 
-// namedProfile is a profile with the prefix that names its point, if any.
 type namedProfile struct {
 	of string
 	result.Profile
 }
 
-// namedLock is a lock with the prefix that names its point, if any.
 type namedLock struct {
 	of string
 	result.Lock
 }
 
-// locksNamed is the number of locks reported for each node.
 const locksNamed = 2
 
-// where reports the most contended locks and, for each CPU profile, the function with the largest
-// charge outside the runtime and the largest of this project if it differs.
+// where reports the most contended locks. For each CPU profile it also reports the function with
+// the largest charge outside the runtime and, if it is another one, the function of this project
+// with the largest charge.
 func where(profiles []namedProfile, locks []namedLock) []string {
 	lines := whereLocks(locks)
 	for _, p := range profiles {
@@ -73,8 +71,8 @@ func whereLocks(locks []namedLock) []string {
 	return lines
 }
 
-// pick returns at most two entries: the largest by flat value outside the runtime (or the largest
-// of all if none is outside), and the largest of this project if it differs.
+// pick returns at most two entries, by flat value: the largest outside the runtime (or the largest
+// of all if none is outside) and, if it is another one, the largest of this project.
 func pick(top []result.ProfileEntry) []result.ProfileEntry {
 	sorted := slices.DeleteFunc(slices.Clone(top), func(e result.ProfileEntry) bool { return e.Share < shareMin })
 	slices.SortStableFunc(sorted, func(a, b result.ProfileEntry) int {

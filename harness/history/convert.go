@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Commit has the date and the tag of a measured commit. Both are zero if the repository does not
-// have the commit.
+// Commit contains the date and the tag of a measured commit. Both are zero if the repository does
+// not contain the commit.
 type Commit struct {
 	Committed time.Time
 	Tag       string // the newest tag on the commit or its ancestors
@@ -24,8 +24,9 @@ type DroppedError struct{ Reason string }
 func (e *DroppedError) Error() string { return "no record: " + e.Reason }
 
 // FromResult returns the records of a result: one record, or for a sweep the records of its first
-// and last point. A record lacks CPU time and counts per cycle that do not cover the whole window. The
-// package comment has the rules. The error is a *DroppedError if the result has no record by those rules.
+// and last point. A record lacks CPU time and counts per cycle that were not recorded over the
+// whole window. The package comment documents the rules. The error is a *DroppedError if the result
+// has no record by those rules.
 func FromResult(r *result.Result, of Commit) (records []Record, err error) {
 	if err := recordable(r); err != nil {
 		return nil, err
@@ -61,7 +62,6 @@ func FromResult(r *result.Result, of Commit) (records []Record, err error) {
 	return records, nil
 }
 
-// recordable returns an error if a result has no record by the rules of the package comment.
 func recordable(r *result.Result) error {
 	top := r.Manifest.Scenario.Topology
 	reasons := r.Manifest.Unpublishable()
@@ -80,13 +80,14 @@ func recordable(r *result.Result) error {
 	return nil
 }
 
-// coversWindow reports whether the CPU time and the counters of all timed rounds cover the window.
+// coversWindow reports whether the CPU time and the counters of all timed rounds were recorded over
+// the whole window.
 func coversWindow(r *result.Result) bool {
 	return !slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Timed() && len(round.Covered) == 0 })
 }
 
 // headlinePoints returns the points of a result that have records: the first and the last of a
-// sweep, or one without a name.
+// sweep, or without a sweep a single point without a name.
 func headlinePoints(r *result.Result) []result.Point {
 	switch n := len(r.Points); n {
 	case 0:
@@ -136,7 +137,6 @@ func optional(m *result.Metric) *Figure {
 	return new(figureOf(*m))
 }
 
-// conditions returns the durability and the hash of the settings at a point.
 func conditions(r *result.Result, point result.Point) (durability, settings string) {
 	s := &r.Manifest.Scenario
 	if len(point.Values) == 0 {

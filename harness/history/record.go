@@ -21,7 +21,7 @@ import (
 const (
 	// Version is the version of the schema of a record. Records of other versions are refused.
 	Version = 1
-	// LineMax bounds the line of a record, in bytes.
+	// LineMax is the maximum length of the line of a record, in bytes.
 	LineMax = 2048
 	// digits is the number of significant digits of a stored figure.
 	digits = 5
@@ -47,7 +47,7 @@ type Record struct {
 	Run      string    `json:"run"`             // the run's id
 	Measured time.Time `json:"measured"`        // start of the run
 	Commit   string    `json:"commit"`          // the measured commit
-	// Committed is the date of the commit; zero if the repository did not have the commit when the
+	// Committed is the date of the commit; zero if the commit was not in the repository when the
 	// record was made.
 	Committed time.Time `json:"committed,omitzero"`
 	// Tag is the newest tag on the commit or one of its ancestors; "" without one.
@@ -66,7 +66,7 @@ type Record struct {
 	References map[string]Reference `json:"references,omitempty"`
 }
 
-// Reference has the figures of a result.Reference.
+// Reference contains the figures of a result.Reference.
 type Reference struct {
 	PerS  Figure `json:"per_s"`
 	CPUUs Figure `json:"cpu_us"`
@@ -107,7 +107,6 @@ func (f *Figure) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// encode returns the line of a record, including the newline.
 func encode(r Record) ([]byte, error) {
 	if err := r.check(); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Key has the common properties of the records of a series.
+// Key contains the common properties of the records of a series.
 type Key struct {
 	Scenario   string `json:"scenario"`
 	Point      string `json:"point,omitempty"`
@@ -29,12 +29,11 @@ func (k Key) compare(other Key) int {
 // Series are records that differ only in the commit and the time.
 type Series struct {
 	Key
-	// Records are sorted by the dates of their commits. Those of one commit are in the order of
+	// Records are sorted by the dates of their commits. Records of one commit are in the order of
 	// measurement, and a commit without a date is placed by the time of its measurement.
 	Records []Record
 }
 
-// order returns the time that a record is sorted by.
 func (r Record) order() time.Time {
 	if r.Committed.IsZero() {
 		return r.Measured

@@ -14,7 +14,7 @@ import (
 
 const (
 	fileSuffix = ".jsonl"
-	// recordsMax bounds the records of a scenario.
+	// recordsMax is the maximum number of records of a scenario.
 	recordsMax = 10_000
 )
 
@@ -48,14 +48,13 @@ func ReadAll(dir string) ([]Record, error) {
 }
 
 // Read returns the records in the file at path by time. The error names the line, the problem and
-// the remedy: an unknown version or field, a record of another scenario, a second record of one
-// run, or a record out of time order.
+// the remedy. Problems are an unknown version or field, a record of another scenario, a second
+// record of one run, and a record out of time order.
 func Read(path string) ([]Record, error) {
 	_, records, err := readLines(path)
 	return records, err
 }
 
-// readLines returns the lines of a file without newlines, and their records.
 func readLines(path string) (lines [][]byte, records []Record, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -81,7 +80,6 @@ func readLines(path string) (lines [][]byte, records []Record, err error) {
 	return lines, records, nil
 }
 
-// follows returns an error if r cannot follow the records of a file.
 func follows(path string, before []Record, r Record) error {
 	switch {
 	case File(filepath.Dir(path), r.Scenario) != path:
@@ -96,14 +94,13 @@ func follows(path string, before []Record, r Record) error {
 
 const timeForm = "2006-01-02 15:04:05"
 
-// same reports whether two records are of the same point of the same run.
 func (r Record) same(other Record) bool { return r.Run == other.Run && r.Point == other.Point }
 
-// Append adds the records of one run of a scenario to its file in the folder dir, and creates both
-// if necessary. It preserves the bytes of the existing lines, inserts new lines by time, and
-// replaces the file atomically. Append fails without changes if the run already has a record
-// (ErrRecorded), if the file cannot be read, and if a record is invalid. Two processes must not
-// append simultaneously, because records may be lost.
+// Append adds the records of one run to the file of the scenario in the folder dir. It creates the
+// file and the folder if necessary. It preserves the bytes of the existing lines, inserts new lines
+// by time, and replaces the file atomically. Append fails without changes if the run already has a
+// record (ErrRecorded), if the file cannot be read, and if a record is invalid. Two processes must
+// not append simultaneously, because records may be lost.
 func Append(dir string, added ...Record) error {
 	if len(added) == 0 {
 		return nil

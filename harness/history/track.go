@@ -14,14 +14,15 @@ import (
 // on every machine.
 const changeSeed = 0x70726f6e79
 
-// Track is a figure over the records of a series that have it.
+// Track contains the values of one figure in all records of a series that have the figure.
 type Track struct {
 	Metric string `json:"metric"`
 	Unit   string `json:"unit"`
 	// RelativeTo is the reference that the figures are divided by; "" for absolute figures.
 	RelativeTo string   `json:"relative_to,omitempty"`
 	Samples    []Sample `json:"samples"` // in the order of the series
-	// Number of earlier samples left out, beyond the newest stat.ChangeMaxN.
+	// Older is the number of earlier samples that were omitted, because only the newest
+	// stat.ChangeMaxN are used.
 	Older   int      `json:"older,omitempty"`
 	Changes []Change `json:"changes"`
 	// TooFew reports that the samples are too few for change points; Changes is then empty.
@@ -30,7 +31,7 @@ type Track struct {
 }
 
 // Sample is the figure of one record. Low and High are its interval or range; for a ratio they are
-// the widest bounds that both intervals allow.
+// the extreme ratios that the two intervals allow.
 type Sample struct {
 	Commit   string    `json:"commit"`
 	Measured time.Time `json:"measured"`
@@ -52,7 +53,7 @@ type Change struct {
 	Before Level    `json:"level_before"`
 	Now    Level    `json:"level_after"`
 	P      float64  `json:"p"`
-	// SpreadAlone reports that the spread changed and not the level: see stat.ChangePoint.
+	// SpreadAlone reports that the spread changed but not the level: see stat.ChangePoint.
 	SpreadAlone bool `json:"spread_alone"`
 }
 
@@ -65,8 +66,8 @@ type Level struct {
 	N      int     `json:"n"`
 }
 
-// Drift compares the newest sample with the first one of the last tag that has an earlier sample,
-// or without a tag with the very first.
+// Drift compares the newest sample (To) with an earlier one (From): the first sample that has the
+// same tag as the sample before the newest. Without tags, From is the first sample of all.
 type Drift struct {
 	Tag   string   `json:"tag,omitempty"` // "" if From has none
 	From  Sample   `json:"from"`
@@ -82,7 +83,7 @@ type Tracked struct {
 	Records int `json:"records"`
 	// NotPass are the records whose verdict is not pass, in the order of the series.
 	NotPass []Judged `json:"not_pass"`
-	Tracks  []Track  `json:"tracks"` // none if all records are of incorrect runs
+	Tracks  []Track  `json:"tracks"` // empty if all records are of incorrect runs
 }
 
 // Judged is the verdict of one record.
@@ -103,8 +104,8 @@ func (s Series) notPass() []Judged {
 	return all
 }
 
-// TrackAll tracks the headline figures of each series. Figures that a reference is comparable with
-// are also tracked as a ratio to it.
+// TrackAll tracks the headline figures of each series. A figure with a comparable reference is also
+// tracked as a ratio to that reference.
 func TrackAll(all []Series) ([]Tracked, error) {
 	tracked := []Tracked{}
 	for _, s := range all {
@@ -129,8 +130,8 @@ func TrackAll(all []Series) ([]Tracked, error) {
 }
 
 // reference returns the reference for a metric of the series, or "" without one. For CPU time it is
-// the bare data path or the computation on one core; for rates it is the first of
-// scenario.ReferenceNames that a record has and that is comparable with the metric.
+// the bare data path or the computation on one core; for rates it is the first name in
+// scenario.ReferenceNames that a record contains and that is comparable with the metric.
 func (s Series) reference(metric string) string {
 	names := scenario.ReferenceNames()
 	if spec, _ := result.Lookup(metric); spec.Unit != "1/s" {
@@ -145,8 +146,8 @@ func (s Series) reference(metric string) string {
 	return ""
 }
 
-// Track tracks a metric over the records that have it, as a ratio to a reference unless reference
-// is "". If the statistics fail, the error names the series.
+// Track tracks a metric over the records that contain it. Unless reference is "", it tracks the
+// ratio of the metric to that reference. If the statistics fail, the error names the series.
 func (s Series) Track(metric, reference string) (Track, error) {
 	spec, _ := result.Lookup(metric)
 	t := Track{Metric: metric, Unit: spec.Unit, RelativeTo: reference, Samples: []Sample{}, Changes: []Change{}}
@@ -216,8 +217,8 @@ func (f Figure) metric() result.Metric {
 	return result.Metric{Median: f.Median, Low: f.Low, High: f.High}
 }
 
-// drift compares the newest of samples with the first one of its tag, or, if the newest is that
-// one, with the first one of the previous tag.
+// drift compares the newest sample with the first sample that has the same tag as the sample before
+// the newest. It returns nil for fewer than two samples.
 func drift(samples []Sample) *Drift {
 	if len(samples) < 2 {
 		return nil
@@ -230,7 +231,6 @@ func drift(samples []Sample) *Drift {
 	}
 }
 
-// ratio returns the ratio of a figure to an earlier one, or nil if the earlier one is 0.
 func ratio(from, to float64) *float64 {
 	if from == 0 {
 		return nil

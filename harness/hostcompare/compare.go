@@ -52,7 +52,6 @@ func names(sets ...Set) (all []string) {
 	return slices.Compact(all)
 }
 
-// of returns the runs of a scenario, newest first.
 func (s Set) of(name string) (runs []stored) {
 	for _, r := range slices.Backward(s.all) {
 		if r.Scenario == name {
@@ -62,8 +61,8 @@ func (s Set) of(name string) (runs []stored) {
 	return runs
 }
 
-// usable returns the newest run whose figures may be shown and that has the given configuration, or
-// any if configuration is "".
+// usable returns the newest run with the given configuration whose figures may be shown. If
+// configuration is "", the run may have any configuration.
 func usable(runs []stored, configuration string) (stored, bool) {
 	i := slices.IndexFunc(runs, func(r stored) bool {
 		shown := r.Verdict == result.Pass || r.Verdict == result.Regressed || r.Verdict == result.Inconclusive
@@ -176,7 +175,6 @@ func (c *Comparison) addPoint(a, b stored, ofA, ofB result.Point) {
 	}
 }
 
-// ofBare returns a figure of a point as a ratio to the bare data path, or nil.
 func ofBare(r stored, point result.Point, name string, m result.Metric) *result.Metric {
 	bare := r.Bare(point)
 	if bare == nil {
@@ -223,7 +221,6 @@ func cycles(r stored, point int) (all []*hdrhistogram.Histogram) {
 	return all
 }
 
-// manifests returns the properties of the hosts, from all runs of each side.
 func manifests(a, b Set) []Row {
 	var rows []Row
 	for _, property := range []struct {
@@ -294,8 +291,6 @@ func number(v float64) string {
 	return render.Count(int64(math.Round(v)))
 }
 
-// distinct returns the distinct values of a property in the runs of a side, in the order of the
-// runs.
 func distinct(s Set, of func(result.Host) string) (values []string) {
 	for _, r := range s.all {
 		if v := cmp.Or(of(r.Manifest.Host), unknown); !slices.Contains(values, v) {

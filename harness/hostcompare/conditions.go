@@ -7,7 +7,7 @@ import (
 )
 
 // conditions returns the measurements of the hosts before each run, which differ between runs. A
-// figure that no run of either side has is left out, except the median of fsync.
+// figure that no run of either side recorded is omitted, except the median of fsync.
 func conditions(a, b Set) (rows []Row) {
 	for _, of := range []struct {
 		name   string
@@ -34,12 +34,10 @@ func conditions(a, b Set) (rows []Row) {
 	return rows
 }
 
-// positive treats values of 0 as unknown.
 func positive(of func(result.Host) float64) func(result.Host) (float64, bool) {
 	return func(h result.Host) (float64, bool) { return of(h), of(h) > 0 }
 }
 
-// median returns the median of the known values over the runs of a side.
 func median(s Set, of func(result.Host) (float64, bool)) (text string, known bool) {
 	var values []float64
 	for _, r := range s.all {

@@ -1,9 +1,9 @@
 // Package hostcompare compares the measurements of the same scenarios on two hosts.
 //
 // Read finds the results in a folder of results, such as reports/data or runs. Compare returns a
-// Comparison: the figures of both hosts and their ratio for each scenario that both have with the
-// same configuration, the properties of the two hosts, and the scenarios that could not be
-// compared. It judges nothing, because two hosts are not two builds.
+// Comparison: the properties of the two hosts, the scenarios that could not be compared, and the
+// figures of both hosts with their ratio. It includes figures only of scenarios that both hosts
+// measured with the same configuration. It judges nothing, because two hosts are not two builds.
 package hostcompare
 
 import (
@@ -33,15 +33,15 @@ type Side struct {
 	Runs   int    `json:"runs"` // number of results
 }
 
-// Row is a property of both hosts. It has all values that occur in the runs of a folder.
+// Row is a property of both hosts. It contains all values that occur in the runs of a folder.
 type Row struct {
 	Name string   `json:"name"`
 	A    []string `json:"a"`
 	B    []string `json:"b"`
 }
 
-// Scenario is a scenario that both hosts measured with the same configuration, or a point of such a
-// scenario with a sweep.
+// Scenario is a scenario that both hosts measured with the same configuration, or one point of such
+// a scenario if it has a sweep.
 type Scenario struct {
 	Name          string   `json:"scenario"`
 	Point         string   `json:"point,omitempty"`
@@ -59,15 +59,15 @@ type Run struct {
 	Rounds int    `json:"rounds"` // number of timed rounds of the point
 }
 
-// Metric is a figure of both hosts. Its intervals are those of its page: 95 % for at least six
-// rounds, otherwise the range of the rounds.
+// Metric is a figure of both hosts. Its intervals are the same as on its page: 95 % for at least
+// six rounds, otherwise the range of the rounds.
 type Metric struct {
 	Name string        `json:"name"`
 	Unit string        `json:"unit"`
 	A    result.Metric `json:"a"`
 	B    result.Metric `json:"b"`
 	// OfBareA and OfBareB are the figures as ratios to the bare data path of their runs; null if a
-	// run has none, or if the figure is not comparable with it.
+	// run did not measure that path, or if the figure is not comparable with it.
 	OfBareA *result.Metric `json:"a_of_bare,omitempty"`
 	OfBareB *result.Metric `json:"b_of_bare,omitempty"`
 	Ratio   *Ratio         `json:"ratio"` // null if a side has too few rounds
@@ -88,25 +88,24 @@ type Left struct {
 	Why  string `json:"why"`
 }
 
-// stored is a result with its histograms.
 type stored struct {
 	*result.Result
 	histograms    []result.RoundHistograms
 	configuration string
 }
 
-// Set holds the results of one host.
+// Set contains the results of one host.
 type Set struct {
 	Folder string
 	all    []stored
 }
 
-// depthMax is the number of folder levels below a folder that are searched for results: a folder
-// for each page's data, or for each run.
+// depthMax is the number of levels of subfolders that are searched for results. Results are in
+// subfolders: one for each page's data, or for each run.
 const depthMax = 2
 
-// Read finds the results in a folder and in the folders below it. It fails if there is none, or if
-// one cannot be read.
+// Read finds the results in a folder and in the folders below it. It fails if there is no result,
+// or if a result cannot be read.
 func Read(folder string) (Set, error) {
 	s := Set{Folder: folder}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {

@@ -2,8 +2,8 @@
 // this program.
 //
 // A browser on this host can send requests to a loopback server on behalf of any page. If the name
-// of a site resolves to 127.0.0.1 (DNS rebinding), the header Host has that name. Otherwise the
-// header Origin names the site.
+// of a site resolves to 127.0.0.1 (DNS rebinding), the header Host of such a request contains that
+// name. Otherwise the header Origin contains the name of the site.
 package pageguard
 
 import (
@@ -18,8 +18,9 @@ import (
 // valueMax is the maximum number of bytes of a header value in a refusal.
 const valueMax = 253
 
-// Handler passes requests to next, but refuses those from pages of other sites with 403. A server
-// that listens beyond loopback may have any name, so its Host header is not checked.
+// Handler passes requests to next, except requests from pages of other sites, which it refuses with
+// status 403. A server that does not listen on loopback may be reached by any name, so the Host
+// header is then not checked.
 func Handler(listensAt net.Addr, next http.Handler) http.Handler {
 	tcp, is := listensAt.(*net.TCPAddr)
 	anyName := is && !tcp.IP.IsLoopback()
@@ -38,7 +39,8 @@ func Handler(listensAt net.Addr, next http.Handler) http.Handler {
 	})
 }
 
-// local reports whether a Host header is localhost or an address. DNS rebinding needs another name.
+// local reports whether a Host header is localhost or an address. DNS rebinding requires any other
+// name.
 func local(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -15,7 +15,7 @@ type writer struct {
 	set  *set
 	page *page
 	rows []*row
-	// plots counts the plots of the page, or the reasons for none.
+	// plots is the number of the page's plots and of its reasons for having no plot.
 	plots int
 	// labelled is set once an interval of the page has the label "95 % CI".
 	labelled bool
@@ -77,7 +77,7 @@ func (w *writer) change(from, to *value) (string, error) {
 	}, "%", "against")
 }
 
-// quotient formats the ratio of two figures, and adds it to the table after both.
+// quotient formats the ratio of two figures. It adds both figures and then the ratio to the table.
 func (w *writer) quotient(a, b *value, form func(float64) string, unit, sign string) (string, error) {
 	if a == nil || b == nil {
 		return "", refuse("an operand is missing: write (at \"SCENARIO\" \"METRIC\")")
@@ -161,13 +161,11 @@ func (s *set) once(v *value, p *page) error {
 		v.named(), first.page.source, first.named())
 }
 
-// citation is the first citation of a figure in the set.
 type citation struct {
 	*value
 	page *page
 }
 
-// work identifies the measured work with its settings.
 func (v *value) work() string {
 	var values []scenario.Value
 	for _, swept := range v.point.Values {
@@ -176,12 +174,10 @@ func (v *value) work() string {
 	return v.of.manifest.Scenario.Work(values)
 }
 
-// key identifies a figure.
 func (v *value) key() string {
 	return fmt.Sprintf("%s\n%s\n%s\n%d", v.of.name, v.workload, v.metric, v.point.Number)
 }
 
-// revision is the short commit of the data.
 func revision(b result.Build) string {
 	if b.Dirty {
 		return render.Commit(b.Commit) + ", with changes"

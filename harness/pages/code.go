@@ -38,7 +38,6 @@ func (w *writer) code(path, declaration, test string) (string, error) {
 	return fmt.Sprintf("[`%s:%d`](../%s#L%d), tested by [`%s`](../%s#L%d)", path, line, path, line, name, at.path, at.line), nil
 }
 
-// place is a line of a file in the repository.
 type place struct {
 	path string
 	line int
@@ -47,10 +46,8 @@ type place struct {
 // testDeclaration matches the tests of a file.
 var testDeclaration = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// testFilesMax is the maximum number of test files.
 const testFilesMax = 20_000
 
-// cutTest splits FOLDER.NAME.
 func cutTest(test string) (folder, name string) {
 	if i := strings.LastIndexByte(test, '.'); i >= 0 {
 		return test[:i], test[i+1:]
@@ -58,7 +55,6 @@ func cutTest(test string) (folder, name string) {
 	return "", test
 }
 
-// test finds a test of the engine or the harness.
 func (s *set) test(test string) (place, error) {
 	if s.tests == nil {
 		tests, err := findTests(s.root)
@@ -85,7 +81,6 @@ func (s *set) test(test string) (place, error) {
 	return place{}, refuse("several packages have a test %s: write one of %s", name, strings.Join(folders, ", "))
 }
 
-// findTests finds all tests below the root of the repository, by name.
 func findTests(root string) (map[string][]place, error) {
 	tests := map[string][]place{}
 	files := 0

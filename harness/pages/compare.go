@@ -10,16 +10,15 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// quotient is a ratio of two figures with its bounds.
 type quotient struct {
 	result.Metric
 	turns  bool // the ratio is the median over the turns of two points
 	bounds bounds
 }
 
-// divided returns the ratio of two figures. For two points of one run whose rounds all have the
-// metric, it is the median ratio of interleaved rounds. Otherwise it is the ratio of the figures,
-// bounded by their intervals.
+// divided returns the ratio of two figures. If both are points of one run and all its rounds have
+// the metric, it is the median of the ratios of interleaved rounds. Otherwise it is the ratio of
+// the figures, with bounds from their intervals.
 func divided(a, b *value) (quotient, error) {
 	if !(a.Low > 0) || !(b.Low > 0) {
 		return quotient{}, refuse("no ratio of %s and %s: both must be above 0", a.named(), b.named())
@@ -47,7 +46,6 @@ type claim struct {
 	text  string // text of the comparison, with both operands
 }
 
-// operand returns a figure, or converts a number that a page compares with a figure.
 func operand(v any) (*value, error) {
 	switch v := v.(type) {
 	case *value:
@@ -62,7 +60,6 @@ func operand(v any) (*value, error) {
 
 func number(n float64) *value { return &value{Metric: result.Metric{Median: n, Low: n, High: n}} }
 
-// shown formats an operand for an error.
 func (v *value) shown() string {
 	if v.of == nil {
 		return render.Digits(v.Median, 6)
@@ -106,10 +103,8 @@ func less(a, b any) (claim, error) {
 	return c, nil
 }
 
-// greater is less with swapped operands.
 func greater(a, b any) (claim, error) { return less(b, a) }
 
-// unclear claims that neither a nor b is certainly less than the other.
 func unclear(a, b any) (claim, error) {
 	below, err := less(a, b)
 	if err != nil {

@@ -31,7 +31,6 @@ type dataset struct {
 	why      string         // reason for a verdict that is not pass
 }
 
-// value is a figure of the data.
 type value struct {
 	of       *dataset
 	metric   string
@@ -46,7 +45,7 @@ type value struct {
 	single, sum bool
 }
 
-// worsePercent is the suffix of a soak's figure in the metric of its drift.
+// worsePercent is appended to the name of a soak's figure to form the metric of the figure's drift.
 const worsePercent = "_worse_percent"
 
 // store reads and caches the data that pages cite.
@@ -54,7 +53,7 @@ type store struct {
 	reports string
 	limits  *gate.Baselines
 	read    map[string]*dataset
-	// replaced caches the earlier runs of data, by name.
+	// replaced caches, by the name of the data, the earlier runs that it replaced.
 	replaced map[string][]*dataset
 	names    []string // names of all data
 }
@@ -74,8 +73,8 @@ func newStore(limits *gate.Baselines, reports string) (*store, error) {
 }
 
 // get returns the data of a scenario that a page cites. Figures of a run with an unbalanced ledger
-// cannot be cited. The servers of a driver program are independent: only the points with an
-// unbalanced ledger have no figures.
+// cannot be cited. The servers of a driver program are independent: figures of the points whose
+// ledgers balance can be cited.
 func (s *store) get(name string) (*dataset, error) {
 	if !slices.Contains(s.names, name) {
 		return nil, refuse("there is no data of %q in %s: %s", name, filepath.Join(s.reports, "data"), meant(name, s.names))
@@ -135,10 +134,8 @@ func (s *store) addIntervals(d *dataset) error {
 	return nil
 }
 
-// cited reports whether pages can cite the data.
 func (d *dataset) cited() bool { return d.run != nil || d.soak != nil || d.serial != nil }
 
-// described names the kind of data in an error.
 func (d *dataset) described() string {
 	switch {
 	case d.soak != nil:
@@ -149,7 +146,6 @@ func (d *dataset) described() string {
 	return fmt.Sprintf("%q is a run", d.name)
 }
 
-// value returns a figure of the data, for METRIC or WORKLOAD.METRIC.
 func (d *dataset) value(metric string, at []string) (*value, error) {
 	switch {
 	case d.soak != nil:
@@ -190,7 +186,6 @@ func (d *dataset) value(metric string, at []string) (*value, error) {
 	return v, nil
 }
 
-// ofWorkload returns the metrics of one of several workloads at a point.
 func (d *dataset) ofWorkload(point *result.Point, name string) (map[string]result.Metric, error) {
 	var names []string
 	for _, w := range point.Workloads {
@@ -205,7 +200,7 @@ func (d *dataset) ofWorkload(point *result.Point, name string) (map[string]resul
 	return nil, refuse("%q has no workload %q: %s", d.name, name, meant(name, names))
 }
 
-// placed returns the suffix for a point in an error.
+// placed formats a point as the suffix of an error.
 func placed(point *result.Point) string {
 	if point.Number == 0 {
 		return ""
@@ -213,8 +208,8 @@ func placed(point *result.Point) string {
 	return " at " + point.Name
 }
 
-// point returns the point of a run's sweep that has all these values. For a run without a sweep it
-// returns a point with the run's metrics.
+// point returns the point of a run's sweep that has exactly the given values. For a run without a
+// sweep it returns a point with the run's metrics.
 func (d *dataset) point(at []string) (*result.Point, error) {
 	points := result.PublishedPoints(d.run)
 	if len(points) == 0 {
@@ -237,7 +232,6 @@ func (d *dataset) point(at []string) (*result.Point, error) {
 	return nil, refuse("%q has no point %s: name one completely: %s", d.name, quoted(at), strings.Join(names, ", or "))
 }
 
-// settingsOf returns the swept settings of a point, each as NAME=VALUE.
 func settingsOf(point result.Point) (all []string) {
 	for _, v := range point.Values {
 		all = append(all, v.Settings()...)
@@ -280,10 +274,8 @@ func (d *dataset) ofSoak(metric string, at []string) (*value, error) {
 	return v, nil
 }
 
-// offered is the maximum number of names in an error.
 const offered = 40
 
-// meant suggests the nearest name, or lists the known ones.
 func meant(name string, known []string) string {
 	if near := hclfile.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)

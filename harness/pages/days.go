@@ -14,7 +14,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// dayOperand is an operand of days: a figure, or the ratio of two figures of one run.
 type dayOperand struct {
 	a, b *value // b is nil for a figure
 }
@@ -27,8 +26,8 @@ func over(a, b *value) (dayOperand, error) {
 	return dayOperand{a, b}, nil
 }
 
-// days writes a table that compares figures with those of the newest published run of the same
-// scenario on another day, and lists the other differences.
+// days writes a table that compares figures with the same figures in the newest published run of
+// the same scenario on another day. The table also lists how the two runs differ.
 func (w *writer) days(operands ...any) (string, error) {
 	if len(operands) == 0 {
 		return "", refuse("days has no figure: write (at \"SCENARIO\" \"METRIC\")")
@@ -56,7 +55,8 @@ func (w *writer) days(operands ...any) (string, error) {
 	return strings.TrimSuffix(table.Markdown(), "\n"), nil
 }
 
-// otherDay returns the row of one figure, with the newest run of another day that has it.
+// otherDay returns the row of one figure. It compares the figure with the newest run of another day
+// that contains it.
 func (w *writer) otherDay(of dayOperand) ([]string, error) {
 	if of.a.of.run == nil {
 		return nil, refuse("%s: days compares figures of runs", of.a.of.described())
@@ -96,10 +96,8 @@ func (w *writer) otherDay(of dayOperand) ([]string, error) {
 	return append(row, "not published", none, none, none, none), nil
 }
 
-// day is the date of a run.
 func day(d *dataset) string { return d.started.UTC().Format(time.DateOnly) }
 
-// shown returns the figure or the ratio, and its text.
 func (d dayOperand) shown() (result.Metric, string, error) {
 	if d.b == nil {
 		return d.a.Metric, d.a.String(), nil
@@ -112,7 +110,6 @@ func (d dayOperand) shown() (result.Metric, string, error) {
 	return q.Metric, text, err
 }
 
-// in returns the same operand of another run, if that run has it.
 func (d dayOperand) in(other *dataset) (dayOperand, bool) {
 	same := dayOperand{}
 	var err error
@@ -122,7 +119,6 @@ func (d dayOperand) in(other *dataset) (dayOperand, bool) {
 	return same, err == nil // an error means that the run has no such figure
 }
 
-// name is the metric in the syntax of a page.
 func (v *value) name() string {
 	if v.workload != "" {
 		return v.workload + "." + v.metric
@@ -130,8 +126,8 @@ func (v *value) name() string {
 	return v.metric
 }
 
-// clientCPU is the CPU time of the load generator per cycle, relative to that of here. It depends
-// on the host and not on the servers.
+// clientCPU returns the load generator's CPU time per cycle in d, divided by that in here. It
+// depends on the host and not on the servers.
 func (d dayOperand) clientCPU(here dayOperand) string {
 	now, then := here.a.point.Metrics[result.ClientCPUUsPerCycle].Median, d.a.point.Metrics[result.ClientCPUUsPerCycle].Median
 	if d.b != nil || !(now > 0) || !(then > 0) {
@@ -152,7 +148,7 @@ func differing(earlier, now *dataset) string {
 	}
 	for _, d := range scenario.Differences(&earlier.manifest.Scenario, &now.manifest.Scenario) {
 		switch {
-		// Affects which rounds count, not their figures.
+		// These settings affect which rounds are valid, but not their figures.
 		case strings.HasPrefix(d.Path, "validity."):
 		case d.Base == "":
 			all = append(all, fmt.Sprintf("no `%s`", d.Path))

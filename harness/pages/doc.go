@@ -1,11 +1,11 @@
 // Package pages generates the hand-written pages from their sources in reports/pages into reports/.
-// Each generation takes all figures of such a page from the stored data: the same sources and the
-// same data yield the same bytes.
+// Generate takes all figures of such a page from the stored data: the same sources and the same
+// data yield the same bytes.
 //
 // A source is reports/pages/NAME.md: Markdown with actions of text/template.
-// reports/pages/pages.hcl has the names, the titles, the order and the groups of all pages. In the
-// actions, SCENARIO is a folder of reports/data. METRIC is a metric, or WORKLOAD.METRIC for one of
-// several workloads. Each "NAME=VALUE" is a swept value of the selected point:
+// reports/pages/pages.hcl lists all pages with their names and titles, in groups and in order. In
+// the actions, SCENARIO is a folder of reports/data. METRIC is a metric, or WORKLOAD.METRIC for one
+// of several workloads. Each "NAME=VALUE" is a swept value of the selected point:
 //
 //	{{figure "SCENARIO" "METRIC" "NAME=VALUE"...}}     the figure with its unit and interval, linked to the page of the data
 //	{{at "SCENARIO" "METRIC" "NAME=VALUE"...}}         the figure as an operand of the following actions, without output
@@ -29,17 +29,18 @@
 // serial budget select one of them.
 //
 // The operands of less, greater, unclear and within may also be numbers instead of (at ...). Every
-// sentence with a comparison has a holds, so that no page contains a statement that its data no
-// longer support.
+// sentence that compares figures needs a holds action, so that no page contains a statement that
+// its data no longer support.
 //
 // # Ratios
 //
 // The rounds of two points of one run are interleaved: a turn has one round of each point. If each
-// round has a metric, the ratio of two points is the median of the ratios of the turns, with their
-// interval, from result.TurnRatio: a slower host slows both rounds of a turn. Every other ratio is
-// that of the two figures, with the bounds low(a)/high(b) and high(a)/low(b). If each interval
-// covers its true value with 95 %, the bounds cover the true ratio with at least 90 %. Both bounds
-// of a figure without an interval are the figure.
+// round has the metric, result.TurnRatio computes the ratio of two points as the median of the
+// ratios of the turns, with an interval. It is used because a temporarily slower host slows both
+// rounds of a turn. Every other ratio is the quotient of the two figures, with the bounds
+// low(a)/high(b) and high(a)/low(b). If each figure's interval contains its true value with 95 %
+// probability, the bounds contain the true ratio with at least 90 %. For a figure without an
+// interval, low and high are the figure itself.
 //
 // # Brackets
 //
@@ -49,14 +50,15 @@
 //
 // # Comparisons
 //
-// If the two have a ratio of turns, less and greater hold if its whole interval is below or above
-// 1. For other figures, the intervals must not overlap; the interval of a figure without one is the
-// figure. unclear holds if neither less nor greater does. within compares the two medians.
+// If a ratio of turns exists, less is true if the ratio's whole interval is below 1, and greater if
+// it is above 1. For other figures, less and greater require that the two intervals do not overlap;
+// a figure without an interval counts as an interval of one point. unclear is true if neither less
+// nor greater is. within compares the two medians.
 //
 // # Checks
 //
 // Generate fails with the file and the line of every error: an unknown name, a false comparison,
-// sections that differ from those of every page or have another order, an answer that is not one
-// sentence with a figure, a missing plot, fewer than 60 or more than 120 lines, and two figures of
-// one workload in the set.
+// sections other than the required ones or in another order, an answer that is not one sentence
+// with a figure, a missing plot, fewer than 60 or more than 120 lines, and figures from two runs or
+// points of the same workload in the set of pages.
 package pages

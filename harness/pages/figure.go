@@ -13,7 +13,6 @@ import (
 // folder of the data. In the HTML document of all pages it leads to the rendered page of the data.
 func dataLink(name string) string { return "data/" + name }
 
-// unit is the unit of a figure in a sentence: "cycles/s", "µs/cycle", "ms".
 func (v *value) unit() string {
 	unit := strings.Replace(v.Unit, "us", "µs", 1)
 	switch {
@@ -65,7 +64,6 @@ const (
 	ranged // lowest and highest round, or the only one
 )
 
-// bounds returns the kind of the figure's interval.
 func (v *value) bounds() bounds {
 	spec, _ := result.Lookup(v.metric)
 	switch {
@@ -83,7 +81,6 @@ func (v *value) bounds() bounds {
 	return ci95
 }
 
-// words formats an interval over n rounds or turns.
 func (b bounds) words(low, high string, n int, noun string) string {
 	text := low + " to " + high
 	switch {
@@ -100,10 +97,9 @@ func (b bounds) words(low, high string, n int, noun string) string {
 // String formats the figure with its unit and its interval.
 func (v *value) String() string { return v.amount() + brackets(v.shownInterval()) }
 
-// amount formats the figure with its unit.
 func (v *value) amount() string { return strings.TrimSpace(v.in(v.Median) + " " + v.unit()) }
 
-// shownInterval returns the interval, or "" if both ends look like the figure.
+// shownInterval returns the interval, or "" if both ends have the same text as the figure.
 func (v *value) shownInterval() string {
 	if !v.single && v.in(v.Low) == v.in(v.Median) && v.in(v.High) == v.in(v.Median) {
 		return ""
@@ -119,10 +115,9 @@ func brackets(interval string) string {
 	return " (" + interval + ")"
 }
 
-// link leads to the section of the data's page that has the figure.
+// link returns the link to the section with the figure on the data's page.
 func (v *value) link() string { return dataLink(v.of.name) + "#" + v.anchor }
 
-// place names the data and the point of a figure.
 func (v *value) place() string {
 	text := "`" + v.of.name + "`"
 	if v.point.Number > 0 {
@@ -134,7 +129,6 @@ func (v *value) place() string {
 	return text
 }
 
-// named formats a figure for an error.
 func (v *value) named() string {
 	text := fmt.Sprintf("%s of %s", v.metric, v.of.name)
 	if v.point.Number > 0 {

@@ -15,7 +15,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// set is the whole set during generation.
 type set struct {
 	reports, root string // the folder of all reports, and the root of the repository
 	rendered      string // the folder with the rendered pages of the data
@@ -25,7 +24,6 @@ type set struct {
 	tests         map[string][]place   // by name; nil before the first lookup
 }
 
-// pages returns all pages in their order.
 func (s *set) pages() (all []*page) {
 	for _, g := range s.groups {
 		all = append(all, g.pages...)
@@ -40,9 +38,9 @@ type Page struct {
 	Text   string
 }
 
-// Generate makes all pages of the sources in reports/pages with the plots that are drawn for them,
-// and last the index. It writes nothing. The error holds everything that is wrong; see Problems.
-// The verdicts of runs are by limits; nil is no limits. The folder rendered has the pages of all
+// Generate returns all pages of the sources in reports/pages, the plots that are drawn for them
+// and, last, the index. It writes nothing. The error contains all problems; see Problems. Runs are
+// judged by limits; nil means that there are none. The folder rendered contains the pages of all
 // data.
 func Generate(limits *gate.Baselines, reports, rendered string) ([]Page, error) {
 	groups, err := readSet(reports)
@@ -102,7 +100,7 @@ func Write(limits *gate.Baselines, reports, rendered string) (paths []string, er
 	return paths, nil
 }
 
-// Altered finds the generated pages whose files differ from what their sources and the data make.
+// Altered finds the pages whose files differ from those that Generate returns.
 func Altered(limits *gate.Baselines, reports, rendered string) (altered []*Problem, err error) {
 	generated, err := Generate(limits, reports, rendered)
 	if err != nil {
@@ -128,7 +126,6 @@ func Altered(limits *gate.Baselines, reports, rendered string) (altered []*Probl
 	return altered, nil
 }
 
-// unusedPlots returns the files in PlotsDir that are not among the generated ones.
 func unusedPlots(reports string, generated []Page) ([]string, error) {
 	stored, err := filepath.Glob(filepath.Join(reports, PlotsDir, "*"))
 	if err != nil {
@@ -139,7 +136,6 @@ func unusedPlots(reports string, generated []Page) ([]string, error) {
 	}), nil
 }
 
-// generate makes one page, with the plots that are drawn for it.
 func (s *set) generate(p *page, navigation string) (text string, drawn []Page, e entry, err error) {
 	source, err := os.ReadFile(p.source)
 	if err != nil {
@@ -174,7 +170,7 @@ func (s *set) generate(p *page, navigation string) (text string, drawn []Page, e
 	return text + w.table() + "\n" + navigation + "\n", w.drawn, entry{question, answer}, nil
 }
 
-// withoutSilent removes the lines that only have actions without output.
+// withoutSilent removes the lines that contain only actions without output.
 func withoutSilent(text string) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
 		return strings.Contains(line, silent) && strings.TrimSpace(strings.ReplaceAll(line, silent, "")) == ""
@@ -182,7 +178,6 @@ func withoutSilent(text string) string {
 	return strings.ReplaceAll(strings.Join(lines, "\n"), silent, "")
 }
 
-// navigation returns the line with the links to the index and to the previous and the next page.
 func navigation(all []*page, i int) string {
 	line := "[Index](" + Index + ")"
 	if i > 0 {

@@ -14,11 +14,10 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// entry is the index entry of a page.
 type entry struct{ question, answer string }
 
-// index returns the page that lists all others: those of the set by group, and then those of data
-// and those of other commands.
+// index returns the page that lists all others: the pages of the set by group, then the pages of
+// data, and then the pages of other commands.
 func (s *set) index(entries map[*page]entry) (string, error) {
 	var b strings.Builder
 	b.WriteString("# Performance of Prony\n\n" +
@@ -53,7 +52,6 @@ func (s *set) index(entries map[*page]entry) (string, error) {
 	return b.String(), nil
 }
 
-// dataTable lists the pages that are made from data alone.
 func (s *set) dataTable() (string, error) {
 	var rows [][]string
 	for _, name := range s.data.names {
@@ -110,7 +108,6 @@ func (s *set) notPassing() (string, error) {
 	return fmt.Sprintf("The verdict of %d of %d is not `%s`:\n\n%s\n\n", len(items), judged, result.Pass, strings.Join(items, "\n")), nil
 }
 
-// verdictText highlights a verdict that is not pass.
 func verdictText(v result.Verdict) string {
 	if v == result.Pass {
 		return string(v)
@@ -118,7 +115,6 @@ func verdictText(v result.Verdict) string {
 	return "**" + string(v) + "**"
 }
 
-// others lists the pages of other commands.
 func (s *set) others() (items []string, err error) {
 	paths, err := filepath.Glob(filepath.Join(s.reports, "*.md"))
 	if err != nil {
@@ -138,7 +134,6 @@ func (s *set) others() (items []string, err error) {
 	return items, nil
 }
 
-// title returns the heading of a page.
 func title(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

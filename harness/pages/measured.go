@@ -35,7 +35,8 @@ func (w *writer) measured(names ...string) (string, error) {
 	}, "\n"), nil
 }
 
-// conditions describes the hosts before the runs with ranges of figures; "" if no run recorded any.
+// conditions describes, with ranges of figures, the state of the hosts before the runs. It returns
+// "" if no run recorded it.
 func conditions(all []*dataset) string {
 	var hosts []result.Host
 	for _, d := range all {
@@ -77,7 +78,6 @@ func grouped(all []*dataset, say func(*dataset) string) string {
 	return strings.Join(texts, "; ") + "."
 }
 
-// byText returns the distinct descriptions, and the names of the data for each.
 func byText(all []*dataset, say func(*dataset) string) (texts []string, names map[string]string) {
 	names = map[string]string{}
 	for _, d := range all {

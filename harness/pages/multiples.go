@@ -37,7 +37,6 @@ func (w *writer) multiples(metric string, names ...string) (string, error) {
 	return fmt.Sprintf("![%s at each value of a setting, relative to the first value](%s)", metric, file), nil
 }
 
-// multiple returns the small plot of one run.
 func (d *dataset) multiple(metric string) (*report.Multiple, error) {
 	if d.run == nil {
 		return nil, refuse("%s, and has no sweep", d.described())

@@ -18,12 +18,12 @@ var image = regexp.MustCompile(`!\[([^\]]*)\]\(([^)]+)\.svg\)`)
 // selfTest is the page of the gate's self-test, which has no run.
 const selfTest = "selftest"
 
-// PlotsDir is the folder below that of the reports with copies of the plots that pages show of
-// data.
+// PlotsDir is a folder in the folder of all reports. It contains copies of the data's plots that
+// pages show.
 const PlotsDir = "plots"
 
-// plot shows a plot of the page of the data, with the text that it has there. The self-test of the
-// gate has its page beside those of the set.
+// plot shows a plot from the page of the data, with the same text as on that page. The page of the
+// gate's self-test is in the folder of all reports.
 func (w *writer) plot(name, kind string) (string, error) {
 	folder := w.set.rendered
 	switch {
@@ -51,8 +51,8 @@ func (w *writer) plot(name, kind string) (string, error) {
 	return "", refuse("%q has no plot %q: %s", name, kind, meant(kind, kinds))
 }
 
-// shown returns the image of a plot. It copies the plot into PlotsDir, unless the plot is stored
-// beside the pages.
+// shown returns the image of a plot. It copies the plot into PlotsDir, unless the plot is already
+// stored next to the pages.
 func (w *writer) shown(text, file string, stored bool) (string, error) {
 	w.plots++
 	name := filepath.Base(file)

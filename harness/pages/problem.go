@@ -40,7 +40,6 @@ func (r *refusal) Error() string { return r.text }
 
 func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
 
-// position matches the line in an error of text/template, whose template is named by its file.
 var position = regexp.MustCompile(`(?s)^template: .*?:(\d+)(?::\d+)?: (.*)$`)
 
 // problem converts an error of text/template into a Problem: its line, and the text of the action's

@@ -17,7 +17,6 @@ const (
 	linesMax = 120
 )
 
-// section is a section of a page.
 type section struct {
 	heading string
 	line    int // line of the heading in the text of the page
@@ -45,7 +44,6 @@ func sectionsOf(text string) []section {
 	return all
 }
 
-// firstParagraph returns the text up to a blank line, on one line.
 func firstParagraph(text string) string {
 	paragraph, _, _ := strings.Cut(text, "\n\n")
 	return strings.Join(strings.Fields(paragraph), " ")

@@ -12,7 +12,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// serialSettings returns the settings of a point of a serial budget, each as NAME=VALUE.
 func serialSettings(p result.SerialPoint) []string {
 	return []string{
 		"waits=" + p.Waits, "server_procs=" + strconv.Itoa(p.ServerProcs), "generator_procs=" + strconv.Itoa(p.GeneratorProcs),

@@ -28,19 +28,16 @@ var (
 	pageBlock  = hclfile.Inner{Names: hclfile.Names{Attributes: []string{"title"}}, Label: "name", Example: `page "NAME" { title = "..." }`}
 )
 
-// group is a part of the index.
 type group struct {
 	title string
 	pages []*page
 }
 
-// page is one page of the set.
 type page struct {
 	name, title string
 	source      string // path of its source
 }
 
-// file returns the name of the page's file in the folder of all reports.
 func (p *page) file() string { return p.name + ".md" }
 
 // readSet reads the list of pages. Each page must have a source, and each source a page.
@@ -99,7 +96,7 @@ func Sources(reports string) ([]string, error) {
 	return slices.DeleteFunc(paths, func(path string) bool { return filepath.Base(path) == Index }), nil
 }
 
-// Exist reports whether a folder of reports has a set of written pages.
+// Exist reports whether a folder of reports contains a set of written pages.
 func Exist(reports string) bool {
 	_, err := os.Stat(filepath.Join(reports, SourcesDir, setFile))
 	return err == nil

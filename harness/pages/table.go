@@ -36,7 +36,6 @@ func (w *writer) add(r *row) int {
 	return len(w.rows)
 }
 
-// table writes the section with all figures of the page.
 func (w *writer) table() string {
 	header := []string{">row", "figure", ">value", "interval", "unit", "scenario and point", "durability", "rounds", "commit", "data"}
 	var rows [][]string

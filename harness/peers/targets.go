@@ -1,5 +1,5 @@
-// Package peers has the other queue servers that Prony can measure. Each is a program.Target; the
-// program cmd/prony-peers serves them all.
+// Package peers contains the targets: the queue servers that Prony can measure through a driver
+// program. Each is a program.Target; the driver program cmd/prony-peers serves all of them.
 package peers
 
 import (

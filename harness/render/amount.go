@@ -2,7 +2,7 @@ package render
 
 import "math"
 
-// step is a multiple of a unit that has its own symbol.
+// step is a multiple of a unit with a separate symbol.
 type step struct {
 	from   float64
 	symbol string
@@ -18,8 +18,8 @@ var steps = map[string][]step{
 // Nanoseconds formats a time in the unit that fits: 18.2 µs.
 func Nanoseconds(ns float64) string { return Amount(ns, "nanoseconds") }
 
-// Amount formats a value of a profile, or a part of one, in the multiple of its unit that fits, as
-// Number does: 18.2 µs, 4.10 kB, 12.0.
+// Amount formats a value of a profile, or a part of such a value, in a suitable multiple of its
+// unit and with the digits of Number: 18.2 µs, 4.10 kB, 12.0.
 func Amount(v float64, unit string) string {
 	multiples, known := steps[unit]
 	if !known {

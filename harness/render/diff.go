@@ -8,8 +8,8 @@ import (
 // diffContext is the number of equal lines around a difference.
 const diffContext = 3
 
-// diffLinesMax bounds the lines that Diff compares, after removing equal ones at both ends: its
-// time and memory grow with their square.
+// diffLinesMax is the maximum number of lines that Diff compares, after removing equal lines at
+// both ends. The time and memory of Diff grow with the square of that number.
 const diffLinesMax = 4000
 
 // Diff returns the difference of two texts of the named file as a unified diff, as patch -p0 and
@@ -42,7 +42,8 @@ func Diff(name, from, to string) string {
 	return b.String()
 }
 
-// edit is one line of a diff: ' ' for a line of both texts, '-' of the first, '+' of the second.
+// edit is one line of a diff. mark is ' ' for a line of both texts, '-' for a line of only the
+// first, and '+' for a line of only the second.
 type edit struct {
 	mark byte
 	line string

@@ -1,5 +1,5 @@
-// Package render formats numbers and tables for people. It knows no type of the harness, so that
-// every package above may use it.
+// Package render formats numbers and tables for people. It uses no type of the harness, so that
+// every package of the harness can import it.
 //
 // Number is for measured values: three significant digits, as precise as a benchmark on a shared
 // host can repeat. Digits is for settings and limits: it never rounds the whole part, so that a

@@ -3,7 +3,8 @@ package render
 import "strings"
 
 // Function shortens the full name of a Go function to the last part of its package's path:
-// shard.(*inbox).put. A major version is kept with the part before it: pebble/v2.Open.
+// shard.(*inbox).put. A major version is preserved together with the part before it:
+// pebble/v2.Open.
 func Function(name string) string {
 	path := name
 	if receiver := strings.IndexAny(path, "(["); receiver >= 0 {

@@ -48,7 +48,7 @@ func Digits(v float64, n int) string {
 	return thousands(text)
 }
 
-// Distinct formats two numbers with at least n digits, and with as many as are needed to
+// Distinct formats two numbers with at least n digits, and with more if that is needed to
 // distinguish them.
 func Distinct(a, b float64, n int) (string, string) {
 	for ; n < 17; n++ {
@@ -59,7 +59,7 @@ func Distinct(a, b float64, n int) (string, string) {
 	return Digits(a, n), Digits(b, n)
 }
 
-// special formats values that a fixed number of decimals does not suit.
+// special formats values that cannot be shown well with a fixed number of decimals.
 func special(v float64, format byte, precision int) (text string, done bool) {
 	switch magnitude := math.Abs(v); {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -72,7 +72,6 @@ func special(v float64, format byte, precision int) (text string, done bool) {
 	return "", false
 }
 
-// decimals returns the number of decimals that show n significant digits of v.
 func decimals(v float64, n int) int {
 	return max(0, n-1-int(math.Floor(math.Log10(math.Abs(v)))))
 }
@@ -80,8 +79,8 @@ func decimals(v float64, n int) int {
 // Count formats a whole number exactly, with commas between thousands.
 func Count[T ~int | ~int64 | ~uint64](n T) string { return thousands(fmt.Sprint(n)) }
 
-// Whole formats a value that counts something: exactly if it is a whole number, as Number does if
-// it is a mean.
+// Whole formats a whole number exactly, like Count, and any other number like Number. It is for
+// values that are either counts or means of counts.
 func Whole(v float64) string {
 	if v >= 0 && v < 1<<53 && v == math.Trunc(v) {
 		return Count(uint64(v))
@@ -108,7 +107,6 @@ func PercentTo(part float64, decimals int) string {
 // Change formats a ratio as a difference from 1 in percent, with its sign: 1.031 is +3.1 %.
 func Change(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
 
-// thousands inserts commas between the thousands of a number's whole part.
 func thousands(number string) string {
 	whole, fraction, _ := strings.Cut(number, ".")
 	sign := ""

@@ -12,7 +12,6 @@ type Table struct {
 	Rows   [][]string
 }
 
-// columns returns the names of the header and which columns are right-aligned.
 func (t Table) columns() (names []string, right []bool) {
 	names, right = make([]string, len(t.Header)), make([]bool, len(t.Header))
 	for i, name := range t.Header {
@@ -22,7 +21,7 @@ func (t Table) columns() (names []string, right []bool) {
 }
 
 // Text formats the table in aligned columns with two spaces between them, with each line after
-// indent. A header whose names are all empty is left out.
+// indent. A header whose names are all empty is omitted.
 func (t Table) Text(indent string) string {
 	names, right := t.columns()
 	lines := t.Rows

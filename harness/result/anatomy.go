@@ -32,8 +32,8 @@ const (
 	AreaOther       = "other"
 )
 
-// StorageSteps counts the operations of the servers on their stores in a round's window, by the
-// step of a task's cycle that caused them.
+// StorageSteps counts the servers' operations on their stores in a round's window. The counts are
+// by the step of a task's cycle that caused the operation.
 type StorageSteps struct {
 	Cycles float64       `json:"cycles"` // completed in the window
 	Steps  []StorageStep `json:"steps"`
@@ -41,7 +41,7 @@ type StorageSteps struct {
 
 // StorageStep counts the operations of one step on the stores, over all nodes and shards.
 type StorageStep struct {
-	Name string  `json:"name"` // one of the constants
+	Name string  `json:"name"` // one of the Step constants
 	Gets float64 `json:"gets"`
 	// ScannedKeys counts the keys that scans stepped over, including deleted ones.
 	ScannedKeys float64 `json:"scanned_keys"`
@@ -87,14 +87,15 @@ func MergeStorageSteps(rounds []Round) (sum StorageSteps) {
 // incorrectly.
 const UnattributedPercentMax = 5
 
-// CycleTime has the mean times of a cycle's parts. Each part is measured separately, and means add
-// up where percentiles do not. The parts may leave some of the cycle's mean time unattributed.
+// CycleTime contains the mean times of a cycle's parts. The parts are measured separately. They are
+// means because means add up, while percentiles do not. Some of the cycle's mean time may remain
+// unattributed to any part.
 //
-// A task goes to the server as an enqueue. The acknowledgement of the enqueue is not part of the
-// cycle. The task waits until a turn leases it, goes to its worker, and returns to the server as a
-// settlement, whose acknowledgement ends the cycle. Only the round trips between the processes are
-// known: those of enqueue and settle, without the time in the server and in the worker. Each
-// one-way trip counts as half of its round trip. Adding the time in the server gives
+// A cycle starts when an enqueue sends the task to the server; the acknowledgement of the enqueue
+// is not part of the cycle. The task waits until a turn leases it and is then sent to its worker.
+// The worker settles it, and the acknowledgement of the settle ends the cycle. Only round trips
+// between the processes can be measured: the enqueue, and the settle without the work. Each one-way
+// trip is estimated as half of a round trip. Adding the time in the server gives
 //
 //	cycle = enqueue / 2 + ready + (settle - work) / 2 + settle + not attributed
 //
@@ -115,8 +116,8 @@ type CycleTime struct {
 	WorkMs float64 `json:"work_ms,omitempty"`
 }
 
-// UnattributedMs returns the cycle's time minus that of its parts. It is negative if they exceed
-// the cycle.
+// UnattributedMs returns the cycle's time minus that of its parts. It is negative if the parts
+// exceed the cycle.
 func (c CycleTime) UnattributedMs() float64 {
 	return c.CycleMs - c.EnqueueMs/2 - c.ReadyMs - (c.SettleMs-c.WorkMs)/2 - c.SettleMs
 }
@@ -126,9 +127,9 @@ func (c CycleTime) UnattributedPercent() float64 {
 	return 100 * math.Abs(c.UnattributedMs()) / c.CycleMs
 }
 
-// deriveCycleTime computes the parts of the mean cycle. Before the call, CycleTime has only WorkMs.
-// After the call it is nil if the servers do not time the wait of ready tasks, or if the client has
-// no enqueue, settle or cycle latency.
+// deriveCycleTime computes the parts of the mean cycle. Before the call, only CycleTime.WorkMs is
+// set. After the call CycleTime is nil if the servers do not measure how long ready tasks wait, or
+// if the client measured no enqueue, settle or cycle latency.
 func (r *Round) deriveCycleTime(h Histograms) {
 	if r.CycleTime == nil {
 		return
@@ -152,7 +153,7 @@ func (r *Round) deriveCycleTime(h Histograms) {
 }
 
 // MergeCycleTimes returns the means over the cycles of the timed rounds that have cycle times.
-// Cycles is 0 if none has.
+// Cycles is 0 if no round has them.
 func MergeCycleTimes(rounds []Round) (sum CycleTime) {
 	for i := range rounds {
 		if rounds[i].CycleTime != nil && rounds[i].Timed() {

@@ -44,8 +44,8 @@ func ReadArm(name, path string) (Arm, error) {
 	return Arm{Name: name, Path: path, Result: r, Histograms: histograms}, nil
 }
 
-// WriteComparison stores c in dir. It fails, and writes nothing, if a figure is NaN or infinite. It
-// drops an explanation with such a number and adds a warning.
+// WriteComparison stores c in dir. It fails, and writes nothing, if a figure is NaN or infinite.
+// Only for causes and profiles with such a number, it drops the entry and adds a warning instead.
 func WriteComparison(dir string, c *Comparison) error {
 	path := filepath.Join(dir, ComparisonFile)
 	c.Causes = finiteOnly("causes", c.Causes, &c.Warnings)

@@ -36,7 +36,6 @@ func WriteFile(path string, data []byte) (err error) {
 	return os.Rename(tmp.Name(), path)
 }
 
-// replaceLink atomically makes path a symbolic link to target.
 func replaceLink(target, path string) (err error) {
 	// A folder with a random name belongs to this process alone, so the link in it needs no unique
 	// name.

@@ -6,7 +6,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// bareFigure implements ReferenceFigure for the bare data path.
 func (r *Reference) bareFigure(metric string) (figure Metric, ok bool) {
 	switch metric {
 	case CyclesPerS:
@@ -22,8 +21,8 @@ func (r *Reference) bareFigure(metric string) (figure Metric, ok bool) {
 }
 
 // Bare returns the bare data path that was measured with a run, if the figures of a point can be
-// compared with it. It must have been measured with calls of one task if the point has such calls,
-// and with the point's durability. Otherwise Bare returns nil. The zero point is that of a run
+// compared with it. It must have been measured with the point's durability, and with calls of one
+// task if the point's calls have one task. Otherwise Bare returns nil. The zero Point selects a run
 // without a sweep.
 func (r *Result) Bare(point Point) *Reference {
 	for i := range r.References {
@@ -55,8 +54,9 @@ const (
 	bareNotSync = "none"
 )
 
-// BareConditions returns the batch and the durability of the bare data path for comparison with a
-// load of batch tasks per call, on servers that acknowledge after fsync if sync is true.
+// BareConditions returns the batch and the durability of the bare data path that is comparable with
+// a load. batch is the number of tasks per call of the load. sync is true if its servers
+// acknowledge after fsync.
 func BareConditions(batch int, sync bool) (bareBatch int, durability string) {
 	bareBatch, durability = 1, bareNotSync
 	if batch > 1 {
@@ -68,8 +68,9 @@ func BareConditions(batch int, sync bool) (bareBatch int, durability string) {
 	return bareBatch, durability
 }
 
-// Share returns a metric as a ratio to the figure of a reference, with the widest bounds that both
-// intervals allow. ok is false if the reference has no figure that is comparable with the metric.
+// Share returns a metric as a ratio to the figure of a reference, whose bounds are the extreme
+// ratios that the two intervals allow. ok is false if the reference contains no figure that is
+// comparable with the metric.
 func (r *Reference) Share(metric string, m Metric) (share Metric, ok bool) {
 	of, comparable := r.ReferenceFigure(metric)
 	if !comparable || !(of.Low > 0) || m.N == 0 {

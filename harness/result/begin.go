@@ -59,8 +59,8 @@ func (f *Folder) hold() (release func() error, err error) {
 	return func() error { return errors.Join(os.Remove(path), file.Close()) }, nil
 }
 
-// removeAbandoned removes the servers' data from folders in out that have an unlocked
-// measuringFile, and returns these folders.
+// removeAbandoned removes the servers' data from those folders in out whose measuringFile is not
+// locked. It returns these folders.
 func removeAbandoned(out string) (folders []string, err error) {
 	entries, err := os.ReadDir(out)
 	if err != nil {
@@ -100,7 +100,7 @@ func removeIfAbandoned(folder string) (removed bool, err error) {
 	return true, os.Remove(filepath.Join(folder, measuringFile))
 }
 
-// measuring opens the measuringFile of a folder; file is nil without one. If the process that
+// measuring opens the measuringFile of a folder; file is nil if there is none. If the process that
 // measured there has died, dead is true and the caller holds the lock until it closes the file.
 func measuring(folder string) (file *os.File, dead bool) {
 	file, err := os.Open(filepath.Join(folder, measuringFile))
@@ -110,7 +110,6 @@ func measuring(folder string) (file *os.File, dead bool) {
 	return file, unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
-// beingMeasured reports whether a live process measures into a folder.
 func beingMeasured(folder string) bool {
 	file, dead := measuring(folder)
 	if file == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// benchUnits maps the metrics in a line of bench.txt to their units, per cycle or second, in the
-// notation of benchstat. benchstat reads MB as 10^6 bytes.
+// benchUnits lists the metrics in a line of bench.txt with their units in the notation of
+// benchstat. benchstat reads MB as 10^6 bytes.
 var benchUnits = []struct{ metric, unit string }{
 	{CyclesPerS, "cycles/s"},
 	{EnqueuesPerS, "enqueues/s"},
@@ -53,9 +53,9 @@ var benchUnits = []struct{ metric, unit string }{
 // benchstat sees rounds as repetitions. Each point of a sweep is a separate benchmark. WriteBench
 // writes no figure of a run whose ledger does not balance.
 //
-// Properties that may differ between two compared runs, such as the commit, are in comments:
-// benchstat puts results with different configurations into separate tables and would compare
-// nothing.
+// Properties that may differ between two compared runs, such as the commit, are in comments. As
+// configuration they would prevent a comparison, because benchstat puts results with different
+// configurations into separate tables.
 func WriteBench(w io.Writer, r *Result) error {
 	if _, err := fmt.Fprintf(w, "# run: %s\n# commit: %s\n# go: %s\n# kernel: %s\n# verdict: %s\n",
 		oneLine(r.Run), oneLine(r.Manifest.Build.Revision()), oneLine(r.Manifest.Build.GoVersion),
@@ -80,7 +80,7 @@ func WriteBench(w io.Writer, r *Result) error {
 	}
 	config := benchConfig(r)
 	nothing := func(w scenario.Workload) bool { return w.Arrivals.Kind == scenario.None }
-	// An idle server has a window but no operations.
+	// The window of an idle server contains no operations.
 	idle := scenario.Any(r.Manifest.Scenario.Workloads, nothing)
 	made := func(r Round) bool { return r.Cycles > 0 || r.Enqueues > 0 || idle }
 	for _, round := range r.Rounds {
@@ -146,7 +146,6 @@ func benchConfig(r *Result) []benchfmt.Config {
 	return config
 }
 
-// camel converts a scenario's name to a benchmark's: "full-cycle" to "FullCycle".
 func camel(name string) string {
 	var b strings.Builder
 	for part := range strings.FieldsFuncSeq(Slug(name), func(c rune) bool { return c == '-' || c == '_' }) {

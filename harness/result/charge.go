@@ -5,8 +5,8 @@ package result
 // collection, the scheduling, or its package.
 type Charge struct {
 	Function string `json:"function"`
-	// Callers are a few own functions that called it in the heaviest of its stacks, innermost
-	// first.
+	// Callers are a few functions of the server's own code that called Function in its heaviest
+	// stack, innermost first.
 	Callers []string `json:"callers,omitempty"`
 	Value   float64  `json:"value"`   // in the profile's unit
 	Samples uint64   `json:"samples"` // number of the profile's samples

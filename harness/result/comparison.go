@@ -20,10 +20,10 @@ type Comparison struct {
 	// side per block, so a temporary slowdown of the host affects all sides. The blocks of a duet
 	// are its generations.
 	Paired bool `json:"paired"`
-	Blocks int  `json:"blocks,omitempty"` // number of blocks that count
+	Blocks int  `json:"blocks,omitempty"` // number of blocks that enter the comparison
 	// Dropped is the number of blocks excluded because one of their rounds was invalid.
 	Dropped int `json:"dropped,omitempty"`
-	// Tried has an element for each arm whose rounds were measured in blocks.
+	// Tried contains an element for each arm whose rounds were measured in blocks.
 	Tried []Tried `json:"tried,omitempty"`
 	// Metrics are the compared metrics in the order of Specs; for a duet the primaries followed by
 	// the counters from fixed work.
@@ -51,9 +51,9 @@ type Side struct {
 	Commit string `json:"commit"`
 	Dirty  bool   `json:"dirty"`
 	Server string `json:"server"` // SHA-256 of the queued binary
-	Rounds int    `json:"rounds"` // number of timed rounds that count; for a duet its generations
+	Rounds int    `json:"rounds"` // number of timed rounds used; for a duet, of generations
 	// Bound is the resource that limits the rate; in a duet, the rate of the closed load. It is nil
-	// for the control and if no figure shows a limit.
+	// for the control, and if no figure shows a limit.
 	Bound *Bound `json:"bound,omitempty"`
 }
 
@@ -64,28 +64,29 @@ type MetricDelta struct {
 	Better Better `json:"better"`
 	Base   Metric `json:"base"`
 	Change Metric `json:"change"`
-	// Ratio is the ratio of change to base with its bootstrap interval: the pseudomedian over the
-	// rounds of each block, or, for a latency, the ratio of the percentiles of the merged
-	// histograms. A control is of the same build as the base. If a control exists, change is
-	// compared with both: with their geometric mean in each block, or with all their histograms
-	// merged. For a primary of a duet, Ratio is the geometric mean over the generations, with the
-	// interval of Student's t.
+	// Ratio is the ratio of change to base, and RatioLow to RatioHigh its bootstrap interval. It is
+	// the pseudomedian of the blocks' ratios or, for a latency, the ratio of the percentiles of the
+	// merged histograms. If the run has a control, which is a second arm of the base's build,
+	// change is compared with both arms: with their geometric mean in each block, or with their
+	// merged histograms. For a primary of a duet, Ratio is the geometric mean over the generations,
+	// with the interval of Student's t.
 	Ratio     float64 `json:"ratio"`
 	RatioLow  float64 `json:"ratio_low"`
 	RatioHigh float64 `json:"ratio_high"`
-	// ControlRatio is the ratio of the control to the base, which is the noise of this run; 0
-	// without a control. In a duet it is the ratio of the base's odd slices to its even ones.
+	// ControlRatio is the ratio of the control to the base, which shows the noise of this run; 0
+	// without a control. In a duet it is the ratio of the base's odd slices to the base's even
+	// slices.
 	ControlRatio     float64 `json:"control_ratio,omitempty"`
 	ControlRatioLow  float64 `json:"control_ratio_low,omitempty"`
 	ControlRatioHigh float64 `json:"control_ratio_high,omitempty"`
 	P                float64 `json:"p"` // of the test that both sides are equal
 	// PAdjusted is P after Holm's correction over the timings of the run; for a counter it is P.
 	PAdjusted float64 `json:"p_adjusted"`
-	// Effect is the least relevant change of the ratio from 1, as a fraction. A primary of a duet
-	// regressed if its loss is certainly larger.
+	// Effect is the smallest relevant deviation of the ratio from 1, as a fraction. A primary of a
+	// duet has regressed if its loss certainly exceeds Effect.
 	Effect float64 `json:"effect"`
-	// Detectable is the least change of the ratio from 1, as a fraction, that these rounds could
-	// have detected; 0 if they could not detect any, which a warning states.
+	// Detectable is the smallest deviation of the ratio from 1, as a fraction, that these rounds
+	// could have detected. It is 0 if they could not detect any; a warning then states this.
 	Detectable float64  `json:"detectable"`
 	Outcome    Outcomes `json:"outcome"`
 	Because    string   `json:"because"` // the reason for the outcome in one sentence
@@ -97,20 +98,21 @@ type MetricDelta struct {
 // Outcomes is the outcome of comparing one metric.
 type Outcomes string
 
-// The outcomes of a metric. Same requires that a change of the least effect could have been
-// detected, or, for a primary of a duet, that a loss of its margin is excluded.
+// The outcomes of a metric. Same requires that the rounds could have detected a change as large as
+// MetricDelta.Effect. For a primary of a duet, it requires instead that a loss as large as the
+// metric's margin is excluded.
 const (
 	Improved Outcomes = "improved"
 	Worsened Outcomes = "regressed"
 	Same     Outcomes = "same"
 	Unclear  Outcomes = "inconclusive"
-	// NotJudged is the outcome of a figure that is shown although too few rounds count.
+	// NotJudged is the outcome of a figure that is shown although too few rounds are valid.
 	NotJudged Outcomes = "not judged"
-	// Expected is the outcome of a counter from fixed work that differs as the change declares.
+	// Expected is the outcome of a counter from fixed work whose difference the change declares.
 	Expected Outcomes = "expected"
 )
 
-// Cause is an explanation of where time goes, or of where lost time went, with its evidence.
+// Cause explains, with evidence, where time is spent or where additional time is spent.
 type Cause struct {
 	// Kind is "lock", "cpu", "allocation", "fsync" or "stage". Results of earlier versions also
 	// have "channel", "timer", "rpc", "scan" and "storage".
@@ -127,11 +129,11 @@ type CauseSearch struct {
 	Generations int `json:"generations"` // number with profiles of both sides
 	// Seconds is the duration of all profiled generations; 0 if not recorded.
 	Seconds float64 `json:"seconds"`
-	// LookedAt is the number of functions, locks, stages, and fsyncs whose differences have
-	// intervals.
+	// LookedAt is the number of functions, locks, stages and fsyncs for whose differences an
+	// interval was computed.
 	LookedAt int `json:"looked_at"`
-	// Share is the least share that a cause takes: of a loss of its kind, or of the base's time per
-	// cycle if Losses is empty.
+	// Share is the smallest share that a reported cause explains: of the loss of its kind or, if
+	// Losses is empty, of the base's time per cycle.
 	Share      float64    `json:"share"`
 	Losses     []LostTime `json:"losses,omitempty"`
 	Confidence float64    `json:"confidence"` // of all intervals together
@@ -150,12 +152,12 @@ type ProfileDelta struct {
 	Kind     string `json:"kind"` // of the profile
 	Function string `json:"function"`
 	Unit     string `json:"unit"`
-	// Base is charged to the function alone, as the mean of the rounds.
+	// Base and Change are charged to the function without its callees; both are means over rounds.
 	Base   float64 `json:"base_per_cycle"`
 	Change float64 `json:"change_per_cycle"`
-	Low    float64 `json:"low"` // of the difference, as a bootstrap interval over rounds
+	Low    float64 `json:"low"` // of the difference: bootstrap interval over rounds
 	High   float64 `json:"high"`
-	// BaseCum and ChangeCum are charged to the function and its callees.
+	// BaseCum and ChangeCum are charged to the function including its callees.
 	BaseCum   float64 `json:"base_cum_per_cycle"`
 	ChangeCum float64 `json:"change_cum_per_cycle"`
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Polling returns which sides' connections polled before their thread slept: "busy polling by
-// server and generator", or "" if neither did. A rate with busy polling does not hold without it,
-// so headline figures must show this text.
+// server and generator", or "" if neither did. Busy polling raises rates, so headline figures must
+// show this text.
 func (m Manifest) Polling() string {
 	var sides []string
 	s := &m.Scenario
@@ -41,9 +41,9 @@ func (m Manifest) Unpublishable() (reasons []string) {
 	return reasons
 }
 
-// FewerRounds describes how a run has fewer timed rounds than its scenario's file requires, or
-// returns "" if it has enough. A run that did not record the file's number and whose command gave
-// another has an unknown number.
+// FewerRounds states that a run has fewer timed rounds than its scenario's file requires, or
+// returns "" if it has enough. It also returns a text if this is unknown, because the run did not
+// record the number in the file and its command set another number.
 func (m Manifest) FewerRounds() string {
 	s := &m.Scenario
 	switch {

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// RateCosts returns RateCost of the points of a run with a sweep, by number. against holds, for
-// each point starting with point 1, the number of the point that it is compared with, or 0 for
-// none. For each turn, RateCosts divides the rate of that other point by the point's own rate, and
-// it returns the median of these ratios with its interval or range. The rounds of a turn ran one
-// after the other, so a temporary slowdown of the host affects both. If points have different
-// numbers of timed rounds, as in a run that broke off, only the turns that both have count. A point
-// without a turn, or with a round without a rate, is left out and reported as an error. A point
-// compared with itself has the cost 1.
+// RateCosts returns the metric RateCost of the points of a run with a sweep, by the number of the
+// point. against[i] is the number of the reference of point i+1, or 0 if it has none. For each
+// turn, RateCosts divides the rate of the reference by the rate of the point. It returns the median
+// of these ratios with its interval or range. The rounds of a turn ran one after the other, so a
+// temporary slowdown of the host affects both. If point and reference have different numbers of
+// timed rounds, as in an interrupted run, only the turns that both have are used. A point without a
+// turn, or with a round without a rate, is omitted and reported in the error. A point that is its
+// own reference has the cost 1.
 func RateCosts(rounds []Round, against []int) (map[int]Metric, error) {
 	rates := byPoint(rounds, CyclesPerS)
 	costs := make(map[int]Metric)
@@ -31,10 +31,10 @@ func RateCosts(rounds []Round, against []int) (map[int]Metric, error) {
 	return costs, errors.Join(problems...)
 }
 
-// TurnRatio returns the ratio of a metric at the point over of a sweep to the metric at the point
-// under. As in RateCosts, it divides the values in each turn and returns the median of these ratios
-// with its interval or range. It fails if a point has no timed round, or if the metric is missing
-// or not above 0 in a round.
+// TurnRatio returns the ratio of a metric between two points of a sweep: its value at the point
+// numbered over divided by its value at the point numbered under. As in RateCosts, it divides the
+// values in each turn and returns the median of these ratios with its interval or range. It fails
+// if a point has no timed round, or if the metric is missing or not above 0 in a round.
 func TurnRatio(rounds []Round, metric string, over, under int) (Metric, error) {
 	values := byPoint(rounds, metric)
 	m, err := ratioOfTurns(values[over], values[under])
@@ -56,7 +56,6 @@ func byPoint(rounds []Round, metric string) map[int][]float64 {
 	return values
 }
 
-// ratioOfTurns returns the ratio of two points' values, computed turn by turn.
 func ratioOfTurns(other, own []float64) (Metric, error) {
 	var ratios []float64
 	for turn := range min(len(other), len(own)) {

@@ -10,11 +10,11 @@ const (
 	CoveredProfile  = "profile "
 )
 
-// Covered is the time that the figures from a source cover, which may differ from the window.
-// Figures per cycle use the cycles of that time.
+// Covered is the time during which the figures from a source were recorded. It may differ from the
+// window. Figures per cycle are divided by the cycles of that time.
 type Covered struct {
 	Of string `json:"of"` // a constant above, or CoveredProfile and a kind
-	// The node's id, or GeneratorNode; "" for a server outside a cluster.
+	// Node is the id of the node, or GeneratorNode; "" for a server outside a cluster.
 	Node string `json:"node,omitempty"`
 	// FromS and ToS are in seconds since the start of the window: a window of ten seconds is 0 to
 	// 10.

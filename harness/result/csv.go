@@ -13,10 +13,11 @@ import (
 // are of different metrics.
 var csvHeader = []string{"run", "scenario", "point", "round", "kind", "verdict", "window_s", "metric", "unit", "value"}
 
-// WriteCSV writes the metrics of the rounds of r for a spreadsheet: a header, and a row for each
-// metric of each round, in the order of the rounds and then of the names. For a run whose ledger
-// does not balance it writes only the counts of tasks at fault, because no other figure means
-// anything. The kind of a round is timed, profiled, "timed, profiled" or calibration.
+// WriteCSV writes the metrics of all rounds of r for a spreadsheet: a header, and a row for each
+// metric of each round. The rows are sorted by round and then by the name of the metric. For a run
+// whose ledger does not balance it writes only the counts of tasks at fault, because all other
+// figures are meaningless. The kind of a round is timed, profiled, "timed, profiled" or
+// calibration.
 func WriteCSV(w io.Writer, r *Result) error {
 	out := csv.NewWriter(w)
 	rows := [][]string{csvHeader}
@@ -51,5 +52,4 @@ func WriteCSV(w io.Writer, r *Result) error {
 	return nil
 }
 
-// decimal returns the shortest decimal that parses back to v.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

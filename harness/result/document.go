@@ -10,10 +10,10 @@ import (
 )
 
 // Document is the output of `prony run --json` and `prony check --json`: the outcome of all
-// scenarios. `prony report --json` prints a document of pages. A command that fails before it has a
-// document prints one with the error.
+// scenarios. `prony report --json` prints a document with Pages. A command that fails before it has
+// a result prints a document with Error.
 type Document struct {
-	// The worst of the scenarios'; misconfigured if there is an error.
+	// Verdict is the worst verdict of the scenarios, or misconfigured if there is an error.
 	Verdict   Verdict   `json:"verdict"`
 	Scenarios []Outcome `json:"scenarios"`
 	Pages     []Page    `json:"pages,omitempty"`
@@ -22,7 +22,8 @@ type Document struct {
 
 // Page is a page that was written.
 type Page struct {
-	// The folder of the run or the comparison, or the file of the experiments.
+	// Of is the source of the page: the folder of a run or comparison, or the file of the
+	// experiments.
 	Of    string   `json:"of"`
 	Page  string   `json:"page"`
 	Files []string `json:"files"` // its plots
@@ -37,19 +38,19 @@ type Outcome struct {
 	// Page is the path of the run's page, or "" if none was written.
 	Page       string `json:"page,omitempty"`
 	Durability string `json:"durability,omitempty"`
-	// Settings are the scenario's settings that differ from their defaults or have none.
+	// Settings are the scenario's settings that differ from their default or have no default.
 	Settings []scenario.Setting `json:"settings,omitempty"`
-	// Servers has the settings that the servers reported. Host is the host of the harness, with its
-	// virtualisation and container; nil without a run. Hosts are the servers' hosts if they differ
-	// from it.
+	// Servers contains the settings that the servers reported. Host is the host of the harness,
+	// with its virtualisation and container; nil without a run. Hosts are the hosts of the servers;
+	// empty if the servers run on Host.
 	Servers []ServerSettings `json:"servers,omitempty"`
 	Host    *Host            `json:"host,omitempty"`
 	Hosts   []ServerHost     `json:"hosts,omitempty"`
 	// Polling names the sides whose connections polled before their thread slept; "" if neither
 	// did.
 	Polling string `json:"polling,omitempty"`
-	// FewerRounds describes how the run has fewer rounds than its scenario's file requires; "" if
-	// it has enough.
+	// FewerRounds states that the run has fewer rounds than its scenario's file requires; "" if it
+	// has enough.
 	FewerRounds string `json:"fewer_rounds,omitempty"`
 	// TimedRoundsProfiled are the numbers of the timed rounds in whose windows the servers were
 	// profiled. Their figures do not describe a server without profiling.
@@ -75,8 +76,8 @@ type JudgedLimit struct {
 	Kind     string `json:"kind"` // "floor" or "ceiling"
 	// Limit is in the metric's unit, or a ratio if OfBaseline is set.
 	Limit      float64        `json:"limit"`
-	OfBaseline *BaselineRatio `json:"of_baseline,omitempty"` // the ratio, if the limit is on one
-	Value      *float64       `json:"value"`                 // null if the run has no value
+	OfBaseline *BaselineRatio `json:"of_baseline,omitempty"` // the ratio, if Limit is one
+	Value      *float64       `json:"value"`                 // null if not measured
 	// Margin is the relative distance from the limit; negative if violated.
 	Margin *float64 `json:"margin,omitempty"`
 	// Judged is false if the ledger does not balance, or for a ratio without a baseline build.
@@ -84,8 +85,8 @@ type JudgedLimit struct {
 	OK     bool `json:"ok"` // false if not judged
 }
 
-// BaselineRatio is the ratio of a figure of the build under test to the baseline build's, from
-// pairs of measurements.
+// BaselineRatio is the ratio of a figure of the build under test to the same figure of the baseline
+// build, from pairs of measurements.
 type BaselineRatio struct {
 	Commit string  `json:"commit"` // of the baseline build
 	Base   float64 `json:"base"`   // the baseline build's figure, as the median over pairs
@@ -95,8 +96,9 @@ type BaselineRatio struct {
 	Pairs  int     `json:"pairs"`
 }
 
-// NewOutcome returns the outcome of r, whose folder is at path run. If the verdict is incorrect, it
-// includes only the counts of tasks at fault, because no other figure means anything.
+// NewOutcome returns the outcome of r, which is stored in the folder run. If the verdict is
+// incorrect, the outcome includes only the counts of tasks at fault, because all other figures are
+// meaningless.
 func NewOutcome(r *Result, run string) Outcome {
 	return Outcome{
 		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
@@ -130,8 +132,8 @@ func PublishedWorkloads(r *Result) []Workload {
 
 // faultyPoint reports whether only counts of tasks at fault may be shown for a point. If one point
 // of a server is incorrect, the figures of all its points are suspect, because the same server
-// produced them. Different targets have different servers, so only the incorrect points of a target
-// are faulty.
+// produced them. The targets of a driver program have separate servers, so for them only the
+// incorrect points are faulty.
 func faultyPoint(r *Result, point int) bool {
 	if r.Verdict != Incorrect || r.Manifest.Scenario.Topology.Kind != scenario.ByProgram {
 		return r.Verdict == Incorrect

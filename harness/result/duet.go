@@ -12,16 +12,15 @@ const DuetFile = "duet.json"
 // DuetVersion is the version of Duet's schema.
 const DuetVersion = 2
 
-// Duet is the measurement of two builds together: both run on one host, and the load goes to one
-// and the other in alternating slices, in several generations of fresh processes. It is stored as
-// duet.json.
+// Duet is the joint measurement of two builds. Both run on one host and receive the load in
+// alternating slices, in several generations of fresh processes. It is stored as duet.json.
 type Duet struct {
 	Version  int       `json:"version"`
 	Scenario string    `json:"scenario"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
-	// Manifest has the host, the command and the scenario. Its build is that of the harness; the
-	// builds of the sides are in Sides.
+	// Manifest contains the host, the command and the scenario. Its build is the build of the
+	// harness; Sides contains the builds of the sides.
 	Manifest Manifest `json:"manifest"`
 	// Sides are base and change, in this order.
 	Sides [2]DuetSide `json:"sides"`
@@ -33,11 +32,11 @@ type Duet struct {
 	CPUs []SideCPUs `json:"cpus,omitempty"`
 	// SliceMs is the intended length of a slice. A slice ends when nothing is in flight.
 	SliceMs float64 `json:"slice_ms"`
-	// OpenPerS is the arrivals per second of the open-loop phase, the same for both sides; 0
-	// without one.
+	// OpenPerS is the arrival rate per second of the open-loop phase, the same for both sides; 0
+	// without this phase.
 	OpenPerS    float64      `json:"open_per_s"`
 	Generations []Generation `json:"generations"` // in order
-	// Work has the counters from fixed work; nil if not measured.
+	// Work contains the counters measured on fixed work; nil if not measured.
 	Work *FixedWork `json:"work,omitempty"`
 	// ProfiledS is the duration in seconds of the profiled generations, which are not in
 	// Generations.
@@ -58,7 +57,8 @@ type DuetSide struct {
 	Dirty   bool     `json:"dirty"`
 	Servers []string `json:"servers"` // SHA-256 of the queued binaries, one for each linker layout
 	// Generator is the SHA-256 of the load generator. OwnClient reports that the generator was
-	// built with this side's client package; otherwise it was built with the harness's own.
+	// built with this side's client package; otherwise it was built with the harness's client
+	// package.
 	Generator string `json:"generator"`
 	OwnClient bool   `json:"own_client"`
 	// Env is the environment of the servers and the generator, in addition to the harness's own.
@@ -76,39 +76,39 @@ type Generation struct {
 	// First is the side whose processes started first: 0 is the base, 1 the change.
 	First  int `json:"first"`
 	Layout int `json:"layout"` // index into the Servers of both sides
-	// CPUs is an index into the CPUs of the duet: the set of the side that started first. The other
-	// side has the same set if the slices alternate, and the other set if both sides have load
-	// simultaneously.
+	// CPUs is the index in Duet.CPUs of the set that is used by the side that started first. The
+	// second side uses the same set if the slices alternate, and the other set if both sides have
+	// load simultaneously.
 	CPUs  int               `json:"cpus,omitempty"`
 	Sides [2]GenerationSide `json:"sides"`
 	// Points are the points of a sweep in the scenario's order; nil without one. With points, Sides
-	// has their sums and no Open.
+	// contains the sums over the points, and its Open is nil.
 	Points []GenerationPoint `json:"points,omitempty"`
 	// Slices are the slices of the closed loop in the order of measurement.
 	Slices []Slice `json:"slices,omitempty"`
 	// Signals are the host's signals from the first slice to the end of the open phase.
 	Signals *Signals `json:"signals,omitempty"`
-	// Verdict is pass if the generation counts. Reasons explain why it does not.
+	// Verdict is pass if the generation enters the comparison. Otherwise Reasons explain why not.
 	Verdict Verdict  `json:"verdict"`
 	Reasons []string `json:"reasons,omitempty"`
-	// Marks name slices that a stall of the host or the server disturbed. A marked slice counts
-	// like any other.
+	// Marks name slices that a stall of the host or the server disturbed. Marked slices are
+	// compared like any other slice.
 	Marks []string `json:"marks,omitempty"`
 }
 
-// GenerationSide is the measurement of one side in a generation. CPU time covers the time from the
-// start of the first slice to the end of the last slice, including slices of the other side, so
-// that flushes, compactions and collections are charged to the side that caused them.
+// GenerationSide is the measurement of one side in a generation. CPU time is measured from the
+// start of the first slice to the end of the last slice, including slices of the other side.
+// Flushes, compactions and garbage collections are therefore charged to the side that caused them.
 type GenerationSide struct {
 	Cycles      uint64 `json:"cycles"`        // acknowledged in the closed loop
 	ServerCPUNs int64  `json:"server_cpu_ns"` // of all processes of the side's servers
 	ClientCPUNs int64  `json:"client_cpu_ns"` // of the side's generator
-	// The part of ServerCPUNs that was used in slices of the other side.
+	// IdleCPUNs is the part of ServerCPUNs that was used in slices of the other side.
 	IdleCPUNs int64   `json:"idle_cpu_ns"`
 	ActiveS   float64 `json:"active_s"` // the sum of the side's slices
-	// Stages are the servers' stages in the closed phase, and PerCycle the servers' counters in it,
-	// by the name of the metric. They explain a loss and are not judged. Both are nil if they could
-	// not be read.
+	// Stages are the servers' stages in the closed phase. PerCycle contains the servers' counters
+	// in that phase, by the name of the metric. Both explain a loss and are not judged; each is nil
+	// if it could not be read.
 	Stages   []Stage            `json:"stages,omitempty"`
 	PerCycle map[string]float64 `json:"per_cycle,omitempty"`
 	// RSSMB is the largest resident memory of all processes of the side's servers together; 0 if
@@ -122,12 +122,12 @@ type GenerationSide struct {
 	// is nil in a sweep.
 	ServerCode *CodePages `json:"server_code,omitempty"`
 	ClientCode *CodePages `json:"client_code,omitempty"`
-	// Open is the cycle latency of the open-loop phase; nil without one.
+	// Open is the cycle latency of the open-loop phase; nil without this phase.
 	Open *DuetLatency `json:"open,omitempty"`
 	// Ledger is the balance of all the side's tasks.
 	Ledger Ledger `json:"ledger"`
-	// Faults are the reasons on this side alone why the generation does not count: a process that
-	// ended, calls that failed, a rate of 0. The gate tests whether the change has more of such
+	// Faults are those reasons to exclude the generation that only this side caused: a process that
+	// ended, calls that failed, a rate of 0. The gate tests whether the change caused more excluded
 	// generations than the base.
 	Faults []string `json:"faults,omitempty"`
 }
@@ -136,11 +136,11 @@ type GenerationSide struct {
 // runs faster in large pages.
 type CodePages struct {
 	ResidentMB float64 `json:"resident_mb"`    // code in memory
-	LargeMB    float64 `json:"large_pages_mb"` // the part of it in large pages, of 2 MiB on amd64
+	LargeMB    float64 `json:"large_pages_mb"` // the part in large pages (2 MiB on amd64)
 }
 
 // DuetLatency is the response time of a cycle from its intended start. An arrival that was not
-// finished at the end of its slice counts with the time that it had waited.
+// finished at the end of its slice is included with the time that it had waited by then.
 type DuetLatency struct {
 	Arrivals   uint64 `json:"arrivals"`
 	Unfinished uint64 `json:"unfinished"`
@@ -149,14 +149,14 @@ type DuetLatency struct {
 	P50Ms float64 `json:"p50_ms"`
 	P95Ms float64 `json:"p95_ms,omitempty"`
 	P99Ms float64 `json:"p99_ms"`
-	// Enqueue has the latency from the intended start to the acknowledgement of the enqueue; nil in
+	// Enqueue is the latency from the intended start to the acknowledgement of the enqueue; nil in
 	// files of earlier versions.
 	Enqueue   *DuetEnqueue `json:"enqueue,omitempty"`
-	SlipMsP99 float64      `json:"slip_ms_p99"` // delay with which the generator sent
+	SlipMsP99 float64      `json:"slip_ms_p99"` // delay of the generator's sends
 }
 
-// DuetEnqueue has percentiles of enqueues, as DuetLatency has them of cycles. P95Ms and P99Ms are 0
-// in files of earlier versions.
+// DuetEnqueue contains the percentiles of the enqueue latency, computed like those of DuetLatency.
+// P95Ms and P99Ms are 0 in files of earlier versions.
 type DuetEnqueue struct {
 	P50Ms float64 `json:"p50_ms"`
 	P95Ms float64 `json:"p95_ms"`
@@ -179,8 +179,8 @@ type Slice struct {
 	ServerCPUNs int64   `json:"server_cpu_ns"`
 	ClientCPUNs int64   `json:"client_cpu_ns"`
 	// OtherCPUNs is the CPU time of the other side's servers in the slice; 0 if both sides had load
-	// together. It and ServerCPUNs start at the end of the previous slice, so the CPU time of a
-	// side's servers in all slices adds up to that of the generation.
+	// simultaneously. Like ServerCPUNs, it is measured from the end of the previous slice, so the
+	// CPU times of a side's servers over all slices add up to those of the generation.
 	OtherCPUNs int64 `json:"other_cpu_ns"`
 }
 

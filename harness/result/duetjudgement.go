@@ -10,29 +10,29 @@ type DuetJudgement struct {
 	// Decided reports that the verdict is final: further measurements would not or must not change
 	// it.
 	Decided bool `json:"decided"`
-	// Alpha is the false-alarm rate of this look over all primaries, and AlphaAll that of all looks
-	// together.
+	// Alpha is the false-alarm rate of this look over all primaries, and AlphaAll the false-alarm
+	// rate of all looks together.
 	Alpha    float64 `json:"alpha"`
 	AlphaAll float64 `json:"alpha_all"`
 	// Confidence is the confidence of the upper bound of each loss.
 	Confidence float64 `json:"confidence"`
 
-	Measured   int     `json:"measured"` // number of generations, including those that do not count
+	Measured   int     `json:"measured"` // number of generations, including excluded ones
 	Seconds    float64 `json:"seconds"`  // duration of the generations
 	Durability string  `json:"durability,omitempty"`
 	Together   bool    `json:"together,omitempty"` // both sides had load simultaneously
 	// CPUs are the two sets that the sides used in turns; see Duet.
 	CPUs    []SideCPUs `json:"cpus,omitempty"`
 	SliceMs float64    `json:"slice_ms,omitempty"`
-	// OpenPerS is the arrivals per second of the open-loop phase; 0 without one.
+	// OpenPerS is the arrival rate per second of the open-loop phase; 0 without this phase.
 	OpenPerS float64 `json:"open_per_s,omitempty"`
 	// Layouts is the number of linker layouts of each side's server.
 	Layouts int `json:"layouts,omitempty"`
-	// OwnClients reports that each side's generator has the client of that side; otherwise both
-	// have the harness's.
+	// OwnClients reports that each side's generator was built with the client package of that side;
+	// otherwise both were built with the harness's.
 	OwnClients bool `json:"own_clients"`
 
-	// Settings are the scenario's settings that differ from their defaults or have none.
+	// Settings are the scenario's settings that differ from their default or have no default.
 	Settings []scenario.Setting `json:"settings,omitempty"`
 	// ServerSettings are the servers' settings that differ from their defaults or between the
 	// sides, and the limits of the Go runtime.
@@ -40,7 +40,7 @@ type DuetJudgement struct {
 
 	// Shown are figures that are displayed but not judged.
 	Shown []DuetFigure `json:"shown,omitempty"`
-	// Marks name disturbed slices. Invalid has the reasons for each generation that does not count.
+	// Marks name disturbed slices. Invalid contains the reasons for each excluded generation.
 	Marks   []string `json:"marks,omitempty"`
 	Invalid []string `json:"invalid,omitempty"`
 }
@@ -67,8 +67,9 @@ type Loss struct {
 	High   float64 `json:"high"`
 	Margin float64 `json:"margin"`
 	StdErr float64 `json:"std_err"` // of the mean logarithm
-	// Generations are the ratios of the change to the base, and Numbers the numbers of their
-	// generations. Without them only Margin is known, because a side lacks the figure.
+	// Generations contains the ratio of the change to the base in each generation, and Numbers the
+	// numbers of these generations. If a side lacks the figure, both are empty and only Margin is
+	// set.
 	Generations []float64 `json:"generations,omitempty"`
 	Numbers     []int     `json:"numbers,omitempty"`
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Rounds returns a side's counted generations as rounds of a run.
+// Rounds returns a side's valid generations as rounds of a run.
 func (d *Duet) Rounds(side int) (rounds []Round) {
 	for i := range d.Generations {
 		if g := &d.Generations[i]; g.Verdict == Pass {
@@ -16,8 +16,8 @@ func (d *Duet) Rounds(side int) (rounds []Round) {
 	return rounds
 }
 
-// Round returns a side's generation as a round of a run whose window is the slices of the side.
-// Without a cycle it has no figures per cycle.
+// Round returns a side's generation as a round of a run whose window is the slices of the side. If
+// no cycle was completed, the round has no figures per cycle.
 func (g *Generation) Round(side int) Round {
 	s := &g.Sides[side]
 	cycles := float64(s.Cycles)
@@ -43,9 +43,9 @@ func (g *Generation) Round(side int) Round {
 	return r
 }
 
-// Result returns a side as the result of a run whose rounds are the generations that count. run is
-// the id of the duet's folder. A generation with a task at fault, or a misconfigured one, decides
-// the verdict. With fewer than two generations that count, the verdict is invalid.
+// Result returns a side as the result of a run whose rounds are the valid generations. run is the
+// id of the duet's folder. A generation with a task at fault, or a misconfigured one, decides the
+// verdict. With fewer than two valid generations, the verdict is invalid.
 func (d *Duet) Result(side int, run string) *Result {
 	r := &Result{
 		Version: Version, Run: run, Scenario: d.Scenario, Title: d.Manifest.Scenario.Title, Started: d.Started, Finished: d.Finished,

@@ -14,14 +14,14 @@ type histogramsDocument struct {
 	Rounds  []encodedHistogram `json:"rounds"`
 }
 
-// encodedHistogram holds a round's histograms in the V2 compressed encoding, in base64.
+// encodedHistogram contains a round's histograms in the V2 compressed encoding, in base64.
 type encodedHistogram struct {
 	Round      int               `json:"round"`
 	Histograms map[string]string `json:"histograms,omitempty"` // by name
 	Workloads  []encodedWorkload `json:"workloads,omitempty"`
 }
 
-// encodedWorkload holds the histograms of one of several workloads.
+// encodedWorkload contains the histograms of one of several workloads.
 type encodedWorkload struct {
 	Name       string            `json:"name"`
 	Histograms map[string]string `json:"histograms"`

@@ -14,8 +14,8 @@ type Faults struct {
 	SlotS  float64   `json:"slot_s"`
 	Cycles []float64 `json:"cycles"` // acknowledged in each slot, since the start of the window
 	// BaselinePerS is the rate in cycles a second before the first fault. BaselineDipPercent is the
-	// largest relative drop of a slot below it in that time: a fault's dip that is no deeper shows
-	// nothing.
+	// largest drop of a single slot below that rate before the first fault, in percent. The dip
+	// after a fault is meaningful only if it is deeper.
 	BaselinePerS       float64 `json:"baseline_per_s"`
 	BaselineDipPercent float64 `json:"baseline_dip_percent"`
 	// RecoveredShare is the fraction of a fault's BeforePerS that the load must reach to count as
@@ -28,8 +28,8 @@ type Faults struct {
 	Events             []Fault `json:"events"`
 }
 
-// Fault is one occurrence of a fault. Its times are in seconds since the start of the window, those
-// of its effects in milliseconds since the start of the fault.
+// Fault is one occurrence of a fault. BeganS, DoneS and HealedS are in seconds since the start of
+// the window. FirstAckMs and RecoveryMs are in milliseconds since the start of the fault.
 type Fault struct {
 	Kind   string   `json:"kind"`
 	Target string   `json:"target"`
@@ -38,8 +38,9 @@ type Fault struct {
 	BeganS float64  `json:"began_s"`
 	// DoneS is the time when the nodes were stopped, paused or removed, or the links disturbed.
 	DoneS   float64 `json:"done_s"`
-	HealedS float64 `json:"healed_s"` // when that was undone: a restarted node listened
-	// FirstAckMs is the time to the first cycle after the outage; 0 without an outage.
+	HealedS float64 `json:"healed_s"` // when that was undone, for example a restarted node listened
+	// FirstAckMs is the time until the first cycle after the outage was acknowledged; 0 without an
+	// outage.
 	FirstAckMs float64 `json:"first_ack_ms"`
 	// Silent reports that no cycle completed before the next fault or the end of the window.
 	// FirstAckMs is then the observed time, a lower bound.
@@ -60,8 +61,9 @@ type Fault struct {
 	// AfterPerS is the rate in cycles a second from the end of the fault to the next fault or the
 	// end of the window.
 	AfterPerS float64 `json:"after_per_s"`
-	// LevelPerS is the rate that the load returned to: from the end of the fault and the recovery,
-	// or else the first cycle, to the next fault or the end of the window.
+	// LevelPerS is the rate that the load returned to. It is measured from the end of the fault and
+	// the recovery (without a recovery, the first cycle) until the next fault or the end of the
+	// window.
 	LevelPerS float64 `json:"level_per_s,omitempty"`
 }
 
@@ -70,8 +72,8 @@ type Fault struct {
 const LevelLeast = 0.7
 
 // Level returns the median rate that the load returned to after the last faults, as a fraction of
-// the rate before the first fault, and the number of these faults: the last third, at least one.
-// The fraction is NaN without faults or without a rate before them.
+// the rate before the first fault. It also returns the number of these last faults: a third of all
+// faults, at least one. The fraction is NaN without faults or without a rate before them.
 func (f *Faults) Level() (share float64, faults int) {
 	faults = (len(f.Events) + 2) / 3
 	if faults == 0 || f.BaselinePerS <= 0 {
@@ -81,9 +83,10 @@ func (f *Faults) Level() (share float64, faults int) {
 	return middle(levels) / f.BaselinePerS, faults
 }
 
-// LastToFirst returns the rate that the load returned to after the last faults divided by that
-// after the first ones: the ratio of the medians over the last and the first tenth of the faults,
-// at least one each. It is NaN with fewer than two faults, and without a rate after the first ones.
+// LastToFirst returns the rate that the load returned to after the last faults, divided by the rate
+// that it returned to after the first faults. The two rates are medians over the last and over the
+// first tenth of the faults, at least one fault each. The ratio is NaN with fewer than two faults,
+// and if the rate after the first faults is 0.
 func (f *Faults) LastToFirst() float64 {
 	n := len(f.Events)
 	tenth := max(1, n/10)
@@ -98,8 +101,8 @@ func (f *Faults) LastToFirst() float64 {
 	return middle(valuesOfFaults(f.Events[n-tenth:], level)) / first
 }
 
-// Decay describes that the load did not return to LevelLeast of the rate before the first fault. It
-// returns "" if the load did, and without faults.
+// Decay returns a sentence if the load did not return to LevelLeast of the rate before the first
+// fault. It returns "" if the load did, and if there were no faults.
 func (f *Faults) Decay() string {
 	share, faults := f.Level()
 	if math.IsNaN(share) || share >= LevelLeast {
@@ -113,8 +116,8 @@ func (f *Faults) Decay() string {
 		of, render.Number(share*f.BaselinePerS), render.PercentTo(share, 0), render.Number(f.BaselinePerS), render.PercentTo(LevelLeast, 0))
 }
 
-// NotRecovered returns the number of faults without recovery, and the shortest observed time after
-// any of those.
+// NotRecovered returns the number of faults without recovery, and the shortest time for which the
+// load was observed after any of them.
 func (f *Faults) NotRecovered() (faults int, watchedMs float64) {
 	watchedMs = math.Inf(1)
 	for _, e := range f.Events {
@@ -129,7 +132,6 @@ func (f *Faults) NotRecovered() (faults int, watchedMs float64) {
 	return faults, watchedMs
 }
 
-// valuesOfFaults returns a figure of each fault in ascending order.
 func valuesOfFaults(faults []Fault, value func(Fault) float64) []float64 {
 	values := make([]float64, 0, len(faults))
 	for _, e := range faults {
@@ -158,9 +160,9 @@ func (r *Round) deriveFaults() {
 	}
 }
 
-// metrics returns the metrics of all faults together, of one round or of several. Recovery times
-// include only the faults with a recovery, and times to the first cycle only those with a cycle;
-// without any such fault the metrics are missing.
+// metrics returns the metrics of all faults together, of one round or of several. The metrics of
+// recovery times include only faults with a recovery, and the metrics of times to the first cycle
+// only faults after which a cycle completed. If there is no such fault, these metrics are missing.
 func (f *Faults) metrics() map[string]float64 {
 	if len(f.Events) == 0 {
 		return nil

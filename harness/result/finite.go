@@ -10,8 +10,8 @@ import (
 )
 
 // encode returns a value as an indented JSON document that ends with a newline. It fails if the
-// value holds a NaN or an infinity, which JSON cannot represent, and names it by its path in the
-// document: rounds[0].metrics.cycles_per_s.
+// value contains a NaN or an infinity, which JSON cannot represent. The error names the number by
+// its path in the document, such as rounds[0].metrics.cycles_per_s.
 func encode(value any) ([]byte, error) {
 	if err := checkFinite("", reflect.ValueOf(value)); err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ func encode(value any) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// finiteOnly returns the explanations whose numbers are all finite and adds a warning for each
-// other one. A measured figure must not be lost because of a number that explains it.
+// finiteOnly returns the explanations whose numbers are all finite, and adds a warning for each of
+// the others. A measured figure must not be lost because of a number that explains it.
 func finiteOnly[T any](name string, all []T, warnings *[]string) []T {
 	found := all[:0]
 	for i := range all {
@@ -41,7 +41,7 @@ var marshaler = reflect.TypeFor[json.Marshaler]()
 
 func checkFinite(path string, v reflect.Value) error {
 	if !v.IsValid() || v.Type().Implements(marshaler) {
-		return nil // a type with its own marshaler handles infinity
+		return nil // a type that implements json.Marshaler handles infinity
 	}
 	switch v.Kind() {
 	case reflect.Float64:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// FixedWork has the counters of the servers of both sides for the same seeded sequence of
+// FixedWork contains the counters of both sides' servers for the same seeded sequence of
 // operations, with one outstanding request.
 type FixedWork struct {
 	Seed   uint64 `json:"seed"`
@@ -27,8 +27,8 @@ type FixedWork struct {
 type WorkCounter struct {
 	Name string
 	Unit string
-	// Tolerance is the relative difference that the counter may have between two runs of one build.
-	// With 0 the counter is equal in each run.
+	// Tolerance is the largest relative difference of the counter between two runs of one build. If
+	// it is 0, the counter is the same in each run.
 	Tolerance float64
 }
 
@@ -43,8 +43,8 @@ func (c WorkCounter) Differs(values [2]float64) bool {
 
 // The names of the counters of fixed work. The work determines all of these counts. Fsyncs of
 // tables, manifests and folders are only shown: flushes and compactions run concurrently with the
-// work, so the number that has ended by its end depends on the disk. The whole work has only a few
-// of them.
+// work, so how many of their fsyncs complete before the work ends depends on the disk. The whole
+// work causes only a few of them.
 const (
 	WorkStorageSets         = "storage_sets"
 	WorkStorageSetBytes     = "storage_set_bytes"

@@ -14,17 +14,19 @@ import (
 const (
 	ManifestFile = "manifest.json"
 	RoundsFile   = "rounds.json" // per-round samples, rewritten after each round
-	// HistogramsFile has HdrHistograms in V2 compressed base64. It is rewritten after each round.
+	// HistogramsFile contains HdrHistograms in the format V2, compressed and encoded in base64. It
+	// is rewritten after each round.
 	HistogramsFile = "histograms.json"
 	BenchFile      = "bench.txt"   // Go benchmark format
 	ResultFile     = "result.json" // written last: its presence marks a complete folder
-	// LatestLink is the symbolic link in the folder of run folders to the run that was stored last.
+	// LatestLink is the symbolic link to the run that was stored last. It is next to the run
+	// folders.
 	LatestLink = "latest"
 )
 
 // Slug returns name in a form for file names: lower case, with a hyphen for each sequence of
-// characters other than ASCII letters, digits, hyphens and underscores. A name without any of these
-// becomes "unnamed".
+// characters other than ASCII letters, digits, hyphens and underscores. A name without any such
+// letter, digit, hyphen or underscore becomes "unnamed".
 func Slug(name string) string {
 	var b strings.Builder
 	gap := false
@@ -97,7 +99,7 @@ func (f *Folder) Path() string { return filepath.Join(f.out, f.id) }
 func (f *Folder) File(name string) string { return filepath.Join(f.Path(), name) }
 
 // WriteManifest stores the manifest. It must be called before the first round, so that a failed run
-// has one too.
+// also has a manifest.
 func (f *Folder) WriteManifest(m Manifest) error { return f.writeJSON(ManifestFile, m) }
 
 // WriteRounds stores the rounds so far, so that ReadStored finds the measurements of a run that
@@ -135,8 +137,9 @@ func CheckLatest(out string) error {
 }
 
 // Store writes the whole result, result.json last, and points the link "latest" at the folder.
-// hists holds the histograms of each round that has any. Store fails, and writes nothing, if a
-// figure is NaN or infinite. It drops an explanation with such a number and adds a warning.
+// hists contains the histograms of each round that has any. Store fails, and writes nothing, if a
+// figure is NaN or infinite. Only for profiles, locks and causes with such a number, it drops the
+// entry and adds a warning instead.
 func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
 	if err := f.StoreArm(r, hists); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The range of latencies. They are recorded to within 1 % or 0.5 µs of the true value, whichever is
+// The range of recorded latencies. The error of a latency is at most 1 % or 0.5 µs, whichever is
 // larger. At this precision a histogram takes 22 KB, little enough for one per goroutine of a load.
 const (
 	LatencyLowest  = time.Microsecond
@@ -24,8 +24,8 @@ func NewHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(LatencyLowest), int64(LatencyHighest), latencyDigits)
 }
 
-// Histograms are the latencies of one round's window, in nanoseconds. In an open load, those of the
-// enqueue and of the cycle count from the due time of the task.
+// Histograms are the latencies of one round's window, in nanoseconds. In an open load, the
+// latencies of the enqueue and of the cycle start at the due time of the task.
 type Histograms struct {
 	Enqueue *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
 	Settle  *hdrhistogram.Histogram // from the claim to the acknowledged settle
@@ -33,7 +33,8 @@ type Histograms struct {
 
 	// Only for an open load; otherwise nil.
 	Service *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
-	// Delay of the generator's send after the earliest possible time.
+	// Slip is the delay from the earliest time at which the generator could send a task until it
+	// sent the task.
 	Slip *hdrhistogram.Histogram
 
 	// The service time of each kind of read, from the call to the answer; nil if the load has no
@@ -60,8 +61,8 @@ func NewHistograms() Histograms {
 type RoundHistograms struct {
 	Round int
 	Histograms
-	// Workloads are the histograms of each workload of a scenario with several; Histograms covers
-	// all of them.
+	// Workloads are the histograms of each workload of a scenario with several; Histograms contains
+	// the latencies of all of them.
 	Workloads []WorkloadHistograms
 }
 
@@ -74,8 +75,8 @@ type Kind struct {
 	Histogram *hdrhistogram.Histogram
 }
 
-// Kinds returns the three histograms of any load, and those of the others that are not nil, always
-// in the same order.
+// Kinds returns the histograms of enqueue, settle and cycle, which every load has, followed by the
+// others that are not nil. The order is always the same.
 func (h Histograms) Kinds() []Kind {
 	kinds := []Kind{
 		{"enqueue", EnqueueLatencyMs, h.Enqueue},

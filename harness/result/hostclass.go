@@ -2,12 +2,13 @@ package result
 
 import "fmt"
 
-// Class returns the name of the host class. Hosts of one class share absolute limits. The name has
-// the number of CPUs that the process may use, their architecture, whether the machine is virtual,
-// and the file system of the data folder, as in "2-cpus-amd64-virtual-ext4". A quota of the control
-// group below all CPUs follows their number. All of these stay the same on one host. The clock
-// rate, the measured latency of fsync and the model of the CPU are not part of the name, because
-// they differ between hosts that a cloud offers as equal. Class returns "" if any part is unknown.
+// Class returns the name of the host class. Hosts of one class share absolute limits. The name
+// consists of the number of CPUs that the process may use, their architecture, whether the machine
+// is virtual, and the file system of the data folder, as in "2-cpus-amd64-virtual-ext4". If the
+// control group's quota is below all CPUs, the quota follows their number. All of these are
+// constant on one host. The clock rate, the measured latency of fsync and the model of the CPU are
+// not part of the name, because they differ between hosts that a cloud offers as equal. Class
+// returns "" if any part is unknown.
 func (h Host) Class() string {
 	unknown := func(text string) bool { return text == "" || text == "unknown" }
 	quota, known := h.quota()

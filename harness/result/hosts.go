@@ -5,17 +5,18 @@ import (
 	"math"
 )
 
-// Hosts has the measurements between the hosts of a cluster's nodes in a round. Traffic between the
-// load generator and the nodes is excluded: it has no added delay, no loss and no limit.
+// Hosts contains the measurements of the network between the hosts of a cluster's nodes in a round.
+// Traffic between the load generator and the nodes is excluded: no delay, loss or bandwidth limit
+// is added to it.
 type Hosts struct {
-	// RoundTripMs is requested by the scenario; 0 if no delay is added.
+	// RoundTripMs is the round trip that the scenario requests; 0 if no delay is added.
 	RoundTripMs float64 `json:"round_trip_ms"`
 	LossPercent float64 `json:"loss_percent,omitempty"` // requested by the scenario
 	// Mbit is the bandwidth of each host to all others, from the scenario; 0 for no limit.
 	Mbit float64 `json:"mbit_per_s,omitempty"`
 
-	// The round trips are of packets of 84 bytes between each two hosts, before the servers start,
-	// and before loss and a bandwidth limit apply.
+	// The round trips are measured with packets of 84 bytes between every two hosts, before the
+	// servers start and before loss and the bandwidth limit are in effect.
 
 	FloorMsP50 float64 `json:"floor_ms_p50"`         // round trip without added delay
 	TripMsP50  float64 `json:"trip_ms_p50"`          // round trip with added delay
@@ -23,10 +24,11 @@ type Hosts struct {
 	Pings      int     `json:"pings"`                // measured round trips with added delay
 	PingsLost  int     `json:"pings_lost,omitempty"` // pings without an answer
 
-	// The following figures are of the window.
+	// The following figures are measured during the window.
 
 	Packets uint64 `json:"packets"` // packets that the forwarder delivered
-	// LateUsP50 is the one-way delay of a packet at the forwarder beyond the requested one.
+	// LateUsP50 is the one-way delay of a packet at the forwarder, in addition to the requested
+	// delay.
 	LateUsP50 float64 `json:"late_us_p50"`
 	LateUsP99 float64 `json:"late_us_p99"` // see LateUsP50
 	LateUsMax float64 `json:"late_us_max"` // see LateUsP50
@@ -51,7 +53,8 @@ const HostsTolerance = 0.2
 // deviations, in addition to the tolerance.
 const lossSigmas = 4
 
-// LostPercent returns the measured loss, or 0 if nothing was received.
+// LostPercent returns the measured loss in percent of the received packets, or 0 if none was
+// received.
 func (h *Hosts) LostPercent() float64 {
 	if h.Received == 0 {
 		return 0

@@ -14,9 +14,9 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// ReadStored is Read, but it also reads a run that did not finish: the result has the rounds so far
-// and their metrics. Its verdict is then invalid or worse, and the first reason states the number
-// of rounds.
+// ReadStored is like Read, but it also reads a run that did not finish. The result of such a run
+// contains the stored rounds and their metrics. Its verdict is invalid or worse, and its first
+// reason states the number of rounds.
 func ReadStored(dir string) (*Result, []RoundHistograms, error) {
 	if Incomplete(dir) {
 		return readIncomplete(dir)
@@ -24,7 +24,8 @@ func ReadStored(dir string) (*Result, []RoundHistograms, error) {
 	return Read(dir)
 }
 
-// Incomplete reports whether a folder is of a run that did not finish: it has rounds but no result.
+// Incomplete reports whether a folder contains a run that did not finish: it contains rounds but no
+// result.
 func Incomplete(dir string) bool {
 	exists := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
 	finished, err := Exists(dir, ResultFile)
@@ -77,8 +78,8 @@ func readIncomplete(dir string) (*Result, []RoundHistograms, error) {
 	return r, hists, nil
 }
 
-// startOf returns the start time that a run's id contains, or otherwise if it contains none, as the
-// name of an arm.
+// startOf returns the start time in a run's id. It returns the argument otherwise if the id
+// contains no time, for example because it is the name of an arm.
 func startOf(id string, otherwise time.Time) time.Time {
 	begin, _, _ := strings.Cut(id, "-")
 	if started, err := time.Parse(idTime, begin); err == nil {
@@ -120,7 +121,7 @@ func (r *Result) judgeIncomplete(planned int) {
 	}
 }
 
-// summariseIncomplete fills in the metrics of the rounds so far. It ignores errors, which name
+// summariseIncomplete sets the metrics from the stored rounds. It ignores errors, which name
 // missing metrics, because the verdict is invalid anyway.
 func (r *Result) summariseIncomplete(points []Point, hists []RoundHistograms) {
 	if len(points) == 0 {

@@ -12,15 +12,15 @@ type Lock struct {
 	// Kind is "mutex", "rwmutex", "channel", "select", "cond", "waitgroup" or "runtime".
 	Kind string `json:"kind"`
 	// WaitNs is the total wait time of all waiters; Share is its share of all waiting for locks and
-	// channels on the same node, 0 to 1. Waiting for work, as an idle worker does, and waiting for
-	// an answer, which is attributed to the process that gives it, are excluded.
+	// channels on the same node, 0 to 1. Two kinds of waiting are excluded: for work, as in an idle
+	// worker, and for an answer, which is attributed to the process that sends the answer.
 	WaitNs         float64 `json:"wait_ns"`
 	WaitNsPerCycle float64 `json:"wait_ns_per_cycle"`
 	Share          float64 `json:"share"`
 	Waits          uint64  `json:"waits"` // number of waits, scaled up from the samples
 	// Holders are the functions whose unlocking ended the waits, or for a channel the functions
-	// that empty it. Waiters are the functions that waited. Each has its part of WaitNs, largest
-	// first, at most five.
+	// that empty it. Waiters are the functions that waited. Each list contains at most five
+	// functions with their parts of WaitNs, largest first.
 	Holders []LockSite `json:"holders,omitempty"`
 	Waiters []LockSite `json:"waiters,omitempty"`
 }
@@ -28,7 +28,8 @@ type Lock struct {
 // LockSite is a function that holds a lock or waits for it.
 type LockSite struct {
 	Function string `json:"function"`
-	// From is the function that called into the type that Function is a method of; "" without one.
+	// From is the function that called into the type of which Function is a method; "" if there is
+	// none.
 	From   string  `json:"from,omitempty"`
 	WaitNs float64 `json:"wait_ns"`
 	Share  float64 `json:"share"` // of the lock's wait time, 0 to 1

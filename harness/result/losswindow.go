@@ -7,27 +7,29 @@ import (
 )
 
 // LossWindow is the window of loss in a round's window: the enqueues and completions that a server
-// acknowledged before an fsync covered them. A power failure would have lost them. Between two
-// fsyncs the window of loss only grows, so the peaks just before the fsyncs and the rest at the end
-// suffice.
+// had already acknowledged, but that no fsync had made durable yet. A power failure would have lost
+// them. Between two fsyncs the window of loss only grows. It is therefore sufficient to record its
+// peaks just before each fsync, and what is not yet durable at the end.
 type LossWindow struct {
-	// Tasks are the peaks in enqueues and completions, each of one shard; the rest at the end is of
-	// all shards of a server.
+	// Tasks are the peaks of the number of enqueues and completions. A peak before an fsync is of
+	// one shard; the one at the end is of all shards of a server.
 	Tasks Peaks `json:"tasks"`
 	// Ms are the peaks of the age of the oldest of these acknowledgements, in milliseconds.
 	Ms Peaks `json:"ms"`
 }
 
-// Peaks are values whose maxima matter, each known up to a bound of the servers' histogram.
+// Peaks is a histogram of peak values. The bounds of its buckets are those of the servers'
+// histogram.
 type Peaks struct {
 	Count uint64  `json:"count"`
 	P99   float64 `json:"p99"` // upper bound of 99 of 100 values
-	// Max is the upper bound of all values, unless it is the last bound of the histogram.
+	// Max is the upper bound of all values. Only if it is the last bound of the histogram may
+	// values exceed it.
 	Max float64 `json:"max"`
 	Of  []Peak  `json:"of"` // in the order of their bounds
 }
 
-// Peak counts the values between the bound of the previous peak and its own.
+// Peak counts the values above the bound of the previous Peak and up to UpTo.
 type Peak struct {
 	UpTo  float64 `json:"up_to"`
 	Count uint64  `json:"count"`
@@ -65,7 +67,6 @@ func (l LossWindow) metrics() map[string]float64 {
 	}
 }
 
-// mergeLossWindows combines the peaks of the rounds that have any.
 func mergeLossWindows(rounds []Round) LossWindow {
 	var tasks, ms []Peak
 	for _, r := range rounds {

@@ -11,8 +11,9 @@ const (
 	guaranteePath  = "target.guarantee" // of a target: when its servers acknowledge
 )
 
-// Durability returns when the server under test acknowledged, or "unknown"; with a sweep over it,
-// all values. It must accompany every number.
+// Durability returns the setting that defines when the server under test acknowledged, or
+// "unknown". If a sweep varies the setting, Durability returns all values. The setting must
+// accompany every number.
 func (m Manifest) Durability() string {
 	if swept := m.Scenario.Swept(durabilityPath); len(swept) > 0 {
 		return strings.Join(swept, ", ")

@@ -18,34 +18,35 @@ const (
 	Duplicated          = "duplicated"
 	Corrupted           = "corrupted"
 
-	// Keys set, looked up and deleted in the server's store in the window, per task completed in
-	// it.
+	// The number of keys set, looked up and deleted in the server's store during the window, per
+	// task completed in the window.
 	StorageSetsPerCycle    = "storage_sets_per_cycle"
 	StorageGetsPerCycle    = "storage_gets_per_cycle"
 	StorageDeletesPerCycle = "storage_deletes_per_cycle"
 
-	// Bytes that the server had the kernel send to storage, per completed task; in a cluster the
-	// mean of its nodes.
+	// WrittenBytesPerCycle is the number of bytes that the kernel sent to storage for the server,
+	// per completed task; in a cluster the mean over the nodes.
 	WrittenBytesPerCycle = "written_bytes_per_cycle"
 
-	// Bytes of the keys and values that were set in the store, per completed task.
+	// StorageSetBytesPerCycle is the size of the keys and values that were set in the store, per
+	// completed task.
 	StorageSetBytesPerCycle = "storage_set_bytes_per_cycle"
 
 	// Allocations of the servers' runtimes, per completed task, over all nodes.
 	ServerAllocsPerCycle     = "server_allocs_per_cycle"
 	ServerGoroutinesMax      = "server_goroutines_max"
 	ServerAllocBytesPerCycle = "server_alloc_bytes_per_cycle"
-	// StorageFsyncsPerCycle counts the fsyncs of the servers' stores, and of a cluster's Raft logs,
-	// over all nodes.
+	// StorageFsyncsPerCycle is the number of fsyncs of the servers' stores and of a cluster's Raft
+	// logs, over all nodes.
 	StorageFsyncsPerCycle = "storage_fsyncs_per_cycle"
-	// StorageFsyncUsPerCycle is the time of the stores' fsyncs, including those in the background.
+	// StorageFsyncUsPerCycle is the time of the stores' fsyncs, including fsyncs in the background.
 	StorageFsyncUsPerCycle = "storage_fsync_us_per_cycle"
-	// StorageScannedPerCycle counts the keys that scans of the stores stepped over, including
-	// deleted ones.
+	// StorageScannedPerCycle is the number of keys that scans of the stores stepped over, including
+	// deleted keys.
 	StorageScannedPerCycle = "storage_scanned_keys_per_cycle"
-	// Metrics of a cluster. An entry of the Raft log carries the commands that waited during the
-	// proposal of the previous one. Each node appends all entries. The mean times are over all
-	// nodes, those of commits over the leaders.
+	// Metrics of a cluster. An entry of the Raft log contains the commands that arrived while the
+	// previous entry was proposed. Each node appends all entries. The mean time of appends is over
+	// all nodes, the mean time of commits over the leaders.
 	RaftEntriesPerCycle  = "raft_entries_per_cycle"
 	RaftEntryBytesMean   = "raft_entry_bytes_mean"
 	RaftLogBytesPerCycle = "raft_log_bytes_per_cycle" // bytes that each node appended to its log
@@ -69,14 +70,15 @@ const (
 	// its parts; see CycleTime.
 	CycleUnattributedPercent = "cycle_unattributed_percent"
 
-	// RateCost of a point of a sweep is the rate of the point that differs from it only in having
-	// the first sweep's first value, divided by its own rate. It is the median over the turns of
-	// the points, of the ratio of the two rounds in each.
+	// RateCost compares a point of a run with sweeps to its reference point. The reference has the
+	// first value of the first sweep, and the same values of all other sweeps. RateCost is the rate
+	// of the reference divided by the rate of the point. A turn contains one round of each point;
+	// RateCost is the median of this ratio over the turns.
 	RateCost = "rate_cost"
 
-	// The profiling overhead: the rate of the unprofiled (timed) rounds next to a profiled round
-	// divided by its rate, and the CPU time per cycle of the profiled round divided by that of the
-	// timed rounds. 1.05 means an overhead of 5 %.
+	// ProfilingOverheadRatio is the rate of the timed rounds next to a profiled round, divided by
+	// the rate of the profiled round. ProfilingCPURatio is the CPU time per cycle of the profiled
+	// round, divided by that of the timed rounds. In both, 1.05 is an overhead of 5 %.
 	ProfilingOverheadRatio = "profiling_overhead_ratio"
 	ProfilingCPURatio      = "profiling_cpu_ratio"
 
@@ -87,7 +89,7 @@ const (
 	Dropped     = "dropped"
 	Held        = "held"
 
-	// EnqueuesPerS counts the acknowledged enqueues of a workload without workers.
+	// EnqueuesPerS is the rate of acknowledged enqueues of a workload without workers.
 	EnqueuesPerS = "enqueues_per_s"
 
 	// The evenness of service for tenants that send the same load; see TenantShares.
@@ -119,14 +121,16 @@ const (
 	DrainCyclesPerS = "drain_cycles_per_s"
 	// DrainRatio is DrainCyclesPerS divided by CyclesPerS, the rate with an empty queue.
 	DrainRatio = "drain_ratio"
-	// DrainSmallRatio is DrainCyclesPerS divided by that of a small backlog that was drained first.
+	// DrainSmallRatio is DrainCyclesPerS divided by the drain rate of a small backlog that was
+	// drained first.
 	DrainSmallRatio = "drain_small_ratio"
 	BacklogRSSMBMax = "backlog_rss_mb_max"
-	// RestartFirstClaimS is the time from the start of the process to the first claim's answer.
+	// RestartFirstClaimS is the time from the start of the process to the answer to the first
+	// claim.
 	RestartFirstClaimS = "restart_first_claim_s"
 
-	// Metrics of a series.
-	// Rate in the window's last tenth divided by that in its second tenth.
+	// Metrics of a series. SteadyRateRatio is the rate in the window's last tenth divided by the
+	// rate in its second tenth.
 	SteadyRateRatio = "steady_rate_ratio"
 	// DecayPercent is the loss of the rate over the window relative to its mean: see Decay.
 	DecayPercent = "decay_percent"
@@ -134,20 +138,21 @@ const (
 	DiskMBEnd    = "disk_mb_end"
 )
 
-// The metrics of the faults in the timed rounds' windows: medians and worst values over all
-// occurrences, and sums.
+// The metrics of the faults in the timed rounds' windows: medians, worst values and sums over all
+// faults.
 const (
-	// FaultFirstAckMsMedian is the time from the fault to the first acknowledged cycle after the
-	// outage; 0 without an outage.
+	// FaultFirstAckMsMedian is the median time from the fault to the first acknowledged cycle after
+	// the outage; 0 without an outage.
 	FaultFirstAckMsMedian = "fault_first_ack_ms_median"
 	FaultFirstAckMsMax    = "fault_first_ack_ms_max"
-	// FaultRecoveryMsMedian is the time from the fault to Faults.RecoveredShare of the rate before
-	// it, if reached.
+	// FaultRecoveryMsMedian is the median time from the fault until the rate reached
+	// Faults.RecoveredShare of the rate before the fault. Faults after which it was not reached are
+	// excluded.
 	FaultRecoveryMsMedian = "fault_recovery_ms_median"
 	FaultRecoveryMsMax    = "fault_recovery_ms_max"
 	// FaultsNotRecovered counts the faults after which that rate was not reached.
 	FaultsNotRecovered = "not_recovered"
-	// FaultDipPercent is the median drop of the rate below that before the fault.
+	// FaultDipPercent is the median drop of the rate after a fault, relative to the rate before it.
 	FaultDipPercent       = "fault_dip_percent"
 	FaultLevelRatio       = "fault_level_ratio"         // of each round: see Faults.Level
 	FaultLastToFirstRatio = "fault_last_to_first_ratio" // of each round: see Faults.LastToFirst
@@ -156,17 +161,19 @@ const (
 	FailedCalls    = "failed_calls" // calls of the load with an unknown outcome
 )
 
-// The latency families. A family's metrics are its name with _p50, _p90, _p95, _p99, _p999, _max
-// and _n.
+// The latency families. The metrics of a family are named by the family and a suffix: _p50, _p90,
+// _p95, _p99, _p999, _max or _n.
 const (
 	EnqueueLatencyMs = "enqueue_latency_ms" // from the call of enqueue to its acknowledgement
 	SettleLatencyMs  = "settle_latency_ms"  // from the claim to the acknowledged settle
 	// CycleLatencyMs is the time from the call of enqueue to the acknowledged completion.
 	CycleLatencyMs = "cycle_latency_ms"
 
-	// For an open load, whose enqueue and cycle latencies count from the due time of the task.
+	// ServiceLatencyMs is for an open load, whose enqueue and cycle latencies start at the due time
+	// of the task.
 	ServiceLatencyMs = "enqueue_service_ms" // from the call of enqueue to its acknowledgement
-	// SlipMs is the delay of the generator's send after the earliest possible time.
+	// SlipMs is the delay of the generator: from the earliest time at which it could send a task
+	// until it sent the task.
 	SlipMs = "slip_ms"
 
 	// For a load that reads tasks.
@@ -188,7 +195,7 @@ const (
 // Part is a part of a scenario with separate metrics.
 type Part string
 
-// The parts. Every round must have a metric that belongs to none of them.
+// The parts. A metric without a part is required in every round.
 const (
 	OfLoad    Part = "load"    // tasks are completed in the window
 	OfEnqueue Part = "enqueue" // tasks are enqueued in the window but not claimed
@@ -208,22 +215,22 @@ const (
 	OfStorage   Part = "storage" // the server counts the operations of its store
 	OfRuntime   Part = "runtime" // the server reports its runtime's allocations
 	OfRaft      Part = "raft"
-	OfTurns     Part = "turns"   // the server times the turns of its shards
+	OfTurns     Part = "turns"   // the server measures the turns of its shards
 	OfLoss      Part = "loss"    // the server counts its window of loss
-	OfAnatomy   Part = "anatomy" // the server times the wait of ready tasks
+	OfAnatomy   Part = "anatomy" // the server measures how long ready tasks wait
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
 	OfProfiling Part = "profiling"
 
-	// InOneProcess removes metrics: the server is a part of the generator's process, so their
-	// resource use cannot be separated. NoServer also removes the server's memory.
+	// InOneProcess removes the metrics of resource use that need separate processes, because the
+	// server runs in the generator's process. NoServer also removes the server's memory.
 	InOneProcess Part = "in one process"
 	NoServer     Part = "no server"
 	// ClaimsAlone removes the latencies of enqueues and cycles, because the tasks were enqueued
 	// before the warm-up.
 	ClaimsAlone Part = "claims alone"
 	// Elsewhere makes the CPU time and the memory of servers on other hosts optional: the servers
-	// report them, and a killed process reports nothing.
+	// themselves report both, so nothing is known of a killed process.
 	Elsewhere Part = "elsewhere"
 )
 
@@ -248,18 +255,18 @@ type Spec struct {
 	// measured.
 	Zero bool
 	// Partial reports that a round may lack the metric. It is then summarised over the rounds that
-	// have it.
+	// have a value.
 	Partial bool
-	// Promised reports that the servers promise a least amount of the metric, although lower is
-	// better. Such a metric can have a floor.
+	// Promised reports that the servers guarantee a minimum value of the metric, although lower is
+	// better. A baseline may set a floor for such a metric.
 	Promised bool
 	// Bounded reports that Low and High of the metric are one-sided 95 % bounds of its true value,
-	// and that any of the three may be negative. A limit applies to the bounds.
+	// and that any of the three may be negative. A limit is compared with the bounds.
 	Bounded bool
 }
 
-// SamplesLeast returns the number of samples that a percentile needs so that one of them lies
-// beyond it. It is 0 for a metric that is not a percentile.
+// SamplesLeast returns the smallest number of samples that includes one sample beyond the
+// percentile, for example 100 for p99. It is 0 for a metric that is not a percentile.
 func (s Spec) SamplesLeast() int {
 	for _, p := range percentiles {
 		if s.Family != "" && s.Name == s.Family+p.suffix {
@@ -405,7 +412,7 @@ func Lookup(name string) (Spec, bool) {
 }
 
 // OfLedger reports whether the metric counts tasks or reads at fault. Such a metric is a sum over
-// all rounds. It is published even if the ledger does not balance, because it shows that.
+// all rounds. It is published even if the ledger does not balance, because it shows the imbalance.
 func (s Spec) OfLedger() bool {
 	return s.Name == Lost || s.Name == Duplicated || s.Name == Corrupted || s.Name == ReadMismatches
 }
@@ -415,8 +422,8 @@ func (s Spec) Sum() bool {
 	return s.OfLedger() || s.Name == FaultsNotRecovered || s.Name == FaultsBackSoon || s.Name == FailedCalls
 }
 
-// OfWorkload reports whether each workload of several has the metric, in addition to all workloads
-// together.
+// OfWorkload reports whether the metric is also computed for each workload of a scenario with
+// several workloads.
 func (s Spec) OfWorkload() bool {
 	switch s.Part {
 	case OfReads, OfLists, OfStats, OfAwaits:

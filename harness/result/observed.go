@@ -1,6 +1,7 @@
 package result
 
-// Observed describes what observed the servers in a timed round's window at the scenario's request.
+// Observed describes how the servers were observed during a timed round's window, as the scenario
+// requested.
 type Observed struct {
 	// ScrapeS is the interval of reading the metrics of each server; 0 if they were not read.
 	ScrapeS float64 `json:"scrape_s,omitempty"`
@@ -10,7 +11,7 @@ type Observed struct {
 }
 
 // TimedProfiled reports whether the servers were profiled in the window of a timed round. The
-// round's figures are then those of a profiled server.
+// round's figures then describe a server that is being profiled.
 func (r *Round) TimedProfiled() bool {
 	return r.Timed() && r.Observed != nil && len(r.Observed.Profiles) > 0
 }

@@ -4,9 +4,9 @@ import "math"
 
 // ProfilingOverheads returns the cost of profiling for the rounds of one point:
 // ProfilingOverheadRatio, if the load was closed, and ProfilingCPURatio. It compares each profiled
-// round with the last timed round before it and the first after it, using their geometric mean so
-// that drift cancels out, and returns the median of the ratios with its interval or range. Rounds
-// whose verdict is not pass do not count, and a metric without a pair is omitted.
+// round with the geometric mean of the last timed round before it and the first one after it, so
+// that drift cancels out. It returns the median of the ratios with its interval or range. Rounds
+// whose verdict is not pass are ignored, and a metric without any comparison is omitted.
 func ProfilingOverheads(rounds []Round, closed bool) (map[string]Metric, error) {
 	found := map[string]Metric{}
 	for _, of := range []struct {
@@ -43,7 +43,7 @@ func ProfilingOverheads(rounds []Round, closed bool) (map[string]Metric, error) 
 }
 
 // besides returns the geometric mean of a metric in the nearest timed rounds before and after a
-// round, or 0 without any.
+// round, or 0 if there are none.
 func besides(rounds []Round, at int, metric string) float64 {
 	product, n := 1.0, 0
 	for _, step := range []int{-1, 1} {
@@ -61,7 +61,7 @@ func besides(rounds []Round, at int, metric string) float64 {
 	return math.Pow(product, 1/float64(n))
 }
 
-// value returns a metric of a round that passed, or 0 without one.
+// value returns a metric of a round, or 0 if the round did not pass or lacks the metric.
 func value(r *Round, metric string) float64 {
 	v := r.Metrics[metric]
 	if r.Verdict != Pass || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {

@@ -13,18 +13,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// PackedSuffix ends the name of a file that is compressed with zstd. The repository stores
-// published results so; zstdcat prints them. All functions of this package that read a file take
-// the name without the suffix and read either form.
+// PackedSuffix is the suffix of the name of a file that is compressed with zstd. The repository
+// stores published results in this form; zstdcat prints them. All functions of this package that
+// read a file expect the name without the suffix and read either form.
 const PackedSuffix = ".zst"
 
-// unpackedMax bounds the memory for one file, in bytes.
+// unpackedMax is the maximum memory for the content of one file, in bytes.
 const unpackedMax = 256 << 20
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
-// WritePacked writes the compressed form of data to path with PackedSuffix, as WriteFile does, and
-// removes the file at path, which readers would prefer.
+// WritePacked compresses data and writes it to path with PackedSuffix, as WriteFile does. It then
+// removes the file at path without the suffix, because readers would prefer that file.
 func WritePacked(path string, data []byte) error {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithEncoderConcurrency(1))
 	if err != nil {
@@ -43,8 +43,8 @@ func WritePacked(path string, data []byte) error {
 	return nil
 }
 
-// ReadFile returns the content of the file at path, or of its compressed form if there is no such
-// file. The error is fs.ErrNotExist if there is neither.
+// ReadFile returns the content of the file at path. If there is no such file, it returns the
+// content of the compressed form. The error is fs.ErrNotExist if there is neither.
 func ReadFile(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -60,8 +60,8 @@ func ReadFile(path string) ([]byte, error) {
 	return Unpack(path+PackedSuffix, packed)
 }
 
-// Unpack returns the content of a file, decompressed if it has the compressed form. Errors call the
-// file name. It refuses content above 256 MiB.
+// Unpack returns the content of a file. It decompresses data in the compressed form. Errors refer
+// to the file as name. Unpack fails if the content is larger than 256 MiB.
 func Unpack(name string, data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, zstdMagic) {
 		return data, nil
@@ -78,7 +78,7 @@ func Unpack(name string, data []byte) ([]byte, error) {
 	return content, nil
 }
 
-// Exists reports whether a folder has a file of that name, in either form.
+// Exists reports whether a folder contains a file of that name, in either form.
 func Exists(dir, name string) (bool, error) {
 	for _, form := range []string{name, name + PackedSuffix} {
 		_, err := os.Stat(filepath.Join(dir, form))

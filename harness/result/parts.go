@@ -5,8 +5,8 @@ import (
 	"maps"
 )
 
-// deriveParts fills in the metrics of the optional parts of the round: an open load, reads,
-// tenants, a backlog, faults, turns, a window of loss and a series.
+// deriveParts sets the metrics of the optional parts of the round: an open load, reads, tenants, a
+// backlog, faults, turns, a window of loss and a series.
 func (r *Round) deriveParts() {
 	if a := r.Arrivals; a != nil {
 		maps.Copy(r.Metrics, a.metrics())
@@ -74,10 +74,10 @@ func (r *Round) deriveBacklog(b *Backlog) {
 // steadyParts is the number of parts that SteadyRatio divides a window into.
 const steadyParts = 10
 
-// SteadyRatio returns the rate of a series in its last tenth divided by that in its second tenth,
-// the share that remains at the end of the window. It skips the first tenth, where a server may
-// still warm up. It fails if the series cannot be divided into ten equal parts, or if the second
-// tenth has no cycles.
+// SteadyRatio returns the rate of a series in its last tenth divided by the rate in its second
+// tenth. This is the share of the rate that remains at the end of the window. It skips the first
+// tenth, where a server may still warm up. It fails if the series cannot be divided into ten equal
+// parts, or if the second tenth has no cycles.
 func SteadyRatio(series []Sample) (float64, error) {
 	n := len(series) / steadyParts
 	if n == 0 || len(series)%steadyParts != 0 {
@@ -90,8 +90,7 @@ func SteadyRatio(series []Sample) (float64, error) {
 	return last / second, nil
 }
 
-// rate returns the mean rate of the intervals from index from up to index to, weighted by their
-// lengths.
+// rate returns the mean rate of the intervals series[from:to], weighted by their lengths.
 func rate(series []Sample, from, to int) float64 {
 	var cycles, seconds float64
 	for i := from; i < to; i++ {

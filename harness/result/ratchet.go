@@ -10,8 +10,8 @@ import (
 // RatchetFile is the file of the decision in the folder of a ratchet.
 const RatchetFile = "ratchet.json"
 
-// Ratchet is the decision whether to keep a change, by its score against its base over the points
-// of a sweep. It is stored as ratchet.json.
+// Ratchet is the decision whether to keep a change. It is based on the score of the change relative
+// to its base, over the points of a sweep. It is stored as ratchet.json.
 type Ratchet struct {
 	Version  int       `json:"version"`
 	Scenario string    `json:"scenario"`
@@ -32,18 +32,18 @@ type Ratchet struct {
 	Warnings []string `json:"warnings,omitempty"`
 	Base     Side     `json:"base"`
 	Change   Side     `json:"change"`
-	// Durability is that of the servers, and Points the number of points of the sweep.
+	// Durability is the durability of the servers, and Points the number of points of the sweep.
 	Durability string `json:"durability,omitempty"`
 	Points     int    `json:"points"`
-	// Measured is the number of generations, Generations the number of those that count, and
-	// Seconds the duration of all.
+	// Measured is the number of all generations, Generations the number of valid ones, and Seconds
+	// the duration of all of them.
 	Measured    int     `json:"measured"`
 	Generations int     `json:"generations"`
 	Seconds     float64 `json:"seconds"`
 	// Score is the weighted geometric mean of the ratios of its metrics; nil if none was measured.
 	// Below 1 the change is better.
 	Score *RatchetFigure `json:"score,omitempty"`
-	// Figures are the metrics over all points, including those that are not in the score.
+	// Figures are the metrics over all points, including metrics that are not in the score.
 	Figures []RatchetFigure `json:"figures,omitempty"`
 	// Worse are the figures that are certainly worse in the change, over all points, at a point, or
 	// of the fixed work.

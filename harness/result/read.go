@@ -10,8 +10,8 @@ import (
 
 // Read loads the result and the histograms of the run stored in dir. It needs only result.json and
 // histograms.json, so it also reads the data published with pages. The error names the file that is
-// missing, corrupt, or of a version that this program does not read. Percentiles of earlier builds
-// get the intervals that Resample computes.
+// missing, corrupt, or of a version that this program does not read. To percentiles that an earlier
+// build stored without an interval, Read adds the interval by Resample.
 func Read(dir string) (*Result, []RoundHistograms, error) {
 	r, err := ReadResult(filepath.Join(dir, ResultFile))
 	if err != nil {
@@ -49,8 +49,8 @@ func ReadResult(path string) (*Result, error) {
 	return ParseResult(path, data)
 }
 
-// ParseResult is ReadResult for a document in memory, in either form of ReadFile. Errors call it
-// name.
+// ParseResult does what ReadResult does, for a document in memory, which may be compressed. Errors
+// refer to the document as name.
 func ParseResult(name string, data []byte) (*Result, error) {
 	data, err := Unpack(name, data)
 	if err != nil {
@@ -90,7 +90,7 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// parse decodes a document after checking the version that every file of a run has.
+// parse decodes a document after checking its version, which every file of a run contains.
 func parse(name string, data []byte, of versions, into any) error {
 	data = withoutNulls(data)
 	var head struct {

@@ -12,21 +12,23 @@ import (
 // + unended + foreign + wrong.
 type Reads struct {
 	Answered uint64 `json:"answered"`
-	// Found counts reads by the own tenant that were answered with the task; lists with a task;
-	// figures of a queue; and awaits that ended with the task's completion.
+	// Found counts successful reads by the own tenant: gets that returned the task, lists that
+	// returned a task, answers with a queue's figures, and awaits that ended with the task's
+	// completion.
 	Found uint64 `json:"found"`
-	// Gone counts answers without the task: its completion had been requested, or a list has no
-	// task.
+	// Gone counts answers without a task: the completion of the task had been requested before, or
+	// the list was empty.
 	Gone    uint64 `json:"gone"`
-	Foreign uint64 `json:"foreign"` // of another tenant's task or queue, and refused
+	Foreign uint64 `json:"foreign"` // reads of another tenant's task or queue, all refused
 	// ForeignStored counts the foreign reads whose task existed, so that the refusal is
 	// significant.
 	ForeignStored uint64 `json:"foreign_stored"`
-	// Wrong answers; the ledger counts them over the whole round.
+	// Wrong counts wrong answers in the window; the ledger counts those of the whole round.
 	Wrong uint64 `json:"wrong"`
-	// Dropped counts reads that were due inside the window but not made, because too many waited.
+	// Dropped counts reads that were due inside the window but not made, because too many reads
+	// were waiting.
 	Dropped uint64 `json:"dropped"`
-	// Refused because the server was out of capacity.
+	// Refused counts reads that the server refused because it was out of capacity.
 	Refused uint64 `json:"refused"`
 	Unended uint64 `json:"unended,omitempty"` // awaits that timed out before the task ended
 	Tasks   uint64 `json:"tasks,omitempty"`   // in all lists together
@@ -68,10 +70,10 @@ func AddReads(gets *Reads, others map[string]Reads, kind string, more Reads) (*R
 	return gets, others
 }
 
-// kindOfReads has the part, metrics and histogram of a kind of reads.
+// kindOfReads contains the part, metrics and histogram of a kind of reads.
 type kindOfReads struct {
 	part                 Part
-	perS, ratio, dropped string // metrics; ratio is "" for a kind without
+	perS, ratio, dropped string // metrics; ratio is "" for a kind without a ratio
 	histogram            string // name of the histogram
 }
 
@@ -90,7 +92,6 @@ func (h *Histograms) SetRead(kind string, of *hdrhistogram.Histogram) {
 	*h.field(kindsOfReads[kind].histogram) = of
 }
 
-// readMetrics returns the metrics of reads in a window of the given length.
 func readMetrics(gets *Reads, others map[string]Reads, windowSeconds float64) map[string]float64 {
 	metrics := map[string]float64{}
 	if gets != nil {
@@ -105,7 +106,7 @@ func readMetrics(gets *Reads, others map[string]Reads, windowSeconds float64) ma
 }
 
 // metrics returns the metrics of reads of one kind in a window of the given length. It omits the
-// ratio without a read of an own task, and the rate without any read.
+// ratio if no read of an own task was answered, and the rate if no read was answered.
 func (r *Reads) metrics(of kindOfReads, windowSeconds float64) map[string]float64 {
 	metrics := map[string]float64{of.dropped: float64(r.Dropped)}
 	if windowSeconds > 0 && r.Answered > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Resample adds the 95 % intervals of latency percentiles to a stored run, which earlier builds did
-// not store. Metrics with too few rounds or missing histograms keep the range of their rounds.
+// Resample adds the 95 % intervals of latency percentiles to a run that an earlier build stored
+// without them. Metrics with too few rounds or missing histograms keep the range of their rounds.
 func Resample(r *Result, hists []RoundHistograms) {
 	of := func(point int, metrics map[string]Metric, workloads []Workload) {
 		timed := slices.DeleteFunc(timedOf(r.Rounds), func(round Round) bool { return round.Point != point })
@@ -50,7 +50,7 @@ func resample(metrics map[string]Metric, timed []Round, hists []RoundHistograms)
 	}
 }
 
-// familiesOf returns the latency families whose percentiles cover the given number of rounds and
+// familiesOf returns the latency families whose percentiles are from the given number of rounds and
 // lack an interval.
 func familiesOf(metrics map[string]Metric, rounds int) (families []string) {
 	for _, spec := range specs {
@@ -61,7 +61,6 @@ func familiesOf(metrics map[string]Metric, rounds int) (families []string) {
 	return families
 }
 
-// histogramsOf returns the histogram of a family from each round that has one.
 func histogramsOf(family string, timed []Round, hists []RoundHistograms) (all []*hdrhistogram.Histogram) {
 	for _, r := range timed {
 		for _, h := range hists {

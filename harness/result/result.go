@@ -7,8 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Version is the version of the schema of result.json, rounds.json and histograms.json. No other
-// version can be read.
+// Version is the version of the schema of result.json, rounds.json and histograms.json. Programs of
+// this version reject every other version.
 const Version = 4
 
 // Result is one run of one scenario. It is stored as result.json.
@@ -25,30 +25,33 @@ type Result struct {
 	Warnings []string `json:"warnings,omitempty"`
 	Manifest Manifest `json:"manifest"`
 	Rounds   []Round  `json:"rounds"`
-	// Repeated are invalid rounds that were measured again at the end of the run. No metric counts
-	// them.
+	// Repeated are invalid rounds that were measured again at the end of the run. No metric
+	// includes them.
 	Repeated []Round `json:"repeated,omitempty"`
-	// Metrics are those of all rounds. A run with a sweep has only the counts of tasks at fault
-	// here, because rounds of different points have nothing else in common.
+	// Metrics are computed over all rounds. For a run with a sweep they contain only the counts of
+	// tasks at fault (Spec.OfLedger), because other metrics cannot be combined over different
+	// points.
 	Metrics map[string]Metric `json:"metrics"`
 	// Points are the points of a sweep in its order. Their numbers start at 1.
 	Points []Point `json:"points,omitempty"`
 	// NotMeasured are the points, or the whole run, that were skipped because this machine does not
 	// meet their requirements.
 	NotMeasured []NotMeasured `json:"not_measured,omitempty"`
-	// Workloads are the metrics of each workload of a scenario with several and without a sweep.
+	// Workloads are the metrics of each workload. They are empty if the scenario has only one
+	// workload or a sweep.
 	Workloads []Workload `json:"workloads,omitempty"`
-	// References measure the host's capacity during the run, in the order of the scenario; empty if
-	// it requests none.
+	// References measure the host's capacity during the run, in the scenario's order; empty if the
+	// scenario lists none.
 	References []Reference `json:"references,omitempty"`
 	Profiles   []Profile   `json:"profiles,omitempty"`
 	Locks      []Lock      `json:"locks,omitempty"`
 	Causes     []Cause     `json:"causes,omitempty"` // where the time went, most likely first
-	// Bound is nil if no figure shows a limit, and for a run with a sweep.
+	// Bound is the resource that limits the rate. It is nil if no figure shows a limit, and for a
+	// run with a sweep, whose points have separate bounds.
 	Bound *Bound `json:"bound,omitempty"`
 }
 
-// Workload is one workload of several, with the measurements of its rounds.
+// Workload contains the metrics of one workload of a scenario with several workloads.
 type Workload struct {
 	Name    string            `json:"name"`
 	Metrics map[string]Metric `json:"metrics"`
@@ -60,7 +63,7 @@ type Point struct {
 	Name    string            `json:"name"`   // "shards=4", or "shards=4, workers=8"
 	Values  []Value           `json:"values"`
 	Metrics map[string]Metric `json:"metrics"`
-	// Workloads are the metrics of each workload of a scenario with several.
+	// Workloads are the metrics of each workload; empty if the scenario has only one.
 	Workloads []Workload `json:"workloads,omitempty"`
 	Bound     *Bound     `json:"bound,omitempty"`
 }
@@ -72,8 +75,8 @@ type Value struct {
 	Text string `json:"text"`
 }
 
-// Settings returns the value as "workers=8". It splits the value of a sweep over several settings
-// into one text per setting.
+// Settings returns the value as "workers=8". If the sweep changes several settings together, it
+// returns one text per setting.
 func (v Value) Settings() (all []string) {
 	keys, texts := strings.Split(v.Key, ", "), strings.Split(v.Text, ", ")
 	if len(keys) != len(texts) {
@@ -94,15 +97,15 @@ type Manifest struct {
 	Scenario scenario.Scenario `json:"scenario"` // with all defaults filled in
 	Host     Host              `json:"host"`
 	Build    Build             `json:"build"`
-	// Servers are the settings that the servers reported. The first has all its settings; the
-	// others, of further points and nodes, have those that differ from the first's. It is empty if
-	// the servers did not report them.
+	// Servers are the settings that the servers reported. The first element contains all settings
+	// of one server. The elements of further points and nodes contain only the settings that differ
+	// from the first element. Servers is empty if the servers did not report their settings.
 	Servers []ServerSettings `json:"servers,omitempty"`
 	// Targets are the kinds of servers that a driver program launched, one per point; empty for
 	// Prony's own servers.
 	Targets []Target `json:"targets,omitempty"`
-	// Hosts are the hosts of servers that do not run on Host, the generator's; empty for a topology
-	// on one host.
+	// Hosts are the hosts of servers that do not run on Host, where the generator runs; empty if
+	// everything runs on one host.
 	Hosts []ServerHost `json:"hosts,omitempty"`
 }
 
@@ -111,7 +114,8 @@ type Manifest struct {
 type ServerSettings struct {
 	Point int    `json:"point,omitempty"` // number of its point in a run with a sweep
 	Node  string `json:"node,omitempty"`  // its id in a cluster
-	// Settings has the settings by the names of `queued config show`, and those of the Go runtime.
+	// Settings contains the server's settings, under the names that `queued config show` prints,
+	// and the settings of the Go runtime.
 	Settings []ServerSetting `json:"settings"`
 }
 
@@ -137,21 +141,22 @@ type Host struct {
 	CgroupMemoryMax  string  `json:"cgroup_memory_max"`
 	Filesystem       string  `json:"filesystem"`   // of the data folder
 	FsyncMsP50       float64 `json:"fsync_ms_p50"` // measured there, before the first round
-	// FsyncMsP99 is from at most about 200 fsyncs; with fewer than 100 it is the slowest.
+	// FsyncMsP99 is the 99th percentile of at most about 200 fsyncs; with fewer than 100 fsyncs it
+	// is the slowest one.
 	FsyncMsP99 float64 `json:"fsync_ms_p99,omitempty"`
 	FsyncMsMax float64 `json:"fsync_ms_max"`
-	// ThreadHopUs is the time from the write of a byte into a pipe by one OS thread until another
-	// one, which waited for it, has read it: half of a round trip between two threads that the
-	// kernel places. It is measured before the first round.
+	// ThreadHopUsP50 is the median time in which a byte passes through a pipe from one OS thread to
+	// another: from the write until the waiting thread has read it. It is half of a round trip; the
+	// kernel chooses the CPUs of both threads. It is measured before the first round.
 	ThreadHopUsP50 float64 `json:"thread_hop_us_p50,omitempty"`
 	ThreadHopUsP99 float64 `json:"thread_hop_us_p99,omitempty"`
 	// PressureCPUPercent is the share of the ten seconds before the run in which at least one task
-	// of the host waited for a CPU (PSI); nil if the kernel does not report it. Signals has the
-	// value of each window.
+	// of the host waited for a CPU (PSI); nil if the kernel does not report it. Signals contains
+	// the value for each window.
 	PressureCPUPercent *float64 `json:"pressure_cpu_percent,omitempty"`
 	// Virtualisation is the hypervisor of the machine, "none", or "" if not recorded.
 	Virtualisation string `json:"virtualisation,omitempty"`
-	// Container is the container of this process, "none", or "" if not recorded.
+	// Container is the kind of container that this process runs in, "none", or "" if not recorded.
 	Container string `json:"container,omitempty"`
 }
 
@@ -164,17 +169,17 @@ type Build struct {
 	Commit    string `json:"commit"`
 	Dirty     bool   `json:"dirty"`
 	Server    string `json:"server"` // SHA-256 of the queued binary
-	// K6 is the SHA-256 of the k6 binary, if a script of k6 made the load.
+	// K6 is the SHA-256 of the k6 binary; "" unless a k6 script generated the load.
 	K6 string `json:"k6,omitempty"`
 }
 
-// Round is one fresh start of the topology.
+// Round is the measurement of one fresh start of the topology.
 type Round struct {
 	Number int `json:"number"` // from 1
 	// Point is the number of the round's point in a run with a sweep.
 	Point    int  `json:"point,omitempty"`
 	Profiled bool `json:"profiled"`
-	// Calibration marks a closed load that found the peak of its point.
+	// Calibration marks a round that only measured the peak rate of its point, with a closed load.
 	Calibration   bool      `json:"calibration,omitempty"`
 	Verdict       Verdict   `json:"verdict"`
 	Reasons       []string  `json:"reasons,omitempty"`
@@ -182,71 +187,76 @@ type Round struct {
 	WindowSeconds float64   `json:"window_seconds"`
 	// Cycles counts completions acknowledged inside the window.
 	Cycles uint64 `json:"cycles"`
-	// Enqueues counts enqueues acknowledged inside the window. Only a workload without workers,
-	// which has no cycles, sets it.
+	// Enqueues counts enqueues acknowledged inside the window. It is set only for a workload
+	// without workers, which has no cycles.
 	Enqueues uint64             `json:"enqueues,omitempty"`
 	Metrics  map[string]float64 `json:"metrics"`
 	Ledger   Ledger             `json:"ledger"`
-	// Server counters at the end of the round; in a cluster summed over its nodes.
+	// Server contains the servers' counters at the end of the round, summed over the nodes of a
+	// cluster.
 	Server map[string]float64 `json:"server,omitempty"`
-	// Nodes are the nodes of a cluster in the order of their ids.
+	// Nodes are the figures of a cluster's nodes, in the order of the nodes' ids.
 	Nodes    []Node    `json:"nodes,omitempty"`
 	Arrivals *Arrivals `json:"arrivals,omitempty"`
 	Reads    *Reads    `json:"reads,omitempty"` // gets: the reads of single tasks
-	// OtherReads are the reads of the load's other kinds, by kind: "list", "stats" and "await".
+	// OtherReads are the load's reads of other kinds, by kind: "list", "stats" and "await".
 	OtherReads map[string]Reads `json:"other_reads,omitempty"`
-	// TenantShares is nil unless the scenario has one workload whose tenants send the same load.
+	// TenantShares is nil unless the scenario has a single workload and its tenants all send the
+	// same load.
 	TenantShares *TenantShares `json:"tenant_shares,omitempty"`
 	Backlog      *Backlog      `json:"backlog,omitempty"`
 	Series       []Sample      `json:"series,omitempty"`
 	Faults       *Faults       `json:"faults,omitempty"`
 	Attacks      []Attack      `json:"attacks,omitempty"` // one per kind, in the scenario's order
-	// Workloads are those of a scenario with several, in its order. The other figures are over all
-	// of them.
+	// Workloads are the measurements of each workload, in the scenario's order; empty if it has
+	// only one. All other fields are for all workloads together.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
-	// StagesOf is the time between the two readings of the servers' counters that Stages are
-	// derived from, a little longer than the window. It is nil in older results.
+	// StagesOf is the time between the two readings of the servers' counters that Stages is derived
+	// from. It is slightly longer than the window, and nil in older results.
 	StagesOf *Covering `json:"stages_of,omitempty"`
-	// StorageSteps is nil if the servers do not count by step, or not over the whole window.
+	// StorageSteps is nil unless the servers counted storage operations by step during the whole
+	// window.
 	StorageSteps *StorageSteps `json:"storage_steps,omitempty"`
-	// CycleTime is nil if the servers do not time the wait of ready tasks, the load has no cycles,
-	// or the work time per task differs between its workloads. Before Derive it has only WorkMs.
+	// CycleTime is nil if the servers do not measure how long ready tasks wait, if the load has no
+	// cycles, or if its workloads differ in the work time per task. Until Derive is called, only
+	// its WorkMs is set.
 	CycleTime *CycleTime `json:"cycle_time,omitempty"`
 	// Observed is nil if the scenario does not observe its timed rounds.
 	Observed *Observed `json:"observed,omitempty"`
-	Turns    *Turns    `json:"turns,omitempty"` // nil if the server does not time turns
-	// LossWindow is nil if no server counts it.
+	Turns    *Turns    `json:"turns,omitempty"` // nil if the server does not measure turns
+	// LossWindow is nil if no server reports its figures.
 	LossWindow *LossWindow `json:"loss_window,omitempty"`
 	Stalls     *Stalls     `json:"stalls,omitempty"` // nil if no server records slow commits
 	Signals    *Signals    `json:"signals,omitempty"`
 	Warmup     *Warmup     `json:"warmup,omitempty"`
 	Balances   []Balance   `json:"balances,omitempty"` // of the closed workloads
-	// Traces are those of a profiled round with a slow cycle, one per server.
+	// Traces are the execution traces of a profiled round with a cycle slower than its ceiling, one
+	// per server.
 	Traces    []Trace   `json:"traces,omitempty"`
 	Processes []Process `json:"processes,omitempty"` // the generator first, then the servers
-	// Hosts is nil if the nodes of a cluster have no separate hosts.
+	// Hosts is nil unless the nodes of a cluster run on separate hosts.
 	Hosts *Hosts `json:"hosts,omitempty"`
-	// Covered lists the time that the figures from each source cover.
+	// Covered lists, for each source of figures, the time during which they were recorded.
 	Covered []Covered `json:"covered,omitempty"`
 }
 
-// RoundWorkload is the measurement of one workload of several in a round.
+// RoundWorkload is the measurement, in one round, of one workload of a scenario with several.
 type RoundWorkload struct {
 	Name     string             `json:"name"`
 	Cycles   uint64             `json:"cycles"`
 	Metrics  map[string]float64 `json:"metrics"`
 	Arrivals *Arrivals          `json:"arrivals,omitempty"`
 	Reads    *Reads             `json:"reads,omitempty"`
-	// OtherReads are as in Round.
+	// OtherReads is defined as in Round.
 	OtherReads map[string]Reads `json:"other_reads,omitempty"`
 	// TenantShares is nil unless the workload's tenants send the same load.
 	TenantShares *TenantShares `json:"tenant_shares,omitempty"`
 }
 
-// PartOfCycle returns the time that goroutines wait for a lock per cycle, as a fraction of the time
-// per cycle, which is the reciprocal of the rate. It exceeds 1 if several wait simultaneously.
-// known is false if the run or the lock's point has no rate.
+// PartOfCycle returns how long goroutines wait for the lock per cycle, divided by the time per
+// cycle (the reciprocal of the rate). The result exceeds 1 if several goroutines wait
+// simultaneously. known is false if the run or the lock's point has no rate.
 func (r *Result) PartOfCycle(l Lock) (part float64, known bool) {
 	metrics := r.Metrics
 	for _, p := range r.Points {
@@ -258,41 +268,41 @@ func (r *Result) PartOfCycle(l Lock) (part float64, known bool) {
 	return l.WaitNsPerCycle * rate / 1e9, rate > 0
 }
 
-// Timed reports whether the round's figures count. Those of profiled rounds and of rounds that only
-// found the peak do not.
+// Timed reports whether the round's figures are included in the metrics. Figures of profiled rounds
+// and of calibration rounds are not.
 func (r *Round) Timed() bool { return !r.Profiled && !r.Calibration }
 
-// Node has the figures of one node of a cluster in a round's window. Unavailable figures are
+// Node contains the figures of one node of a cluster in a round's window. Unavailable figures are
 // omitted: a node that was down at the end of the window has no counters.
 type Node struct {
 	ID    string `json:"id"`              // "n1"
 	Leads []int  `json:"leads,omitempty"` // the shards that it led at the end of the window
-	// Metrics are the metrics of the table that apply to one server, under the same names. Per
-	// cycle means per cycle of the cluster.
+	// Metrics are the metrics of Specs that apply to a single server, under the same names. Values
+	// per cycle are per cycle of the whole cluster.
 	Metrics map[string]float64 `json:"metrics"`
 	Server  map[string]float64 `json:"server,omitempty"` // its counters at the end of the round
 }
 
 // Arrivals counts the tasks of an open load that were due inside the window: scheduled = finished +
-// unfinished + unsent + dropped + refused. All of them are in the latencies. Tasks that were not
-// finished count with the time from their due time to the end of the window.
+// unfinished + unsent + dropped + refused. The latencies include all of them. A task that was not
+// finished is included with the time from its due time to the end of the window.
 type Arrivals struct {
-	PerSecond float64 `json:"per_second"` // due
-	// The peak that the rate is a fraction of: cycles, in the calibration.
+	PerSecond float64 `json:"per_second"` // rate at which tasks were due
+	// PeakPerSecond is the calibrated peak, in cycles per second, of which the rate is a fraction.
 	PeakPerSecond float64 `json:"peak_per_second,omitempty"`
 	Scheduled     uint64  `json:"scheduled"`
 	Finished      uint64  `json:"finished"`   // completed inside the window
 	Unfinished    uint64  `json:"unfinished"` // sent but not completed by the end of the window
-	// Unsent counts tasks that were due while every producer had a pending call until the end of
-	// the window, or slipped past it.
+	// Unsent counts tasks that were not sent before the end of the window, because every producer
+	// had a pending call until then or the generator was late.
 	Unsent  uint64 `json:"unsent"`
 	Dropped uint64 `json:"dropped"` // not sent because of the in-flight limit
-	Refused uint64 `json:"refused"` // by the server
+	Refused uint64 `json:"refused"` // refused by the server
 	Held    uint64 `json:"held"`    // sent late because every producer had a pending call
 }
 
-// Attack counts the actions of one kind of hostile client in a round, from before its warm-up to
-// the end of its load.
+// Attack counts the actions of one kind of hostile client in a round. The count starts before the
+// warm-up and ends with the round's load.
 type Attack struct {
 	Kind    string `json:"kind"`
 	Tries   uint64 `json:"tries"`   // tries that began, including refused and failed ones
@@ -300,29 +310,31 @@ type Attack struct {
 	Failed  uint64 `json:"failed"`  // tries without an answer: cut, timed out or not connected
 }
 
-// Backlog has the measurements of a round after its window.
+// Backlog contains the measurements that a round makes after its window: it fills a backlog, may
+// restart the server, and drains the backlog.
 type Backlog struct {
 	Tasks   uint64  `json:"tasks"`
 	FillS   float64 `json:"fill_s"`
 	Restart string  `json:"restart"` // "none", "term" or "kill"
-	// FirstClaimS is the time from the start of the new process to the first claim's answer.
+	// FirstClaimS is the time from the start of the new process to the answer to the first claim.
 	FirstClaimS float64 `json:"first_claim_s,omitempty"`
 	// ColdCache is nil unless the servers' files were dropped from the page cache before the
 	// restart.
 	ColdCache *ColdCache `json:"cold_cache,omitempty"`
 	DrainS    float64    `json:"drain_s"` // from the first claim's answer to the last completion's
 	Cycles    uint64     `json:"cycles"`
-	// Figures of the small backlog that was drained first in the same way; 0 without one.
+	// ReferenceTasks and ReferenceDrainS describe a small backlog that was drained first in the
+	// same way; 0 without such a backlog.
 	ReferenceTasks  uint64  `json:"reference_tasks,omitempty"`
 	ReferenceDrainS float64 `json:"reference_drain_s,omitempty"`
-	RSSMBFillMax    float64 `json:"rss_mb_fill_max"` // of the server's resident memory
-	// RSSMBDrainMax is that of the process that drained: with a restart since its start, otherwise
-	// including the fill.
+	RSSMBFillMax    float64 `json:"rss_mb_fill_max"` // largest resident memory of the server
+	// RSSMBDrainMax is the largest resident memory of the process that served the drain. Without a
+	// restart, it includes the fill.
 	RSSMBDrainMax float64 `json:"rss_mb_drain_max"`
 }
 
-// ColdCache has the amount of the servers' data in the page cache at their restart, in millions of
-// bytes.
+// ColdCache reports how much of the servers' data was in the page cache at their restart. DataMB is
+// the size of the data and LeftMB the cached part, both in millions of bytes.
 type ColdCache struct {
 	DataMB float64 `json:"data_mb"`
 	LeftMB float64 `json:"left_mb"`
@@ -332,7 +344,7 @@ type ColdCache struct {
 type Sample struct {
 	// AtS is the end of the interval, in seconds since the start of the window.
 	AtS         float64 `json:"at_s"`
-	CyclesPerS  float64 `json:"cycles_per_s"` // completions acknowledged in it
+	CyclesPerS  float64 `json:"cycles_per_s"` // completions acknowledged in the interval
 	ServerRSSMB float64 `json:"server_rss_mb"`
 	DiskMB      float64 `json:"disk_mb"` // allocated to the server's data folder
 }
@@ -343,64 +355,68 @@ type Ledger struct {
 	// Unknown counts tasks sent but neither acknowledged nor refused.
 	Unknown   uint64 `json:"unknown"`
 	Completed uint64 `json:"completed"` // acknowledged
-	// InDoubt counts tasks enqueued but not completed, unless an unanswered completion took effect.
+	// InDoubt counts enqueued tasks whose completion was requested but never answered. The
+	// completion may have taken effect.
 	InDoubt uint64 `json:"in_doubt,omitempty"`
-	// Left counts tasks enqueued and left on the server: no worker claims them, or the drain was
-	// too short.
+	// Left counts enqueued tasks that remained on the server because no worker claims them or the
+	// drain was too short.
 	Left       uint64 `json:"left,omitempty"`
 	Lost       uint64 `json:"lost"`       // enqueued but never completed
 	Duplicated uint64 `json:"duplicated"` // completed more than once
-	// Corrupted counts tasks claimed with another payload or priority than enqueued.
+	// Corrupted counts tasks whose payload or priority at the claim differed from that at the
+	// enqueue.
 	Corrupted uint64 `json:"corrupted"`
-	// Misrouted counts tasks claimed from another tenant or queue than the one of their enqueue.
+	// Misrouted counts tasks that were claimed from a tenant or queue other than the one they were
+	// enqueued to.
 	Misrouted uint64 `json:"misrouted,omitempty"`
 	// Reordered counts tasks claimed after a later task of the same producer and queue, if checked.
 	Reordered uint64 `json:"reordered,omitempty"`
-	// Contested counts claims of a task with another valid lease, if checked.
+	// Contested counts claims of a task while another lease of the task was valid, if checked.
 	Contested uint64 `json:"contested,omitempty"`
 	// Revoked counts completions refused despite a valid lease, if checked.
 	Revoked uint64 `json:"revoked,omitempty"`
-	// Reads of tasks that were answered and judged.
+	// Reads counts reads of tasks whose answers were checked.
 	Reads uint64 `json:"reads,omitempty"`
-	// Misread counts the answers in Reads with another task or payload, with another tenant's task,
-	// or without an existing task.
+	// Misread counts the wrong answers in Reads: another task or payload, a task of another tenant,
+	// or no task although the task exists.
 	Misread uint64 `json:"misread,omitempty"`
 	// Failed counts acknowledged failures of attempts by workers.
 	Failed uint64 `json:"failed,omitempty"`
 	// Retried counts deliveries of tasks whose previous attempt failed.
 	Retried uint64 `json:"retried,omitempty"`
-	// Dead counts tasks whose last attempt failed. They count neither as completed nor as lost.
+	// Dead counts tasks whose last attempt failed. They are neither in Completed nor in Lost.
 	Dead uint64 `json:"dead,omitempty"`
-	// Miscounted counts tasks claimed with an attempt other than the one after the last failed one.
+	// Miscounted counts tasks claimed with a wrong attempt number: not the successor of the last
+	// failed attempt's number.
 	Miscounted uint64 `json:"miscounted,omitempty"`
 	// Delayed counts deliveries of tasks that were enqueued with a delay.
 	Delayed uint64 `json:"delayed,omitempty"`
-	// Early counts the deliveries in Delayed before the end of the delay.
+	// Early counts the deliveries in Delayed that happened before the end of the delay.
 	Early uint64 `json:"early,omitempty"`
-	// Results of completed tasks that were read back.
+	// Results counts the results of completed tasks that were read back.
 	Results uint64 `json:"results,omitempty"`
-	// WrongResults counts the answers in Results with another result or none.
+	// WrongResults counts the answers in Results that contained a wrong result or none.
 	WrongResults uint64 `json:"wrong_results,omitempty"`
 	Extended     uint64 `json:"extended,omitempty"` // acknowledged extensions of leases
 	// Unextended counts extensions refused despite a valid lease.
 	Unextended uint64 `json:"unextended,omitempty"`
-	// Repeated counts tasks enqueued again under their idempotency key, acknowledged.
+	// Repeated counts tasks whose second enqueue, with the same idempotency key, was acknowledged.
 	Repeated uint64 `json:"repeated,omitempty"`
-	// Rekeyed counts the tasks in Repeated whose second enqueue returned another id than the first.
+	// Rekeyed counts the tasks in Repeated whose second enqueue returned a different id than the
+	// first.
 	Rekeyed uint64 `json:"rekeyed,omitempty"`
-	// Samples names some of the tasks at fault, bounded in number.
+	// Samples names some of the tasks at fault, up to a fixed number.
 	Samples []string `json:"samples,omitempty"`
 }
 
 // Metric summarises a metric over the timed rounds. The meaning of Median, Low and High depends on
 // the metric:
 //
-//   - A latency percentile is that of the merged histogram of the timed rounds, never an average of
-//     rounds. Low and High are its 95 % interval by a bootstrap over rounds if Resampled is set,
-//     otherwise the lowest and the highest round.
-//   - A latency maximum is that of the merged histogram; Low and High are the lowest and the highest round.
-//   - The sample count of a latency (_n) is that of the merged histogram; Low and High are the smallest and the
-//     largest round.
+//   - A latency percentile is computed from the merged histogram of the timed rounds, never as a
+//     mean of rounds. Low and High are its 95 % interval by a bootstrap over rounds if Resampled is
+//     set, otherwise the lowest and the highest round.
+//   - A latency maximum and the number of samples of a latency (_n) are from the merged histogram;
+//     Low and High are the lowest and the highest round.
 //   - The figures of turns are computed from the turns of all timed rounds together; Low and High
 //     are the lowest and the highest round.
 //   - The figures of the window of loss are computed from all peaks of the timed rounds together;
@@ -410,20 +426,19 @@ type Ledger struct {
 //   - Lost, duplicated, corrupted and read_mismatches are the SUM over all rounds, including
 //     profiled ones, because a loss in one round of seven would vanish in a median; Low and High
 //     are the lowest and the highest round.
-//   - All others are the median over rounds, with its 95 % interval for at least six rounds and its
-//     range otherwise.
+//   - All other metrics are the median over rounds. Low and High are its 95 % interval for at least
+//     six rounds, and the lowest and the highest round otherwise.
 type Metric struct {
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	N      int     `json:"n"` // number of rounds used
 	Unit   string  `json:"unit"`
-	// Resampled reports that Low and High are the 95 % interval of a percentile of merged
-	// histograms.
+	// Resampled is true if Low and High are the bootstrap 95 % interval of a latency percentile.
 	Resampled bool `json:"resampled,omitempty"`
 }
 
-// Profile is one kind of profile, added up over the profiled rounds and summarised.
+// Profile summarises one kind of profile, summed over the profiled rounds.
 type Profile struct {
 	Point int `json:"point,omitempty"` // number of its point in a run with a sweep
 	// Node is the id of the node in a cluster, or GeneratorNode for the generator.
@@ -440,8 +455,8 @@ type Profile struct {
 	Top   []ProfileEntry `json:"top"`
 	// Charges are the largest charges of a CPU or allocation profile.
 	Charges []Charge `json:"charges,omitempty"`
-	// Areas are the code areas with a part of a CPU profile's total, which they sum to; empty for a
-	// generator's profile.
+	// Areas divides the total of a server's CPU profile by code area; the areas sum to Total. It is
+	// empty for a generator's profile.
 	Areas []ProfileArea `json:"areas,omitempty"`
 }
 

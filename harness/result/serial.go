@@ -12,19 +12,20 @@ const SerialVersion = 1
 // SerialFile is the file of a serial budget in its folder.
 const SerialFile = "serial.json"
 
-// Waits of the threads of the server and of the generator for data of their connections.
+// How the threads of the server and of the generator wait for data from their connections.
 const (
 	WaitsParking  = "parking"  // they sleep
 	WaitsSpinning = "spinning" // they poll for a moment before they sleep
 )
 
-// Serial is the serial budget of a server: the largest work per request in the deciding goroutine
-// that leaves no-op requests a given share of their rate without work.
+// Serial is the serial budget of a server: the largest amount of work per request that the deciding
+// goroutine can do while the rate of no-op requests stays at a given share of the rate without
+// work.
 type Serial struct {
 	Version  int       `json:"version"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
-	// Manifest has a topology with the procs and the waits of the first point.
+	// Manifest contains a topology with the procs and the waits of the first point.
 	Manifest Manifest `json:"manifest"`
 	// KeptShare is the share of the unloaded rate that must remain at the budget.
 	KeptShare float64       `json:"kept_share"`
@@ -39,7 +40,7 @@ type SerialPoint struct {
 	ServerProcs    int `json:"server_procs"`
 	GeneratorProcs int `json:"generator_procs"` // GOMAXPROCS of the generator
 	Connections    int `json:"connections"`
-	InFlight       int `json:"in_flight"` // requests of each connection
+	InFlight       int `json:"in_flight"` // outstanding requests per connection
 	// Skipped is the reason why the point was not measured. If it is "", all following fields are
 	// set.
 	Skipped string        `json:"skipped,omitempty"`
@@ -60,8 +61,8 @@ func (p SerialPoint) Setting() string {
 // SerialBudget is the result of a search.
 type SerialBudget struct {
 	WorkNs float64 `json:"work_ns"` // per request
-	// LowNs and HighNs are the 95 % confidence interval of the work. The search for its bounds
-	// stops at a factor of 1.3 from the work.
+	// LowNs and HighNs are the 95 % confidence interval of the work. The search for the interval's
+	// bounds stops at a factor of 1.3 below or above WorkNs.
 	LowNs  float64 `json:"low_ns"`
 	HighNs float64 `json:"high_ns"`
 	Pairs  int     `json:"pairs"` // of slices without and with work
@@ -77,7 +78,7 @@ type SerialBudget struct {
 	Unsettled string `json:"unsettled,omitempty"`
 }
 
-// SerialWindow has the costs of requests with one amount of work. Times are per request unless
+// SerialWindow contains the costs of requests with one amount of work. Times are per request unless
 // stated otherwise.
 type SerialWindow struct {
 	WorkNs       float64 `json:"work_ns"`
@@ -104,17 +105,17 @@ type SerialWindow struct {
 	Profile SerialProfile `json:"profile"`
 }
 
-// SerialProfile divides the server's CPU time per request by a CPU profile.
+// SerialProfile splits the server's CPU time per request into parts, based on a CPU profile.
 type SerialProfile struct {
 	Samples  int    `json:"samples"`
 	Requests uint64 `json:"requests"`
 	// SerialNs is the CPU time of the deciding goroutine, including the work.
 	SerialNs float64 `json:"serial_ns"`
 	// FutexNs is the time in system calls that put threads to sleep and wake them, and YieldNs the
-	// time in those that let other threads run. The stages include both.
+	// time in system calls that let other threads run. The stages include both times.
 	FutexNs float64 `json:"futex_ns"`
 	YieldNs float64 `json:"yield_ns"`
-	// Stages divide all of the CPU time.
+	// Stages are parts that add up to all of the CPU time.
 	Stages []SerialStage `json:"stages"`
 }
 
@@ -147,7 +148,7 @@ func WriteSerial(dir string, s *Serial) error {
 	return WriteFile(path, data)
 }
 
-// IsSerial reports whether a folder has a serial budget.
+// IsSerial reports whether a folder contains a serial budget.
 func IsSerial(dir string) (bool, error) { return Exists(dir, SerialFile) }
 
 // ReadSerial reads the serial budget stored in dir.

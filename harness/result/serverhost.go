@@ -3,7 +3,7 @@ package result
 // Sources of the properties of a server's host.
 const (
 	HostFromSSH = "ssh" // commands on the host
-	// The server's own admin listener, for a server that was already running.
+	// HostFromServer is the admin listener of a server that was already running.
 	HostFromServer = "server"
 )
 
@@ -18,7 +18,8 @@ type ServerHost struct {
 	CPUModel string  `json:"cpu_model,omitempty"`
 	CPUs     int     `json:"cpus,omitzero"`
 	MemoryMB float64 `json:"memory_mb,omitzero"`
-	// Load is the running or waiting processes over the minute before the start of the servers.
+	// Load is the mean number of running or waiting processes over the minute before the servers
+	// started.
 	Load           *float64 `json:"load,omitempty"`
 	Filesystem     string   `json:"filesystem,omitempty"` // of the data folder
 	ClockSource    string   `json:"clock_source,omitempty"`
@@ -27,7 +28,7 @@ type ServerHost struct {
 	GOMAXPROCS     int      `json:"gomaxprocs,omitzero"` // of the server
 	Version        string   `json:"version,omitempty"`   // of the server
 	Commit         string   `json:"commit,omitempty"`
-	// The server was built from a tree with changes, or does not know its commit.
+	// Dirty is true if the server was built from a tree with changes, or does not know its commit.
 	Dirty   bool     `json:"dirty,omitempty"`
 	Unknown []string `json:"unknown,omitempty"` // names of the unknown properties
 }

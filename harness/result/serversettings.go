@@ -54,10 +54,11 @@ func (s SidesSetting) IsDefault() bool {
 	return s.BaseOrigin == DefaultOrigin && s.ChangeOrigin == DefaultOrigin && s.Base == s.Change
 }
 
-// BesideSettings pairs the settings of the servers of base and change. First come all settings of
-// the first servers, in the order of the base, followed by those that only the change has. For each
-// further server that both sides have, it adds the settings in which the server differs, on either
-// side, from the first server of that side. It returns nil if a side did not record its settings.
+// BesideSettings pairs the settings of the servers of base and change. The result starts with all
+// settings of the first servers, in the order of the base, followed by the settings that only the
+// change has. Then it contains, for each further server that exists on both sides, the settings in
+// which the server differs from the first server of its side. It returns nil if a side did not
+// record its settings.
 func BesideSettings(base, change []ServerSettings) (all []SidesSetting) {
 	if len(base) == 0 || len(change) == 0 {
 		return nil
@@ -95,13 +96,12 @@ func (s ServerSettings) Server(point string) string {
 	return strings.Join(parts, ", ")
 }
 
-// at returns the index of a setting, or -1.
 func (s ServerSettings) at(name string) int {
 	return slices.IndexFunc(s.Settings, func(of ServerSetting) bool { return of.Name == name })
 }
 
-// whole returns all settings of the server s: those in s.Settings, which differ from the first
-// server's, and the others from first.
+// whole returns all settings of the server s: s.Settings, which contains the settings that differ
+// from the first server's, and all other settings from first.
 func (s ServerSettings) whole(first ServerSettings) (all []ServerSetting) {
 	for _, of := range first.Settings {
 		if i := s.at(of.Name); i >= 0 {

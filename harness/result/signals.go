@@ -7,21 +7,21 @@ type Signals struct {
 	StealPercent *float64 `json:"steal_percent"`
 	// ForeignCPUPercent is the share of all CPUs' time used by processes outside this run.
 	ForeignCPUPercent *float64 `json:"foreign_cpu_percent"`
-	// ForeignProcesses are those with the highest use, by name.
+	// ForeignProcesses are the foreign processes that used the most CPU time, by name.
 	ForeignProcesses []ForeignProcess `json:"foreign_processes,omitempty"`
 	// From PSI: the share of the window in which at least one task waited for the resource, 0 to
 	// 100.
 	PressureCPUPercent    *float64 `json:"pressure_cpu_percent"`
 	PressureIOPercent     *float64 `json:"pressure_io_percent"`
 	PressureMemoryPercent *float64 `json:"pressure_memory_percent"`
-	// For the control group of the generator and the servers alone; nil if it has no separate
-	// figures.
+	// The same shares for the control group that contains only the generator and the servers; nil
+	// if the group has no separate figures.
 	GroupPressureCPUPercent    *float64 `json:"group_pressure_cpu_percent"`
 	GroupPressureIOPercent     *float64 `json:"group_pressure_io_percent"`
 	GroupPressureMemoryPercent *float64 `json:"group_pressure_memory_percent"`
-	// ThrottledMs is the time that the CPU quota of the control group, or of a parent, stopped its
-	// tasks, and ThrottledPercent its share of the window. Tasks that are stopped simultaneously on
-	// several CPUs count several times.
+	// ThrottledMs is how long the CPU quota of the control group, or of a parent group, stopped the
+	// group's tasks. ThrottledPercent is the same time in percent of the window. Simultaneous stops
+	// on several CPUs are added up.
 	ThrottledMs      *float64 `json:"throttled_ms"`
 	ThrottledPercent *float64 `json:"throttled_percent"`
 	ThrottledPeriods *float64 `json:"throttled_periods"` // periods of the quota with throttling
@@ -29,18 +29,18 @@ type Signals struct {
 	ClockStepMs     *float64 `json:"clock_step_ms"`
 	FrequencyMHzMin *float64 `json:"frequency_mhz_min"` // lowest over all CPUs and samples
 	FrequencyMHzMax *float64 `json:"frequency_mhz_max"`
-	// FrequencyDropPercent is the relative difference between the fastest CPUs of the slowest and
-	// the fastest sample. Idle CPUs slow down, so the slowest CPU does not describe the busy ones.
+	// FrequencyDropPercent is computed from the frequency of the fastest CPU in each sample: it is
+	// the relative difference between the lowest and the highest of these values. Idle CPUs slow
+	// down, so the slowest CPU does not describe the busy ones.
 	FrequencyDropPercent *float64 `json:"frequency_drop_percent"`
-	// Samples is the number taken in the window, including at its edges.
+	// Samples is the number of samples taken in the window, including those at its edges.
 	Samples int `json:"samples"`
 }
 
-// Warmup reports whether the load was steady, from its cycles per second in equal parts of time. It
-// is missing for a round whose load has no steady rate or too few cycles.
+// Warmup reports whether the load was steady, judged by its cycles per second in equal intervals.
+// It is nil for a round whose load is not meant to have a steady rate, or has too few cycles.
 type Warmup struct {
-	// Stationary reports that the window has no significant trend, or none beyond the default
-	// limit.
+	// Stationary reports that the window has no significant trend that exceeds the default limit.
 	Stationary bool `json:"stationary"`
 	// TrendPercent is the rise of the rate over the window: the end of the Theil-Sen line relative
 	// to its start.
@@ -56,8 +56,8 @@ type Warmup struct {
 }
 
 // Balance reports whether the workers of a closed workload kept up with its producers. A workload
-// has a backlog if more tasks are outstanding than its producers and workers hold simultaneously.
-// The cycle latency then measures the length of that queue.
+// has a backlog if more tasks are outstanding than its producers and workers can hold
+// simultaneously. The cycle latency then measures the length of the backlog.
 type Balance struct {
 	Workload string `json:"workload"`
 	// Held is the number of tasks that its producers and workers hold simultaneously.
@@ -66,7 +66,7 @@ type Balance struct {
 	// neither refused nor completed.
 	Outstanding float64 `json:"outstanding"`
 	// Growth is the increase of the outstanding tasks over the window: the Theil-Sen slope times
-	// its length.
+	// the length of the window.
 	Growth float64 `json:"growth"`
 	// PValue is the p-value of that trend by Mann-Kendall: the probability of a trend at least as
 	// clear by chance.
@@ -76,7 +76,7 @@ type Balance struct {
 // GrowthPercent returns the growth in percent of Held.
 func (b Balance) GrowthPercent() float64 { return 100 * b.Growth / b.Held }
 
-// Process has the figures of one process in the window: a server or the generator.
+// Process contains the figures of one process in the window: a server or the generator.
 type Process struct {
 	Name             string  `json:"name"` // "generator", "server", or the node's id
 	CPUCores         float64 `json:"cpu_cores"`

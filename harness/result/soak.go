@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// SoakFile is the file of a finished soak's result, in the folder of the soak and in that of its
-// published data. A soak's folder has no result.json.
+// SoakFile is the file of a finished soak's result, in the folder of the soak and in the folder of
+// its published data. A soak's folder has no result.json.
 const SoakFile = "soak.json"
 
 const (
 	// SoakVersion is the version of the schema of soak.json.
 	SoakVersion = 2
-	// SoakOneLevel is the first version whose bounds decide the verdict, and whose changes are
-	// relative to the start.
+	// SoakOneLevel is the first version in which the bounds of the drifts decide the verdict and
+	// changes are relative to the start of the soak.
 	SoakOneLevel = 2
 )
 
 // Soak is the measurement of a soak: servers that stayed up during consecutive windows. During the
-// soak, the verdict covers the measurements so far and Finished is zero. It is stored as soak.json
-// when finished.
+// soak, the verdict is based on the measurements so far, and Finished is the zero time. It is
+// stored as soak.json when finished.
 type Soak struct {
 	Version  int       `json:"version"`
 	Scenario string    `json:"scenario"`
@@ -32,14 +32,14 @@ type Soak struct {
 	Reasons  []string  `json:"reasons,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"`
 	// WindowS is the length of a window, ForS the intended total length of all windows, and
-	// MeasuredS their actual total length. Windows that were cut short do not count.
+	// MeasuredS their actual total length. MeasuredS excludes windows that were cut short.
 	WindowS   float64     `json:"window_s"`
 	ForS      float64     `json:"for_s"`
 	MeasuredS float64     `json:"measured_s"`
 	Totals    SoakTotals  `json:"totals"`
 	Drifts    []SoakDrift `json:"drifts"`
 	// Points are the windows in order of time. If there are too many, equal numbers of neighbours
-	// are merged into one point; the last point may have fewer.
+	// are merged into one point; the last point may contain fewer windows.
 	Points []SoakPoint `json:"points"`
 	Events []SoakEvent `json:"events,omitempty"` // the newest
 	// EventsOmitted is the number of older events.
@@ -49,8 +49,8 @@ type Soak struct {
 // SoakTotals are sums over all windows of a soak.
 type SoakTotals struct {
 	Windows int `json:"windows"`
-	// Judged counts the windows that the drift is judged by. The others are invalid, have faults,
-	// or were cut short; a window may be in several of these counts.
+	// Judged counts the windows from which the drift is judged. The other windows are invalid, have
+	// faults, or were cut short. A window may be counted in several of Invalid, WithFaults and Cut.
 	Judged     int    `json:"judged"`
 	Invalid    int    `json:"invalid"`
 	WithFaults int    `json:"with_faults"`
@@ -63,13 +63,13 @@ type SoakTotals struct {
 	Incorrect int `json:"incorrect,omitempty"`
 	// IncorrectReasons are the reasons of the first such windows.
 	IncorrectReasons []string `json:"incorrect_reasons,omitempty"`
-	// Metrics are computed from the judged windows together: rate, percentiles of their merged
-	// cycle latency, and CPU time per cycle.
+	// Metrics are computed from all judged windows together: the rate, percentiles of the merged
+	// cycle latency, and the CPU time per cycle.
 	Metrics map[string]float64 `json:"metrics"`
 	// Recovery describes the recovery of the load from the faults; nil if no window was scored.
 	Recovery *SoakRecovery `json:"recovery,omitempty"`
 	// DeletedWindows and DeletedBytes count the results of single windows that were deleted because
-	// they were old or too large in total.
+	// they were old or exceeded a total size.
 	DeletedWindows int   `json:"deleted_windows,omitempty"`
 	DeletedBytes   int64 `json:"deleted_bytes,omitempty"`
 }
@@ -82,13 +82,13 @@ type SoakRecovery struct {
 	// NotRecovered counts the faults after which the rate did not recover before the next fault or
 	// the end of the window: see Fault.Recovered.
 	NotRecovered int `json:"not_recovered"`
-	// Decayed counts the windows after whose last faults the rate did not recover: see
-	// Faults.Decay. DecayedReason is the reason for the first one.
+	// Decayed counts the windows in which the rate did not recover after the last faults: see
+	// Faults.Decay. DecayedReason is the reason for the first such window.
 	Decayed        int     `json:"decayed"`
 	DecayedReason  string  `json:"decayed_reason,omitempty"`
 	RecoveredShare float64 `json:"recovered_share"` // see Faults
-	// RecoveryMsMedian and RecoveryMsMax cover the faults that the load recovered from; 0 without
-	// one.
+	// RecoveryMsMedian and RecoveryMsMax include only faults from which the load recovered; 0
+	// without such a fault.
 	RecoveryMsMedian float64 `json:"recovery_ms_median,omitzero"`
 	RecoveryMsMax    float64 `json:"recovery_ms_max,omitzero"`
 }
@@ -109,17 +109,19 @@ type SoakDrift struct {
 	// their first and last tenth if that is longer than an hour.
 	First float64 `json:"first"`
 	Last  float64 `json:"last"`
-	SpanS float64 `json:"span_s"` // length of each span
+	SpanS float64 `json:"span_s"` // length of the first and of the last span
 	// Values is the number of values behind the slope.
 	Values int `json:"values"`
-	// WorsePercent is the change for the worse from start to end of a line through the values, in
-	// percent of the start; negative if the figure improved. Low is its one-sided lower bound, at
-	// 95 % over all figures together, and High its upper bound, at 95 % for this one. All three are
-	// nil if there are too few values.
+	// WorsePercent is the change for the worse along a line fitted to the values, from start to
+	// end, in percent of the start; negative if the figure improved. LowPercent is a one-sided
+	// lower bound with 95 % confidence over all figures together. HighPercent is a one-sided upper
+	// bound with 95 % confidence for this figure alone. All three are nil if there are too few
+	// values.
 	WorsePercent *float64 `json:"worse_percent,omitempty"`
 	LowPercent   *float64 `json:"low_percent,omitempty"`
 	HighPercent  *float64 `json:"high_percent,omitempty"`
-	// P is the probability of such a change by chance, corrected for the number of figures (Holm).
+	// P is the probability that chance alone causes such a change, corrected for the number of
+	// figures (Holm).
 	P            *float64 `json:"p,omitempty"`
 	LimitPercent float64  `json:"limit_percent"`
 	Verdict      Verdict  `json:"verdict"`
@@ -136,14 +138,17 @@ type SoakPoint struct {
 	Windows int     `json:"windows"`         // number of windows
 	Judged  int     `json:"judged"`          // number of judged windows
 	Faults  int     `json:"faults,omitzero"` // number of windows with faults
-	// Figures are means over its judged windows, and the percentile of their merged latency, by the
-	// names of scenario.SoakFigures; nil without a judged window.
+	// Figures are means over the point's judged windows, except that the latency percentile is from
+	// their merged latency. The names are those of scenario.SoakFigures. It is nil without a judged
+	// window.
 	Figures map[string]float64 `json:"figures,omitempty"`
-	// Processes are those of its judged windows: the harness, and the servers by their nodes.
+	// Processes are the processes of the point's judged windows: the harness, and the servers under
+	// the names of their nodes.
 	Processes []SoakProcess `json:"processes,omitempty"`
 }
 
-// SoakProcess has the resources of a process of a soak at the ends of windows, as means over them.
+// SoakProcess contains the resource use of one process, read at the end of each window and averaged
+// over windows.
 type SoakProcess struct {
 	Name       string  `json:"name"`
 	RSSMB      float64 `json:"rss_mb"`
@@ -159,7 +164,7 @@ type SoakEvent struct {
 	Text   string    `json:"text"`
 }
 
-// IsSoak reports whether a folder has the result of a soak.
+// IsSoak reports whether a folder contains the result of a soak.
 func IsSoak(dir string) (bool, error) { return Exists(dir, SoakFile) }
 
 // ReadSoak loads the result of the soak in a folder. It fails if the result is missing, corrupt, or
@@ -187,7 +192,7 @@ func WriteSoak(dir string, s *Soak) error {
 	return WriteFile(path, data)
 }
 
-// NewSoakOutcome returns the outcome of a soak whose folder is at path folder. If the verdict is
+// NewSoakOutcome returns the outcome of a soak that is stored in folder. If the verdict is
 // incorrect, it includes only the counts of tasks at fault.
 func NewSoakOutcome(s *Soak, folder string) Outcome {
 	o := Outcome{

@@ -7,9 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// Spread describes the Low and High of a median of n values, which noun names: their range or two
-// of the sorted values, and the probability that the interval contains the median of the
-// distribution if the values are independent.
+// Spread describes the interval (Low to High) of a median of n values. It states which of the
+// sorted values are the ends, and the probability that the interval contains the median of the
+// distribution if the values are independent. noun is the name of one value, such as "round".
 func Spread(n int, noun string) string {
 	low, high, confidence := stat.MedianRanks(n)
 	// Rounded down, because it is a bound.

@@ -7,8 +7,9 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// The stages of the servers' pipeline. A receive covers one message of a stream or one call. A
-// batch is the set of waiting commands that one goroutine decides together.
+// The stages of the servers' pipeline. The receive stage is measured for each message of a stream
+// and for each unary call. A batch is the set of waiting commands that one goroutine decides
+// together.
 const (
 	// StageReceive lasts from the receipt of a message until its commands wait for their shards.
 	StageReceive = "receive"
@@ -17,30 +18,30 @@ const (
 	StageDecide     = "decide"      // the decision of a batch
 	StageCommitWait = "commit_wait" // behind earlier commits, or with Raft for room in the log
 	StageCommit     = "commit"      // from the end of commit_wait until the batch is durable
-	// StageReplicate is a part of commit with Raft: until the entry's turn to be applied.
+	// StageReplicate is, with Raft, the part of commit before it is the entry's turn to be applied.
 	StageReplicate = "replicate"
 	StageApply     = "apply" // writing a batch to the store; with Raft a part of commit
 	// StageReply lasts from the end of the commit until the last answer of the batch is sent.
 	StageReply = "reply"
-	// StageReady covers tasks without a delay: from the turn of their enqueue to the turn of their
-	// first lease.
+	// StageReady lasts from the turn that enqueues a task to the turn of its first lease. It is
+	// measured only for tasks without a delay.
 	StageReady = "ready"
 )
 
-// Stage has the times of one stage of the servers' pipeline in a round's window, over all nodes and
-// shards.
+// Stage contains the times of one stage of the servers' pipeline in a round's window, over all
+// nodes and shards.
 type Stage struct {
-	Name string `json:"name"` // one of the constants
-	// Count is the number of batches; messages for receive, tasks for ready, entries for replicate
-	// and apply with Raft.
+	Name string `json:"name"` // one of the Stage constants
+	// Count is the number of batches. It is the number of messages for receive, of tasks for ready,
+	// and, with Raft, of entries for replicate and apply.
 	Count uint64  `json:"count"`
 	SumMs float64 `json:"sum_ms"` // total of all of them
 	// P50Ms and P99Ms are interpolated in the server's histogram, whose buckets double, so they are
 	// accurate to a factor of two.
 	P50Ms float64 `json:"p50_ms"`
 	P99Ms float64 `json:"p99_ms"`
-	// Buckets are that histogram: the number that took at most 1 us, then at most 2 us, 4 us and so
-	// on; the last bucket has all longer ones.
+	// Buckets is that histogram. The upper bounds of the buckets are 1 us, 2 us, 4 us and so on;
+	// the last bucket contains all longer times.
 	Buckets []uint64 `json:"buckets,omitempty"`
 }
 
@@ -62,8 +63,8 @@ func StageOf(name string, sumMs float64, buckets []uint64) Stage {
 	return s
 }
 
-// quantile interpolates in the bucket that contains the quantile q. For values beyond all bounds it
-// returns the last bound.
+// quantile returns the quantile q in milliseconds, interpolated linearly within its bucket. If it
+// is in the last bucket, which has no upper bound, quantile returns that bucket's lower bound.
 func (s Stage) quantile(q float64) float64 {
 	rank, below, low := q*float64(s.Count), 0.0, 0.0
 	high := 1e-3 // ms
@@ -81,7 +82,7 @@ func (s Stage) quantile(q float64) float64 {
 }
 
 // MergeStages adds up the stages of the timed rounds: it adds histograms and computes percentiles
-// from the sums. The order is that of the first round that has the stage.
+// from the sums. The stages are in the order of their first occurrence.
 func MergeStages(rounds []Round) []Stage {
 	var merged []Stage
 	for i := range rounds {
@@ -113,8 +114,8 @@ type Covering struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// StagesCover returns the time and the cycles that the stages of rounds cover, added up over the
-// rounds that have stages. A round without StagesOf counts with its window.
+// StagesCover returns the total time and the total cycles during which the stages were recorded. It
+// adds up the rounds that have stages; for a round without StagesOf it uses the window.
 func StagesCover(rounds []Round) (all Covering) {
 	for i := range rounds {
 		r := &rounds[i]
@@ -129,17 +130,17 @@ func StagesCover(rounds []Round) (all Covering) {
 	return all
 }
 
-// Budget divides the time of a shard's deciding goroutine, which all commands pass. Its throughput
-// is
+// Budget splits the time of a shard's deciding goroutine, through which all commands pass. The
+// throughput of the goroutine is
 //
 //	cycles a batch / (rest + decide + apply)
 //
-// because it processes one batch at a time. With Raft there is no apply in it, because other
-// goroutines apply.
+// because it processes one batch at a time. With Raft the apply term is absent, because other
+// goroutines apply the entries.
 type Budget struct {
 	CyclesPerBatch float64 `json:"cycles_per_batch"`
-	// RestUs is the time between two batches: waiting for commands, for a CPU, or for room behind
-	// it.
+	// RestUs is the time between two batches: waiting for commands, for a CPU, or for room in the
+	// stages behind it.
 	RestUs   float64 `json:"rest_us"`
 	DecideUs float64 `json:"decide_us"`
 	ApplyUs  float64 `json:"apply_us"`
@@ -147,7 +148,7 @@ type Budget struct {
 }
 
 // BudgetOf returns the budget of windows with the given total seconds and cycles. ok is false if
-// the stages do not suffice.
+// the stages do not contain enough data to compute the budget.
 func BudgetOf(stages []Stage, cycles uint64, seconds float64, shards int) (b Budget, ok bool) {
 	var decide, apply, replicate Stage
 	for _, s := range stages {

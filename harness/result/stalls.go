@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Bounds of the lists of a round.
+// Maximum lengths of the lists in a round's Stalls.
 const (
 	slowCommitsMax = 100
 	storeWorkMax   = 200
@@ -15,11 +15,11 @@ const (
 // stores.
 type Stalls struct {
 	SlowMs float64 `json:"slow_ms"` // a commit is slow if it took longer
-	// Causes cover all slow commits between the readings of the counters before and after the
-	// window, the cause with the most time first.
+	// Causes include all slow commits between the readings of the counters before and after the
+	// window. The cause with the most time is first.
 	Causes []StallCause `json:"causes,omitempty"`
 	// Commits are the longest slow commits that ended in the window, in the order of their start.
-	// Missing is the number of others.
+	// Missing is the number of slow commits that are not listed.
 	Commits []SlowCommit `json:"commits,omitempty"`
 	Missing uint64       `json:"missing,omitempty"`
 	// Work are the longest flushes, compactions, fsyncs and appends that ran in the window, in the
@@ -41,7 +41,7 @@ type SlowCommit struct {
 	Node     string  `json:"node,omitempty"` // of a cluster
 	Shard    int     `json:"shard"`
 	Commands int     `json:"commands"`
-	// Cause took the largest part of the time. CausesMs divides all of it.
+	// Cause took the largest part of the time. CausesMs splits all of the time by cause.
 	Cause    string             `json:"cause"`
 	CausesMs map[string]float64 `json:"causes_ms"`
 	// Concurrent activities and their durations.
@@ -50,8 +50,8 @@ type SlowCommit struct {
 	FsyncMs      float64 `json:"fsync_ms,omitempty"`
 	AppendMs     float64 `json:"append_ms,omitempty"`   // slow appends to the node's Raft log
 	Collections  int     `json:"collections,omitempty"` // garbage collections that ended
-	// SchedulerMs is a lower bound of a goroutine's wait for a processor in the last
-	// SchedulerOverMs before the end of the commit.
+	// SchedulerMs is a lower bound of how long a goroutine waited for a processor during the last
+	// SchedulerOverMs milliseconds before the end of the commit.
 	SchedulerMs     float64 `json:"scheduler_ms,omitempty"`
 	SchedulerOverMs float64 `json:"scheduler_over_ms,omitempty"`
 }
@@ -67,7 +67,7 @@ type StoreWork struct {
 }
 
 // StallsOf returns the slow commits that ended in a window of the given length, and the work that
-// ran in it. missed is the number of slow commits that the servers no longer had.
+// ran in it. missed is the number of slow commits that the servers had already discarded.
 func StallsOf(slowMs, windowS float64, causes []StallCause, commits []SlowCommit, work []StoreWork, missed uint64) *Stalls {
 	ended := func(atS, ms float64) float64 { return atS + ms/1e3 }
 	commits = slices.DeleteFunc(slices.Clone(commits), func(c SlowCommit) bool { end := ended(c.AtS, c.Ms); return end < 0 || end > windowS })
@@ -80,7 +80,8 @@ func StallsOf(slowMs, windowS float64, causes []StallCause, commits []SlowCommit
 	return s
 }
 
-// longest returns the longest elements, at most most, in the order of their start. It reorders all.
+// longest returns the longest elements in the order of their start. most is their maximum number.
+// longest reorders all.
 func longest[T any](all []T, most int, ms, at func(T) float64) []T {
 	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(ms(b), ms(a)) })
 	all = slices.Clip(all[:min(len(all), most)])

@@ -12,7 +12,7 @@ import (
 
 // Derive computes the metrics of r that follow from its other fields and from its histograms:
 // throughput, the latencies, the ledger's counts, and the CPU of both sides together if both are
-// known. A metric without a source stays missing. Derive removes metrics that are NaN or infinite,
+// known. A metric without a source is omitted. Derive removes metrics that are NaN or infinite,
 // such as a fraction of 0.
 func (r *Round) Derive(h Histograms) {
 	if r.Metrics == nil {
@@ -48,19 +48,19 @@ func ledgerMetrics(l Ledger) map[string]float64 {
 	return metrics
 }
 
-// MedianOf returns the median of a metric's values, one per round, with its interval or range. With
-// an error it returns only the number of values and the unit.
+// MedianOf returns the median of a metric's values, one per round, with its interval or range. If
+// it returns an error, only N and Unit of the Metric are set.
 func MedianOf(values []float64, spec Spec) (Metric, error) {
 	s, err := stat.Summarise(values)
 	return Metric{Median: s.Center, Low: s.Low, High: s.High, N: len(values), Unit: spec.Unit}, err
 }
 
-// Summarise returns the metrics of a run or of a point as documented at Metric: those of the ledger
-// over all rounds, all others over the timed rounds. Derive must have filled in the metrics of the
-// timed rounds, and hists must have their histograms. The wanted metrics are those of every round,
-// those of the given parts, and any other that a timed round has. Summarise leaves out a wanted
-// metric that is missing or not finite in a timed round. It returns the other metrics together with
-// an error that names each such metric.
+// Summarise returns the metrics of a run or of a point as documented at Metric: the metrics of the
+// ledger over all rounds, and all other metrics over the timed rounds. Derive must have been called
+// for the timed rounds, and hists must contain their histograms. The wanted metrics are those that
+// every round must have, those of the given parts, and any other that a timed round has. Summarise
+// leaves out a wanted metric that is missing or not finite in a timed round. In that case it
+// returns the other metrics, and an error that names each missing metric.
 func Summarise(rounds []Round, hists []RoundHistograms, parts ...Part) (map[string]Metric, error) {
 	if len(rounds) == 0 {
 		return nil, errors.New("no rounds to summarise")
@@ -79,7 +79,6 @@ func timedOf(rounds []Round) []Round {
 	return slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return !r.Timed() })
 }
 
-// summariseTimed returns the wanted metrics of timed rounds.
 func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bool) (map[string]Metric, error) {
 	metrics := make(map[string]Metric)
 	problems := unknownMetrics(timed)
@@ -139,7 +138,6 @@ func wanted(spec Spec, parts []Part, rounds []Round) bool {
 		len(having(spec.Name, rounds)) > 0
 }
 
-// takenAway reports whether one of the parts excludes the metric.
 func takenAway(spec Spec, parts []Part) bool {
 	if spec.Family == EnqueueLatencyMs || spec.Family == CycleLatencyMs {
 		return slices.Contains(parts, ClaimsAlone)
@@ -158,7 +156,7 @@ func takenAway(spec Spec, parts []Part) bool {
 }
 
 // SummariseLedger returns the sums of tasks and reads at fault over rounds, or an empty map without
-// rounds. N of a metric counts the rounds that have it.
+// rounds. N of a metric is the number of rounds that have it.
 func SummariseLedger(rounds []Round) map[string]Metric {
 	metrics := make(map[string]Metric)
 	for _, r := range rounds {
@@ -177,7 +175,8 @@ func SummariseLedger(rounds []Round) map[string]Metric {
 	return metrics
 }
 
-// mergeTimed merges the histograms of the timed rounds, each of which must have exactly one set.
+// mergeTimed merges the histograms of the timed rounds, each of which must have exactly one set of
+// histograms in hists.
 func mergeTimed(timed []Round, hists []RoundHistograms) (Histograms, error) {
 	sets := make([]Histograms, 0, len(timed))
 	for _, r := range timed {
@@ -215,8 +214,8 @@ func valuesOf(name string, rounds []Round) ([]float64, error) {
 	return values, nil
 }
 
-// unknownMetrics returns an error for each metric that is not in the table. Without a unit it is
-// not a figure.
+// unknownMetrics returns an error for each metric that is not in the table. An unknown metric has
+// no unit and cannot be summarised.
 func unknownMetrics(rounds []Round) []error {
 	var problems []error
 	for _, r := range rounds {

@@ -37,8 +37,8 @@ func (l *Ledger) Add(o Ledger, name string) {
 	}
 }
 
-// Add adds the account of another open load. The peak does not change, because it covers all of
-// them.
+// Add adds the account of another open load. The peak does not change, because it is the peak of
+// all open loads together.
 func (a *Arrivals) Add(o Arrivals) {
 	a.PerSecond += o.PerSecond
 	a.Scheduled += o.Scheduled

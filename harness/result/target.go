@@ -5,7 +5,7 @@ type Target struct {
 	Point     int      `json:"point,omitempty"` // number of its point in a run with a sweep
 	Name      string   `json:"name"`            // name in the scenario
 	Product   string   `json:"product"`
-	Version   string   `json:"version,omitempty"` // of the installed server; "" without one
+	Version   string   `json:"version,omitempty"` // of the installed server; "" if none
 	Client    string   `json:"client"`            // client library with its version
 	Guarantee string   `json:"guarantee"`         // when the servers acknowledge
 	Nodes     int      `json:"nodes"`

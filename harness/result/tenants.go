@@ -10,7 +10,7 @@ type TenantShares struct {
 	// 1/Tenants if one completed all. See Jain, Chiu and Hawe, "A quantitative measure of fairness
 	// and discrimination for resource allocation in shared computer systems", DEC TR-301, 1984.
 	Fairness float64 `json:"fairness"`
-	// MinRatio is the cycles of the tenant with the fewest divided by the mean of all tenants.
+	// MinRatio is the smallest number of cycles of a tenant, divided by the mean over all tenants.
 	MinRatio float64 `json:"min_ratio"`
 }
 

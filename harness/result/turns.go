@@ -9,15 +9,14 @@ const TurnLimitMs = 2
 type Turns struct {
 	Count    uint64 `json:"count"`
 	Above2Ms uint64 `json:"above_2ms"` // number of turns longer than 2 ms
-	// MsMax is the bound of the highest non-empty bucket of the servers' histogram: no turn took
-	// longer, unless it is the last bound.
+	// MsMax is the upper bound of the highest non-empty bucket of the servers' histogram. Unless it
+	// is the last bound, no turn took longer.
 	MsMax float64 `json:"ms_max"`
 	// ItemsMax is the largest number of tasks, leases, waiters and queues that one turn handled,
 	// including turns of the warm-up.
 	ItemsMax uint64 `json:"items_max"`
 }
 
-// plus returns the turns of two windows together.
 func (t Turns) plus(o Turns) Turns {
 	return Turns{
 		Count: t.Count + o.Count, Above2Ms: t.Above2Ms + o.Above2Ms,
@@ -33,7 +32,6 @@ func (t Turns) metrics() map[string]float64 {
 	}
 }
 
-// mergeTurns adds up the turns of the rounds that have any.
 func mergeTurns(rounds []Round) Turns {
 	var all Turns
 	for _, r := range rounds {

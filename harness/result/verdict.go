@@ -22,14 +22,14 @@ const (
 	Misconfigured Verdict = "misconfigured"
 )
 
-// severity lists the verdicts from worst to best. A broken contract outranks everything, because no
-// figure means anything then. Next are the verdicts without a trustworthy figure, then a worse
-// figure, then a figure within the noise.
+// severity lists the verdicts from worst to best. A broken contract outranks everything, because it
+// makes all figures meaningless. Next are the verdicts of runs without trustworthy figures, then
+// regressed, then inconclusive.
 var severity = []Verdict{Incorrect, Misconfigured, Invalid, Regressed, Inconclusive, Pass}
 
 // ExitCode returns the process exit code of v: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4
 // inconclusive, 5 incorrect. Any other verdict, including the empty one, does not come from a
-// measurement and counts as invalid.
+// measurement and is treated as invalid.
 func (v Verdict) ExitCode() int {
 	switch v {
 	case Pass:
@@ -51,8 +51,8 @@ func (v Verdict) ExitCode() int {
 func (v Verdict) Known() bool { return slices.Contains(severity, v) }
 
 // Worst returns the worst of the given verdicts, in the order incorrect, misconfigured, invalid,
-// regressed, inconclusive, pass. An unknown verdict counts as invalid. Without verdicts it returns
-// Pass.
+// regressed, inconclusive, pass. An unknown verdict is treated as invalid. Without verdicts it
+// returns Pass.
 func Worst(a ...Verdict) Verdict {
 	worst := len(severity) - 1
 	for _, v := range a {

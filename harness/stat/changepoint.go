@@ -9,21 +9,23 @@ import (
 )
 
 const (
-	// ChangeMinSide is the least number of values on each side of a change point, up to the next
-	// change point or the end of the series. A recent change is therefore found only once
-	// ChangeMinSide values have been measured after it.
+	// ChangeMinSide is the minimum number of values on each side of a change point. A side ends at
+	// the nearest other change point or at the end of the series. A recent change is therefore
+	// found only once ChangeMinSide values have been measured after it.
 	ChangeMinSide = 5
 	// ChangeMinN is the least number of values for FindChangePoints. With ten values, two of the
-	// 252 ways to split them are as extreme as the clearest step, a P of 0.008, which is too close
-	// to ChangeAlpha for ChangeShuffles. With twelve it is at most 0.0025.
+	// 252 ways to split them into halves are as extreme as the clearest step. Its P is therefore
+	// 0.008, too close to ChangeAlpha for a test by ChangeShuffles shuffles. With twelve values the
+	// P is at most 0.0025.
 	ChangeMinN = 12
-	// ChangeMaxN bounds the work, which grows with the square of the number.
+	// ChangeMaxN is the maximum number of values. It bounds the work, which grows with the square
+	// of that number.
 	ChangeMaxN = 500
-	// ChangeAlpha is the level for the P of a change point: a series without a change has a change
-	// point with at most this probability.
+	// ChangeAlpha is the significance level: in a series without a change, a change point is found
+	// with at most this probability.
 	ChangeAlpha = 0.01
-	// ChangeShuffles is the number of shuffles of a series that test a change point, so the least P
-	// is 0.001.
+	// ChangeShuffles is the number of shuffles in the test of a change point. The smallest possible
+	// P is therefore 0.001.
 	ChangeShuffles = 999
 )
 
@@ -34,8 +36,8 @@ type ChangePoint struct {
 	// P is the fraction of shuffles, including the series itself, in which some split is at least
 	// as clear as this one.
 	P float64
-	// Before and After are the medians of the values between the previous change point, or the
-	// start, and this one, and between this one and the next, or the end.
+	// Before is the median of the values from the previous change point, or the start, to this one.
+	// After is the median of the values from this one to the next change point, or the end.
 	Before, After Summary
 	// LevelP is the P of the Mann-Whitney test that the values of one side tend to be larger. If
 	// LevelP is at least ChangeAlpha, the spread changed and not the level.
@@ -45,10 +47,10 @@ type ChangePoint struct {
 // OfLevel reports whether the level changed, and not only the spread.
 func (c ChangePoint) OfLevel() bool { return c.LevelP < ChangeAlpha }
 
-// FindChangePoints returns the change points of values in the order of time, earliest first, by the
-// E-divisive method (Matteson and James, Journal of the American Statistical Association 109, 2014)
-// with the exponent 1. It splits a segment, at first the whole series, where the energy divergence
-// of both sides is largest:
+// FindChangePoints returns the change points of a time series, earliest first, by the E-divisive
+// method (Matteson and James, Journal of the American Statistical Association 109, 2014) with the
+// exponent 1. It splits a segment, at first the whole series, where the energy divergence of both
+// sides is largest:
 //
 //	m n / (m + n) · (2 mean|x - y| - mean|x - x'| - mean|y - y'|)
 //
@@ -57,8 +59,9 @@ func (c ChangePoint) OfLevel() bool { return c.LevelP < ChangeAlpha }
 // for performance tests (Daly and others, ICPE 2020), y extends to the end of the segment. The
 // clearest split of all segments is tested: a generator with the given seed shuffles the values of
 // each segment ChangeShuffles times, and P is the fraction of shuffles whose clearest split is at
-// least as clear. While P is at most ChangeAlpha, the split is a change point and the search
-// continues in the segments that it makes. Equal values and seeds yield equal change points.
+// least as clear. If P is at most ChangeAlpha, the split is a change point, and the search
+// continues with the segments on both sides of it. Otherwise the search ends. Equal values and
+// seeds yield equal change points.
 //
 // The work is at most ChangeMaxN/ChangeMinSide tests, each with n²/2 distances for each shuffle.
 // For a series without a change point, the test ends early once too many shuffles are as clear as
@@ -66,10 +69,10 @@ func (c ChangePoint) OfLevel() bool { return c.LevelP < ChangeAlpha }
 //
 // Limits: the method assumes values that are independent except for the changes; for values that
 // depend on their neighbours it finds change points too often. It finds a slow rise or fall as one
-// or more steps. One outlier, or a few that are not neighbours, are not a change, but ChangeMinSide
-// neighbours are. It finds any change of the distribution, including one of the spread: see
-// OfLevel. A change smaller than the spread needs more values than ChangeMinN. Equal values are
-// valid, and a constant series has no change point.
+// or more steps. One outlier, or a few separate ones, are not reported as a change, but
+// ChangeMinSide consecutive outliers are. It finds any change of the distribution, including a
+// change of the spread: see OfLevel. To find a change smaller than the spread, it needs more than
+// ChangeMinN values. Equal values are valid, and a constant series has no change point.
 //
 // FindChangePoints fails if there are fewer than ChangeMinN or more than ChangeMaxN values, if a
 // value is NaN or infinite, and if the values are too far apart for a finite sum of distances.
@@ -102,7 +105,6 @@ func FindChangePoints(values []float64, seed uint64) ([]ChangePoint, error) {
 	return describe(values, ends, ps)
 }
 
-// describe returns the change points between the ends of segments.
 func describe(values []float64, ends []int, ps map[int]float64) ([]ChangePoint, error) {
 	var found []ChangePoint
 	for i := 1; i < len(ends)-1; i++ {

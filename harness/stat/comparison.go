@@ -10,8 +10,8 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// PairsMax bounds the pairs of SignedRank, whose exact distribution takes time proportional to
-// their cube.
+// PairsMax is the maximum number of pairs for SignedRank. The time to compute its exact
+// distribution is proportional to the cube of that number.
 const PairsMax = 1000
 
 // Comparison is the outcome of a two-sided test of the hypothesis that two samples come from the
@@ -28,9 +28,9 @@ type Comparison struct {
 
 // MannWhitney tests whether the values of one sample tend to be larger than those of the other, at
 // the significance level alpha (Mann and Whitney 1947). The test is exact up to 50 values per side
-// without ties and 25 with ties; above, it uses the normal approximation. The samples need not be
-// paired. MannWhitney fails if a sample is empty or has a value that is NaN or infinite. If all
-// values are equal, P is 1.
+// without ties and 25 with ties; for more values it uses the normal approximation. The samples need
+// not be paired. MannWhitney fails if a sample is empty or has a value that is NaN or infinite. If
+// all values are equal, P is 1.
 func MannWhitney(a, b []float64, alpha float64) (Comparison, error) {
 	if err := errors.Join(checkFinite("the first side", a), checkFinite("the second side", b)); err != nil {
 		return Comparison{}, err
@@ -39,7 +39,8 @@ func MannWhitney(a, b []float64, alpha float64) (Comparison, error) {
 	one, other := benchmath.NewSample(slices.Clone(a), thresholds), benchmath.NewSample(slices.Clone(b), thresholds)
 	found := benchmath.AssumeNothing.Compare(one, other)
 	// With ties, the library's P depends on the order of the sides: {1} against {1, 0.5} yields
-	// 0.67, and the reverse yields 1, which is correct. The larger P is never too small.
+	// 0.67, and the reverse yields 1, which is correct. The larger of the two is never below the
+	// correct P.
 	p := min(1, max(found.P, benchmath.AssumeNothing.Compare(other, one).P))
 	if math.IsNaN(p) || p <= 0 {
 		return Comparison{}, fmt.Errorf("compare %d with %d values: the test yields p = %v", len(a), len(b), p)
@@ -51,9 +52,9 @@ func MannWhitney(a, b []float64, alpha float64) (Comparison, error) {
 // Wilcoxon's signed-rank test (1945). If the sides do not differ, each difference is equally likely
 // to have the other sign. The test therefore counts, among all 2^n sign flips, those whose ranks
 // are at least as unbalanced. It is exact for any number of pairs. Tied differences share their
-// mean rank, and a difference of 0 counts for neither direction. Because only ranks count, one
-// disturbed round neither hides nor creates a difference. The smallest P for n pairs is 2/2^n.
-// SignedRank fails without differences, with more than PairsMax, and if one is NaN or infinite.
+// mean rank, and a difference of 0 is ignored. Because only the ranks matter, one disturbed round
+// neither hides nor creates a difference. The smallest P for n pairs is 2/2^n. SignedRank fails
+// without differences, with more than PairsMax, and if one is NaN or infinite.
 func SignedRank(differences []float64, alpha float64) (Comparison, error) {
 	if err := checkFinite("the pairs", differences); err != nil {
 		return Comparison{}, err

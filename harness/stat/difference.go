@@ -16,7 +16,6 @@ type Counted struct {
 	Events float64 // at least 0
 }
 
-// check returns an error if the value cannot be compared.
 func (c Counted) check() error {
 	if math.IsNaN(c.Value) || math.IsInf(c.Value, 0) || math.IsNaN(c.Events) || c.Events < 0 || math.IsInf(c.Events, 0) {
 		return fmt.Errorf("a value of %v over %v events cannot be compared: both must be finite, and events at least 0", c.Value, c.Events)
@@ -36,7 +35,7 @@ type Difference struct {
 // hundreds of functions to compare.
 const differenceResamples = 1000
 
-// differenceSeed makes equal values have equal intervals on every machine.
+// differenceSeed is constant, so that equal values have equal intervals on every machine.
 const differenceSeed = 0x646966666572
 
 // MeanDifference returns the difference of the means of two sides, of at least two values each,
@@ -44,10 +43,10 @@ const differenceSeed = 0x646966666572
 //
 // The interval is that of the bootstrap (Efron 1979). Each resample draws each side's values with
 // replacement and adds to each value the noise of its count, a Poisson variable approximated by a
-// normal one: two rounds without events are not certain to be equal. A bootstrap of few values is
-// too narrow for two reasons: its spread is that of n values instead of n - 1, and its quantiles
-// are normal instead of Student's (Hesterberg 2015). The interval is widened by both factors. With
-// 2 or 3 values the level is a bound, not exact.
+// normal one. The noise is added because two rounds without events are not certain to be equal. A
+// bootstrap of few values is too narrow for two reasons: its spread is that of n values instead of
+// n - 1, and its quantiles are normal instead of Student's (Hesterberg 2015). The interval is
+// widened by both factors. With 2 or 3 values the level is a bound, not exact.
 func MeanDifference(base, change []Counted) (Difference, error) {
 	d := Difference{N: min(len(base), len(change))}
 	if d.N < 2 {
@@ -80,7 +79,6 @@ func meanOf(values []Counted) float64 {
 	return sum / float64(len(values))
 }
 
-// perEvent returns the mean contribution of one event to a value.
 func perEvent(values []Counted) float64 {
 	var value, events float64
 	for _, v := range values {

@@ -11,8 +11,8 @@ type segment struct {
 	items []distant
 }
 
-// distant is a value of a segment with the sum of its distances to all others of the segment, which
-// shuffles do not change.
+// distant is a value of a segment with the sum of its distances to all other values of the segment.
+// Shuffling the segment does not change this sum.
 type distant struct{ value, sum float64 }
 
 // segmentsOf cuts a series at ends, which start with 0 and end with the number of values.
@@ -34,7 +34,7 @@ func segmentsOf(values []float64, ends []int) []segment {
 }
 
 // clearest returns the split with the largest divergence over all segments: the index of the first
-// value after it and the divergence, or a divergence of 0 if no split has a positive one.
+// value after the split, and its divergence. divergence is 0 if no split has a positive divergence.
 func clearest(segments []segment) (at int, divergence float64) {
 	for _, s := range segments {
 		if within, d := split(s.items); d > divergence {
@@ -79,11 +79,11 @@ func energyDivergence(m, n int, left, between, right float64) float64 {
 	return a * b / (a + b) * (2*between/(a*b) - 2*left/(a*(a-1)) - 2*right/(b*(b-1)))
 }
 
-// shuffledP returns the fraction of shuffles, including the series itself, whose clearest split is
-// at least as clear. It stops as soon as the fraction certainly exceeds ChangeAlpha. It leaves the
-// items of the segments shuffled.
+// shuffledP returns the fraction of shuffles, including the series itself, whose clearest split has
+// at least the given divergence. It stops as soon as the fraction certainly exceeds ChangeAlpha. It
+// leaves the items of the segments shuffled.
 func shuffledP(segments []segment, divergence float64, random *rand.Rand) float64 {
-	// The order of additions changes the last digits of a sum.
+	// The tolerance is needed because the order of additions changes the last digits of a sum.
 	least := divergence * (1 - 1e-9)
 	asClear := 1
 	for range ChangeShuffles {

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// FisherGreater returns the one-sided p-value of Fisher's exact test (1935) that items of a group
-// are marked more often than others: the probability of at least this many marks in the group if
-// all marks were distributed randomly over all items. It fails if there are more marks than items,
-// or if a number is negative.
+// FisherGreater is the one-sided exact test of Fisher (1935) whether the n items of a group are
+// marked more often than the others. It returns the p-value: the probability of at least this many
+// marks in the group if all marks were distributed randomly over all items. It fails if there are
+// more marks than items, or if a number is negative.
 func FisherGreater(marked, n, othersMarked, others int) (float64, error) {
 	if marked < 0 || othersMarked < 0 || marked > n || othersMarked > others {
 		return 0, fmt.Errorf("%d of %d and %d of %d are not counts of marks: each must be from 0 to the number of items", marked, n, othersMarked, others)

@@ -15,12 +15,12 @@ type Step struct {
 	Level float64
 }
 
-// HolmWeighted corrects the P of several tests for their number (Holm 1979, whose section 3 has
-// weights). Calling all tests significant whose P is at most their Level causes a false alarm with
-// a probability of at most alpha, however the tests depend on each other. A test with more weight
-// gets more of alpha. Weights must be positive and chosen before the data are seen. The result is
-// in the order of ps, which must be as long as weights. A P that is NaN or outside 0 to 1 counts as
-// 1.
+// HolmWeighted corrects the P of several tests for their number (Holm 1979; section 3 for weights).
+// If every test whose P is at most its Level is called significant, the probability of any false
+// alarm is at most alpha, however the tests depend on each other. A test with a larger weight gets
+// a larger share of alpha. Weights must be positive and chosen before the data are seen. The result
+// is in the order of ps, which must be as long as weights. A P that is NaN or outside 0 to 1 is
+// treated as 1.
 func HolmWeighted(ps, weights []float64, alpha float64) []Step {
 	sound := make([]float64, len(ps))
 	order := make([]int, len(ps))
@@ -42,7 +42,7 @@ func HolmWeighted(ps, weights []float64, alpha float64) []Step {
 		if highest <= alpha || step == 0 {
 			at = step
 		} else if steps[order[step-1]].Adjusted <= alpha {
-			at = step // the first test that is not significant: later ones get no more of alpha
+			at = step // the first test that is not significant: later tests share the same rest
 		}
 		steps[i] = Step{Adjusted: highest, Level: alpha * weights[i] / left[at]}
 	}

@@ -17,28 +17,29 @@ type Pairs struct{ Base, Change []Counted }
 const (
 	// priorFeatures is the least number of features for an estimate of the common noise.
 	priorFeatures = 8
-	// priorDegreesMax represents noise that is the same multiple in all features.
+	// priorDegreesMax is the weight of the prior if the noise is the same multiple in all features.
 	priorDegreesMax = 1e4
-	// leastNoise is the lower bound of the ratio of a feature's variance to the median variance in
-	// the fit of the prior: a few counts can be equal by chance, and the logarithm of 0 would
-	// outweigh all others.
+	// leastNoise is the lower bound of the variance ratios in the fit of the prior, as a fraction
+	// of their median. It is needed because a few counts can be equal by chance, and the logarithm
+	// of a ratio of 0 would outweigh all other features.
 	leastNoise = 0.05
 )
 
-// ModeratedDifferences returns the difference of the means of each feature with an interval. All
-// intervals hold together with the probability 1 - alpha (Bonferroni over the given number of
-// comparisons: the features and everything else that the caller examines with the same alpha).
+// ModeratedDifferences returns the difference of the means of each feature with an interval. The
+// intervals are simultaneous: with probability 1 - alpha, all of them contain the true difference.
+// They are corrected by Bonferroni for the given number of comparisons: the features and everything
+// else that the caller examines with the same alpha.
 //
 // A few pairs contain little information on the noise of one feature, which makes the intervals of
-// Student's t wide. All features together contain more. The variance of the differences of a
-// feature is modelled as a multiple of the variance of their counts (that of Poisson variables),
-// and the multiples as drawn from a scaled inverse chi-squared distribution that is fitted to all
-// features. Its mean is combined with each feature's own variance, weighted by their degrees of
-// freedom: the moderated t of Smyth (2004). The common noise is never below that of the counts.
-// With fewer than 8 features, each uses its own Student's t.
+// Student's t wide. All features together contain more. In the model, the variance of a feature's
+// differences is a multiple of the variance that its counts would have as Poisson variables. The
+// multiples are drawn from a scaled inverse chi-squared distribution, which is fitted to all
+// features. The mean of the distribution is combined with each feature's own variance, weighted by
+// the degrees of freedom of both: the moderated t of Smyth (2004). The common noise is never below
+// the noise of the counts. With fewer than 8 features, each uses its own Student's t.
 //
-// ModeratedDifferences fails if features have different numbers of pairs or fewer than two, if a
-// value is not finite, and if comparisons is below the number of features.
+// ModeratedDifferences fails if features have different numbers of pairs or fewer than two pairs,
+// if a value is not finite, or if comparisons is below the number of features.
 func ModeratedDifferences(features []Pairs, alpha float64, comparisons int) ([]Difference, error) {
 	if err := checkPairs(features, comparisons); err != nil {
 		return nil, err
@@ -99,8 +100,9 @@ func countVariance(f Pairs) float64 {
 	return max(sum/float64(len(f.Base)), one*one)
 }
 
-// prior describes the noise of a feature from all features together: its variance is about multiple
-// times that of its counts. This knowledge has the weight of the given degrees of freedom.
+// prior is the estimate of a feature's noise from all features together: the feature's variance is
+// expected to be the variance of its counts times multiple. degrees is the weight of the estimate,
+// in degrees of freedom.
 type prior struct{ multiple, degrees float64 }
 
 // fitPrior estimates the prior from the variances of features with the given degrees of freedom, by
@@ -138,7 +140,6 @@ func (p prior) moderate(own, counts float64, degrees int) (variance, all float64
 	return (p.degrees*p.multiple*counts + float64(degrees)*own) / all, all
 }
 
-// trigamma is the derivative of the digamma function.
 func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
 
 // trigammaInverse returns the x above 0 at which trigamma is y, by Newton's method as in the

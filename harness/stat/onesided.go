@@ -16,11 +16,11 @@ type Mean struct {
 	Degrees int     // of freedom, at least 1
 }
 
-// TrimmedMean returns the mean of the values without the lowest and the highest share of them, each
-// rounded down to a whole number of values. share is from 0, for the mean of all values, to below
-// 0.5. The standard error is that of the Winsorised values (Yuen, Biometrika 61, 1974), so a few
-// outliers in either direction change neither the mean nor the error by much. TrimmedMean fails if
-// fewer than two values remain, and if a value is NaN or infinite.
+// TrimmedMean returns the mean of the values without the given share of the lowest and of the
+// highest values. The number of values to remove at each end is rounded down. share is from 0, for
+// the mean of all values, to below 0.5. The standard error is that of the Winsorised values (Yuen,
+// Biometrika 61, 1974), so a few outliers in either direction change neither the mean nor the error
+// by much. TrimmedMean fails if fewer than two values remain, and if a value is NaN or infinite.
 func TrimmedMean(values []float64, share float64) (Mean, error) {
 	if err := checkFinite("the mean", values); err != nil {
 		return Mean{}, err
@@ -47,7 +47,7 @@ func TrimmedMean(values []float64, share float64) (Mean, error) {
 }
 
 // PAbove returns the p value of the one-sided t-test of the hypothesis that the true mean is at
-// most limit: the probability of a mean at least as far above limit if the hypothesis holds. One
+// most limit: the probability of a mean at least as far above limit if the hypothesis is true. One
 // extreme value raises both the mean and the standard error, so it alone cannot make p small. If
 // all values are equal, p is 0 above limit and 1 otherwise.
 func (m Mean) PAbove(limit float64) float64 {

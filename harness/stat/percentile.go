@@ -31,8 +31,8 @@ type Point struct {
 func Nines(p float64) float64 { return -math.Log10(1 - p/100) }
 
 // Curve returns h's percentiles from 0 to the last one that its samples resolve, with perNine
-// points for each nine. The last point is the largest sample, at 1 - 1/n. A curve has at most 19
-// perNine + 2 points, because a count has at most 19 digits.
+// points for each nine. The last point is the largest sample, at 1 - 1/n. A curve has at most
+// 19·perNine + 2 points, because a count has at most 19 digits.
 func Curve(h *hdrhistogram.Histogram, perNine int) ([]Point, error) {
 	if h == nil || h.TotalCount() == 0 {
 		return nil, ErrNoSamples

@@ -8,13 +8,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// PercentileRatio returns the ratio of percentile p (greater than 0, at most 100) of two sides,
-// change to base, from the merged histograms of each, with one histogram per round. The interval is
-// that of the percentile bootstrap over rounds: each resample draws rounds and merges them. If the
-// sides are paired, a resample draws the same rounds of both. Several bases are merged round by
-// round. The percentile is interpolated within a bucket of the histogram, because two nearly equal
-// sides would otherwise differ by a whole bucket. PercentileRatio fails if a side is empty, a round
-// has no samples, or paired sides differ in length.
+// PercentileRatio returns the ratio of a percentile of two sides: percentile p (greater than 0, at
+// most 100) of the change divided by percentile p of the base. Each percentile is computed from the
+// merged histograms of a side. A side has one histogram per round. The interval is that of the
+// percentile bootstrap over rounds: each resample draws rounds and merges them. If the sides are
+// paired, a resample draws the same rounds of both. Several bases are merged round by round. The
+// percentile is interpolated within a bucket of the histogram, because two nearly equal sides would
+// otherwise differ by a whole bucket. PercentileRatio fails if a side is empty, a round has no
+// samples, or paired sides differ in length.
 func PercentileRatio(change []*hdrhistogram.Histogram, p float64, paired bool, resamples int, bases ...[]*hdrhistogram.Histogram) (Summary, error) {
 	if math.IsNaN(p) || p <= 0 || p > 100 {
 		return Summary{}, fmt.Errorf("percentile %v is outside 0 to 100", p)

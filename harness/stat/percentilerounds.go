@@ -12,11 +12,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// MergedPercentiles returns percentiles (each greater than 0, at most 100) of the merged histograms
-// of several rounds, in the unit of the histograms. The interval is that of the percentile
-// bootstrap over rounds: each resample draws rounds and merges them, so the interval includes the
-// variation between rounds. With fewer than MinIntervalN rounds it is the range of the rounds.
-// MergedPercentiles fails without rounds, and if a round has no samples.
+// MergedPercentiles merges the histograms of several rounds and returns the given percentiles, each
+// greater than 0 and at most 100, in the unit of the histograms. Their intervals come from the
+// percentile bootstrap over rounds: each resample draws rounds and merges them, so an interval
+// includes the variation between rounds. With fewer than MinIntervalN rounds, an interval is the
+// range of the rounds. MergedPercentiles fails without rounds, and if a round has no samples.
 func MergedPercentiles(of []*hdrhistogram.Histogram, percents []float64, resamples int) ([]Summary, error) {
 	for _, p := range percents {
 		if math.IsNaN(p) || p <= 0 || p > 100 {
@@ -55,7 +55,7 @@ func MergedPercentiles(of []*hdrhistogram.Histogram, percents []float64, resampl
 	return all, nil
 }
 
-// rounds holds the histograms of one side, one per round, over all nonempty buckets.
+// rounds contains the histograms of one side, one per round, over all nonempty buckets.
 type rounds struct {
 	n        int
 	low, top []float64   // bounds of each bucket, ascending
@@ -63,7 +63,7 @@ type rounds struct {
 	weights  []float64   // count of each round in this resample
 }
 
-// newRounds merges sides round by round. Each round counts once.
+// newRounds merges sides round by round. Each round has the weight 1.
 func newRounds(sides [][]*hdrhistogram.Histogram) (*rounds, error) {
 	if len(sides) == 0 || len(sides[0]) == 0 {
 		return nil, ErrNoValues
@@ -107,7 +107,6 @@ func newRounds(sides [][]*hdrhistogram.Histogram) (*rounds, error) {
 	return r, nil
 }
 
-// draw resamples n rounds at random with replacement.
 func (r *rounds) draw(random *rand.Rand) {
 	clear(r.weights)
 	for range r.n {
@@ -118,8 +117,8 @@ func (r *rounds) draw(random *rand.Rand) {
 // spread sets the bounds of percentiles to the lowest and the highest round.
 func (r *rounds) spread(all []Summary, percents []float64) {
 	for i, p := range percents {
-		// The rank of a percentile is rounded in each round and in all together, so the percentile of all
-		// may be outside the range of the rounds.
+		// The rank of a percentile is rounded, in each round and in the merged histogram. The
+		// percentile of the merged histogram may therefore be outside the range of the rounds.
 		all[i].Low, all[i].High = all[i].Center, all[i].Center
 		for round := range r.n {
 			clear(r.weights)

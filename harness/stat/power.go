@@ -16,10 +16,10 @@ const Power = 0.8
 // t-test for normal differences.
 const rankEfficiency = 3 / math.Pi
 
-// Detectable returns the smallest effect, as a change of a ratio from 1, that SignedRank over n
-// pairs detects with probability Power at the two-sided level alpha, if the logarithms of the
-// pairs' ratios have the standard deviation sd (0 or more). The formula is that of the t-test,
-// widened by the efficiency of ranks:
+// Detectable returns the smallest effect, as a deviation of a ratio from 1, that SignedRank over n
+// pairs detects with probability Power at the two-sided level alpha. sd is the standard deviation
+// of the logarithms of the pairs' ratios, 0 or more. The formula is that of the t-test, widened by
+// the efficiency of ranks:
 //
 //	exp((t(1-alpha/2) + t(Power)) · sd / √(3/π · n)) - 1
 //
@@ -66,8 +66,8 @@ func StdDev(values []float64) (float64, error) {
 }
 
 // WilsonInterval returns the 95 % confidence interval of a probability that is estimated from n
-// trials with the given hits (Wilson 1927). The interval keeps its confidence level even if no
-// trial, or every trial, is a hit. Without trials the interval is 0 to 1.
+// trials with the given hits (Wilson 1927). The interval has its confidence level even if no trial,
+// or every trial, is a hit. Without trials the interval is 0 to 1.
 func WilsonInterval(hits, n int) (low, high float64) {
 	if n <= 0 || hits < 0 || hits > n {
 		return 0, 1

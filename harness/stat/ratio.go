@@ -15,16 +15,17 @@ const Resamples = 2000
 // bootstrapSeed is constant, so that equal values have equal intervals on every machine.
 const bootstrapSeed = 0x70726f6e79
 
-// bootstrapMin is the number of values below which a bootstrap interval has a warning: one of 625
-// resamples of five values consists of a single value, so single values form the tails.
+// bootstrapMin is the number of values below which a bootstrap interval has a warning. Of the
+// resamples of five values, one in 625 consists of a single value, so single values determine the
+// tails.
 const bootstrapMin = 6
 
 // PairedRatio returns the ratio of change to base from paired differences of logarithms, with its
 // interval. The ratio is the exponential of their pseudomedian, the median of the means of all
-// pairs of differences (Hodges and Lehmann 1963). It corresponds to SignedRank as the mean does to
-// the t-test, and outliers hardly affect it. The interval is that of the percentile bootstrap
-// (Efron 1979) over the pairs, from the given number of resamples (0 for Resamples). PairedRatio
-// fails without differences, and if one is NaN or infinite.
+// pairs of differences (Hodges and Lehmann 1963). The pseudomedian corresponds to SignedRank as the
+// mean corresponds to the t-test, and outliers hardly affect it. The interval is that of the
+// percentile bootstrap (Efron 1979) over the pairs, from the given number of resamples (0 for
+// Resamples). PairedRatio fails without differences, and if one is NaN or infinite.
 func PairedRatio(differences []float64, resamples int) (Summary, error) {
 	if err := checkFinite("the pairs", differences); err != nil {
 		return Summary{}, err
@@ -36,11 +37,11 @@ func PairedRatio(differences []float64, resamples int) (Summary, error) {
 	})
 }
 
-// walsh holds the sorted Walsh averages of some values: the means of all pairs, including each
+// walsh contains the sorted Walsh averages of some values: the means of all pairs, including each
 // value with itself. A resample changes only the counts of the values, so no resample sorts.
 type walsh struct {
 	pairs  []walshPair
-	counts []int // how often each value counts
+	counts []int // how often each value occurs in the resample
 }
 
 type walshPair struct {
@@ -60,7 +61,6 @@ func newWalsh(values []float64) *walsh {
 	return w
 }
 
-// draw resamples the values at random with replacement.
 func (w *walsh) draw(random *rand.Rand) {
 	clear(w.counts)
 	for range w.counts {
@@ -68,7 +68,7 @@ func (w *walsh) draw(random *rand.Rand) {
 	}
 }
 
-// median returns the median of the averages, each counted as often as its values.
+// median returns the median of the averages, each repeated as often as its pair of values occurs.
 func (w *walsh) median() float64 {
 	n := len(w.counts)
 	total := n * (n + 1) / 2

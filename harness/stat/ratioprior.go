@@ -8,17 +8,17 @@ import (
 )
 
 // NoisePrior describes the noise of a ratio from earlier measurements: the standard deviation of
-// its logarithm over pairs, and the degrees of freedom that this knowledge is worth. A few pairs
-// contain little information on their own noise; the prior prevents two pairs that agree by chance
-// from counting as certain.
+// its logarithm over pairs, and the weight of this knowledge in degrees of freedom. A few pairs
+// contain little information on their own noise. The prior prevents that two pairs that agree by
+// chance yield a certain result.
 type NoisePrior struct {
 	SD      float64
 	Degrees int
 }
 
-// ModeratedRatio is the geometric mean of ratios with bounds of a moderated Student's t: the
-// variance combines those of the prior and of the sample, weighted by their degrees of freedom
-// (Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004).
+// ModeratedRatio is the geometric mean of ratios with bounds of a moderated Student's t: its
+// variance is the mean of the prior's and the sample's variances, weighted by their degrees of
+// freedom (Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004).
 type ModeratedRatio struct {
 	N                   int
 	degrees             int
@@ -53,7 +53,7 @@ func (p NoisePrior) Moderate(logs []float64) (ModeratedRatio, error) {
 func (r ModeratedRatio) Center() float64 { return math.Exp(r.mean) }
 
 // Lower returns the one-sided lower bound: the true ratio is below it with the probability alpha,
-// in (0, 1).
+// which must be between 0 and 1.
 func (r ModeratedRatio) Lower(alpha float64) float64 { return math.Exp(r.mean - r.reach(alpha)) }
 
 // Upper returns the one-sided upper bound; see Lower.

@@ -11,8 +11,8 @@ func student(degrees int) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}
 }
 
-// quantiles caches studentQuantile. A quantile is computed by iteration, and a verdict needs the
-// same few levels for each metric at each look.
+// quantiles caches studentQuantile. The cache is useful because a quantile is computed iteratively,
+// and a verdict needs the same few quantiles for each metric at each look.
 var quantiles struct {
 	sync.Mutex
 	known map[quantile]float64

@@ -11,9 +11,9 @@ import (
 const (
 	// Level is the confidence level of every interval of this package.
 	Level = 0.95
-	// MinIntervalN is the number of values below which no order statistics bound the median at
-	// Level: the widest interval of n values misses it with probability 2 / 2^n, which falls below
-	// 5 % at six.
+	// MinIntervalN is the minimum number of values for an interval of the median at Level. The
+	// widest interval, the range of n values, misses the median with probability 2 / 2^n, which is
+	// below 5 % only if n is at least six.
 	MinIntervalN = 6
 )
 
@@ -21,7 +21,7 @@ const (
 // interval. The fields are those of golang.org/x/perf/benchmath.
 type Summary struct {
 	Center float64
-	// Low and High bound the interval.
+	// Low and High are the ends of the interval.
 	Low, High float64
 	// Confidence is the probability that the interval contains the true value: at least
 	// Level, unless a warning reports too few values.
@@ -59,9 +59,9 @@ func Summarise(values []float64) (Summary, error) {
 	return s, nil
 }
 
-// MedianRanks returns the ranks, from 1, among n sorted values that Summarise uses as the ends of
-// the interval of the median, and the exact probability that this interval contains the median of
-// the distribution. n must be at least 1.
+// MedianRanks returns which of n sorted values Summarise uses as the ends of the interval of the
+// median, as ranks from 1. It also returns the exact probability that this interval contains the
+// median of the distribution. n must be at least 1.
 func MedianRanks(n int) (low, high int, confidence float64) {
 	ranks := make([]float64, n)
 	for i := range ranks {
@@ -78,7 +78,6 @@ func MedianRanks(n int) (low, high int, confidence float64) {
 	return low, high, confidence
 }
 
-// logChoose returns the logarithm of the number of ways to choose k of n.
 func logChoose(n, k int) float64 {
 	logFactorial := func(m int) float64 {
 		v, _ := math.Lgamma(float64(m + 1))

@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	// TrendMinN is the number of values below which the normal approximation of the Mann-Kendall
-	// test does not hold.
+	// TrendMinN is the minimum number of values for which the normal approximation of the
+	// Mann-Kendall test is valid.
 	TrendMinN = 10
-	// TrendMaxN bounds the work, which grows with the square of the number.
+	// TrendMaxN is the maximum number of values. It bounds the work, which grows with the square of
+	// that number.
 	TrendMaxN = 1000
-	// TrendAlpha is the level below which a trend counts as significant.
+	// TrendAlpha is the p-value below which a trend is significant.
 	TrendAlpha = 0.01
 )
 
@@ -28,7 +29,7 @@ type Trend struct {
 	Median float64 // of the values
 	// P is the two-sided p-value of the Mann-Kendall test (Mann 1945, Kendall 1975) in the normal
 	// approximation, corrected for ties and continuity: the probability that values without a trend
-	// show one at least as clear. The test assumes independent values. Rates of neighbouring
+	// show a trend at least as clear. The test assumes independent values. Rates of neighbouring
 	// intervals are not quite independent and show a trend too often, so judge Percent too.
 	P float64
 }

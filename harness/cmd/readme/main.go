@@ -7,8 +7,8 @@
 // Between <!-- page "SECTION" N --> and <!-- end --> it copies a part of the newest run's page: the
 // first N rows of the section's table, and the line with the throughput if there is one. Between
 // <!-- file "PATH" --> and <!-- end --> it copies a file. Between <!-- run "reports/data/NAME" -->
-// and <!-- end --> it writes the headline of that published run: its rate with all conditions. With
-// -files it only writes files and headlines, as `make readme` does.
+// and <!-- end --> it writes the headline of that published run: its rate and the conditions of the
+// measurement. With -files it only writes files and headlines, as `make readme` does.
 package main
 
 import (
@@ -32,7 +32,6 @@ import (
 
 const newest = "runs/latest/report.md"
 
-// documents are the files to update.
 var documents = []string{"README.md", "harness/README.md"}
 
 func main() {
@@ -69,7 +68,8 @@ func refresh(ctx context.Context, filesOnly bool) error {
 
 // sources provides the contents of a document's blocks.
 type sources struct {
-	// Runs a command and returns its output; nil: console blocks and parts of pages do not change.
+	// run runs a command and returns its output. If it is nil, console blocks and parts of pages do
+	// not change.
 	run      func(line string) (string, error)
 	read     func(path string) (string, error)
 	headline func(dir string) (string, error) // headline of a published run
@@ -80,7 +80,6 @@ func readFile(path string) (string, error) {
 	return string(file), err
 }
 
-// headline is report.Headline with the checked-in limits.
 func headline(dir string) (string, error) {
 	limits, err := gate.LoadBaselines("baselines")
 	if err != nil {
@@ -115,8 +114,8 @@ var (
 	excerpt = regexp.MustCompile(`(?s)(<!-- (page|file|run) "([^"]+)"(?: (\d+))? -->\n)(.*?)(<!-- end -->)`)
 )
 
-// renew replaces the contents of console blocks by the output of their commands, and then the
-// blocks that copy the newest page, files and published runs.
+// renew replaces the contents of console blocks by the output of their commands. It then updates
+// the blocks that copy the newest page, files and published runs.
 func (s sources) renew(text string) (string, error) {
 	var failed error
 	text = console.ReplaceAllStringFunc(text, func(block string) string {
@@ -149,7 +148,6 @@ func (s sources) renew(text string) (string, error) {
 	return text, failed
 }
 
-// copied returns a file, the headline of a published run, or a part of the newest page.
 func (s sources) copied(kind, name, rows string) (string, error) {
 	switch kind {
 	case "file":

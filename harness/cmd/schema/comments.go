@@ -16,7 +16,7 @@ import (
 type comments struct {
 	types  map[string]string   // comment of a type, by its name
 	fields map[string]string   // comment of a field, by "Type.Field"
-	values map[string][]string // the constants of a type of strings, by the type's name
+	values map[string][]string // the string constants of a type, by the type's name
 }
 
 func readComments(dir string) (*comments, error) {
@@ -71,7 +71,6 @@ func (c *comments) addFields(of string, s *ast.StructType) {
 	}
 }
 
-// addValues records the string constants of a named type.
 func (c *comments) addValues(spec *ast.ValueSpec) {
 	of, ok := spec.Type.(*ast.Ident)
 	if !ok {

@@ -48,8 +48,8 @@ func newGenerator(c *comments) *generator {
 	return &generator{comments: c, defs: map[string]*node{}}
 }
 
-// document returns the schema's text. Its id contains the version of the results that it describes.
-// Older results are also valid by it.
+// document returns the schema's text. The schema's id contains the version of the results that the
+// schema describes. Older results also conform to it.
 func (g *generator) document(name, title string, of reflect.Type) ([]byte, error) {
 	root, err := g.object(of)
 	if err != nil {
@@ -139,8 +139,8 @@ func (g *generator) reference(t reflect.Type) (*node, error) {
 	return &node{Ref: "#/$defs/" + t.Name()}, nil
 }
 
-// object returns the schema of a struct. Required are the fields that are always written, except
-// fields with the tag since, which older versions lack.
+// object returns the schema of a struct. The schema requires the fields that are always written,
+// except fields with the tag since, which older versions lack.
 func (g *generator) object(t reflect.Type) (*node, error) {
 	s := &node{Description: g.comments.types[t.Name()], Type: "object", Properties: map[string]*node{}, Additional: false}
 	for f := range t.Fields() {

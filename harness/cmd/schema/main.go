@@ -53,7 +53,6 @@ func write(source, dir string) error {
 	return nil
 }
 
-// generate returns the schemas' texts by file name.
 func generate(source string) (map[string][]byte, error) {
 	c, err := readComments(source)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// confirmMax bounds the wait for Redis's answer to the end of a task.
+	// confirmMax is the maximum wait for Redis's answer to the command that ends a task.
 	confirmMax = 10 * time.Second
 	// shutdownMax is how long a closing server waits for its handlers, which end immediately.
 	shutdownMax = time.Second
 )
 
-// worker is an asynq.Server. Asynq calls process for each fetched task, which passes the task to
+// worker is an asynq.Server. Asynq calls process for each fetched task; process passes the task to
 // Claim and waits for Complete.
 type worker struct {
 	tenant  string
@@ -34,7 +34,8 @@ type worker struct {
 	over    chan struct{}
 
 	mu sync.Mutex
-	// By id of a task in completion; receives Redis's answer, with a buffer of one.
+	// ends contains a channel for each task that is being completed, by the task's id. The channel
+	// receives Redis's answer and has a buffer of one.
 	ends map[string]chan error
 }
 
@@ -74,7 +75,6 @@ func (c *conn) Worker(_ context.Context, tenant string, queues []string, slots i
 
 var errGivenBack = errors.New("the worker is closed")
 
-// process is the handler.
 func (w *worker) process(ctx context.Context, task *upstream.Task) error {
 	id, _ := upstream.GetTaskID(ctx)
 	queue, _ := upstream.GetQueueName(ctx)
@@ -135,7 +135,7 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 				late = true
 			}
 		}
-		// Asynq does not end a task with an expired lease, and does not report that.
+		// Asynq does not end a task with an expired lease, and does not report this.
 		outcomes[i] = peer.Unknown(fmt.Errorf("no answer from Redis to the end of the task within %s", confirmMax))
 		w.mu.Lock()
 		delete(w.ends, deliveries[i].Handle.(*working).id)
@@ -188,7 +188,6 @@ func (h watch) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 	}
 }
 
-// endOf returns the id of the task that a command ends.
 func endOf(args []any) (id string, ends bool) {
 	const keys, first = 5, 3 // the command, the script and the number of keys come before the keys
 	if len(args) != first+keys+3 || fmt.Sprint(args[2]) != fmt.Sprint(keys) {

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/peers/internal/peer"
 )
 
-// jobBytesMax is the size of the largest task.
+// jobBytesMax is the maximum size of a task in bytes.
 const jobBytesMax = 4 << 20
 
 // Target returns the target beanstalkd.
@@ -95,11 +95,10 @@ func start(ctx context.Context, spec program.LaunchSpec) (*child.Servers, string
 	return processes, addresses[0], err
 }
 
-// tube returns the name of a queue's tube.
 func tube(tenant, queue string) string { return tenant + "/" + queue }
 
-// outcomeOf returns the outcome of a command: an error in the server's answer is a refusal, and any
-// other error leaves the outcome unknown.
+// outcomeOf converts the error of a command to its outcome. An error in the server's answer is a
+// refusal; any other error leaves the outcome unknown.
 func outcomeOf(err error) error {
 	switch {
 	case err == nil:

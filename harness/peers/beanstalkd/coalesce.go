@@ -26,13 +26,13 @@ func dialCoalescing(address string, answerMax time.Duration) (*coalescing, error
 	return &coalescing{Conn: socket, answerMax: answerMax}, nil
 }
 
-// Write implements io.Writer. The first caller also writes everything that other callers add in the
-// meantime. The buffer is bounded by the number of concurrent commands, because each waits for its
-// answer.
+// Write implements io.Writer. The first caller also writes everything that other callers append
+// while it writes. The number of concurrent commands limits the size of the buffer, because each
+// command waits for its answer.
 //
 // Write never fails. A failed write closes the connection instead, so that each command fails when
-// it reads its answer. The client reads answers in the order of the commands, so it would wait
-// forever for the turn of a command whose write failed.
+// it reads its answer. An error would not be sufficient: the client reads answers in the order of
+// the commands, so later commands would wait forever behind a command whose write failed.
 func (c *coalescing) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

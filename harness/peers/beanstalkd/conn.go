@@ -16,15 +16,15 @@ const (
 	// reserveMax is how long a claim waits at the server. It also bounds the delay of a cancelled
 	// claim.
 	reserveMax = time.Second
-	// answerMax bounds the wait for an answer. It is much longer than reserveMax.
+	// answerMax is the maximum wait for an answer. It is much longer than reserveMax.
 	answerMax = 30 * time.Second
-	// dialMax bounds the opening of a connection.
+	// dialMax is the timeout for opening a connection.
 	dialMax = 5 * time.Second
-	// idleMax is the maximum number of connections that a worker keeps without a claim.
+	// idleMax is the maximum number of connections that a worker keeps open without a claim.
 	idleMax = 1024
 )
 
-// conn opens connections to the server as needed, and again after they broke.
+// conn opens connections to the server as needed, and replaces broken ones.
 type conn struct {
 	address string
 	lease   time.Duration
@@ -34,7 +34,6 @@ type conn struct {
 	closed bool
 }
 
-// link is one connection to the server.
 type link struct {
 	*beanstalk.Conn
 	owner *conn
@@ -146,7 +145,6 @@ func (p *producer) Enqueue(_ context.Context, tasks []driver.Task, outcomes []er
 	return nil
 }
 
-// pipelined makes n concurrent calls.
 func pipelined(n int, call func(i int)) {
 	if n == 1 {
 		call(0)

@@ -30,7 +30,6 @@ type worker struct {
 	idle []*link // links without a reserved job
 }
 
-// take returns a link for a claim.
 func (w *worker) take() (*link, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +41,6 @@ func (w *worker) take() (*link, error) {
 	return w.conn.open()
 }
 
-// give stores a link for the next claim.
 func (w *worker) give(l *link) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,8 +57,8 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	// A connection watches one tube or many, but a job does not contain its tube. A link that
-	// watches many tubes asks for the tube of each job.
+	// A connection can watch several tubes, but a reserved job does not contain the name of its
+	// tube. A link that watches several tubes therefore asks for the tube of each job.
 	set := beanstalk.NewTubeSet(l.Conn, w.tubes...)
 	for ctx.Err() == nil {
 		n, err := w.reserve(l, set, into[:1], reserveMax)
@@ -74,7 +72,7 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 			return 0, err
 		}
 		if n > 0 {
-			return n, nil // a link that breaks later refuses the completions
+			return n, nil // if the link breaks later, the completions fail
 		}
 	}
 	w.give(l)
@@ -108,7 +106,6 @@ func (w *worker) reserve(l *link, set *beanstalk.TubeSet, into []driver.Delivery
 	return n, broke
 }
 
-// queueOf asks for the queue of a job.
 func (w *worker) queueOf(l *link, id uint64) (string, error) {
 	stats, err := l.StatsJob(id)
 	if err != nil {
@@ -141,7 +138,8 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 	return nil
 }
 
-// settled counts a settled job, and returns the link after the last one.
+// settled counts a settled job. It returns the link to the worker when no job is left, or drops it
+// if it is broken.
 func (l *link) settled(w *worker, broken bool) {
 	l.mu.Lock()
 	l.left--

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/peers/internal/peer"
 )
 
-// retryPause is how long a worker waits after an error of its messages.
+// retryPause is how long a worker waits after an error of the message iterator.
 const retryPause = 20 * time.Millisecond
 
 type conn struct {
@@ -45,7 +45,6 @@ func open(addresses []string, spec program.LaunchSpec) (driver.Conn, error) {
 	return c, nil
 }
 
-// queueOf returns the number of a queue.
 func (c *conn) queueOf(tenant, queue string) (int, error) {
 	number, ok := c.queues[program.Queue{Tenant: tenant, Name: queue}]
 	if !ok {
@@ -92,7 +91,7 @@ func (p producer) Enqueue(_ context.Context, tasks []driver.Task, outcomes []err
 		if outcomes[i] != nil {
 			continue
 		}
-		select { // one of them arrives within answerMax
+		select { // one of the two arrives within answerMax
 		case <-answer.Ok():
 		case err := <-answer.Err():
 			outcomes[i] = outcomeOf(err)

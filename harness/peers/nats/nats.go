@@ -22,9 +22,9 @@ import (
 
 const (
 	consumer = "workers"
-	// answerMax bounds the wait for the answer of a publish or an acknowledgement.
+	// answerMax is the maximum wait for the answer to a publish or an acknowledgement.
 	answerMax = 5 * time.Second
-	// prepareMax bounds the wait for a leader of each stream.
+	// prepareMax is the maximum wait for a leader of each stream.
 	prepareMax = 60 * time.Second
 	// pullsMax is the maximum number of pull requests of a consumer.
 	pullsMax = 4096
@@ -195,8 +195,8 @@ func makeQueue(ctx context.Context, js jetstream.JetStream, queue int, storage j
 	return nil
 }
 
-// outcomeOf returns the outcome of a call: an error in the server's answer, and a call that was not
-// sent, are refusals. Any other error leaves the outcome unknown.
+// outcomeOf converts the error of a call to its outcome. An error in the server's answer and a call
+// that was not sent are refusals. Any other error leaves the outcome unknown.
 func outcomeOf(err error) error {
 	var refused *jetstream.APIError
 	switch {

@@ -17,7 +17,7 @@ import (
 const (
 	// pollPause is how long a worker waits between two looks at an empty queue.
 	pollPause = 5 * time.Millisecond
-	// answerMax bounds the wait for the answer to a statement.
+	// answerMax is the maximum wait for the answer to a statement.
 	answerMax = 30 * time.Second
 )
 
@@ -106,7 +106,7 @@ type worker struct {
 	numbers []int
 	turn    atomic.Uint64
 	empty   atomic.Bool   // the last claim found no task
-	line    chan struct{} // has an element while a goroutine polls
+	line    chan struct{} // contains an element while a goroutine polls
 }
 
 // Claim implements driver.Worker. If there are no tasks, one goroutine of the worker polls for all.
@@ -135,7 +135,7 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 }
 
 // claim takes available tasks from the queues. It ignores the cancellation of ctx, because tasks
-// that the server has already leased would wait for the end of their lease.
+// that the server has already leased would otherwise be unavailable until their lease ends.
 func (w *worker) claim(ctx context.Context, into []driver.Delivery) (int, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerMax)
 	defer cancel()
@@ -192,7 +192,6 @@ func (w *worker) Complete(ctx context.Context, deliveries []driver.Delivery, out
 	})
 }
 
-// completeRun completes tasks of one queue.
 func (w *worker) completeRun(ctx context.Context, deliveries []driver.Delivery, outcomes []error) {
 	ids, attempts := make([]int64, len(deliveries)), make([]int32, len(deliveries))
 	for i := range deliveries {

@@ -31,13 +31,12 @@ const installed = "/usr/lib/postgresql/*/bin/"
 // find returns the path of one of PostgreSQL's programs in the newest installed version.
 func find(name string) (string, error) { return child.Find(name, installed+name) }
 
-// always has the server settings that are the same for each guarantee.
+// always contains the server settings that are the same for each guarantee.
 var always = []string{
 	"shared_buffers=256MB", "max_connections=500", "max_wal_size=4GB", "checkpoint_timeout=15min", "jit=off",
 	"autovacuum_naptime=1s", "autovacuum_vacuum_cost_delay=0", "unix_socket_directories=",
 }
 
-// of returns the settings of a guarantee.
 func of(g program.Guarantee) []string {
 	switch g {
 	case program.Memory:
@@ -214,8 +213,8 @@ func open(ctx context.Context, address string, spec program.LaunchSpec) (driver.
 	return c, nil
 }
 
-// OutcomeOf returns the outcome of a statement: an error in the server's answer, and an error
-// before anything was sent, are refusals. The messages of a server that shuts down leave the
+// OutcomeOf converts the error of a statement to its outcome. Errors in the server's answer, and
+// errors before anything was sent, are refusals. The messages of a server that shuts down leave the
 // outcome unknown, as does any other error.
 func OutcomeOf(err error) error {
 	var refused *pgconn.PgError

@@ -50,7 +50,6 @@ func (target) Describe(ctx context.Context) program.Description {
 	return d
 }
 
-// topologyOf returns the servers of a launch.
 func topologyOf(spec program.LaunchSpec) (t scenario.Topology, err error) {
 	settings, err := peer.Settings("prony", map[string]string{procs: procsDefault}, spec.Settings)
 	if err != nil {
@@ -126,7 +125,6 @@ func (s *server) Dial(context.Context) (driver.Conn, error) {
 	return newReopening(dial)
 }
 
-// each calls a method of all servers concurrently.
 func (s *server) each(call func(*topology.Server) error) error {
 	servers := s.cluster.Servers()
 	errs := make([]error, len(servers))

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/peers/internal/peer"
 )
 
-// reopening is a connection to one server that reopens itself and its sessions after they ended. A
-// session of the Go client ends with its stream if the server is not in a cluster.
+// reopening is a connection to one server. It reopens itself and its sessions after they have
+// ended. A session of the Go client ends with its stream if the server is not in a cluster.
 type reopening struct {
 	dial func() (driver.Conn, error)
 	ctx  context.Context // context of the sessions
@@ -47,15 +47,15 @@ func (c *reopening) use() (driver.Conn, error) {
 	return c.conn, nil
 }
 
-// ended drops a connection if it is the current one. Errors of closing it do not matter, because
-// its sessions have already ended.
+// ended drops a connection if it is the current one. Errors from closing the connection are
+// ignored, because its sessions have already ended.
 func (c *reopening) ended(conn driver.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.giveUp(conn)
 }
 
-// giveUp is ended for a caller that holds mu.
+// giveUp does what ended does. The caller must hold mu.
 func (c *reopening) giveUp(conn driver.Conn) {
 	if c.conn == conn && !c.closed {
 		c.conn = nil
@@ -86,7 +86,6 @@ type session[S comparable] struct {
 	of      driver.Conn // connection of present
 }
 
-// use returns the current session, or opens one.
 func (s *session[S]) use() (present S, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +173,8 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 	return n, err
 }
 
-// Complete implements driver.Worker. The tasks may be from an earlier session: their leases outlive
-// it.
+// Complete implements driver.Worker. The tasks may be from an earlier session, because leases
+// outlive a session.
 func (w *worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	present, err := w.use()
 	if err != nil {

@@ -54,7 +54,6 @@ func newCluster(spec program.LaunchSpec) (*cluster, error) {
 
 func (c *cluster) nodeName(i int) string { return fmt.Sprintf("rabbit%d@localhost", i+1) }
 
-// environment is the environment of all programs of the cluster.
 func (c *cluster) environment() []string {
 	return []string{"HOME=" + c.folder, "ERL_EPMD_PORT=" + child.Port(c.mapperAddress), "ERL_EPMD_ADDRESS=127.0.0.1", "RABBITMQ_CONF_ENV_FILE=/dev/null"}
 }

@@ -18,7 +18,7 @@ import (
 const (
 	dialMax   = 5 * time.Second
 	heartbeat = 10 * time.Second
-	// confirmMax bounds the wait for the confirm of a publish.
+	// confirmMax is the maximum wait for the confirm of a publish.
 	confirmMax = 30 * time.Second
 )
 
@@ -28,8 +28,8 @@ func dial(address string) (*amqp.Connection, error) {
 	})
 }
 
-// conn opens a connection to the server for each producer and each worker, and again after it
-// broke.
+// conn opens a connection to the server for each producer and each worker, and replaces a broken
+// one.
 type conn struct {
 	mode uint8
 	node func(attempt uint64) string
@@ -39,7 +39,6 @@ type conn struct {
 	sessions []interface{ close() error }
 }
 
-// open returns a channel on a new connection.
 func (c *conn) open() (*amqp.Connection, *amqp.Channel, error) {
 	connection, err := dial(c.node(c.attempts.Add(1)))
 	if err != nil {
@@ -69,7 +68,6 @@ func (c *conn) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeConnection closes a connection that may be broken.
 func closeConnection(connection *amqp.Connection) error {
 	err := connection.Close()
 	var network net.Error
@@ -94,7 +92,7 @@ type producer struct {
 	ch         *amqp.Channel
 }
 
-// use returns the channel, or a new one after it broke.
+// use returns the channel, or a new one if it is broken.
 func (p *producer) use() (*amqp.Channel, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -148,7 +146,7 @@ func (p *producer) Enqueue(_ context.Context, tasks []driver.Task, outcomes []er
 		if outcomes[i] != nil {
 			continue
 		}
-		// A broken connection reads as a negative confirm.
+		// The client reports a broken connection as a negative confirm.
 		if confirmed, err := confirm.WaitContext(ctx); err != nil || !confirmed {
 			outcomes[i] = peer.Unknown(errors.Join(errNotConfirmed, err))
 		}

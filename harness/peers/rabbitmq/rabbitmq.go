@@ -29,7 +29,7 @@ func Quorum() program.Target { return target{name: "rabbitmq-quorum", queueType:
 type target struct{ name, queueType string }
 
 // installed is the location of the script that starts the server in Debian packages. The script in
-// PATH changes the user, and does not accept a folder.
+// PATH cannot be used: it changes the user, and does not accept a folder.
 const installed = "/usr/lib/rabbitmq/bin/"
 
 func find(name string) (string, error) { return child.FindAt(installed+name, name) }
@@ -134,13 +134,11 @@ func (t target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Se
 	return s.Begin(ctx)
 }
 
-// queueName returns the name of a tenant's queue.
 func queueName(tenant, queue string) string { return tenant + "/" + queue }
 
-// prepareMax bounds the wait for queues that have a leader.
+// prepareMax is the maximum wait until all queues have a leader.
 const prepareMax = 60 * time.Second
 
-// declare creates missing queues.
 func (t target) declare(ctx context.Context, address string, spec program.LaunchSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareMax)
 	defer cancel()

@@ -22,8 +22,8 @@ type worker struct {
 	closed  bool
 }
 
-// life is a worker's channel from its opening to its end. The server takes back the tasks of an
-// ended channel, so a task belongs to the life in which it was claimed.
+// life is a worker's channel from its opening to its end. The server requeues the tasks of an ended
+// channel, so a task belongs to the life in which it was claimed.
 type life struct {
 	connection *amqp.Connection
 	ch         *amqp.Channel
@@ -33,19 +33,19 @@ type life struct {
 
 	mu     sync.Mutex          // held while acknowledgements are sent
 	below  uint64              // all deliveries up to this tag are acknowledged; tags count from 1
-	above  map[uint64]struct{} // acknowledged ones with a higher tag
+	above  map[uint64]struct{} // acknowledged deliveries with a higher tag
 	asked  *confirmation       // answered by the next confirmation; nil if no caller waits
 	asking bool                // a goroutine asks for confirmations
 }
 
-// confirmation is the proof that the server has handled acknowledgements.
+// confirmation lets callers wait until the server has handled their acknowledgements.
 type confirmation struct {
 	queues map[string]struct{}
 	done   chan struct{} // closed when err is set
 	err    error
 }
 
-// use returns the worker's present life, or begins a new one.
+// use returns the worker's current life, or starts a new one.
 func (w *worker) use() (*life, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,9 +100,8 @@ func (w *worker) begin() (*life, error) {
 	return l, nil
 }
 
-// end closes a life.
 func (l *life) end() {
-	_ = closeConnection(l.connection) // the server always takes its tasks back
+	_ = closeConnection(l.connection) // the server always requeues its tasks
 	l.pumps.Wait()
 }
 
@@ -152,8 +151,8 @@ func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outco
 			return peer.ErrNotClaimed
 		}
 	}
-	// The deliveries of a claim belong to one life; those of another life are acknowledged
-	// separately.
+	// The deliveries of one claim belong to one life. A batch may contain deliveries of several
+	// lives, which are acknowledged separately.
 	for first := 0; first < len(deliveries); {
 		l := deliveries[first].Handle.(claimed).life
 		end := first + 1
@@ -175,7 +174,7 @@ func (l *life) complete(deliveries []driver.Delivery, outcomes []error) {
 		c := deliveries[i].Handle.(claimed)
 		outcomes[i] = nil
 		if l.acknowledged(c.message.DeliveryTag) || l.ch.IsClosed() {
-			// The server has taken back the tasks of the ended channel.
+			// The server has requeued the tasks of the ended channel.
 			outcomes[i] = peer.ErrLeaseOver
 			continue
 		}
@@ -204,8 +203,8 @@ func (l *life) acknowledged(tag uint64) bool {
 	return above || tag <= l.below
 }
 
-// acknowledge acknowledges the deliveries without an outcome. It sends one acknowledgement if they
-// are all unacknowledged ones up to the last of them. The caller must hold mu.
+// acknowledge acknowledges the deliveries whose outcome is nil. It sends a single acknowledgement
+// if these are all unacknowledged deliveries up to the last of them. The caller must hold mu.
 func (l *life) acknowledge(deliveries []driver.Delivery, outcomes []error) error {
 	var last uint64
 	var tags []uint64
@@ -238,8 +237,8 @@ func (l *life) acknowledge(deliveries []driver.Delivery, outcomes []error) error
 	return nil
 }
 
-// ask returns the confirmation that will cover all acknowledgements sent so far. The caller must
-// hold mu.
+// ask returns a confirmation whose done is closed when the server has handled all acknowledgements
+// sent so far, or when this cannot be confirmed. The caller must hold mu.
 func (l *life) ask(queues map[string]struct{}) *confirmation {
 	if l.asked == nil {
 		l.asked = &confirmation{queues: map[string]struct{}{}, done: make(chan struct{})}
@@ -266,7 +265,7 @@ func (l *life) confirm() {
 			return
 		}
 		for queue := range next.queues {
-			// The answer comes from the queue, after everything that the channel sent it before.
+			// The queue answers after it has handled everything that the channel sent to it before.
 			if _, err := l.ch.QueueDeclarePassive(queue, true, false, false, false, nil); err != nil {
 				next.err = err
 				break

@@ -33,12 +33,12 @@ var giveBack = goredis.NewScript(`
 if redis.call('LREM', KEYS[2], 1, ARGV[1]) == 1 then redis.call('LPUSH', KEYS[1], ARGV[1]) end
 return 0`)
 
-// scriptTasksMax is the maximum number of tasks in one call of moveMany: Lua's unpack has a limit
-// of some thousands.
+// scriptTasksMax is the maximum number of tasks in one call of moveMany, because Lua's unpack is
+// limited to some thousands of values.
 const scriptTasksMax = 1024
 
-// pollPause is how long a claim from several queues waits at each of them: BLMOVE only waits for
-// one list.
+// pollPause is how long a claim from several queues waits at each of them, because BLMOVE can wait
+// for only one list.
 const pollPause = 10 * time.Millisecond
 
 func listKey(tenant, queue string) string { return "{" + tenant + "/" + queue + "}" }
@@ -127,11 +127,11 @@ type listWorker struct {
 	queues []listQueue
 	turn   atomic.Uint64
 
-	// Claims and completions hold it for reading, and recover for writing, because recover must
+	// Claims and completions hold calls for reading. recover holds it for writing, because it must
 	// know all tasks of the worker.
 	calls sync.RWMutex
-	// a call ended without an answer, so the processing list may have tasks that the worker does
-	// not know
+	// broken is true if a call ended without an answer, so the processing list may contain tasks
+	// that the worker does not know.
 	broken atomic.Bool
 
 	mu   sync.Mutex
@@ -184,7 +184,6 @@ func (w *listWorker) claim(ctx context.Context, into []driver.Delivery) (int, er
 	return w.deliver(q, []string{value}, into), nil
 }
 
-// take moves up to n tasks of a queue to the processing list.
 func (w *listWorker) take(ctx context.Context, q *listQueue, n int) ([]string, error) {
 	if n == 1 {
 		value, err := w.conn.pipeline.LMove(ctx, q.ready, q.processing, "LEFT", "RIGHT").Result()
@@ -241,9 +240,9 @@ func (w *listWorker) Complete(ctx context.Context, deliveries []driver.Delivery,
 	return nil
 }
 
-// recover returns tasks in the processing lists that the worker does not know to their queues. A
-// claim without an answer may have moved them there, or a completion without an answer may not have
-// removed them.
+// recover returns to their queues the tasks in the processing lists that the worker does not know.
+// A claim without an answer may have moved them there, or a completion without an answer may not
+// have removed them.
 func (w *listWorker) recover(ctx context.Context) error {
 	w.calls.Lock()
 	defer w.calls.Unlock()

@@ -20,10 +20,10 @@ const (
 	// blockMax is how long a blocking claim waits at the server. The client cannot cancel it, so
 	// this also bounds the delay of a cancelled claim.
 	blockMax = time.Second
-	// answerMax bounds the wait for the answer of a command that does not block.
+	// answerMax is the maximum wait for the answer to a command that does not block.
 	answerMax = 10 * time.Second
-	// connectionsMax is the maximum number of connections of a client: each blocking claim needs
-	// its own.
+	// connectionsMax is the maximum number of connections of a client: each blocking claim needs a
+	// separate connection.
 	connectionsMax = 4096
 )
 
@@ -87,7 +87,7 @@ func (t target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Se
 }
 
 // Start starts a server with the guarantee of a launch, and returns its address. If the launch has
-// an address, it starts none.
+// an address, Start starts no server.
 func Start(ctx context.Context, target string, spec program.LaunchSpec) (*child.Servers, string, error) {
 	settings, err := peer.Settings(target, map[string]string{"appendfsync": ""}, spec.Settings)
 	if err != nil {
@@ -115,7 +115,6 @@ func Start(ctx context.Context, target string, spec program.LaunchSpec) (*child.
 	return processes, addresses[0], err
 }
 
-// commandOf returns the command line of a server with the guarantee of a launch.
 func commandOf(path, address string, spec program.LaunchSpec, fsync string) ([]string, error) {
 	switch {
 	case fsync != "" && spec.Guarantee != program.Memory:
@@ -147,8 +146,8 @@ func Dial(address string) *goredis.Client {
 	})
 }
 
-// outcomeOf returns the outcome of a command: an error in the server's answer is a refusal, and any
-// other error leaves the outcome unknown.
+// outcomeOf converts the error of a command to its outcome. An error in the server's answer is a
+// refusal; any other error leaves the outcome unknown.
 func outcomeOf(err error) error {
 	var refused goredis.Error
 	if err == nil || errors.As(err, &refused) {

@@ -34,7 +34,6 @@ const (
 
 func streamKey(tenant, queue string) string { return "stream:{" + tenant + "/" + queue + "}" }
 
-// makeGroups creates missing streams and groups of the queues.
 func makeGroups(ctx context.Context, client *goredis.Client, spec program.LaunchSpec) error {
 	for _, q := range spec.Queues {
 		err := client.XGroupCreateMkStream(ctx, streamKey(q.Tenant, q.Name), group, "0").Err()
@@ -132,7 +131,7 @@ func (w *streamWorker) Claim(ctx context.Context, into []driver.Delivery) (int, 
 	return 0, context.Cause(ctx)
 }
 
-// read claims entries of streams. A block of -1 does not wait.
+// read claims entries of streams. If block is -1, it does not wait.
 func (w *streamWorker) read(ctx context.Context, by goredis.StreamCmdable, keys []string, block time.Duration, into []driver.Delivery) (int, error) {
 	streams := append([]string(nil), keys...)
 	for range keys {
@@ -156,8 +155,8 @@ func (w *streamWorker) read(ctx context.Context, by goredis.StreamCmdable, keys 
 	return n, nil
 }
 
-// deliver delivers an entry, or stores it for a later claim if there is no room, because COUNT
-// applies to each stream.
+// deliver delivers an entry, or stores it for a later claim if into is full. into may be full
+// because COUNT limits the entries of each stream separately.
 func (w *streamWorker) deliver(key string, message goredis.XMessage, into []driver.Delivery) int {
 	payload, _ := message.Values[field].(string)
 	d := driver.Delivery{Tenant: w.tenant, Queue: w.queues[key], Payload: []byte(payload), Handle: streamed{key, message.ID}}
@@ -179,7 +178,6 @@ func (w *streamWorker) takeSpare(into []driver.Delivery) int {
 	return n
 }
 
-// reclaim takes over entries with an expired lease.
 func (w *streamWorker) reclaim(ctx context.Context) error {
 	w.mu.Lock()
 	due := time.Since(w.reclaimed) >= max(reclaimEveryMin, w.conn.lease/4)

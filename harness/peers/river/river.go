@@ -61,7 +61,6 @@ func (target) Launch(ctx context.Context, spec program.LaunchSpec) (program.Serv
 	return s.Begin(ctx)
 }
 
-// migrate creates missing tables of River.
 func migrate(ctx context.Context, address string) error {
 	pool, err := postgres.Pool(ctx, address)
 	if err != nil {
@@ -78,7 +77,7 @@ func migrate(ctx context.Context, address string) error {
 	return nil
 }
 
-// logger only writes errors. Standard error goes to the log of the run.
+// logger only writes errors. Standard error is written to the log of the run.
 func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 }
@@ -149,7 +148,7 @@ type producer struct {
 	tenant string
 }
 
-// answerMax bounds the wait for the answer to a statement.
+// answerMax is the maximum wait for the answer to a statement.
 const answerMax = 30 * time.Second
 
 // Enqueue implements driver.Producer.

@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/peers/postgres"
 )
 
-// closeMax bounds the end of a worker.
+// closeMax is the maximum time for closing a worker.
 const closeMax = 5 * time.Second
 
 func (c *conn) Worker(_ context.Context, tenant string, queues []string, slots int) (driver.Worker, error) {
@@ -107,8 +107,8 @@ func (w *worker) delivery(c *working) driver.Delivery {
 	}
 }
 
-// Complete implements driver.Worker. It completes the tasks of a batch concurrently, each in its
-// own transaction, as River documents it.
+// Complete implements driver.Worker. It completes the tasks of a batch concurrently, each in a
+// separate transaction, as in River's documentation.
 func (w *worker) Complete(_ context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	for i := range deliveries {
 		if _, ok := deliveries[i].Handle.(*working); !ok {

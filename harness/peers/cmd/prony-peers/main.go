@@ -39,7 +39,6 @@ func run(ctx context.Context, arguments []string) error {
 	return fmt.Errorf("arguments %q: run it without arguments, as Prony does, or with \"list\" or \"version\"", arguments)
 }
 
-// list prints each target with its version, or the reason why it cannot start.
 func list(ctx context.Context) error {
 	for _, target := range peers.Targets() {
 		d := target.Describe(ctx)

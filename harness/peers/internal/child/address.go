@@ -21,9 +21,9 @@ func Addresses(count int) ([]string, error) {
 }
 
 // reserve returns a free address whose port is reserved by a closed connection. The socket that
-// closed first stays at the port in state TIME_WAIT, for a minute on Linux. In this time the OS
-// does not choose the port for a listener on port 0 or for an outgoing connection. A server can
-// still listen on its number, because servers set SO_REUSEADDR.
+// closed first remains at the port in state TIME_WAIT, for a minute on Linux. During this minute
+// the OS does not choose the port for a listener on port 0 or for an outgoing connection. A server
+// can still listen on the port by its number, because servers set SO_REUSEADDR.
 func reserve() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

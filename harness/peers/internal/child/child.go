@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// serveMax bounds the wait until a server serves.
+	// serveMax is the maximum wait until a server serves.
 	serveMax = 60 * time.Second
 	// poll is the interval between two checks whether a server serves.
 	poll = 20 * time.Millisecond
@@ -33,8 +33,8 @@ type Program struct {
 	Name    string   // used in errors and for its log, NAME.log in the folder
 	Command []string // the path of the program and its arguments
 	Env     []string // in addition to this process's environment
-	// Serves returns nil once the server serves. It is called repeatedly with a context of some
-	// seconds.
+	// Serves returns nil once the server serves. It is called repeatedly with a context that ends
+	// after some seconds.
 	Serves func(ctx context.Context) error
 	// Helper marks a process that the servers need and that is not a server itself. PIDs omits
 	// helpers.
@@ -51,7 +51,7 @@ type Servers struct {
 }
 
 // Start starts programs in order and returns when each serves. folder is their working directory
-// and has their logs. If one fails, Start ends all of them.
+// and contains their logs. If a program fails, Start ends all of them.
 func Start(ctx context.Context, folder string, programs ...Program) (*Servers, error) {
 	s := &Servers{folder: folder, programs: programs}
 	if err := s.Restart(ctx); err != nil {
@@ -96,7 +96,6 @@ func (s *Servers) start(p Program) (*proc.Process, error) {
 	return proc.Start(cmd)
 }
 
-// await returns when a program serves.
 func (s *Servers) await(ctx context.Context, p Program, process *proc.Process) error {
 	if p.Serves == nil {
 		return nil
@@ -124,7 +123,6 @@ func serves(ctx context.Context, p Program) error {
 	return p.Serves(ctx)
 }
 
-// failed adds the end of a program's log to an error.
 func (s *Servers) failed(p Program, err error) error {
 	lines, logErr := proc.LastLines(s.logOf(p), proc.ErrorLines)
 	if logErr != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // Find returns the path of a server program. It looks next to this program, in bin below the
-// working directory, in PATH, and then at the patterns. The error says how to install the program.
+// working directory, in PATH, and then at the patterns. The error explains how to install the
+// program.
 func Find(name string, patterns ...string) (string, error) {
 	var candidates []string
 	if executable, err := os.Executable(); err == nil {
@@ -33,8 +34,8 @@ func Find(name string, patterns ...string) (string, error) {
 	return "", fmt.Errorf("%s is not installed: run ci/peers.sh", name)
 }
 
-// FindAt returns the path of a server program at the location of its package, or otherwise the
-// result of Find.
+// FindAt returns place if it is a file, for example the program's location in a Debian package, and
+// otherwise the result of Find.
 func FindAt(place, name string) (string, error) {
 	if info, err := os.Stat(place); err == nil && info.Mode().IsRegular() {
 		return place, nil

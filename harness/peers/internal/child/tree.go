@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// descendants returns all processes that descend from a process.
 func descendants(pid int) ([]int, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -24,8 +23,8 @@ func descendants(pid int) ([]int, error) {
 		if err != nil {
 			continue // the process has ended
 		}
-		// After the name, which is in parentheses and may contain any character, follow the state
-		// and the parent.
+		// The state and the parent follow the name, which is in parentheses and may contain any
+		// character.
 		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 		if len(fields) < 2 {
 			return nil, fmt.Errorf("%s: unexpected text %q", path, text)

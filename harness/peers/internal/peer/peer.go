@@ -1,5 +1,5 @@
-// Package peer has common parts of the targets: outcomes of batches, runs of tasks of one queue,
-// and checks of a scenario's settings.
+// Package peer contains common parts of the targets: outcomes of batches, runs of tasks of one
+// queue, and checks of a scenario's settings.
 package peer
 
 import (
@@ -16,7 +16,8 @@ import (
 // answer timed out.
 func Unknown(err error) error { return fmt.Errorf("%w: %w", driver.ErrUnknown, err) }
 
-// ErrLeaseOver is the outcome of completing a task that this worker no longer has on the server.
+// ErrLeaseOver is the outcome of completing a task that the server no longer assigns to this
+// worker.
 var ErrLeaseOver = fmt.Errorf("%w: the server has no such task for this worker", driver.ErrLeaseOver)
 
 // ErrNotClaimed is returned for a delivery that another driver made.
@@ -25,15 +26,15 @@ var ErrNotClaimed = errors.New("the delivery was not claimed by this driver")
 // ErrAttached is returned by Kill and Restart for servers that this program did not start.
 var ErrAttached = errors.New("this program did not start the servers, so it cannot kill or restart them")
 
-// Fill sets all outcomes to the same one.
+// Fill sets all outcomes to outcome.
 func Fill(outcomes []error, outcome error) {
 	for i := range outcomes {
 		outcomes[i] = outcome
 	}
 }
 
-// Runs calls visit for each run of consecutive elements with the same key. The elements are those
-// in [first, end).
+// Runs calls visit for each run of consecutive elements with the same key. The run contains the
+// elements with indexes in [first, end).
 func Runs[E any](of []E, key func(*E) string, visit func(key string, first, end int) error) error {
 	for first := 0; first < len(of); {
 		end := first + 1
