@@ -7,6 +7,7 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,32 +33,40 @@ func TestHeapTotalsAreThoseOfTheRuntime(t *testing.T) {
 	require.ErrorContains(t, err, "found 1 of them")
 }
 
-// Allocations of a reading do not count, and neither do counts from before the work.
+// Allocations of a reading do not count, and neither do those of an idle server or counts from before
+// the work.
 func TestCountsAreThoseOfTheWork(t *testing.T) {
-	server := func(allocs, sets, fsyncs, log float64) workReading {
-		return workReading{{
+	server := func(second, allocs, sets, fsyncs, log float64) workReading {
+		return workReading{at: time.Unix(int64(second), 0), servers: []serverReading{{
 			metrics: map[string]float64{
 				"prony_storage_sets_total": sets, "prony_storage_fsyncs_total": fsyncs, "prony_storage_log_fsyncs_total": log, "prony_calls_total": sets,
 			},
 			allocs: allocs, bytes: 10 * allocs, switches: allocs,
-		}}
+		}}}
 	}
 	w := &workRun{cluster: &topology.Cluster{}, leaders: []string{""}}
-	counters, shown, warnings := w.counts([3]workReading{server(100, 1, 7, 3), server(130, 1, 7, 3), server(1_160, 51, 30, 25)})
+	counters, shown, warnings := w.counts(workReadings{
+		first:  server(10, 100, 1, 7, 3),
+		idle:   server(10, 130, 1, 7, 3),      // a reading: 30
+		before: server(11, 210, 1, 7, 3),      // a reading, and 50 in an idle second
+		after:  server(13, 1_340, 51, 30, 25), // a reading, 100 in two seconds, and the work
+	})
 	assert.Empty(t, warnings)
 	assert.Equal(t, map[string]float64{
 		result.WorkStorageSets: 50, result.WorkCalls: 50, result.WorkCommitFsyncs: 22,
 		result.WorkAllocs: 1_000, result.WorkAllocBytes: 10_000,
 	}, counters)
-	assert.InDelta(t, 1_030, shown["context switches"], 0)
+	assert.InDelta(t, 1_130, shown["context switches"], 0)
 	assert.InDelta(t, 1, shown["background fsyncs"], 0)
 }
 
 // Heartbeats make the allocations of a cluster depend on time, so they are shown but not judged.
 func TestAllocationsOfAClusterAreShownOnly(t *testing.T) {
-	nodes := func(allocs float64) workReading { return workReading{{allocs: allocs}, {allocs: allocs}} }
+	nodes := func(second, allocs float64) workReading {
+		return workReading{at: time.Unix(int64(second), 0), servers: []serverReading{{allocs: allocs}, {allocs: allocs}}}
+	}
 	w := &workRun{cluster: &topology.Cluster{}, leaders: []string{"n1", "n2"}}
-	counters, shown, warnings := w.counts([3]workReading{nodes(0), nodes(1), nodes(52)})
+	counters, shown, warnings := w.counts(workReadings{nodes(0, 0), nodes(0, 1), nodes(1, 2), nodes(2, 53)})
 	assert.NotContains(t, counters, result.WorkAllocs)
 	assert.NotContains(t, counters, result.WorkAllocBytes)
 	assert.InDelta(t, 100, shown["allocations"], 0)

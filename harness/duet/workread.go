@@ -23,8 +23,16 @@ const (
 	heapBytesMax = 32 << 20
 )
 
-// workReading contains the counters of all servers of a side at one moment.
-type workReading []serverReading
+// workReading holds the counters of all servers of a side at one time.
+type workReading struct {
+	at      time.Time
+	servers []serverReading
+}
+
+// workReadings are the readings of one side. Nothing happens between first and idle except a
+// reading. The servers are idle for workIdle between idle and before, and do the work between
+// before and after.
+type workReadings struct{ first, idle, before, after workReading }
 
 type serverReading struct {
 	metrics        map[string]float64 // as observe.Scrape returns them
@@ -129,25 +137,24 @@ const (
 // reading.
 const backgroundFsyncs = "background fsyncs"
 
-// counts returns how much the servers' counters have grown during the work, which is the time
-// between the last two of the three readings. No work was done between the first two readings. The
-// difference between these is the number of allocations that a reading causes, and counts subtracts
-// it.
+// counts returns the growth of the servers' counters during the work. It subtracts the allocations of
+// a reading, and those that an idle server does in the time of the work: otherwise a slow host, on
+// which the work takes longer, would count more of them.
 //
 // For a cluster counts leaves out calls, because clients ask for routes at intervals. It also
 // leaves out the writes of followers, because a follower that lags applies several entries at once.
 // The allocations of a cluster are only shown: heartbeats and followers that lag change them by up
 // to 2 %.
-func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, warnings []string) {
+func (w *workRun) counts(r workReadings) (counters, shown map[string]float64, warnings []string) {
 	counters, shown = map[string]float64{}, map[string]float64{}
 	rose := func(metric string, servers ...int) (sum float64, counted bool) {
-		for _, i := range servers { // a follower does not export the series of commits
-			v, has := r[2][i].metrics[metric]
-			sum, counted = sum+v-r[1][i].metrics[metric], counted || has
+		for _, i := range servers { // a follower has no series of commits
+			v, has := r.after.servers[i].metrics[metric]
+			sum, counted = sum+v-r.before.servers[i].metrics[metric], counted || has
 		}
 		return sum, counted
 	}
-	all := make([]int, len(r[2]))
+	all := make([]int, len(r.after.servers))
 	for i := range all {
 		all[i] = i
 	}
@@ -172,14 +179,20 @@ func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, 
 	} else {
 		warnings = append(warnings, "fixed work: several nodes lead shards, so the entries and fsyncs of their Raft logs are not compared")
 	}
+	share := r.after.at.Sub(r.before.at).Seconds() / r.before.at.Sub(r.idle.at).Seconds()
 	for i := range all {
-		idle, before, after := r[0][i], r[1][i], r[2][i]
+		first, idle, before, after := r.first.servers[i], r.idle.servers[i], r.before.servers[i], r.after.servers[i]
+		ofWork := func(of func(serverReading) float64) float64 {
+			reading := of(idle) - of(first)
+			background := max(0, of(before)-of(idle)-reading) * share
+			return max(0, of(after)-of(before)-reading-background)
+		}
 		into, allocs, size := counters, result.WorkAllocs, result.WorkAllocBytes
 		if len(all) > 1 {
 			into, allocs, size = shown, "allocations", "allocated bytes"
 		}
-		into[allocs] += after.allocs - before.allocs - (before.allocs - idle.allocs)
-		into[size] += after.bytes - before.bytes - (before.bytes - idle.bytes)
+		into[allocs] += ofWork(func(r serverReading) float64 { return r.allocs })
+		into[size] += ofWork(func(r serverReading) float64 { return r.bytes })
 		shown["context switches"] += after.switches - before.switches
 		shown["read calls"] += after.reads - before.reads
 		shown["write calls"] += after.written - before.written

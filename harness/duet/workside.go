@@ -18,6 +18,10 @@ import (
 // workTimeout bounds the time for the fixed work of one side, including the start of its processes.
 const workTimeout = 2 * time.Minute
 
+// workIdle is how long the servers stay idle before the work. It shows how much they allocate over
+// time without work: a server checks its data folder every 250 ms.
+const workIdle = time.Second
+
 // workEnv configures the servers' runtime. A garbage collection would empty the buffer pools at an
 // unpredictable moment. Therefore collections are disabled below the memory limit, which the fixed
 // work does not reach.
@@ -72,22 +76,31 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 	if _, err := load.Work(ctx, spec); err != nil {
 		return counts, err
 	}
-	var readings [3]workReading // the second reading measures the allocations that a reading causes
-	for i := range readings {
-		if i == len(readings)-1 {
+	var r workReadings
+	for _, step := range []struct {
+		into *workReading
+		do   func() error
+	}{
+		{&r.first, func() error { return nil }},
+		{&r.idle, func() error { return nil }},
+		{&r.before, func() error { return pause(ctx, workIdle) }},
+		{&r.after, func() (err error) {
 			spec.Seed, spec.Cycles = workSeed, cycles
-			if counts.cycles, err = load.Work(ctx, spec); err != nil {
-				return counts, err
-			}
+			counts.cycles, err = load.Work(ctx, spec)
+			return err
+		}},
+	} {
+		if err := step.do(); err != nil {
+			return counts, err
 		}
-		if readings[i], err = w.read(ctx); err != nil {
+		if *step.into, err = w.read(ctx); err != nil {
 			return counts, err
 		}
 	}
 	if err := w.sameLeaders(ctx); err != nil {
 		return counts, err
 	}
-	counts.counters, counts.shown, counts.warnings = w.counts(readings)
+	counts.counters, counts.shown, counts.warnings = w.counts(r)
 	return counts, nil
 }
 
@@ -127,15 +140,25 @@ func (w *workRun) sameLeaders(ctx context.Context) error {
 	return nil
 }
 
-// read reads the counters of all servers. The servers must be idle.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// read reads the counters of all servers, which must be idle.
 func (w *workRun) read(ctx context.Context) (r workReading, err error) {
+	r.at = time.Now()
 	for _, s := range w.cluster.Servers() {
 		n := s.Node()
 		one, err := readServer(ctx, w.cluster.Client(n.Admin), n.PID)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
-		r = append(r, one)
+		r.servers = append(r.servers, one)
 	}
 	return r, nil
 }
