@@ -171,5 +171,5 @@ func TestProposeOwnAligns(t *testing.T) {
 	assert.Contains(t, string(text), "    because  = \"x\"\n")
 
 	_, _, err = ProposeOwn([]byte("scenario \"smoke\" {}\n"), all[0], r)
-	require.ErrorContains(t, err, "has no such block any more")
+	require.ErrorContains(t, err, "no longer has the block to edit")
 }

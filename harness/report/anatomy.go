@@ -134,7 +134,6 @@ type serverAreas struct {
 	areas  []result.ProfileArea
 }
 
-// areasOf returns the areas of the CPU profiles of a point.
 func areasOf(r *result.Result, point int) (all []serverAreas) {
 	for _, profile := range r.Profiles {
 		if profile.Point == point && len(profile.Areas) > 0 && profile.Cycles > 0 {

@@ -6,7 +6,6 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// attacksSection adds a table of the attacks in each round.
 func attacksSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {

@@ -294,7 +294,7 @@ func profileDeltasSection(p *page, c *comparison, durability string) {
 	}
 }
 
-// sidesSection shows what was compared, and on which host.
+// sidesSection describes the compared sides and the host.
 func sidesSection(p *page, c *comparison) {
 	p.heading(2, "Provenance")
 	if c.Duet != nil {
@@ -329,7 +329,6 @@ func sidesSection(p *page, c *comparison) {
 	}
 }
 
-// armsTable describes each arm.
 func armsTable(p *page, c *comparison) {
 	sides := []result.Side{c.Base, c.Change}
 	if c.Control != nil {

@@ -11,7 +11,6 @@ import (
 // marksPageMax is the maximum number of disturbances on a page.
 const marksPageMax = 40
 
-// duetSections shows the judged figures of a duet, and the other measurements.
 func duetSections(p *page, c *comparison, ratios figure, durability string) {
 	primaries, counters := splitDeltas(c.Metrics)
 	primariesSection(p, c, primaries, durability)
@@ -152,7 +151,6 @@ func duetLimits(c *comparison) []string {
 	return list
 }
 
-// howDuet describes how a duet was measured.
 func howDuet(c *result.Comparison) string {
 	return fmt.Sprintf("a duet of %s; %s", lookText(c), conditionsText(c.Duet))
 }

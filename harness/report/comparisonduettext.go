@@ -12,7 +12,6 @@ import (
 // marksTextMax is the maximum number of disturbed slices in the text.
 const marksTextMax = 5
 
-// lookText describes the judged part of a duet.
 func lookText(c *result.Comparison) string {
 	d := c.Duet
 	text := render.Plural(c.Blocks, "generation")
@@ -26,7 +25,6 @@ func lookText(c *result.Comparison) string {
 	return text
 }
 
-// conditionsText describes the conditions of a duet.
 func conditionsText(d *result.DuetJudgement) string {
 	parts := []string{slicesText(d.SliceMs, d.Together, d.CPUs)}
 	if d.OpenPerS > 0 {
@@ -56,7 +54,6 @@ func slicesText(ms float64, together bool, cpus []result.SideCPUs) string {
 	return text
 }
 
-// cpusText names the CPUs of a side.
 func cpusText(c result.SideCPUs) string {
 	return fmt.Sprintf("%s for servers with %s for the generator", numbers(c.Servers), numbers(c.Generator))
 }
@@ -123,7 +120,6 @@ func marksText(b *strings.Builder, all []string) {
 	}
 }
 
-// splitDeltas splits the metrics of a duet into primaries and counters.
 func splitDeltas(all []result.MetricDelta) (primaries, counters []result.MetricDelta) {
 	for _, m := range all {
 		if m.Loss != nil {
@@ -135,7 +131,6 @@ func splitDeltas(all []result.MetricDelta) (primaries, counters []result.MetricD
 	return primaries, counters
 }
 
-// signed formats a loss with its sign.
 func signed(loss float64) string { return render.Change(1 + loss) }
 
 func changeOrNone(ratio float64) string {

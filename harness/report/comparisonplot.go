@@ -101,7 +101,7 @@ func controlName(c *comparison) string {
 	return "control: the base measured again"
 }
 
-// marginOf returns the ratio at which the loss of a primary reaches its margin.
+// marginOf returns the ratio at which the loss of a primary equals its margin.
 func marginOf(d result.MetricDelta) float64 {
 	if d.Better == result.Higher {
 		return 1 - d.Loss.Margin

@@ -78,7 +78,6 @@ func conditionRows(h result.Host) (rows [][]string) {
 	return rows
 }
 
-// fsyncText formats the fsync latency of a host.
 func fsyncText(h result.Host) string {
 	parts := []string{"median " + known(h.FsyncMsP50, "ms")}
 	if h.FsyncMsP99 > 0 {

@@ -117,7 +117,6 @@ func trail(all []experiment.Experiment) (steps []step) {
 	return steps
 }
 
-// trailSection shows the cumulative trail.
 func trailSection(p *page, steps []step) {
 	p.heading(2, "The trail")
 	p.paragraph("The score is the geometric mean of the ratios of change to base, over the metrics of the score and the points of a sweep; below 1 the" +

@@ -83,7 +83,6 @@ func faultsSection(p *page, r *result.Result) {
 	}
 }
 
-// endsProcesses reports whether a fault ended the process of a server.
 func endsProcesses(r *result.Result) bool {
 	return slices.ContainsFunc(r.Rounds, func(round result.Round) bool {
 		return round.Faults != nil && slices.ContainsFunc(round.Faults.Events, func(e result.Fault) bool { return scenario.EndsProcess(e.Kind) })

@@ -162,7 +162,6 @@ func expanded(t testing.TB, s *scenario.Scenario) (read scenario.Scenario) {
 	return read
 }
 
-// stored stores a run in a new folder and returns the folder.
 func stored(t testing.TB, r *result.Result, hists []result.RoundHistograms) string {
 	t.Helper()
 	f, err := result.Create(t.TempDir(), r.Run)
@@ -171,7 +170,6 @@ func stored(t testing.TB, r *result.Result, hists []result.RoundHistograms) stri
 	return f.Path()
 }
 
-// updateFixture stores the fixture that the tests read.
 func updateFixture(t *testing.T) {
 	t.Helper()
 	r, hists := fixture(t, 7, 1)

@@ -9,8 +9,8 @@ import (
 )
 
 // generatorLimit names the points of a closed load at which the generator used more CPU time than
-// the servers. The rate is then the generator's limit at least as much as the servers'. It returns
-// "" if there is no such point, and for topologies without separate figures.
+// the servers. The generator then limits the rate at least as much as the servers do. It returns ""
+// if there is no such point, and for topologies without separate figures.
 func generatorLimit(r *result.Result) string {
 	s := &r.Manifest.Scenario
 	if s.Topology.Kind == scenario.Embedded || s.Topology.Kind == scenario.NoTopology || !scenario.Any(s.Workloads, closedLoad) {

@@ -71,7 +71,6 @@ func (h *headline) lacks(format string, args ...any) {
 	h.missing = append(h.missing, fmt.Sprintf(format, args...))
 }
 
-// figure formats a metric over all timed rounds.
 func (h *headline) figure(name string) string {
 	m, has := h.result.Metrics[name]
 	if !has || m.N == 0 || !(m.Median > 0) {

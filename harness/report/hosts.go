@@ -70,7 +70,6 @@ func hostsSection(p *page, r *result.Result) {
 	p.table(append(header, ">sent, Mbit/s"), passed)
 }
 
-// notMeasured lists the skipped points, with the reasons.
 func notMeasured(p *page, r *result.Result) {
 	if len(r.NotMeasured) == 0 {
 		return

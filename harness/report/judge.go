@@ -104,7 +104,6 @@ func incomplete(r *result.Result) string {
 	return ""
 }
 
-// incompleteBy is incomplete for the verdict of a run or a soak.
 func incompleteBy(v result.Verdict, reasons []string) string {
 	if v != result.Invalid && v != result.Misconfigured {
 		return ""

@@ -105,7 +105,7 @@ func limits(r *result.Result) []string {
 	return list
 }
 
-// longWindow is the window length, in seconds, from which on a series can show slow effects.
+// longWindow is the shortest window, in seconds, whose series can show slow effects.
 const longWindow = 300
 
 // long reports whether the rounds have a series of a long window.

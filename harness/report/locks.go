@@ -124,7 +124,6 @@ func anyNode(locks []result.Lock) bool {
 	return false
 }
 
-// lockOf names the point and the node of a lock.
 func lockOf(r *result.Result, l result.Lock) string {
 	var of []string
 	if l.Point != 0 {

@@ -103,7 +103,6 @@ func backlogSection(p *page, r *result.Result) {
 	}, rows)
 }
 
-// cell formats a metric of a round.
 func cell(round result.Round, metric string) string { return cellOf(round.Metrics, metric) }
 
 func cellOf(metrics map[string]float64, metric string) string {

@@ -93,7 +93,6 @@ var pointColumns = columns{
 	{">last tenth ÷ second", result.SteadyRateRatio},
 }
 
-// pointName returns the name of a point by its number.
 func pointName(r *result.Result, number int) string {
 	for _, p := range r.Points {
 		if p.Number == number {

@@ -11,7 +11,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// machine describes the host in a few words.
 func machine(h result.Host) string {
 	return text(cmp.Or(h.CPUModel, "unknown CPU")) + ", " + render.Plural(h.CPUs, "CPU")
 }

@@ -103,7 +103,8 @@ func RenderData(limits *gate.Baselines, reportsDir, out string) error {
 	return nil
 }
 
-// writeFiles writes plots and, last, the page: what it shows is there when it is.
+// writeFiles writes the plots first and the page last, so that a page never links to a missing
+// plot.
 func writeFiles(out, pageName string, plots []figure, text string) ([]string, error) {
 	written := []string{filepath.Join(out, pageName)}
 	for _, p := range plots {

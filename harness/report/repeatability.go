@@ -144,7 +144,6 @@ func repeats(r *result.Result, all []measurement) (found []repeated) {
 	return found
 }
 
-// medians returns the smallest and the largest median rate of the runs.
 func (s repeated) medians() (low, high float64) {
 	for i, m := range s.runs {
 		median := m.metrics[result.CyclesPerS].Median

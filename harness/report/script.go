@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// ofScript reports whether k6 generated the load.
 func ofScript(r *result.Result) bool {
 	return scenario.Any(r.Manifest.Scenario.Workloads, func(w scenario.Workload) bool { return w.Driver == scenario.DriverK6 })
 }

@@ -114,7 +114,6 @@ func TestGoldenPageOfEverything(t *testing.T) {
 	assert.Equal(t, string(want), files["fixture.md"])
 }
 
-// sections returns the sections of a page by heading.
 func sections(page string) map[string]string {
 	all := map[string]string{}
 	for _, part := range strings.Split(page, "\n## ")[1:] {

@@ -95,7 +95,6 @@ func primaries() (names []string) {
 	return names
 }
 
-// looks formats the number of looks of a trial.
 func looks(n int) string {
 	if n == 1 {
 		return "1"

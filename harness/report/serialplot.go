@@ -11,7 +11,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// serialFigure draws the budget of each point.
 func serialFigure(s *result.Serial) (f figure, err error) {
 	f = figure{file: serialName + ".svg", caption: "Budget of each setting with its 95 % interval, with parking and with spinning waits"}
 	if f.svg, err = serialPlot(s); errors.Is(err, errNothingToPlot) {

@@ -98,7 +98,6 @@ func serialWindows(p *result.SerialPoint) render.Table {
 	return t
 }
 
-// serialNotes describe the search for a budget.
 func serialNotes(p *result.SerialPoint) []string {
 	b := p.Budget
 	notes := []string{fmt.Sprintf("from %s of slices in %.0f s, with noise of %s in one pair; a step of work is %s ns",

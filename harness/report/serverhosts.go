@@ -7,7 +7,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// serverHostsSection describes the hosts of servers that do not run on the generator's host.
 func serverHostsSection(p *page, r *result.Result) {
 	if len(r.Manifest.Hosts) == 0 {
 		return

@@ -143,7 +143,6 @@ func (t *settings) serverSettings() {
 	}
 }
 
-// serverBuild adds the build options of the server, if the scenario has any.
 func (t *settings) serverBuild() {
 	b := t.scenario.Topology.Build
 	if b == nil {
@@ -248,7 +247,6 @@ func (t *settings) phases() {
 
 func (t *settings) duration(name string, d time.Duration) { t.add(name, "", d.String()) }
 
-// workloadPath returns the path of a workload's attribute in a sweep.
 func workloadPath(w *scenario.Workload, attribute string) string {
 	return "workload." + w.Name + "." + attribute
 }

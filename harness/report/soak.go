@@ -117,7 +117,6 @@ func soakMarkdown(s *result.Soak, plots []figure) string {
 	return p.String()
 }
 
-// soakSpan formats a duration in seconds.
 func soakSpan(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
 }

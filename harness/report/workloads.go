@@ -74,7 +74,6 @@ func workloadsSection(p *page, r *result.Result) {
 	p.table(header, rows)
 }
 
-// mixed reports whether the scenario has several workloads.
 func mixed(r *result.Result) bool {
 	for _, round := range r.Rounds {
 		if len(round.Workloads) > 0 {

@@ -17,29 +17,32 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Rate is how many tasks a second are due: PerSecond of them, or the part OfPeak of the measured
-// peak. One of the two is 0.
+// Rate is the number of tasks due per second: either PerSecond, or the multiple OfPeak of the
+// measured peak. The other field is 0.
 type Rate struct {
 	PerSecond float64 `json:"per_second,omitzero"`
 	OfPeak    float64 `json:"of_peak,omitzero"`
 }
 
-// Arrivals says when producers send.
+// Arrivals defines when producers send.
 type Arrivals struct {
 	Kind string `json:"kind"` // Closed, Open, Ramp, Burst, Stages or None
-	Rate Rate   `json:"-"`    // of Open; of Ramp and Stages at the window's start, and in the warm-up; of Burst between bursts
-	To   Rate   `json:"-"`    // of Ramp at its end; of Burst within a burst
-	// Over is how long a ramp takes, after which its rate stays, or a burst lasts; Every is from
-	// one burst's start to the next one's. The first burst begins one Every less one Over after the
-	// window's start.
+	// Rate is the rate of Open, the rate of Ramp and Stages at the window's start and in the
+	// warm-up, and the rate of Burst between bursts.
+	Rate Rate `json:"-"`
+	// To is the rate of Ramp at its end, and the rate of Burst within a burst.
+	To Rate `json:"-"`
+	// Over is the length of a ramp, after which the rate stays constant, or of a burst. Every is
+	// the time from the start of one burst to the start of the next. The first burst begins Every
+	// minus Over after the window's start.
 	Over  time.Duration `json:"over"`
 	Every time.Duration `json:"every"`
-	// Stages are those of Stages, one after the other from the window's start. After the last one
-	// its rate stays.
+	// Stages are the stages of the kind Stages, in order from the window's start. The rate of the
+	// last one stays until the window ends.
 	Stages []Stage `json:"stages,omitempty"`
 }
 
-// MarshalJSON writes durations as text, and the fields of the rates beside those of the arrivals.
+// MarshalJSON writes durations as text, and the fields of the rates at the level of the arrivals.
 func (a Arrivals) MarshalJSON() ([]byte, error) { return json.Marshal(a.stored()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -61,7 +64,8 @@ func (a *Arrivals) stored() any {
 	}{(*plain)(a), (*rate)(&a.Rate), (*to)(&a.To), (*duration)(&a.Over), (*duration)(&a.Every)}
 }
 
-// Timed reports whether tasks are due at times of their own, whatever becomes of those before them.
+// Timed reports whether the load is open: the due times of tasks do not depend on the outcome of
+// earlier tasks.
 func (a Arrivals) Timed() bool {
 	return a.Kind == Open || a.Kind == Ramp || a.Kind == Burst || a.Kind == Stages
 }
@@ -69,7 +73,7 @@ func (a Arrivals) Timed() bool {
 // Equal reports whether two loads send at the same times.
 func (a Arrivals) Equal(other Arrivals) bool { return reflect.DeepEqual(a, other) }
 
-// each returns the arrivals with all rates changed.
+// each returns a copy of the arrivals after it applied change to each rate.
 func (a Arrivals) each(change func(*Rate)) Arrivals {
 	change(&a.Rate)
 	change(&a.To)
@@ -80,12 +84,13 @@ func (a Arrivals) each(change func(*Rate)) Arrivals {
 	return a
 }
 
-// OfPeak reports whether any rate is a part of the measured peak.
+// OfPeak reports whether any rate is a multiple of the measured peak.
 func (a Arrivals) OfPeak() bool {
 	return a.Rate.OfPeak > 0 || a.To.OfPeak > 0 || slices.ContainsFunc(a.Stages, func(s Stage) bool { return s.To.OfPeak > 0 })
 }
 
-// At returns the arrivals with their parts of the peak as rates, of a peak in cycles a second.
+// At returns the arrivals with each multiple of the peak replaced by a rate, for a peak in cycles
+// per second.
 func (a Arrivals) At(peak float64) Arrivals {
 	return a.each(func(r *Rate) {
 		if r.OfPeak > 0 {
@@ -94,7 +99,7 @@ func (a Arrivals) At(peak float64) Arrivals {
 	})
 }
 
-// Share returns the arrivals at a part of their rates, above 0 and up to 1.
+// Share returns the arrivals with all rates multiplied by part, which is above 0 and at most 1.
 func (a Arrivals) Share(part float64) Arrivals {
 	return a.each(func(r *Rate) {
 		r.PerSecond *= part
@@ -105,18 +110,17 @@ func (a Arrivals) Share(part float64) Arrivals {
 // The kinds of arrivals.
 const (
 	Closed = "closed" // each producer sends its next call when the last one was answered
-	Open   = "rate"   // tasks are due at a rate, whatever becomes of those before them
-	Ramp   = "ramp"   // at a rate that grows or falls evenly
-	Burst  = "burst"  // at a rate, and every so often at another one for a while
-	Stages = "stages" // at a rate that goes evenly from one value to the next, again and again
+	Open   = "rate"   // tasks are due at a constant rate, independent of earlier tasks
+	Ramp   = "ramp"   // at a rate that rises or falls linearly
+	Burst  = "burst"  // at a base rate, and periodically at another rate
+	Stages = "stages" // at a rate that changes linearly from value to value
 	None   = "none"   // nothing is sent: the workers wait
 )
 
 const (
 	rateMin = 1           // arrivals per second
-	rateMax = 100_000_000 // more than any server takes: a zero too many
-	// ofPeakMax is the largest multiple of a peak: an overload of as much shows all that one of
-	// more does.
+	rateMax = 100_000_000 // more than any server can take, so a typing error
+	// ofPeakMax is the largest multiple of a peak. A larger overload would show nothing more.
 	ofPeakMax = 10
 
 	peak = "peak"
@@ -124,8 +128,8 @@ const (
 
 var arrivalsType = cty.Capsule("a pattern of arrivals", reflect.TypeFor[Arrivals]())
 
-// arrivalsCalls returns what arrivals may call, where a peak is so much. A number that is made of
-// the peak is marked with it.
+// arrivalsCalls returns the functions and the variable that the attribute arrivals may use. The
+// variable peak has the value of, with a mark that each number computed from the variable inherits.
 func arrivalsCalls(of float64) *hcl.EvalContext {
 	return &hcl.EvalContext{
 		Variables: map[string]cty.Value{peak: cty.NumberFloatVal(of).Mark(peak)},
@@ -140,8 +144,8 @@ func arrivalsCalls(of float64) *hcl.EvalContext {
 	}
 }
 
-// timed makes the function of a kind of arrivals that are due at times of their own: rates come
-// first, then durations.
+// timed makes the function of a kind of open load, whose parameters are first rates and then
+// durations.
 func timed(kind string, rates, durations []string) function.Function {
 	spec := &function.Spec{
 		Type: function.StaticReturnType(arrivalsType),
@@ -174,7 +178,6 @@ func timed(kind string, rates, durations []string) function.Function {
 	return function.New(spec)
 }
 
-// check says what of the arrivals contradicts itself.
 func (a Arrivals) check() error {
 	below := a.To.PerSecond < a.Rate.PerSecond || a.To.OfPeak < a.Rate.OfPeak
 	sameKind := (a.Rate.OfPeak > 0) == (a.To.OfPeak > 0)
@@ -192,11 +195,10 @@ func (a Arrivals) check() error {
 	return nil
 }
 
-// lengthLeast is the shortest ramp, burst, stage and think time: what is shorter is a matter of one
-// call more or less.
+// lengthLeast is the shortest ramp, burst, stage and think time. Anything shorter is about the
+// length of a single call.
 const lengthLeast = time.Millisecond
 
-// readLength reads the duration of a ramp, a burst, a stage or a think time.
 func readLength(name string, v cty.Value) (time.Duration, error) {
 	const units = `a duration is a string with a unit, as in "2s", "250ms" or "1m30s"`
 	if v.IsMarked() || v.Type() != cty.String {
@@ -212,8 +214,8 @@ func readLength(name string, v cty.Value) (time.Duration, error) {
 	return d, nil
 }
 
-// checkArrivals says what of the arrivals doesn't fit in the window. A window of 0 is one that is
-// not known.
+// checkArrivals notes a problem if the arrivals do not fit into the window. A window of 0 is
+// unknown.
 func checkArrivals(b *hclfile.Block, a Arrivals, window time.Duration) {
 	if window == 0 {
 		return
@@ -226,13 +228,13 @@ func checkArrivals(b *hclfile.Block, a Arrivals, window time.Duration) {
 		b.AttrProblem("arrivals", fmt.Sprintf("a ramp of %s does not end in a window of %s", hclfile.FormatDuration(a.Over), hclfile.FormatDuration(window)),
 			"shorten it, or lengthen the window")
 	case a.Kind == Burst && a.Every > window:
-		b.AttrProblem("arrivals", fmt.Sprintf("with a burst every %s, a window of %s has no whole one", hclfile.FormatDuration(a.Every), hclfile.FormatDuration(window)),
+		b.AttrProblem("arrivals", fmt.Sprintf("with a burst every %s, no burst ends in a window of %s", hclfile.FormatDuration(a.Every), hclfile.FormatDuration(window)),
 			"let bursts come more often, or lengthen the window")
 	}
 }
 
 // readArrivals reads arrivals = closed(), none(), rate(...), ramp(...), burst(...) or stages(...).
-// After a problem the kind is not known.
+// After a problem the kind is "".
 func readArrivals(b *hclfile.Block) Arrivals {
 	if !b.Has("arrivals") {
 		return Arrivals{Kind: Closed}
@@ -248,7 +250,8 @@ func readArrivals(b *hclfile.Block) Arrivals {
 	if !ok || !a.OfPeak() {
 		return a
 	}
-	// What is a multiple of the peak is half as much at half the peak.
+	// A rate that is a plain multiple of the peak halves when the peak halves. Other expressions,
+	// such as peak + 1, do not and are refused.
 	if half, ok := at(0.5); ok && !half.each(func(r *Rate) { r.OfPeak *= 2 }).Equal(a) {
 		b.AttrProblem("arrivals", "arrivals has a rate that is not a multiple of the peak", "a multiple is written as in 0.5 * peak")
 		return Arrivals{}
@@ -258,7 +261,7 @@ func readArrivals(b *hclfile.Block) Arrivals {
 
 const rateUnits = `a rate is a string as in "50k/s", "800/s" or "1.5M/s", or a part of the measured peak as in 0.5 * peak`
 
-// readRate reads "50k/s", or 0.5 * peak, which comes as a marked number.
+// readRate reads "50k/s", or 0.5 * peak, which is a number with the mark of peak.
 func readRate(v cty.Value) (Rate, error) {
 	v, marks := v.Unmark()
 	switch {
@@ -281,14 +284,13 @@ func readRate(v cty.Value) (Rate, error) {
 	return Rate{PerSecond: perSecond}, nil
 }
 
-// ParseRate reads a rate of arrivals as a scenario's string has it, such as "800/s" or "50k/s", and
-// returns it per second. The error says what is wrong with the text.
+// ParseRate parses a rate of arrivals in the syntax of scenarios, such as "800/s" or "50k/s", and
+// returns it per second.
 func ParseRate(text string) (perSecond float64, err error) {
 	r, err := readRate(cty.StringVal(text))
 	return r.PerSecond, err
 }
 
-// parseRate reads "800/s", "50k/s" or "1.5M/s".
 func parseRate(s string) (perSecond float64, ok bool) {
 	digits, perSecondUnit := strings.CutSuffix(s, "/s")
 	if !perSecondUnit {

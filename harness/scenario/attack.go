@@ -7,18 +7,19 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// The kinds of attacks. Each is what a hostile or broken client can do to a server that it can
-// connect to; those from AttackMassCancels on are the largest admin calls that a tenant may make.
+// The kinds of attacks. Each is something that a hostile or broken client can do to a server that
+// it can connect to. The kinds from AttackMassCancels on are the largest admin calls that a tenant
+// may make.
 const (
-	AttackEmptyTasks      = "empty-tasks"      // calls without a token, each with a message of maximal size that consists of empty tasks
+	AttackEmptyTasks      = "empty-tasks"      // maximal calls of empty tasks, without a token
 	AttackIdleConnections = "idle-connections" // connections that never authenticate
-	AttackUnreadStreams   = "unread-streams"   // worker streams with credits for large tasks, which the client never reads
-	AttackLargePayloads   = "large-payloads"   // tasks of 1 MiB, as many per claim as one call returns
-	AttackManyQueues      = "many-queues"      // tasks for new queues with each call, and claims of other new queues
-	AttackLongErrors      = "long-errors"      // failures with long texts and completions with large results
+	AttackUnreadStreams   = "unread-streams"   // worker streams that are never read
+	AttackLargePayloads   = "large-payloads"   // tasks of 1 MiB, as many as possible per claim
+	AttackManyQueues      = "many-queues"      // new queues in each enqueue and claim
+	AttackLongErrors      = "long-errors"      // long failure texts and large results
 	AttackLongPolls       = "long-polls"       // claims that wait for one empty queue
 
-	AttackMassCancels = "mass-cancels" // cancels of as many tasks as one call takes, ready and leased ones
+	AttackMassCancels = "mass-cancels" // cancels of the maximal number of ready and leased tasks
 	AttackRedrives    = "redrives"     // redrives of thousands of dead letters
 	AttackPurges      = "purges"       // purges of full queues
 	AttackLists       = "lists"        // pages of the largest size, of tasks in each state
@@ -31,15 +32,17 @@ var AttackKinds = []string{
 	AttackMassCancels, AttackRedrives, AttackPurges, AttackLists, AttackAwaits,
 }
 
-// attackClientsMax bounds the attackers of one kind, since each holds connections and memory of the
-// attacking process.
+// attackClientsMax bounds the attackers of one kind, because each one takes connections and memory
+// of the attacking process.
 const attackClientsMax = 64
 
-// Attack describes the hostile clients of the servers, which run in their own process beside the
-// workloads.
+// Attack describes the hostile clients of the servers. They run in a separate process while the
+// workloads run.
 type Attack struct {
-	Kinds   []string `json:"kinds"`   // at least one
-	Clients int      `json:"clients"` // of each kind; 0 is a round without attackers, so that a sweep can compare with it
+	Kinds []string `json:"kinds"` // at least one
+	// Clients is the number of clients of each kind. 0 means a round without attackers, for
+	// comparison in a sweep.
+	Clients int `json:"clients"`
 }
 
 var attackBlock = hclfile.Inner{
@@ -47,7 +50,6 @@ var attackBlock = hclfile.Inner{
 	Example: `attack { kinds = ["empty-tasks", "long-polls"]  clients = 2 }`, Once: true,
 }
 
-// readAttack reads attack { kinds clients }, or returns nil if the scenario has no attack block.
 func readAttack(s *hclfile.Block, t Topology) *Attack {
 	blocks := s.Blocks("attack", attackBlock)
 	if len(blocks) == 0 {

@@ -22,7 +22,7 @@ scenario "attacked" {
 }
 `
 
-// A sweep over the attackers has a point in peace: 0 clients.
+// A sweep over the number of attackers may include 0, as a point without an attack.
 func TestAttacksAreSwept(t *testing.T) {
 	all, err := parse("attacked.hcl", []byte(attacked), nil)
 	require.NoError(t, err)

@@ -9,17 +9,18 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Backlog is what a round does after its window: tasks are enqueued without workers, the server is
-// started again, and the backlog is drained. With a workload that claims alone, the tasks are
-// enqueued before the warm-up and the workers claim them in the window: Restart is "none" then, and
-// Reference and Drain are 0.
+// Backlog is a phase of a round after its window: producers enqueue tasks without workers, the
+// server is restarted, and workers drain the backlog. If the workload has only workers, the tasks
+// are instead enqueued before the warm-up and the workers claim them in the window. Restart is then
+// "none", and Reference and Drain are 0.
 type Backlog struct {
 	Tasks int `json:"tasks"`
-	// Reference is the number of tasks of a small backlog, which is filled and drained first to
-	// compare the large one with. With 0 no small backlog is drained.
-	Reference int    `json:"reference,omitzero"`
-	Restart   string `json:"restart"` // "none", "term" or "kill": how the server is ended before it drains
-	// ColdCache says that the kernel forgets what it caches of the servers' files before they start
+	// Reference is the number of tasks of a small backlog that is filled and drained first, for
+	// comparison with the large one. 0 means no small backlog.
+	Reference int `json:"reference,omitzero"`
+	// Restart is the way in which the server ends before the drain: "none", "term" or "kill".
+	Restart string `json:"restart"`
+	// ColdCache drops the servers' files from the kernel's page cache before the servers start
 	// again.
 	ColdCache bool          `json:"cold_cache,omitempty"`
 	Fill      time.Duration `json:"fill"`  // at most
@@ -46,11 +47,9 @@ var backlogBlock = hclfile.Inner{
 	Example: `backlog { tasks = 1000000 }`, Once: true,
 }
 
-// backlogMax is far above what fits a disk of today with payloads of the smallest size.
+// backlogMax is far more than a current disk can hold, even with the smallest payloads.
 const backlogMax = 1_000_000_000
 
-// readBacklog reads backlog { tasks reference restart cold_cache fill drain }, or returns nil
-// without such a block.
 func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 	blocks := s.Blocks("backlog", backlogBlock)
 	if len(blocks) == 0 {
@@ -66,17 +65,17 @@ func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 		Fill:      b.Duration("fill", limit),
 		Drain:     b.Duration("drain", limit),
 	}
-	wrong := l.Restart == "" && b.Has("restart") // which is said already
+	wrong := l.Restart == "" && b.Has("restart") // already reported
 	l.Restart = cmp.Or(l.Restart, "none")
 	if l.ColdCache && l.Restart == "none" && !wrong && !Any(workloads, Workload.ClaimsAlone) {
-		b.AttrProblem("cold_cache", "cold_cache has no meaning with restart = \"none\": the server has its files open and its own caches",
+		b.AttrProblem("cold_cache", "cold_cache is not valid with restart = \"none\": the server has its files open and its own caches",
 			"write restart = \"kill\" or \"term\", or remove cold_cache")
 	}
 	if Any(workloads, Workload.ClaimsAlone) {
 		for _, attribute := range []string{"reference", "restart", "cold_cache", "drain"} {
 			if b.Has(attribute) {
-				b.AttrProblem(attribute, "with producers = 0 the backlog is filled before the warm-up and claimed in the window, and "+attribute+" has no meaning",
-					"remove it; phases.drain bounds the time that the workers take for the tasks that are left")
+				b.AttrProblem(attribute, "with producers = 0 the backlog is filled before the warm-up and claimed in the window, so "+attribute+" is not valid",
+					"remove it; phases.drain bounds the time in which the workers complete the remaining tasks")
 			}
 		}
 		l.Reference, l.Restart, l.ColdCache, l.Drain = 0, "none", false, 0
@@ -86,7 +85,7 @@ func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 			"it is the small backlog that the large one is compared with")
 	}
 	if len(workloads) > 1 {
-		b.Problem("a backlog is of one workload; the scenario has several", "keep one workload, or remove the backlog")
+		b.Problem("a backlog needs a scenario with a single workload; this one has several", "keep one workload, or remove the backlog")
 	}
 	if Any(workloads, func(w Workload) bool { return w.Arrivals.Kind == None }) {
 		b.Problem("a backlog needs producers that fill it and workers that drain it; the workload has arrivals = none()",

@@ -8,10 +8,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// BitRate is a rate of bits a second, which is written with its unit: "100Mbit".
+// BitRate is a rate in bits per second, which scenarios write with a unit: "100Mbit".
 type BitRate float64
 
-// bitRates are the units, the largest first. They are those of tc(8).
+// bitRates are the units of tc(8), from largest to smallest.
 var bitRates = []struct {
 	suffix string
 	bits   float64
@@ -19,10 +19,9 @@ var bitRates = []struct {
 
 const (
 	bitRateMin, bitRateMax = BitRate(1e5), BitRate(1e11)
-	bitRateUnits           = `a rate of bits a second is a string with kbit, Mbit or Gbit, as in "100Mbit" or "2.5Gbit"`
+	bitRateUnits           = `a bit rate is a string with kbit, Mbit or Gbit, as in "100Mbit" or "2.5Gbit"`
 )
 
-// readBitRate reads bandwidth = "100Mbit"; 0 if the attribute is absent.
 func readBitRate(b *hclfile.Block, name string) BitRate {
 	text := b.Text(name, hclfile.TextSpec{MaxBytes: 40, Example: "100Mbit"})
 	if text == "" {
@@ -30,7 +29,7 @@ func readBitRate(b *hclfile.Block, name string) BitRate {
 	}
 	var rate BitRate
 	if err := rate.UnmarshalText([]byte(text)); err != nil {
-		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is not a rate of bits", name, text), bitRateUnits)
+		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is not a bit rate", name, text), bitRateUnits)
 		return 0
 	}
 	if rate < bitRateMin || rate > bitRateMax {
@@ -64,5 +63,5 @@ func (r *BitRate) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a rate of bits such as 100Mbit", text)
+	return fmt.Errorf("%q is not a bit rate such as 100Mbit", text)
 }

@@ -10,15 +10,17 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ServerBuild says how the server under test is built from the source tree.
+// ServerBuild defines how the server under test is built from the source tree.
 type ServerBuild struct {
 	Tags []string `json:"tags,omitempty"`
 	Race bool     `json:"race"` // with the race detector
-	// PGO is the path of a CPU profile that the server is optimised by, relative to the working
-	// directory, unless the scenario's file has an absolute path; "" for none.
-	PGO       string `json:"pgo,omitempty"`
-	PGOSHA256 string `json:"pgo_sha256,omitempty"` // of the profile when the scenario was read, in hexadecimal
-	GOAMD64   string `json:"goamd64,omitempty"`    // "v1" to "v4"; "" for the go command's default
+	// PGO is the path of the CPU profile for profile-guided optimisation of the server, or "" for
+	// none. It is relative to the working directory unless the scenario's file has an absolute
+	// path.
+	PGO string `json:"pgo,omitempty"`
+	// PGOSHA256 is the hash of the profile's content when the scenario was read, in hexadecimal.
+	PGOSHA256 string `json:"pgo_sha256,omitempty"`
+	GOAMD64   string `json:"goamd64,omitempty"` // "v1" to "v4"; "" for the go command's default
 }
 
 const (
@@ -26,17 +28,14 @@ const (
 	profileBytesMax = 16 << 20
 )
 
-// goamd64Levels are the levels of the instruction set that the go command knows.
 var goamd64Levels = []string{"v1", "v2", "v3", "v4"}
 
-// buildTag is what the go command takes as a build tag.
 var buildTag = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]{0,63}$`)
 
 var buildBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{"tags", "race", "pgo", "goamd64"}}, Example: `build { goamd64 = "v3" }`, Once: true,
 }
 
-// readServerBuild reads build { tags race pgo goamd64 }, or returns nil without such a block.
 func readServerBuild(b *hclfile.Block) *ServerBuild {
 	blocks := b.Blocks("build", buildBlock)
 	if len(blocks) == 0 {
@@ -44,7 +43,7 @@ func readServerBuild(b *hclfile.Block) *ServerBuild {
 	}
 	own := blocks[0]
 	if len(own.Attributes()) == 0 {
-		own.Problem("build says nothing of how the server is built", "write "+buildBlock.Example+", or remove it")
+		own.Problem("the build block is empty", "write "+buildBlock.Example+", or remove it")
 	}
 	of := &ServerBuild{
 		Tags: own.Texts("tags", hclfile.NamesSpec{Max: buildTagsMax, Example: `["debug"]`}), Race: own.Bool("race"),
@@ -52,7 +51,7 @@ func readServerBuild(b *hclfile.Block) *ServerBuild {
 	}
 	for _, tag := range of.Tags {
 		if !buildTag.MatchString(tag) {
-			own.AttrProblem("tags", fmt.Sprintf("tags holds %.80q, which is not a build tag", tag), "a build tag is of letters, digits, _ and .")
+			own.AttrProblem("tags", fmt.Sprintf("tags holds %.80q, which is not a build tag", tag), "a build tag consists of letters, digits, _ and .")
 		}
 	}
 	path, content := own.OtherFile("pgo", hclfile.FileSpec{BytesMax: profileBytesMax, Example: "default.pgo"})
@@ -63,19 +62,20 @@ func readServerBuild(b *hclfile.Block) *ServerBuild {
 	return of
 }
 
-// refuseServerBuild notes a problem for a build of a server that Prony does not start from a file.
+// refuseServerBuild notes a problem for a build block if Prony does not start the server from a
+// binary that it could build.
 func refuseServerBuild(b *hclfile.Block, why string) {
 	if b.HasBlock("build") {
-		b.Problem("build has no meaning here: "+why, "remove it")
+		b.Problem("build is not valid here: "+why, "remove it")
 	}
 }
 
-// BuildProblem returns an error if the topology says how its server is built, for a command that
-// does not build it so.
+// BuildProblem returns an error if the topology has a build block, for commands that do not support
+// one.
 func (s *Scenario) BuildProblem(command string) error {
 	for _, p := range s.Plan() {
 		if p.Topology.Build != nil {
-			return fmt.Errorf("%s: scenario %q has a build block, which '%s' does not take: use 'prony run' or 'prony guard', or remove it", s.File, s.Name, command)
+			return fmt.Errorf("%s: scenario %q has a build block, which '%s' does not support: use 'prony run' or 'prony guard', or remove it", s.File, s.Name, command)
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ func TestServerBuilds(t *testing.T) {
 	assert.Contains(t, s.Settings(), Setting{"topology.build.goamd64", "v3", Unset})
 	assert.Nil(t, of("", "").Topology.Build)
 
-	// The content of a profile is a part of what is measured, and its path is not.
+	// The content of a profile is part of the configuration; its path is not.
 	profile := func(name string) string { return of(`build { pgo = "`+name+`" }`, "").Configuration() }
 	assert.Equal(t, profile("a.pgo"), profile("b.pgo"))
 	assert.NotEqual(t, profile("a.pgo"), profile("c.pgo"))
@@ -54,7 +54,7 @@ func TestServerBuildsAreSwept(t *testing.T) {
 	found, known := stored.At(s.Points[1].Values)
 	require.True(t, known)
 	assert.Equal(t, s.Points[1].Topology, found.Topology)
-	assert.Equal(t, "v1", stored.Topology.Build.GOAMD64, "a point is not written through")
-	require.ErrorContains(t, s.BuildProblem("prony compare"), `scenario "a" has a build block, which 'prony compare' does not take`)
+	assert.Equal(t, "v1", stored.Topology.Build.GOAMD64, "a point does not modify the stored scenario")
+	require.ErrorContains(t, s.BuildProblem("prony compare"), `scenario "a" has a build block, which 'prony compare' does not support`)
 	require.NoError(t, parsed(t, leastScenario).BuildProblem("prony compare"))
 }

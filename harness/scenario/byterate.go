@@ -8,9 +8,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-const byteRateUnits = `a rate of bytes is a string with B/s, KiB/s or MiB/s, as in "512KiB/s" or "10MiB/s"`
+const byteRateUnits = `a byte rate is a string with B/s, KiB/s or MiB/s, as in "512KiB/s" or "10MiB/s"`
 
-// readByteRate reads rate = "10MiB/s".
 func readByteRate(b *hclfile.Block) float64 {
 	text := b.Text("rate", hclfile.TextSpec{MaxBytes: 40, Required: true, Example: "10MiB/s"})
 	if text == "" {
@@ -24,11 +23,11 @@ func readByteRate(b *hclfile.Block) float64 {
 		b.AttrProblem("rate", fmt.Sprintf("rate is %q; it must be from 1KiB/s to 102400MiB/s", text), "")
 		return 0
 	}
-	b.AttrProblem("rate", fmt.Sprintf("rate is %q, which is not a rate of bytes", text), byteRateUnits)
+	b.AttrProblem("rate", fmt.Sprintf("rate is %q, which is not a byte rate", text), byteRateUnits)
 	return 0
 }
 
-// FormatByteRate writes a rate of bytes as scenarios do.
+// FormatByteRate formats a rate in bytes per second in the syntax of scenarios.
 func FormatByteRate(bytesPerS float64) string {
 	unit := byteRates[len(byteRates)-1]
 	for _, u := range byteRates {
@@ -40,16 +39,16 @@ func FormatByteRate(bytesPerS float64) string {
 	return strconv.FormatFloat(bytesPerS/unit.bytes, 'g', 6, 64) + unit.suffix
 }
 
-// byteRates are the units of rates of bytes, the largest first.
+// byteRates are the units, from largest to smallest.
 var byteRates = []struct {
 	suffix string
 	bytes  float64
 }{{"MiB/s", 1 << 20}, {"KiB/s", 1 << 10}, {"B/s", 1}}
 
-// byteRate is a rate of bytes that is written as in a scenario: "10MiB/s".
+// byteRate is a rate in bytes per second whose text is that of scenarios: "10MiB/s".
 type byteRate float64
 
-// IsZero has a rate with the option omitzero left out.
+// IsZero implements the JSON option omitzero.
 func (r byteRate) IsZero() bool { return r == 0 }
 
 // MarshalText writes the rate as FormatByteRate does.
@@ -64,5 +63,5 @@ func (r *byteRate) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not a rate of bytes such as 10MiB/s", text)
+	return fmt.Errorf("%q is not a byte rate such as 10MiB/s", text)
 }

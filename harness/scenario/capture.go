@@ -11,14 +11,14 @@ import (
 // Capture is one kind of profile taken in a profiled round.
 type Capture struct {
 	Kind string `json:"kind"` // "cpu", "mutex", "block", "allocs", "goroutine" or "trace"
-	// MutexFraction is runtime.SetMutexProfileFraction's argument, for "mutex": 1 records each
+	// MutexFraction is the argument of runtime.SetMutexProfileFraction, for "mutex": 1 records each
 	// event.
 	MutexFraction int `json:"-"`
-	// BlockRate is runtime.SetBlockProfileRate's argument, for "block": blocking at least this long
-	// is always recorded.
+	// BlockRate is the argument of runtime.SetBlockProfileRate, for "block": each wait of at least
+	// this length is recorded.
 	BlockRate time.Duration `json:"-"`
-	// CycleLatency is, for "trace", the latency of a cycle that has the servers' last seconds of
-	// execution stored, once in a round.
+	// CycleLatency is the trigger of "trace": the first cycle of a round with a higher latency
+	// makes the servers store the last seconds of their execution.
 	CycleLatency time.Duration `json:"cycle_latency"`
 }
 
@@ -60,7 +60,7 @@ func (c *Capture) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Profiles is how many profiled rounds each point has.
+// Profiles returns the number of profiled rounds of each point.
 func (s *Scenario) Profiles() int {
 	if len(s.Captures) == 0 {
 		return 0
@@ -69,16 +69,16 @@ func (s *Scenario) Profiles() int {
 }
 
 const (
-	// defaultMutexFraction samples one in five contended unlocks: a window of seconds has very many
-	// of them, and taking a stack for each would itself hold locks longer.
+	// defaultMutexFraction samples one in five contended unlocks. A window of seconds has very many
+	// of them, and recording a stack for each would prolong the time that locks are held.
 	defaultMutexFraction = 5
-	// defaultBlockRate samples shorter waits in proportion to their length: at 10 us a wait of 1 us
-	// is taken one time in ten.
+	// defaultBlockRate samples shorter waits in proportion to their length: at 10 us, one in ten
+	// waits of 1 us is recorded.
 	defaultBlockRate = 10 * time.Microsecond
 )
 
-// captureTrace is the capture that is no profile: the execution trace of the moments before a cycle
-// was slow.
+// captureTrace is the only capture that is not a profile. It stores the execution trace from just
+// before a slow cycle.
 const captureTrace = "trace"
 
 const captureCPU = "cpu"
@@ -96,12 +96,12 @@ var captureBlock = hclfile.Inner{
 	Label: "kind", Example: `capture "mutex" {}`,
 }
 
-// cpuWindowLeast is the shortest window that is profiled: a CPU profile has a hundred samples a
-// second for each busy CPU.
+// cpuWindowLeast is the shortest window with a CPU profile. Such a profile has only a hundred
+// samples per second and busy CPU.
 const cpuWindowLeast = time.Second
 
 // readCaptures reads each capture "KIND" { rate }, and capture "trace" { cycle_latency_ms }. A
-// window of 0 is one that is not known.
+// window of 0 is unknown.
 func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 	var captures []Capture
 	seen := map[string]string{}
@@ -111,7 +111,7 @@ func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 		case captureMutex:
 			c.MutexFraction = b.Int("rate", hclfile.IntSpec{
 				Min: 1, Max: 1_000_000, Default: defaultMutexFraction,
-				Why: "one in so many contended unlocks is sampled; 1 samples each",
+				Why: "a rate of n samples one in n contended unlocks",
 			})
 		case captureBlocking:
 			c.BlockRate = b.Duration("rate", hclfile.DurationSpec{
@@ -129,7 +129,7 @@ func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 				`write window = "1s", or remove the capture`)
 		}
 		if first, twice := seen[c.Kind]; twice {
-			b.LabelProblem(fmt.Sprintf("capture %q is given twice", c.Kind), "the first is at "+first+"; keep one of the two")
+			b.LabelProblem(fmt.Sprintf("capture %q is defined twice", c.Kind), "the first is at "+first+"; keep one of the two")
 			continue
 		}
 		seen[c.Kind] = b.Where()
@@ -138,7 +138,6 @@ func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 	return captures
 }
 
-// readCeiling reads the cycle_latency_ms of a trace.
 func readCeiling(b *hclfile.Block, kind string) time.Duration {
 	if kind != captureTrace {
 		if b.Has("cycle_latency_ms") {
@@ -148,12 +147,11 @@ func readCeiling(b *hclfile.Block, kind string) time.Duration {
 	}
 	ms := b.Int("cycle_latency_ms", hclfile.IntSpec{
 		Min: 1, Max: 3_600_000, Required: true,
-		Why: "a cycle slower than this has the trace stored",
+		Why: "the first cycle slower than this stores the trace",
 	})
 	return time.Duration(ms) * time.Millisecond
 }
 
-// readProfiledRounds reads profiled_rounds, which nothing without a capture has.
 func readProfiledRounds(s *hclfile.Block, captures []Capture) int {
 	if !s.Has("profiled_rounds") && len(captures) == 0 {
 		return 0
@@ -163,8 +161,8 @@ func readProfiledRounds(s *hclfile.Block, captures []Capture) int {
 		Why: "with two or more, profiles can be compared with those of another run",
 	})
 	if len(s.Labels("capture")) == 0 {
-		s.AttrProblem("profiled_rounds", "profiled_rounds is given, and nothing is captured",
-			`add capture "cpu" {}, say, or remove it`)
+		s.AttrProblem("profiled_rounds", "profiled_rounds is set, but the scenario has no capture",
+			`add a capture such as capture "cpu" {}, or remove it`)
 	}
 	return n
 }

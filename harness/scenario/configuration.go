@@ -7,38 +7,37 @@ import (
 	"strings"
 )
 
-// configurationDigits is how many hexadecimal digits a configuration has.
 const configurationDigits = 12
 
-// Configuration returns a hash of what s measures, 12 hexadecimal digits: its topology, workloads,
-// phases, sweeps, faults, attack, backlog, series and invariants, whatever default they have. What
-// a scenario is called and tagged, its comments, captures, references, rounds, limits and validity
-// are not in the hash, nor are the hosts and addresses of servers on other hosts. A variable is in
-// it by the settings that use the variable, and a script by its content.
+// Configuration returns a hash, in 12 hexadecimal digits, of the settings that determine what s
+// measures: topology, workloads, phases, sweeps, faults, attack, backlog, series and invariants,
+// with all defaults filled in. Name, title, tags, comments, captures, references, rounds, limits
+// and validity are not part of the hash, nor are the hosts and addresses of servers on other hosts.
+// Variables count through the settings that use them, scripts and profiles through their content.
 func (s *Scenario) Configuration() string {
 	lines := s.configurationLines(nil)
-	for _, sweep := range s.Sweeps { // their order is that of the points
+	for _, sweep := range s.Sweeps { // in order, which determines the order of the points
 		lines = append(lines, "sweep "+sweep.Path+" = "+strings.Join(sweep.Values, ", "))
 	}
 	return configurationHash(lines)
 }
 
-// ConfigurationAt is Configuration for the point of a sweep with these values: it does not depend
+// ConfigurationAt is Configuration for the point of a sweep with these values. It does not depend
 // on the other points.
 func (s *Scenario) ConfigurationAt(values []Value) string {
 	return configurationHash(s.configurationLines(values))
 }
 
-// configurationLines are the settings that are in the hash, sorted.
+// configurationLines returns the hashed settings, one per line, sorted.
 func (s *Scenario) configurationLines(values []Value) []string {
 	var lines []string
 	for line := range strings.SplitSeq(s.Work(values), "\n") {
 		path, value, _ := strings.Cut(line, " = ")
 		switch top := topOf(path); {
 		case top == "scripts" && strings.HasSuffix(path, ".sha256"):
-			lines = append(lines, "scripts = "+value) // its path depends on the working directory
-		case strings.HasPrefix(path, remotePath): // where servers are is not what is measured
-		case path == "topology.build.pgo": // its content is in it
+			lines = append(lines, "scripts = "+value) // the path depends on the working directory
+		case strings.HasPrefix(path, remotePath): // the location of servers is not measured
+		case path == "topology.build.pgo": // the hash of its content is in the lines
 		case top == "scripts", top == "workload" && strings.HasSuffix(path, ".script"):
 		default:
 			lines = append(lines, line)

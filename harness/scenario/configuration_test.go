@@ -66,7 +66,7 @@ func TestConfigurationIsOfWhatIsMeasured(t *testing.T) {
 	}
 }
 
-// The point of a sweep has a configuration that the other points and their number are not in.
+// The configuration of a point does not depend on the other points or their number.
 func TestConfigurationAtAPoint(t *testing.T) {
 	swept := parsed(t, leastScenario)
 	swept.Sweeps = []Sweep{{"topology.shards", []string{"1", "2"}}}
@@ -78,7 +78,7 @@ func TestConfigurationAtAPoint(t *testing.T) {
 	assert.Equal(t, at(swept, "2"), at(other, "2"))
 	assert.NotEqual(t, at(swept, "1"), at(swept, "2"))
 	assert.NotEqual(t, swept.Configuration(), at(swept, "1"))
-	assert.Equal(t, parsed(t, leastScenario).Configuration(), at(swept, "1"), "it is that of the scenario without the sweep")
+	assert.Equal(t, parsed(t, leastScenario).Configuration(), at(swept, "1"), "the configuration equals that of the scenario without the sweep")
 }
 
 // A result has the configuration of the scenario that was run.

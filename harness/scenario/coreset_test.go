@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The core set is what is measured anew on another day: it stays small enough for that.
+// The core set is small enough to be measured repeatedly.
 func TestTheCoreSetIsMeasuredInTwoHours(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/*/*.hcl"} {
@@ -27,7 +27,7 @@ func TestTheCoreSetIsMeasuredInTwoHours(t *testing.T) {
 			points, took, names = points+len(s.Plan()), took+s.Expected(), append(names, s.Name)
 		}
 	}
-	assert.Subset(t, names, []string{"default", "full-cycle-sync", "raft-full-cycle-sync", "open-half", "cost-of-ha", "durability"}, "what the overview cites")
+	assert.Subset(t, names, []string{"default", "full-cycle-sync", "raft-full-cycle-sync", "open-half", "cost-of-ha", "durability"}, "the scenarios in the overview")
 	assert.LessOrEqual(t, points, 60)
 	assert.Less(t, took, 2*time.Hour)
 }

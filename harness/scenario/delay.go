@@ -10,18 +10,18 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Delay says which tasks are enqueued with a delay, before which no worker may have them. The zero
-// value delays none.
+// Delay is the share of tasks that are enqueued with a delay. No worker receives such a task before
+// the delay has passed. The zero value delays no task.
 type Delay struct {
 	Time time.Duration `json:"time"`
-	Part float64       `json:"part"` // of the tasks, above 0 and at most 1; the others have no delay
+	Part float64       `json:"part"` // share of delayed tasks, above 0 and at most 1
 }
 
-// delayMax keeps the latency of a delayed task in the range of histograms if a server forgets the
-// delay.
+// delayMax keeps the latency of a delayed task within the range of the histograms, even if a server
+// ignores the delay.
 const delayMax = 30 * time.Second
 
-// IsZero reports whether no task has a delay, which JSON leaves out.
+// IsZero reports whether no task has a delay. It implements the JSON option omitzero.
 func (d Delay) IsZero() bool { return d == Delay{} }
 
 // MarshalJSON writes the time as text.
@@ -47,21 +47,21 @@ const delayExample = `share("1s", 0.1)`
 
 var delayCalls = shareCalls("time", "a share of delayed tasks", delayExample, delayTime, func(d Delay, part float64) Delay { return Delay{d.Time, part} })
 
-// delayTime reads the time of a delay.
 func delayTime(v cty.Value) (d Delay, err error) {
 	if d.Time, err = readLength("time", v); err != nil {
 		return d, err
 	}
 	if d.Time%time.Millisecond != 0 || d.Time > delayMax {
 		return d, &hclfile.ValueError{
-			Message: fmt.Sprintf("a delay of %s is not one of whole milliseconds from 1ms to %s", hclfile.FormatDuration(d.Time), hclfile.FormatDuration(delayMax)),
+			Message: fmt.Sprintf("a delay of %s is not a whole number of milliseconds from 1ms to %s", hclfile.FormatDuration(d.Time), hclfile.FormatDuration(delayMax)),
 			Remedy:  "the server takes milliseconds: write " + delayExample,
 		}
 	}
 	return d, nil
 }
 
-// readDelay reads delay = share(time, part). A part of 0 is no delay, which a sweep may have.
+// readDelay reads delay = share(time, part). A part of 0 means no delay, so that a sweep can
+// include that case.
 func readDelay(b *hclfile.Block, w *Workload) {
 	v, ok := b.Call("delay", delayCalls, delayExample)
 	if !ok {
@@ -71,19 +71,18 @@ func readDelay(b *hclfile.Block, w *Workload) {
 	if w.Delay.IsZero() {
 		return
 	}
-	refuseLife(b, "delay", w, "delays its tasks have", "hands tasks out without a delay", "to delay")
+	refuseLife(b, "delay", w, "the delays of its tasks", "does not support delays", "to delay")
 }
 
-// checkDelay says what of a scenario can't be had together with delayed tasks.
 func checkDelay(b *hclfile.Block, s *Scenario) {
 	delays := func(w Workload) bool { return !w.Delay.IsZero() }
 	if !Any(s.Workloads, delays) {
 		return
 	}
 	refuse := refusing(b, "delay")
-	refuse(s.Backlog != nil, "a backlog, whose tasks come due while it is filled,", "remove one of the two")
-	refuse(s.Soak != nil, "a soak, whose next process does not know when the tasks of the last one come due,", "remove one of the two")
-	refuse(s.Topology.Remote != nil, "servers on other hosts, by whose clocks tasks come due,", "remove delay, or take another topology: clocks of two hosts are not compared")
+	refuse(s.Backlog != nil, "a backlog: its tasks would become due while it is filled", "remove one of the two")
+	refuse(s.Soak != nil, "a soak: a restarted process does not know when the tasks of the previous one become due", "remove one of the two")
+	refuse(s.Topology.Remote != nil, "servers on other hosts: tasks become due by their clocks", "remove delay, or use another topology: the harness does not compare clocks of two hosts")
 	for _, w := range s.Workloads {
 		if drain := s.Phases.Drain; delays(w) && drain > 0 && w.Delay.Time > drain/2 {
 			b.Problem(fmt.Sprintf("the tasks of %s have a delay of %s, and the drain of %s must be at least twice as long", workloadPath+w.Name,

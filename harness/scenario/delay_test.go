@@ -29,8 +29,7 @@ func TestDelays(t *testing.T) {
 	assert.Equal(t, `share("1.5s", 0.1)`, Delay{Time: 1500 * time.Millisecond, Part: 0.1}.String())
 }
 
-// A scenario without delays is what it was before there were any, and one with a part of 0 is the
-// same.
+// A scenario without delays is stored as before delays existed, and so is one with a part of 0.
 func TestNoDelaysAreTheDefault(t *testing.T) {
 	none := parsed(t, readingScenario(""))
 	assert.NotContains(t, none.Work(nil), "delay")

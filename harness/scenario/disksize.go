@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// diskSize is a size that is written as in a scenario: "512MiB", "1GiB".
+// diskSize is a size in bytes whose text is that of scenarios: "512MiB", "1GiB".
 type diskSize int64
 
 var diskUnits = []struct {
@@ -14,7 +14,7 @@ var diskUnits = []struct {
 	bytes  int64
 }{{"GiB", 1 << 30}, {"MiB", 1 << 20}}
 
-// FormatDiskSize writes a size on a disk as scenarios do.
+// FormatDiskSize formats a size in bytes in the syntax of scenarios: "512MiB", "1GiB".
 func FormatDiskSize(bytes int64) string {
 	for _, unit := range diskUnits {
 		if bytes >= unit.bytes && bytes%unit.bytes == 0 {

@@ -1,6 +1,6 @@
-// Package scenario is the language that scenarios are written in. A scenario says what is put under
-// test, what load the topology gets, for how long, what is done to it meanwhile, and what must hold
-// in the end:
+// Package scenario implements the language of scenarios. A scenario defines the servers under test,
+// the load on them, the length of each phase, the faults during the load, and the invariants that
+// must hold at the end:
 //
 //	scenario "first" {
 //	  topology "single" { durability = "none" }
@@ -9,17 +9,16 @@
 //	  invariant "conserved" {}
 //	}
 //
-// [Load] reads files of HCL and returns checked Go values with every default filled in, or a
-// [Diagnostics] that holds everything wrong with all files. Nothing is started, and nothing but
-// files is read. A [Scenario] has JSON tags: the manifest of a run holds it, and results of earlier
-// builds are read into it. [Scenario.Plan] returns the points to measure: one for each combination
-// of the swept values.
+// [Load] reads HCL files and returns validated Go values with every default filled in, or a
+// [Diagnostics] with all problems of all files. It has no effect other than reading files. A
+// [Scenario] has JSON tags, because the manifest of a run contains one and results of earlier
+// builds are decoded into it. [Scenario.Plan] returns the points to measure, one for each
+// combination of swept values.
 //
-// Each kind of block has a file of its own, in which a struct, the names of its attributes, their
-// ranges and defaults, and the contradictions with other blocks stand together: topology.go,
-// workload.go, arrivals.go, fault.go and so on. scenarios/README.md is the reference for people who
-// write scenarios.
+// Each kind of block has a file: topology.go, workload.go, arrivals.go, fault.go and so on. It
+// contains the struct, the names, ranges and defaults of the attributes, and the checks against
+// other blocks. scenarios/README.md is the reference for authors of scenarios.
 //
-// Values of this package are plain data. They may be read by several goroutines, and nothing in the
-// package keeps them.
+// Values of this package are plain data. Several goroutines may read them, and the package keeps no
+// reference to them.
 package scenario

@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A script of k6 has none of the attributes that lead tasks through other lives.
+// A workload of k6 supports none of the attributes of the life cycle of tasks.
 func TestScriptsDecideTheLivesOfTheirTasks(t *testing.T) {
 	for attribute, says := range map[string]string{
-		"fail = 0.1":                  `a script of the driver "k6" decides itself which tasks it fails`,
-		`delay = share("1s", 0.1)`:    `a script of the driver "k6" decides itself which delays its tasks have`,
-		`result = share("1KiB", 0.1)`: `a script of the driver "k6" decides itself which results its tasks have`,
-		"extend = 0.1":                `a script of the driver "k6" decides itself which leases it extends`,
-		"key = 0.1":                   `a script of the driver "k6" decides itself which keys its tasks have`,
+		"fail = 0.1":                  `the script of the driver "k6" decides the tasks to fail`,
+		`delay = share("1s", 0.1)`:    `the script of the driver "k6" decides the delays of its tasks`,
+		`result = share("1KiB", 0.1)`: `the script of the driver "k6" decides the results of its tasks`,
+		"extend = 0.1":                `the script of the driver "k6" decides the leases to extend`,
+		"key = 0.1":                   `the script of the driver "k6" decides the keys of its tasks`,
 	} {
 		text := `scenario "s" {
   topology "single" { durability = "none" }

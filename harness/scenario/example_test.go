@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// load writes a file and loads it. Problems name the file without its folder.
+// load writes a file and loads it. Its errors contain the file's name without the folder.
 func load(source string) ([]*scenario.Scenario, error) {
 	dir, err := os.MkdirTemp("", "scenario")
 	if err != nil {
@@ -28,7 +28,7 @@ func load(source string) ([]*scenario.Scenario, error) {
 	return all, nil
 }
 
-// A scenario with a sweep is a plan of points, each with rounds of its own.
+// Each point of a scenario with a sweep has a separate set of rounds.
 func ExampleLoad() {
 	scenarios, err := load(`
 variable "workers" { default = 16 }
@@ -63,7 +63,7 @@ scenario "open-load" {
 	// at most 3m0s
 }
 
-// Everything wrong with a file is reported at once.
+// Load reports all problems of a file together.
 func ExampleLoad_mistakes() {
 	_, err := load(`
 scenario "mistakes" {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// attemptsMax is the most attempts that a server allows unless its settings say otherwise.
+	// attemptsMax is the largest number of attempts that a server allows by default.
 	attemptsMax         = 1000
 	maxAttemptsDefault  = 10
 	retryBackoffDefault = 10 * time.Millisecond
@@ -18,14 +18,14 @@ const (
 func (w Workload) FailsTasks() bool { return w.Fail > 0 }
 
 // readFail reads the share of deliveries that workers fail, and how the server retries their tasks.
-// A share of 0 is no share: the other two attributes have no meaning then, and may stand beside it
-// because a sweep may have a 0.
+// With a share of 0 the other two attributes are allowed but ignored, so that a sweep can include
+// 0.
 func readFail(b *hclfile.Block, w *Workload) {
 	attempts := b.Int("max_attempts", hclfile.IntSpec{Min: 1, Max: attemptsMax, Default: maxAttemptsDefault})
 	backoff := b.Duration("backoff", hclfile.DurationSpec{Min: time.Millisecond, Max: time.Minute, Default: retryBackoffDefault})
 	for _, attribute := range []string{"max_attempts", "backoff"} {
 		if b.Has(attribute) && !b.Has("fail") {
-			b.AttrProblem(attribute, attribute+" has no meaning without fail: no task is retried", "remove it, or write fail = 0.1")
+			b.AttrProblem(attribute, attribute+" is valid only with fail: otherwise no task is retried", "remove it, or write fail = 0.1")
 		}
 	}
 	share, ok := shareAttribute(b, "fail", "the deliveries are failed")
@@ -34,24 +34,23 @@ func readFail(b *hclfile.Block, w *Workload) {
 	}
 	switch {
 	case share == 1:
-		b.AttrProblem("fail", "fail is 1, so that no task is ever completed", "it is a share from 0 to below 1: write fail = 0.1")
-	case refuseLife(b, "fail", w, "tasks it fails", "can't fail tasks: it hands out each task once", "to fail"):
+		b.AttrProblem("fail", "fail is 1, so no task would ever be completed", "it is a share from 0 to below 1: write fail = 0.1")
+	case refuseLife(b, "fail", w, "the tasks to fail", "can't fail tasks: it hands out each task once", "to fail"):
 	case w.Workers == 0:
 		b.AttrProblem("fail", "with workers = 0 no task is claimed, and none can fail", "remove it, or raise workers")
 	}
 	w.Fail, w.MaxAttempts, w.Backoff = share, attempts, backoff
 }
 
-// checkFail says what of a scenario can't be had together with tasks that are failed.
 func checkFail(b *hclfile.Block, s *Scenario) {
 	if !Any(s.Workloads, Workload.FailsTasks) {
 		return
 	}
 	refuse := refusing(b, "fail")
-	refuse(len(s.Faults) > 0, "faults, which end leases and so use up attempts that no worker failed,", "remove one of the two")
-	refuse(s.Soak != nil, "a soak, whose account of tasks goes on without the attempts after a restart,", "remove one of the two")
-	refuse(s.Topology.Attached(), "servers that go on running, on which dead tasks would be left,", "remove fail, or start the nodes by SSH")
-	refuse(s.Backlog != nil && s.Backlog.Restart != "none", "a backlog with a restart, which ends leases and so uses up attempts that no worker failed,", `write restart = "none", or remove fail`)
+	refuse(len(s.Faults) > 0, "faults: they end leases and so use up attempts that no worker failed", "remove one of the two")
+	refuse(s.Soak != nil, "a soak: its account of tasks does not record attempts across a restart", "remove one of the two")
+	refuse(s.Topology.Attached(), "servers that Prony does not start: dead tasks would stay on them", "remove fail, or start the nodes by SSH")
+	refuse(s.Backlog != nil && s.Backlog.Restart != "none", "a backlog with a restart: it ends leases and so uses up attempts that no worker failed", `write restart = "none", or remove fail`)
 	for _, w := range s.Workloads {
 		longest := time.Duration(w.MaxAttempts) * w.Backoff
 		if drain := s.Phases.Drain; w.FailsTasks() && drain > 0 && longest > drain/2 {

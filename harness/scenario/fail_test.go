@@ -32,7 +32,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A scenario without failures is what it was before there were any, whatever it says of retries.
+// A scenario without failures is stored as before failures existed, even if it sets max_attempts
+// and backoff.
 func TestNoFailuresAreTheDefault(t *testing.T) {
 	none := parsed(t, readingScenario(""))
 	for _, word := range []string{"fail", "attempts", "backoff"} {

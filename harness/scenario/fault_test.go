@@ -52,7 +52,7 @@ func TestFormatByteRate(t *testing.T) {
 	}
 }
 
-// Results of older versions name a kind and an attribute as scenarios did then.
+// Results of older versions have former names of a kind and of an attribute.
 func TestFormerNamesOfFaultsAreRead(t *testing.T) {
 	var f Fault
 	require.NoError(t, json.Unmarshal([]byte(`{"kind":"member","target":"leader()","at":"2s","for":"1s","times":1,"how":"reset"}`), &f))

@@ -8,14 +8,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// inOrder returns the faults in the order in which they first begin, after noting which of them
-// overlap or don't fit in the window. A window of 0 is one that is not known.
+// inOrder returns the faults by the time of their first occurrence. It notes a problem for each
+// fault that overlaps another or does not fit into the window. A window of 0 is unknown.
 func inOrder(faults []placedFault, window time.Duration) []Fault {
 	sort.SliceStable(faults, func(i, j int) bool { return faults[i].At < faults[j].At })
 	var all []happening
 	for i, f := range faults {
 		if len(all)+f.Times > FaultsMax {
-			f.block.Problem(fmt.Sprintf("the faults happen more than %d times together", FaultsMax), "lower times")
+			f.block.Problem(fmt.Sprintf("the faults occur more than %d times in total", FaultsMax), "lower times")
 			break
 		}
 		for k := range f.Times {
@@ -23,7 +23,7 @@ func inOrder(faults []placedFault, window time.Duration) []Fault {
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].begins < all[j].begins })
-	refused := map[int]bool{} // each fault is complained of once
+	refused := map[int]bool{} // one problem for each fault
 	for i, h := range all {
 		b := faults[h.fault].block
 		if refused[h.fault] {
@@ -31,7 +31,7 @@ func inOrder(faults []placedFault, window time.Duration) []Fault {
 		}
 		if window > 0 && h.ends+faultGapLeast > window {
 			refused[h.fault] = true
-			b.Problem(fmt.Sprintf("%s ends %s after the window's start, and %s must be left to recover; the window is %s", b,
+			b.Problem(fmt.Sprintf("%s ends %s after the window's start and needs %s after that to recover; the window is %s", b,
 				hclfile.FormatDuration(h.ends), hclfile.FormatDuration(faultGapLeast), hclfile.FormatDuration(window)),
 				"lengthen the window, or begin earlier")
 			continue
@@ -40,7 +40,7 @@ func inOrder(faults []placedFault, window time.Duration) []Fault {
 			refused[h.fault] = true
 			b.Problem(fmt.Sprintf("%s begins %s after the window's start; the fault before it lasts until %s, and there must be %s in between", b,
 				hclfile.FormatDuration(h.begins), hclfile.FormatDuration(all[i-1].ends), hclfile.FormatDuration(faultGapLeast)),
-				"that one is at "+faults[all[i-1].fault].block.Where())
+				"the other fault is at "+faults[all[i-1].fault].block.Where())
 		}
 	}
 	var plain []Fault
@@ -50,7 +50,7 @@ func inOrder(faults []placedFault, window time.Duration) []Fault {
 	return plain
 }
 
-// happening is one time that a fault happens.
+// happening is one occurrence of a fault.
 type happening struct {
 	begins, ends time.Duration
 	fault        int

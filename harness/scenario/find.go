@@ -13,18 +13,19 @@ import (
 )
 
 const (
-	// filesMax bounds how many files Find looks at, and foldersDeepMax how deep below a folder.
+	// filesMax bounds the number of files that Find looks at, and foldersDeepMax the depth below a
+	// folder.
 	filesMax       = 2000
 	fileBytesMax   = 64 << 10
 	foldersDeepMax = 8
 )
 
-// begins is how a scenario block begins.
+// begins matches the start of a scenario block.
 var begins = regexp.MustCompile(`(?m)^[ \t]*scenario\b`)
 
-// Find returns the .hcl files of folders, and of those below them, that hold scenarios, in the
-// order of their paths: those without are for others to include. It follows no symbolic links below
-// them. It is an error if no file holds a scenario.
+// Find returns the .hcl files in and below the folders that contain scenarios, in the order of
+// their paths. It skips files without a scenario, which exist only for others to include. It
+// follows no symbolic links below the folders. It returns an error if no file contains a scenario.
 func Find(dirs ...string) ([]string, error) {
 	var files []string
 	seen := 0

@@ -9,12 +9,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Hosts says that each node of a cluster is on a host of its own, and what lies between each two of
-// these hosts. The load generator reaches all of them without any of it.
+// Hosts places each node of a cluster on a separate host, and defines the network between each two
+// of these hosts. It does not affect the network between the load generator and the hosts.
 type Hosts struct {
-	RoundTrip   time.Duration `json:"round_trip"`         // of a small packet; 0: what the machine takes by itself
-	LossPercent float64       `json:"loss_percent"`       // of the packets that a host receives from the others
-	Bandwidth   BitRate       `json:"bandwidth,omitzero"` // of what a host sends to the others; 0: no limit
+	RoundTrip   time.Duration `json:"round_trip"`         // of a small packet; 0: no added delay
+	LossPercent float64       `json:"loss_percent"`       // of the packets from the other hosts
+	Bandwidth   BitRate       `json:"bandwidth,omitzero"` // to the other hosts; 0: no limit
 }
 
 const (
@@ -42,8 +42,7 @@ var hostsBlock = hclfile.Inner{
 	Example: `hosts { round_trip = "2ms" }`, Once: true,
 }
 
-// readHosts reads hosts { round_trip loss_percent bandwidth }, or returns nil if the topology t has
-// no such block.
+// readHosts reads hosts { round_trip loss_percent bandwidth }, or returns nil without such a block.
 func readHosts(b *hclfile.Block, t *Topology) *Hosts {
 	blocks := b.Blocks("hosts", hostsBlock)
 	if len(blocks) == 0 {
@@ -51,11 +50,11 @@ func readHosts(b *hclfile.Block, t *Topology) *Hosts {
 	}
 	h := blocks[0]
 	switch {
-	case t.Kind == "": // which kind it should be is not known
+	case t.Kind == "": // the kind is unknown
 	case t.Kind != Raft:
-		h.Problem(`hosts has a meaning only in topology "raft", whose nodes are on them`, `write topology "raft", or remove hosts`)
+		h.Problem(`hosts is valid only in topology "raft", which has one node on each host`, `write topology "raft", or remove hosts`)
 	case t.Nodes == 1:
-		h.Problem("hosts says what lies between several hosts, and there is one node", "raise nodes, or remove hosts")
+		h.Problem("hosts needs several nodes; the topology has one", "raise nodes, or remove hosts")
 	}
 	hosts := &Hosts{RoundTrip: h.Duration("round_trip", hclfile.DurationSpec{Max: roundTripMax})}
 	switch loss, ok := h.Number("loss_percent", hclfile.NumberSpec{AllowZero: true}); {
@@ -68,31 +67,31 @@ func readHosts(b *hclfile.Block, t *Topology) *Hosts {
 	return hosts
 }
 
-// checkHosts refuses what cannot be beside hosts. Faults of links act by proxies in the load
-// generator, and packets between the nodes would take their way over it.
+// checkHosts refuses features that cannot be combined with hosts. Faults of links use proxies in
+// the load generator, so packets between the nodes would bypass the network between the hosts.
 func checkHosts(b *hclfile.Block, s *Scenario) {
 	if s.Topology.Hosts == nil {
 		return
 	}
 	if s.Attack != nil {
-		b.Problem(fmt.Sprintf("%s has an attack, which is only of servers at loopback addresses, and hosts", b), "remove one of the two")
+		b.Problem(fmt.Sprintf("%s has hosts and an attack, which supports only servers at loopback addresses", b), "remove one of the two")
 	}
 	if slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
-		b.Problem(fmt.Sprintf("%s has a k6 script, which sends no access token to another host in plain text, and hosts", b), "take another driver, or remove hosts")
+		b.Problem(fmt.Sprintf("%s has hosts and a k6 script, which sends no access token to another host in plain text", b), "use another driver, or remove hosts")
 	}
 	for _, f := range s.Faults {
 		if f.OfLinks() {
 			b.Problem(fmt.Sprintf("%s has a fault of kind %q, which is not possible between hosts", b, f.Kind),
-				fmt.Sprintf("take %q, %q, %q, %q or %q, or remove hosts", FaultKill, FaultRestart, FaultWipe, FaultPause, FaultMembership))
+				fmt.Sprintf("use %q, %q, %q, %q or %q, or remove hosts", FaultKill, FaultRestart, FaultWipe, FaultPause, FaultMembership))
 			return
 		}
 	}
 }
 
-// String writes the hosts in words: "each node on a host of its own, round trip 2ms, loss 0.1 %,
+// String formats the hosts as text: "each node on a separate host, round trip 2ms, loss 0.1 %,
 // bandwidth 100Mbit".
 func (h Hosts) String() string {
-	text := "each node on a host of its own"
+	text := "each node on a separate host"
 	if h.RoundTrip > 0 {
 		text += ", round trip " + hclfile.FormatDuration(h.RoundTrip)
 	}

@@ -16,8 +16,8 @@ func TestHosts(t *testing.T) {
 	require.NoError(t, err)
 	want := Hosts{RoundTrip: 2 * time.Millisecond, LossPercent: 0.1, Bandwidth: 2.5e9}
 	require.Equal(t, &want, all[0].Topology.Hosts)
-	assert.Equal(t, "each node on a host of its own, round trip 2ms, loss 0.1 %, bandwidth 2.5Gbit", want.String())
-	assert.Equal(t, "each node on a host of its own", Hosts{}.String())
+	assert.Equal(t, "each node on a separate host, round trip 2ms, loss 0.1 %, bandwidth 2.5Gbit", want.String())
+	assert.Equal(t, "each node on a separate host", Hosts{}.String())
 
 	assert.Equal(t, clusterStartExpected+hostsStartExpected, all[0].StartExpected())
 
@@ -25,7 +25,7 @@ func TestHosts(t *testing.T) {
 	var names []string
 	for _, p := range swept.Points {
 		names = append(names, p.Name)
-		assert.Equal(t, BitRate(1e8), p.Topology.Hosts.Bandwidth, "what is not swept stays")
+		assert.Equal(t, BitRate(1e8), p.Topology.Hosts.Bandwidth, "attributes without a sweep do not change")
 	}
 	assert.Equal(t, []string{
 		"round_trip=0.1ms, loss_percent=0, durability=none", "round_trip=0.1ms, loss_percent=0, durability=sync",
@@ -45,13 +45,13 @@ func TestHosts(t *testing.T) {
 		require.True(t, known)
 		assert.Equal(t, p.Topology, at.Topology, p.Name)
 	}
-	assert.Equal(t, swept.Topology.Hosts, stored[1].Topology.Hosts, "a point of a stored scenario does not change it")
+	assert.Equal(t, swept.Topology.Hosts, stored[1].Topology.Hosts, "a point does not modify the stored scenario")
 	assert.True(t, slices.Contains(all[0].Settings(), Setting{"topology.hosts.round_trip", "2ms", Unset}))
 	assert.Contains(t, Differences(all[0], swept), Difference{"topology.hosts.round_trip", "2ms", "100us"})
 	assert.Contains(t, swept.Work(swept.Points[7].Values), "topology.hosts.round_trip = 10ms\n")
 }
 
-// A rate of bits is read as it is written.
+// A bit rate survives formatting and parsing.
 func TestBitRates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := BitRate(rapid.IntRange(1, 999999).Draw(t, "digits")) * BitRate(rapid.SampledFrom([]float64{1e3, 1e6, 1e9}).Draw(t, "unit")) / 10

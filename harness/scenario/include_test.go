@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plain is a scenario of one workload with something in it.
 func plain(more string) []byte {
 	return []byte(`scenario "a" {
   workload "main" { driver = "stream"  producers = 1  workers = 1 }
@@ -19,8 +18,8 @@ func plain(more string) []byte {
   ` + more + "\n}\n")
 }
 
-// What is included stands in the place of its include, also among sweeps, and shares the names of
-// the file.
+// Included blocks take the position of their include, even among sweeps, and share the names of the
+// file.
 func TestIncludedBlocksStandInTheirPlace(t *testing.T) {
 	src := string(plain(`sweep "workload.main.batch" { values = [1, 2] }
   include "parts/base.hcl" {}
@@ -42,8 +41,8 @@ func TestIncludedBlocksStandInTheirPlace(t *testing.T) {
 	assert.Equal(t, []Variable{{Name: "few", Value: "3"}}, s.Variables)
 }
 
-// A file that two scenarios include is one file: its names are defined once, and what is wrong with
-// it is said once.
+// A file that two scenarios include is read once: its names are defined once, and its problems are
+// reported once.
 func TestTwoScenariosIncludeOneFile(t *testing.T) {
 	two := string(plain(`include "b.hcl" {}`)) + strings.Replace(string(plain(`include "b.hcl" {}`)), `"a"`, `"b"`, 1)
 	all, err := parse("a.hcl", []byte(two), map[string]string{
@@ -66,12 +65,13 @@ func TestIncludesAreBounded(t *testing.T) {
 	}
 	_, err := parse("a.hcl", plain(many.String()), files)
 	require.ErrorContains(t, err, `scenario "a" includes more than 32 files`)
-	require.ErrorContains(t, err, "9 errors in 1 file", "each of the eight files too many, and that it has no topology")
+	require.ErrorContains(t, err, "9 errors in 1 file", "one for each of the eight surplus files, and one for the missing topology")
 
 	_, err = parse("a.hcl", plain(`include "big.hcl" {}`), map[string]string{"big.hcl": strings.Repeat("#\n", 40<<10)})
 	require.ErrorContains(t, err, "big.hcl: is larger than 64 KiB")
 
-	// Files that include one another both ways would be read ever more often.
+	// If a file could be included repeatedly, the number of reads would double with each file of
+	// this chain.
 	files = map[string]string{}
 	for i := range 8 {
 		files[fmt.Sprintf("f%d.hcl", i)] = fmt.Sprintf("include \"f%d.hcl\" {}\ninclude \"./f%d.hcl\" {}\n", i+1, i+1)
@@ -81,7 +81,7 @@ func TestIncludesAreBounded(t *testing.T) {
 	require.ErrorContains(t, err, "f1.hcl is included twice")
 }
 
-// Sweeps that advance together make a point for each of their values, and one coordinate.
+// The sweeps of a zip have one point for each of their values, and a single coordinate.
 func TestZippedSweeps(t *testing.T) {
 	all, err := parse("a.hcl", plain(`topology "single" { durability = "none" }
   zip {
@@ -112,7 +112,7 @@ func TestMistakesWithNamesAndZips(t *testing.T) {
 		single + `zip {
 			sweep "workload.main.batch" { values = [1, 2] }
 			sweep "workload.main.queues" { values = [1, 2, 3] }
-		}`: "workload.main.queues has 3 values; workload.main.batch, with which it advances, has 2",
+		}`: "workload.main.queues has 3 values, but workload.main.batch in the same zip has 2",
 		single + `include "self.hcl" {}`:          "self.hcl is included twice",
 		single + `rounds = local.a`:               "through local.a → local.b → local.a",
 		single + `invariant "ordered" { on = 1 }`: "on must be a string",
@@ -127,8 +127,8 @@ func TestMistakesWithNamesAndZips(t *testing.T) {
 	}
 }
 
-// Nothing outside the folder of the scenario's file is read, however it is named, and so no line of
-// it is shown.
+// No spelling of a path reads a file outside of the folder of the scenario's file, so messages show
+// no line of such a file.
 func TestIncludesStayInTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	const secret = "the secret of another file"
@@ -151,7 +151,7 @@ func TestIncludesStayInTheFolder(t *testing.T) {
 	link(dir, "in/outside")
 	link("shared/base.hcl", "in/inner.hcl")
 	folder := filepath.Join(dir, "in")
-	const rule = "an included file lies in the folder of the scenario's file, or below it"
+	const rule = "an included file must be in or below the folder of the scenario's file"
 	for label, says := range map[string]string{
 		"../secret.hcl":                     `"../secret.hcl" leads out of the folder ` + folder,
 		"shared/../../secret.hcl":           `"shared/../../secret.hcl" leads out of the folder ` + folder,
@@ -174,7 +174,7 @@ func TestIncludesStayInTheFolder(t *testing.T) {
 		_, err := Load(put("in/a.hcl", string(plain(fmt.Sprintf("include %q {}", label)))))
 		require.NoError(t, err, label)
 	}
-	// The folder may itself be behind a symbolic link.
+	// The folder may be a symbolic link.
 	link("in", "other")
 	_, err := Load(filepath.Join(dir, "other", "a.hcl"))
 	require.NoError(t, err)

@@ -16,14 +16,14 @@ type Invariant struct {
 // The kinds of invariants.
 const (
 	Conserved = "conserved" // no task is lost, completed twice or changed
-	Isolated  = "isolated"  // no task is claimed by another tenant, or from another queue, than it was enqueued for
-	Exclusive = "exclusive" // no task is leased to two workers at once, and no completion is refused under a valid lease
-	Ordered   = "ordered"   // from each queue the tasks of a producer are claimed in the order in which it enqueued them
+	Isolated  = "isolated"  // a task is claimed only by its tenant and from its queue
+	Exclusive = "exclusive" // at most one worker holds a task, and valid leases can complete it
+	Ordered   = "ordered"   // each queue delivers the tasks of a producer in their order
 )
 
 var invariantKinds = []string{Conserved, Isolated, Exclusive, Ordered}
 
-// String writes the invariant in words: "conserved", "ordered on workload.main".
+// String formats the invariant as text: "conserved", "ordered on workload.main".
 func (i Invariant) String() string {
 	if i.On == "" {
 		return i.Kind
@@ -49,7 +49,8 @@ var invariantBlock = hclfile.Inner{
 	Label: "kind", Example: `invariant "conserved" {}`,
 }
 
-// readInvariants reads each invariant "KIND" { on }, of a scenario that is read but for them.
+// readInvariants reads each invariant "KIND" { on }. All parts of the scenario that are read
+// earlier in readOnce must be complete.
 func readInvariants(s *hclfile.Block, of *Scenario) []Invariant {
 	var invariants []Invariant
 	seen := map[string]string{}
@@ -69,10 +70,10 @@ func readInvariants(s *hclfile.Block, of *Scenario) []Invariant {
 			i.On = w.Name
 			checkOrdered(b, w, of)
 		case b.Has("on"):
-			b.AttrProblem("on", fmt.Sprintf("invariant %q takes no on: it is of all workloads", i.Kind), "remove it")
+			b.AttrProblem("on", fmt.Sprintf("invariant %q takes no on: it applies to all workloads", i.Kind), "remove it")
 		}
 		if first, twice := seen[i.String()]; twice {
-			b.LabelProblem(fmt.Sprintf("invariant %q is given twice", i.String()), "the first is at "+first+"; keep one of the two")
+			b.LabelProblem(fmt.Sprintf("invariant %q is defined twice", i.String()), "the first is at "+first+"; keep one of the two")
 			continue
 		}
 		seen[i.String()] = b.Where()
@@ -81,8 +82,8 @@ func readInvariants(s *hclfile.Block, of *Scenario) []Invariant {
 	return invariants
 }
 
-// readOn finds the workload that on = "workload.NAME" names. Where there is only one, on may be
-// left out.
+// readOn returns the workload that on = "workload.NAME" names. on is optional if the scenario has a
+// single workload.
 func readOn(b *hclfile.Block, workloads []Workload) (Workload, bool) {
 	var paths []string
 	for _, w := range workloads {
@@ -93,7 +94,7 @@ func readOn(b *hclfile.Block, workloads []Workload) (Workload, bool) {
 			return workloads[0], true
 		}
 		if len(workloads) > 1 {
-			b.Problem(fmt.Sprintf("%s does not say of which workload", b), fmt.Sprintf("add on = %q", paths[0]))
+			b.Problem(fmt.Sprintf("%s needs on: the scenario has several workloads", b), fmt.Sprintf("add on = %q", paths[0]))
 		}
 		return Workload{}, false
 	}
@@ -109,34 +110,33 @@ func readOn(b *hclfile.Block, workloads []Workload) (Workload, bool) {
 	return Workload{}, false
 }
 
-// checkExclusive refuses a workload without leases.
 func checkExclusive(b *hclfile.Block, of *Scenario) {
 	for _, w := range of.Workloads {
 		if w.Driver == DriverNull {
-			b.Problem(fmt.Sprintf("%s has no leases: the driver %q hands out each task once", workloadPath+w.Name, w.Driver), "remove it, or take another driver")
+			b.Problem(fmt.Sprintf("%s has no leases: the driver %q hands out each task once", workloadPath+w.Name, w.Driver), "remove it, or use another driver")
 		}
 	}
 }
 
-// checkOrdered says what keeps the order of a workload's tasks from being seen: whatever lets two
-// tasks of a queue be on their way at once. A workload of which something is not known is let
-// through.
+// checkOrdered notes a problem for everything in a workload that makes the order of its tasks
+// unobservable, because two tasks of a queue may be on their way at the same time. Incomplete
+// workloads are accepted; the parser has already reported them.
 func checkOrdered(b *hclfile.Block, w Workload, of *Scenario) {
 	var why []string
 	if w.Tenants > 0 && w.Workers > 0 && w.Workers != w.Tenants {
-		why = append(why, fmt.Sprintf("its worker slots are %d and its tenants %d: write workers = %d, one slot for each", w.Workers, w.Tenants, w.Tenants))
+		why = append(why, fmt.Sprintf("it has %d worker slots for %d tenants: write workers = %d, one slot for each tenant", w.Workers, w.Tenants, w.Tenants))
 	}
 	if of.Topology.Shards > 1 {
-		why = append(why, fmt.Sprintf("the topology has %d shards, each with an order of its own: write shards = 1", of.Topology.Shards))
+		why = append(why, fmt.Sprintf("the topology has %d shards, each with a separate order: write shards = 1", of.Topology.Shards))
 	}
 	if len(of.Faults) > 0 {
-		why = append(why, "the scenario has faults, after which tasks are handed out again: remove them")
+		why = append(why, "the scenario has faults, after which tasks are delivered again: remove them")
 	}
 	if w.EnqueuesAlone() {
 		why = append(why, fmt.Sprintf("nothing is claimed: write workers = %d", max(1, w.Tenants)))
 	}
 	if !w.Priority.IsZero() {
-		why = append(why, fmt.Sprintf("it has priority = %s, and tasks of a higher priority go first: remove it", w.Priority))
+		why = append(why, fmt.Sprintf("it has priority = %s, and tasks of a higher priority overtake the others: remove it", w.Priority))
 	}
 	if !w.Delay.IsZero() {
 		why = append(why, fmt.Sprintf("it has delay = %s, and tasks without a delay overtake the others: remove it", w.Delay))
@@ -145,6 +145,6 @@ func checkOrdered(b *hclfile.Block, w Workload, of *Scenario) {
 		why = append(why, "nothing is sent: write arrivals = closed()")
 	}
 	if len(why) > 0 {
-		b.Problem(fmt.Sprintf("the order of the tasks of %s can't be seen", workloadPath+w.Name), strings.Join(why, "; "))
+		b.Problem(fmt.Sprintf("the order of the tasks of %s cannot be observed", workloadPath+w.Name), strings.Join(why, "; "))
 	}
 }

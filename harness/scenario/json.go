@@ -7,13 +7,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// The JSON form of a scenario stands in a run's manifest and in what `prony explain --json` prints:
-// the names of the file, every default filled in, durations and byte rates as the file has them. A
-// type whose fields encoding/json would write otherwise has a method stored, which returns the
-// fields under the same names with types that write themselves as text.
+// Run manifests and `prony explain --json` contain the JSON form of a scenario. It has the names of
+// the file, with every default filled in and with durations and byte rates in the syntax of the
+// file. Types whose fields need such text have a method stored, which returns a struct with the
+// same names and with field types that marshal to text.
 
-// MarshalJSON writes the scenario with every default filled in. A single workload stands under
-// "workload", several under "workloads". The points are left out: the sweeps say them.
+// MarshalJSON writes the scenario with every default filled in. A single workload has the key
+// "workload", several have "workloads". The points are omitted, because they follow from the
+// sweeps.
 func (s Scenario) MarshalJSON() ([]byte, error) {
 	s.ProfiledRounds = s.Profiles()
 	if s.Tags == nil {
@@ -35,8 +36,8 @@ func (s Scenario) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored)
 }
 
-// UnmarshalJSON reads what MarshalJSON of this and of older versions writes. Attributes that an
-// older version did not have are zero, and names that this version does not have are passed over.
+// UnmarshalJSON reads the output of MarshalJSON of this and of older versions. Attributes that the
+// older version did not have are zero. Unknown names are ignored.
 func (s *Scenario) UnmarshalJSON(data []byte) error {
 	stored := s.stored()
 	if err := json.Unmarshal(data, stored); err != nil {
@@ -58,7 +59,6 @@ func (s *Scenario) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// plainScenario is a Scenario without its methods.
 type plainScenario Scenario
 
 type storedScenario struct {
@@ -75,13 +75,13 @@ func (s *Scenario) stored() *storedScenario {
 	return &storedScenario{plainScenario: (*plainScenario)(s)}
 }
 
-// duration is written as in a scenario: "2s", "250ms".
+// duration is a time.Duration whose text is that of scenarios: "2s", "250ms".
 type duration time.Duration
 
-// IsZero has a duration with the option omitzero left out.
+// IsZero implements the JSON option omitzero.
 func (d duration) IsZero() bool { return d == 0 }
 
-// MarshalText writes the duration as files do.
+// MarshalText writes the duration in the syntax of scenarios.
 func (d duration) MarshalText() ([]byte, error) {
 	return []byte(hclfile.FormatDuration(time.Duration(d))), nil
 }

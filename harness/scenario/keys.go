@@ -11,23 +11,25 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Keys says to which queue of a producer's own a call goes.
+// Keys defines which of its queues a producer uses for each call.
 type Keys struct {
-	Kind string  `json:"kind"`          // "round_robin", "uniform" or "zipf"
-	Skew float64 `json:"skew,omitzero"` // of zipf: queue k of n gets a share in proportion to 1 / (k+1)^Skew; above 0
+	Kind string `json:"kind"` // "round_robin", "uniform" or "zipf"
+	// Skew, of zipf, gives queue k, counted from 0, a share in proportion to 1 / (k+1)^Skew. It is
+	// above 0.
+	Skew float64 `json:"skew,omitzero"`
 }
 
-// IsZero reports whether calls go to the queues in turn, which JSON leaves out.
+// IsZero reports whether calls use the queues in turn. It implements the JSON option omitzero.
 func (k Keys) IsZero() bool { return k.Kind == "" || k.Kind == KeysRoundRobin }
 
 // The kinds of keys.
 const (
 	KeysRoundRobin = "round_robin" // each queue in turn
-	KeysUniform    = "uniform"     // any queue, each as likely
+	KeysUniform    = "uniform"     // any queue with equal probability
 	KeysZipf       = "zipf"        // some queues far more often than others
 )
 
-// skewMax is the largest skew: at 10 all but a thousandth goes to the first queue.
+// skewMax is the largest skew: at 10 the first queue gets all but a thousandth of the calls.
 const skewMax = 10
 
 var keysType = cty.Capsule("a choice of queues", reflect.TypeFor[Keys]())
@@ -53,7 +55,7 @@ var keysCalls = &hcl.EvalContext{Functions: map[string]function.Function{
 	}),
 }}
 
-// String writes the keys as a scenario does.
+// String formats the keys in the syntax of scenarios.
 func (k Keys) String() string {
 	if k.Kind == KeysZipf {
 		return fmt.Sprintf("zipf(%v)", k.Skew)
@@ -61,7 +63,6 @@ func (k Keys) String() string {
 	return k.Kind + "()"
 }
 
-// readKeys reads keys = round_robin(), uniform() or zipf(skew).
 func readKeys(b *hclfile.Block, tenants, queues int) Keys {
 	v, ok := b.Call("keys", keysCalls, "uniform() or zipf(1.2)")
 	if !ok {
@@ -69,7 +70,7 @@ func readKeys(b *hclfile.Block, tenants, queues int) Keys {
 	}
 	k := *v.EncapsulatedValue().(*Keys)
 	if k.Kind != KeysRoundRobin && tenants == 1 && queues == 1 {
-		b.AttrProblem("keys", "keys has a meaning only where there are several queues", "raise queues, or remove keys")
+		b.AttrProblem("keys", "keys is valid only with several queues", "raise queues, or remove keys")
 	}
 	return k
 }

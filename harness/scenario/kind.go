@@ -17,25 +17,25 @@ const Single = "single"
 // Raft is the kind of a topology of several nodes that hold the same shards.
 const Raft = "raft"
 
-// Embedded is the kind of a topology whose server is a part of the generator's process, and
-// NoTopology that of one without any server, for the driver that needs none.
+// Embedded is the kind of a topology whose server runs in the generator's process. NoTopology is
+// the kind without any server, for the driver "null".
 const (
 	Embedded   = "embedded"
 	NoTopology = "none"
 )
 
-// NodesMax is how many nodes a topology "raft" has at most.
+// NodesMax is the largest number of nodes of a topology.
 const NodesMax = 7
 
 const nodesDefault = 3
 
-// kindAttribute is what a sweep calls the kind of the topology, which in its block is the label and
-// no attribute.
+// kindAttribute is the name of the topology's kind in the path of a sweep. In the topology block
+// the kind is the label, not an attribute.
 const kindAttribute = "kind"
 
 var topologyKinds = []string{Single, "sharded", Raft, Remote, Embedded, NoTopology}
 
-// kindOf is a kind of a topology as a value: what single(), sharded() and raft(3) are.
+// kindOf is the value of single(), sharded() and raft(3) in a sweep.
 type kindOf struct {
 	kind  string
 	nodes int
@@ -66,8 +66,8 @@ var kindCalls = &hcl.EvalContext{
 	},
 }
 
-// readKind reads which kind of topology it is: the label, or what a sweep of topology.kind puts in
-// its place. After a problem the kind is not known.
+// readKind reads the kind of the topology from the label, or from the value of a sweep of
+// topology.kind, which replaces the label. After a problem the kind is "".
 func readKind(b *hclfile.Block) Topology {
 	kind := b.Kind(topologyKinds, nil)
 	if !b.Has(kindAttribute) {
@@ -81,7 +81,7 @@ func readKind(b *hclfile.Block) Topology {
 	return Topology{Kind: of.kind, Nodes: of.nodes}
 }
 
-// constant makes a function without parameters that returns a value as one of a capsule type.
+// constant makes a function without parameters that returns the value in the capsule type t.
 func constant[T any](t cty.Type, value T) function.Function {
 	return function.New(&function.Spec{
 		Type: function.StaticReturnType(t),
@@ -89,7 +89,7 @@ func constant[T any](t cty.Type, value T) function.Function {
 	})
 }
 
-// renamed makes a function that stands for a former name, and says what it is called now.
+// renamed makes a function for a former name, which fails with the current name as the remedy.
 func renamed(t cty.Type, former, now string) function.Function {
 	return function.New(&function.Spec{
 		VarParam: &function.Parameter{Type: cty.DynamicPseudoType, AllowNull: true},

@@ -8,33 +8,35 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Limit is a bound on a metric that each run of the scenario is judged by, as by a floor or a
-// ceiling of a baseline. This package does not know the metrics: LoadChecked has a caller check
-// them. Limits are no settings: they do not change what is measured.
+// Limit is a bound on a metric for each run of the scenario, like a floor or a ceiling of a
+// baseline. This package does not know the metrics; the caller of LoadChecked can check them.
+// Limits are not settings, because they do not change what is measured.
 type Limit struct {
 	Metric string `json:"metric"`
-	// Min is a floor, Max a ceiling, and OfBaseline a ratio to the figure of the baseline build,
-	// which is measured beside this one: a floor of a metric that is better when higher, else a
-	// ceiling. Exactly one of the three is set, finite and not negative.
+	// Min is a floor and Max a ceiling. OfBaseline bounds the ratio to the figure of the baseline
+	// build, which is measured in the same run: a floor if higher values of the metric are better,
+	// else a ceiling. Exactly one of the three is set. It is finite and not negative.
 	Min        *float64 `json:"min,omitempty"`
 	Max        *float64 `json:"max,omitempty"`
 	OfBaseline *float64 `json:"of_baseline,omitempty"`
-	Point      string   `json:"point,omitempty"` // a name of Scenario.Points; "" is each that has no limit of its own
-	// RelativeToPoint is the point whose figure the bound is a multiple of; "" if the bound is the
-	// limit itself.
+	// Point is a name of Scenario.Points. "" means all points without a specific limit.
+	Point string `json:"point,omitempty"`
+	// RelativeToPoint is the point whose figure is multiplied by the bound to get the limit. ""
+	// means that the bound is the limit.
 	RelativeToPoint string `json:"relative_to_point,omitempty"`
-	Workload        string `json:"workload,omitempty"` // of several workloads; "" is all of them together
-	Because         string `json:"because"`            // never empty
-	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when
-	// not stated.
+	// Workload is set only if there are several workloads. "" means all of them together.
+	Workload string `json:"workload,omitempty"`
+	Because  string `json:"because"` // never empty
+	// Observed is the figure that was measured when the limit was chosen, and On the machine. They
+	// are 0 and "" if not stated.
 	Observed   float64 `json:"observed,omitempty"`
 	On         string  `json:"on,omitempty"`
-	Unobserved string  `json:"unobserved,omitempty"` // why there is no such figure; "" beside On
+	Unobserved string  `json:"unobserved,omitempty"` // why there is no such figure; "" if On is set
 	Where      string  `json:"where"`                // path:line:column of its block
 }
 
-// Name names what is limited: the metric, after the point and the workload. A ratio to the baseline
-// build has a name of its own. No two limits of a scenario have the same.
+// Name returns the name of the limited figure: the point, the workload and the metric. A ratio to
+// the baseline build has a distinct name. The names are unique within a scenario.
 func (l Limit) Name() string {
 	name := l.Metric
 	for _, part := range []string{l.Workload, l.Point} {
@@ -48,7 +50,7 @@ func (l Limit) Name() string {
 	return name
 }
 
-// Bound returns the bound in words: "at least 20000", or "at most 1.5 times that of shards=1".
+// Bound formats the bound as text: "at least 20000", or "at most 1.5 times that of shards=1".
 func (l Limit) Bound() string {
 	if l.OfBaseline != nil {
 		return strconv.FormatFloat(*l.OfBaseline, 'f', -1, 64) + " times that of the baseline build"
@@ -67,8 +69,8 @@ func (l Limit) Bound() string {
 	return words
 }
 
-// LimitCheck notes at a limit block what is wrong with it that only somebody who knows the metrics
-// sees. What it notes at the same place in the same words as this package is said once.
+// LimitCheck notes those problems of a limit block that depend on the metrics, which this package
+// does not know. A problem with the same place and text as one from this package is reported once.
 type LimitCheck func(b *hclfile.Block)
 
 var limitBlock = hclfile.Inner{
@@ -78,8 +80,8 @@ var limitBlock = hclfile.Inner{
 	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
 }
 
-// readLimits reads each limit "METRIC" { ... } of a scenario that is read with all its points.
-// check may be nil.
+// readLimits reads each limit "METRIC" { ... }. The points of the scenario must be complete. check
+// may be nil.
 func readLimits(b *hclfile.Block, s *Scenario, check LimitCheck) []Limit {
 	var limits []Limit
 	seen := map[string]string{}
@@ -102,7 +104,8 @@ func readLimits(b *hclfile.Block, s *Scenario, check LimitCheck) []Limit {
 	return limits
 }
 
-// readLimit reads the attributes, with the bounds that hold whatever the metric is.
+// readLimit reads the attributes and checks them as far as possible without knowledge of the
+// metric.
 func readLimit(b *hclfile.Block) Limit {
 	l := Limit{
 		Metric:          b.Label(),
@@ -122,16 +125,15 @@ func readLimit(b *hclfile.Block) Limit {
 	}
 	switch {
 	case b.Has("min") && b.Has("max"):
-		b.AttrProblem("max", fmt.Sprintf("%s has both min and max, and no metric has a good side on both", b), "keep one of the two")
+		b.AttrProblem("max", fmt.Sprintf("%s has both min and max, but each metric has only one good direction", b), "keep one of the two")
 	case b.Has("of_baseline") && (b.Has("min") || b.Has("max")):
-		b.AttrProblem("of_baseline", fmt.Sprintf("%s has of_baseline beside min or max", b), "write two blocks, one for each bound")
+		b.AttrProblem("of_baseline", fmt.Sprintf("%s has both of_baseline and min or max", b), "write two blocks, one for each bound")
 	case !b.Has("min") && !b.Has("max") && !b.Has("of_baseline"):
 		b.Problem(fmt.Sprintf("%s has neither min nor max nor of_baseline", b), "add min for a metric that is better when higher, max for one that is better when lower, of_baseline for a ratio")
 	}
 	return l
 }
 
-// checkNames refuses points and a workload that the scenario does not have.
 func checkNames(b *hclfile.Block, l Limit, s *Scenario) {
 	var points, workloads []string
 	for _, p := range s.Points {
@@ -152,7 +154,7 @@ func checkNames(b *hclfile.Block, l Limit, s *Scenario) {
 	switch {
 	case l.Workload == "" || len(workloads) > 1 && slices.Contains(workloads, l.Workload):
 	case len(workloads) == 1:
-		b.AttrProblem("workload", "the scenario has one workload, whose figures are the scenario's", "remove workload")
+		b.AttrProblem("workload", "the scenario has a single workload, so its figures are those of the scenario", "remove workload")
 	case len(workloads) > 1:
 		b.AttrProblem("workload", fmt.Sprintf("there is no workload %.80q", l.Workload), hclfile.Suggest(l.Workload, workloads))
 	}

@@ -45,10 +45,11 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	var again Scenario
 	require.NoError(t, json.Unmarshal(encoded, &again))
-	assert.Equal(t, want, again.Limits, "a run stores what it is judged by")
+	assert.Equal(t, want, again.Limits, "a stored scenario includes its limits")
 }
 
-// Limits are no settings: neither pages nor comparisons nor the configuration show them.
+// Limits are not settings: they appear neither in pages nor in comparisons nor in the
+// configuration.
 func TestLimitsAreNoSettings(t *testing.T) {
 	with, err := parse("a.hcl", []byte(limits), nil)
 	require.NoError(t, err)
@@ -60,8 +61,7 @@ func TestLimitsAreNoSettings(t *testing.T) {
 	assert.Empty(t, Differences(without[0], with[0]))
 }
 
-// Whoever knows the metrics says what is wrong in the same pass, once for each limit, whatever is
-// swept.
+// The caller's check of limits runs in the same pass, once for each limit, independent of sweeps.
 func TestCheckOfLimits(t *testing.T) {
 	var checked []string
 	l := loader{names: map[string]string{}, checks: Checks{Limit: func(b *hclfile.Block) {

@@ -11,17 +11,17 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// driversOfLives is the remedy where a driver can't lead tasks through other lives than enqueue,
-// claim and completion.
+// driversOfLives is the remedy for drivers whose tasks can only be enqueued, claimed and completed.
 const driversOfLives = `remove it, or write driver = "stream", "unary", "rest" or "embedded"`
 
-// refuseLife refuses an attribute of tasks' lives for a workload that can't have it: script says
-// what a script of k6 decides itself, null what the driver "null" does instead, and none what a
-// load without arrivals lacks. It reports whether it refused the attribute.
+// refuseLife refuses an attribute of the life cycle of tasks if the workload does not support it,
+// and reports whether it did. The other parameters complete the messages: script names what a k6
+// script decides, null describes the limitation of the driver "null", and none is what a load
+// without arrivals has no task for.
 func refuseLife(b *hclfile.Block, attribute string, w *Workload, script, null, none string) (refused bool) {
 	switch {
 	case w.Driver == DriverK6:
-		b.AttrProblem(attribute, `a script of the driver "k6" decides itself which `+script, driversOfLives)
+		b.AttrProblem(attribute, `the script of the driver "k6" decides `+script, driversOfLives)
 	case w.Driver == DriverNull:
 		b.AttrProblem(attribute, fmt.Sprintf("the driver %q %s", w.Driver, null), driversOfLives)
 	case w.Arrivals.Kind == None:
@@ -32,30 +32,31 @@ func refuseLife(b *hclfile.Block, attribute string, w *Workload, script, null, n
 	return true
 }
 
-// shareAttribute reads an attribute that is a share from 0 to 1. of names the share with a verb, as
-// in "the leases are extended".
+// shareAttribute reads an attribute that is a share from 0 to 1. of completes the remedy, as in
+// "the leases are extended".
 func shareAttribute(b *hclfile.Block, name, of string) (share float64, ok bool) {
 	share, ok = b.Number(name, hclfile.NumberSpec{AllowZero: true, Example: "0.1"})
 	if ok && share > 1 {
-		b.AttrProblem(name, fmt.Sprintf("%s is %v, which is no share from 0 to 1", name, share), fmt.Sprintf("write %s = 0.1 if a tenth of %s", name, of))
+		b.AttrProblem(name, fmt.Sprintf("%s is %v; it must be a share from 0 to 1", name, share), fmt.Sprintf("write %s = 0.1 if a tenth of %s", name, of))
 		return 0, false
 	}
 	return share, ok
 }
 
-// refusing returns a function that refuses what a workload with an attribute can't be had together
-// with.
+// refusing returns a function that, if has is true, notes that an attribute of a workload cannot be
+// combined with a feature. what is that feature, with an optional reason after a colon.
 func refusing(b *hclfile.Block, attribute string) func(has bool, what, remedy string) {
 	return func(has bool, what, remedy string) {
 		if has {
-			b.Problem("a workload with "+attribute+" and "+what+" can't be had together", remedy)
+			b.Problem("a workload with "+attribute+" cannot be combined with "+what, remedy)
 		}
 	}
 }
 
-// shareCalls returns the function share(VALUE, part) of an attribute that is a T. name is the name
-// of the first parameter, what is how messages name the T, value reads the first argument, and
-// withPart adds the part. With a part of 0 the T is its zero value, which a sweep may have.
+// shareCalls returns the function share(VALUE, part) for an attribute of type T. name is the name
+// of the first parameter, what names T in messages, value reads the first argument, and withPart
+// adds the part. If part is 0, share returns the zero value of T, so that a sweep can include that
+// case.
 func shareCalls[T any](name, what, example string, value func(cty.Value) (T, error), withPart func(T, float64) T) *hcl.EvalContext {
 	of := cty.Capsule(what, reflect.TypeFor[T]())
 	return &hcl.EvalContext{Functions: map[string]function.Function{

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The shares of leases that are extended and of keys that are repeated: read, stored, shown and
-// swept alike.
+// The attributes extend and key behave equally when they are read, stored, displayed and swept.
 func TestSharesOfLives(t *testing.T) {
 	for attribute, of := range map[string]struct {
 		share func(Workload) float64

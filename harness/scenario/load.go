@@ -8,41 +8,41 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Diagnostics is the error of Load: every problem of every file, each with its place, the line and
-// a remedy. Its Error method renders all of them as plain text.
+// Diagnostics is the error of Load: all problems of all files, each with its place, the line and a
+// remedy. Its Error method formats them as plain text.
 type Diagnostics = hclfile.Diagnostics
 
-// Load reads scenario files and returns their scenarios in the order given, every default filled
-// in. It reads all files to their ends before it answers. When anything is wrong with any of them
-// it returns no scenario and a *Diagnostics that holds everything that is. A file may hold several
-// scenarios; their names differ across all files. Load reads files and does nothing else.
+// Load reads scenario files and returns their scenarios in the given order, with every default
+// filled in. A file may contain several scenarios, whose names must be unique across all files. If
+// a file has a problem, Load still reads all files and returns no scenario but a *Diagnostics with
+// all problems. It has no effect other than reading files.
 func Load(paths ...string) ([]*Scenario, error) { return LoadWith(nil, paths...) }
 
-// LoadWith is Load with values for variables of the files, by their names: of each file that has a
+// LoadWith is Load with values for variables, by name. A value applies to each file that has a
 // variable of that name. A name that no file has is a problem.
 func LoadWith(vars map[string]string, paths ...string) ([]*Scenario, error) {
 	return LoadChecked(vars, Checks{}, paths...)
 }
 
-// Checks are what this package does not know of a scenario. Each may be nil.
+// Checks are validations that need knowledge outside of this package. Each may be nil.
 type Checks struct {
-	// Limit notes what is wrong with a limit block.
+	// Limit notes the problems of a limit block.
 	Limit LimitCheck
-	// Setting says what is wrong with a setting of the server.
+	// Setting checks a setting of the server.
 	Setting ServerSettingCheck
 }
 
-// LoadChecked is LoadWith, and has checks say what is wrong, in the same pass. If values for
-// variables give a scenario fewer rounds than their defaults do, its FileRounds is the number by
-// the defaults.
+// LoadChecked is LoadWith with additional checks, whose problems it reports together with its own.
+// If values for variables give a scenario fewer rounds than the defaults do, FileRounds is the
+// number of rounds with the defaults.
 func LoadChecked(vars map[string]string, checks Checks, paths ...string) ([]*Scenario, error) {
 	all, err := loadChecked(vars, checks, paths...)
 	if err != nil || len(vars) == 0 {
 		return all, err
 	}
 	usual, err := loadChecked(nil, Checks{}, paths...)
-	if err != nil { // a variable without a default: the file says no number of rounds
-		return all, nil //nolint:nilerr // what was asked for is there
+	if err != nil { // a variable has no default, so the file defines no number of rounds
+		return all, nil //nolint:nilerr // the caller's own load succeeded
 	}
 	for _, s := range all {
 		for _, u := range usual {
@@ -71,8 +71,8 @@ func loadChecked(vars map[string]string, checks Checks, paths ...string) ([]*Sce
 	return l.finish()
 }
 
-// parse is Load for one text in memory. What it includes are others, by their paths, or files where
-// that is nil.
+// parse is Load for one text in memory. others maps the paths of included files to their texts; if
+// it is nil, includes are read from the file system.
 func parse(name string, src []byte, others map[string]string) ([]*Scenario, error) {
 	l := loader{names: map[string]string{}}
 	if others != nil {
@@ -87,7 +87,6 @@ func parse(name string, src []byte, others map[string]string) ([]*Scenario, erro
 	return l.finish()
 }
 
-// loader collects the scenarios of several files.
 type loader struct {
 	reader hclfile.Reader
 	checks Checks
@@ -105,7 +104,7 @@ func (l *loader) finish() ([]*Scenario, error) {
 
 var fileNames = hclfile.Names{Blocks: []string{"scenario", "variable", "locals"}}
 
-// file reads a file's outermost level; root is nil when the file could not be read.
+// file reads the outermost level of a file. root is nil if the file could not be read.
 func (l *loader) file(path string, root *hclfile.Block) {
 	if root == nil {
 		return
@@ -113,8 +112,8 @@ func (l *loader) file(path string, root *hclfile.Block) {
 	blocks := root.Blocks("scenario", hclfile.Inner{
 		Names: scenarioNames, Label: "name", Example: `scenario "NAME" { ... }`, Required: true,
 	})
-	// What a file defines holds for all of its scenarios, also what is defined in a file that one
-	// of them includes.
+	// Variables and locals apply to all scenarios of a file, even if the definition is in a file
+	// that only one of the scenarios includes. All includes are therefore expanded before Declare.
 	for _, b := range blocks {
 		b.Include(partNames)
 	}
@@ -132,7 +131,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 	}
 }
 
-// partNames are the blocks that a scenario is made of, and a file that it includes.
+// partNames are the blocks that a scenario, or a file that it includes, may contain.
 var partNames = []string{
 	"topology", "target", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack", "observe",
 	"limit", "score", "soak",
@@ -169,8 +168,8 @@ func readScenario(b *hclfile.Block, checks Checks) *Scenario {
 	return s
 }
 
-// problemsEnough is how many problems end the reading of further points: what is wrong with all of
-// them would be counted over and over.
+// problemsEnough is the number of problems after which further points are not read. Each further
+// point would count the same problems again.
 const problemsEnough = 100
 
 // readOnce reads a scenario with the values of one point.
@@ -180,7 +179,7 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	s.Tags = b.Names("tags", hclfile.NamesSpec{Max: 16, Example: `["smoke", "single-node"]`})
 	s.Rounds = b.Int("rounds", hclfile.IntSpec{
 		Min: 1, Max: RoundsMax, Default: 7,
-		Why: "from six rounds on a median has a 95 % interval, below that a range",
+		Why: "with six or more rounds a median has a 95 % interval, with fewer only a range",
 	})
 	s.Topology = readTopology(b, check)
 	s.Phases = readPhases(b)
@@ -215,16 +214,15 @@ func readOnce(b *hclfile.Block, check ServerSettingCheck) *Scenario {
 	return s
 }
 
-// checkServer refuses parts that need a server in a topology without one.
 func checkServer(b *hclfile.Block, kind string) {
 	for _, part := range []string{"backlog", "series", "capture"} {
 		if kind == NoTopology && b.HasBlock(part) {
-			b.Problem(fmt.Sprintf("%s has a %s and no server", b, part), "remove it, or take another topology")
+			b.Problem(fmt.Sprintf("%s has a %s and no server", b, part), "remove it, or use another topology")
 		}
 	}
 }
 
-// readName returns a block's label, which is a name, or "" after noting that it is not.
+// readName returns the label of a block, or "" after it noted that the label is not a name.
 func readName(b *hclfile.Block) string {
 	name := b.Label()
 	if !hclfile.IsName(name) {

@@ -16,7 +16,6 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
 
-// golden compares got with a file, or rewrites the file with -rewrite.
 func golden(t *testing.T, path, got string) {
 	t.Helper()
 	if *rewrite {
@@ -27,7 +26,7 @@ func golden(t *testing.T, path, got string) {
 	assert.Equal(t, string(want), got, "run with -rewrite and read the difference")
 }
 
-// Each file under testdata/bad is refused with exactly the text of the .golden file beside it.
+// Each .hcl file in testdata/bad is refused with the text of the .golden file of the same name.
 func TestDiagnostics(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.hcl")
 	require.NoError(t, err)
@@ -45,8 +44,8 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// All problems of all files come from one call, in the order of the files, with the good file
-// between ignored.
+// One call reports the problems of all files, in the order of the files. A valid file between them
+// adds none.
 func TestLoadReportsAllFilesInOnePass(t *testing.T) {
 	_, err := Load("testdata/bad/values.hcl", "testdata/defaults.hcl", "testdata/missing.hcl", "testdata/bad/syntax.hcl")
 	require.Error(t, err)
@@ -151,7 +150,7 @@ func TestLoadReadsEverything(t *testing.T) {
 		},
 		File: "testdata/everything.hcl",
 	}, s)
-	assert.Equal(t, 5*(4*time.Second+1500*time.Millisecond+time.Minute), s.Duration(), "the profiled rounds are added")
+	assert.Equal(t, 5*(4*time.Second+1500*time.Millisecond+time.Minute), s.Duration(), "the duration includes the profiled rounds")
 
 	second := all[1]
 	assert.Equal(t, "second", second.Name)
@@ -174,12 +173,12 @@ func TestJSON(t *testing.T) {
 		require.NoError(t, json.Unmarshal(got, &read))
 		again, err := json.MarshalIndent(read, "", "  ")
 		require.NoError(t, err)
-		assert.Equal(t, string(got), string(again), "%s is read as it was written", name)
+		assert.Equal(t, string(got), string(again), "%s survives storing and reading", name)
 	}
 }
 
-// Every scenario of the repository is read and has the ledger judged. A file is named after its
-// first one, is in the list of files, and its further ones are named like it.
+// Every scenario of the repository is valid and checks the ledger. A file has the name of its first
+// scenario and is in the list of files. The names of further scenarios begin with that name.
 func TestRepositoryScenarios(t *testing.T) {
 	var files []string
 	for _, folder := range []string{"../../scenarios/", "../../scenarios/faults/"} {
@@ -197,14 +196,15 @@ func TestRepositoryScenarios(t *testing.T) {
 		base := strings.TrimSuffix(filepath.Base(s.File), ".hcl")
 		assert.True(t, s.Name == base || seen[s.File] && strings.HasPrefix(s.Name, base+"-"), "%s in %s", s.Name, s.File)
 		seen[s.File] = true
-		if s.Topology.Kind != ByProgram { // whose servers have no account of their own
+		if s.Topology.Kind != ByProgram { // such servers have no counters for the invariant
 			assert.Contains(t, s.Invariants, Invariant{Kind: "conserved"}, s.Name)
 		}
 		assert.True(t, strings.Contains(string(readme), base+".hcl)"), "%s is in the list of files in scenarios/README.md", base)
 	}
 }
 
-// hostile are texts of n repetitions that make a careless parser slow, deep or both.
+// hostile returns texts with n repetitions that would make a naive parser slow, deeply recursive or
+// both.
 func hostile(n int) []string {
 	return []string{
 		"scenario \"a\" { tags = " + strings.Repeat("[\n", n),
@@ -230,7 +230,7 @@ func hostile(n int) []string {
 	}
 }
 
-// A file of the largest size that is all errors is refused with a bounded text.
+// The error text for a file of maximal size that consists of errors is bounded.
 func TestLoadBoundsItsReport(t *testing.T) {
 	for _, src := range hostile(2_000) {
 		_, err := parse("hostile.hcl", []byte(src), nil)

@@ -8,12 +8,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Observe is what observes the servers in the windows of the timed rounds, so that a sweep can tell
-// what observing costs. Without it the harness reads the servers at both ends of a window only.
+// Observe configures observation of the servers during the windows of timed rounds, so that a sweep
+// can measure its cost. Without it the harness reads the servers' metrics only at both ends of a
+// window.
 type Observe struct {
-	// Scrape is how often the metrics of each server are read; 0: they are not.
+	// Scrape is the interval at which the metrics of each server are read; 0: never.
 	Scrape time.Duration `json:"-"`
-	// Profiles has the servers record the profiles of Captures.
+	// Profiles makes the servers record the profiles of Captures.
 	Profiles bool `json:"profiles"`
 }
 
@@ -31,8 +32,8 @@ func (o *Observe) stored() any {
 	}{(*plain)(o), (*duration)(&o.Scrape)}
 }
 
-// Captures are the profiles that the servers record with Profiles, at the default rates of a
-// capture.
+// Captures returns the profiles that the servers record if Profiles is true, at the default rates
+// of captures.
 func (o *Observe) Captures() []Capture {
 	if o == nil || !o.Profiles {
 		return nil
@@ -63,7 +64,7 @@ func readObserve(s *hclfile.Block, kind string, window time.Duration) *Observe {
 	o := &Observe{Scrape: b.Duration("scrape", hclfile.DurationSpec{Min: 0, Max: scrapeMost}), Profiles: b.Bool("profiles")}
 	switch {
 	case o.Scrape > 0 && o.Scrape < scrapeLeast:
-		b.AttrProblem("scrape", fmt.Sprintf("scrape is %s; the least is %s, and \"0s\" reads no metrics", hclfile.FormatDuration(o.Scrape), hclfile.FormatDuration(scrapeLeast)),
+		b.AttrProblem("scrape", fmt.Sprintf("scrape is %s; it must be at least %s, or \"0s\" to read no metrics", hclfile.FormatDuration(o.Scrape), hclfile.FormatDuration(scrapeLeast)),
 			`write scrape = "1s"`)
 	case o.Scrape > 0 && window > 0 && o.Scrape > window:
 		b.AttrProblem("scrape", fmt.Sprintf("scrape is %s, and the window of %s ends before the first reading",
@@ -73,7 +74,7 @@ func readObserve(s *hclfile.Block, kind string, window time.Duration) *Observe {
 		b.AttrProblem("profiles", fmt.Sprintf("profiles need a window of at least 1s; it is %s", hclfile.FormatDuration(window)), `write window = "1s"`)
 	}
 	if kind == NoTopology {
-		b.Problem(fmt.Sprintf("%s has no server to observe", s), "remove the block, or take another topology")
+		b.Problem(fmt.Sprintf("%s has no server to observe", s), "remove the block, or use another topology")
 	}
 	return o
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The sweeps of a zip may repeat a value, so that each point can be observed in another way.
+// The sweeps of a zip may repeat a value, so that each point can have a different combination of
+// observations.
 func TestObservingIsSwept(t *testing.T) {
 	all, err := Load("../../scenarios/observing.hcl")
 	require.NoError(t, err)
@@ -41,7 +42,7 @@ func TestObservingIsSwept(t *testing.T) {
 		require.True(t, known)
 		assert.Equal(t, p.Observe, at.Observe, i)
 	}
-	assert.Equal(t, &Observe{}, read.Observe, "a point leaves the scenario as it is")
+	assert.Equal(t, &Observe{}, read.Observe, "a point does not modify the scenario")
 }
 
 func TestObserveIsStored(t *testing.T) {

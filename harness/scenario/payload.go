@@ -13,20 +13,19 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Payload is a distribution of payload sizes in bytes.
+// Payload is a distribution of payload sizes, in bytes.
 type Payload struct {
-	Kind string `json:"kind"`      // "fixed", "uniform" or "lognormal"
-	Min  int    `json:"bytes_min"` // no payload is smaller; of a lognormal one what the ledger needs
-	Max  int    `json:"bytes_max"` // none is larger; equals Min when fixed
-	// In a lognormal distribution half of the payloads are smaller than Median, and one in a
-	// hundred is larger than P99.
+	Kind string `json:"kind"` // "fixed", "uniform" or "lognormal"
+	// Min is the smallest payload; in a lognormal distribution, the size of the ledger's header.
+	Min int `json:"bytes_min"`
+	Max int `json:"bytes_max"` // largest payload; equal to Min if fixed
+	// Median and P99 are the percentiles 50 and 99 of a lognormal distribution.
 	Median int `json:"bytes_median,omitzero"`
 	P99    int `json:"bytes_p99,omitzero"`
 }
 
 const (
-	// payloadBytesMin is what the header that the ledger recognises a task by takes of each
-	// payload.
+	// payloadBytesMin is the size of the header by which the ledger recognises a task.
 	payloadBytesMin = 32
 	payloadBytesMax = 1 << 20
 )
@@ -44,11 +43,10 @@ var payloadCalls = &hcl.EvalContext{
 	},
 }
 
-// Lognormal is the kind of payloads whose sizes' logarithms are normally distributed: most are
-// small, and a few are far larger.
+// Lognormal is the kind of payloads with a lognormal distribution of sizes: most are small, and a
+// few are far larger.
 const Lognormal = "lognormal"
 
-// distribution makes the function fixed(bytes), uniform(min, max) or lognormal(median, p99).
 func distribution(kind string, params ...string) function.Function {
 	spec := &function.Spec{
 		Type: function.StaticReturnType(payloadType),
@@ -87,15 +85,15 @@ func distribution(kind string, params ...string) function.Function {
 	return function.New(spec)
 }
 
-// lognormal returns the distribution with a median and a 99th percentile. Its sizes end where its
-// logarithm is twice as far from the median's as the percentile's is, which it would exceed once in
-// some 600,000 times.
+// lognormal returns the distribution with the given median and 99th percentile. It is cut at
+// p99²/median, where the distance of the logarithm from the median is twice that of the 99th
+// percentile. About one in 600,000 sizes would be larger.
 func lognormal(median, p99 int) Payload {
 	end := int64(p99) * int64(p99) / int64(median)
 	return Payload{Kind: Lognormal, Min: payloadBytesMin, Max: int(min(end, payloadBytesMax)), Median: median, P99: p99}
 }
 
-// String writes the payload as a scenario does.
+// String formats the payload in the syntax of scenarios.
 func (p Payload) String() string {
 	switch p.Kind {
 	case "fixed":
@@ -106,7 +104,6 @@ func (p Payload) String() string {
 	return fmt.Sprintf("%s(%d, %d)", p.Kind, p.Min, p.Max)
 }
 
-// readPayload reads payload = fixed(n), uniform(min, max) or lognormal(median, p99).
 func readPayload(b *hclfile.Block) Payload {
 	v, ok := b.Call("payload", payloadCalls, "fixed(64) or uniform(64, 256)")
 	if !ok {
@@ -115,11 +112,11 @@ func readPayload(b *hclfile.Block) Payload {
 	return *v.EncapsulatedValue().(*Payload)
 }
 
-// sizeBytes reads a payload's size.
 func sizeBytes(v cty.Value) (int, error) { return sizeWithin(v, "payload", payloadBytesMax, "1MiB") }
 
-// sizeWithin reads the size of what has a header: a whole number of bytes up to most, or a string
-// with its unit. what names it, and largest writes most as a string.
+// sizeWithin reads the size of a payload or a result, both of which begin with a header of the
+// ledger: a whole number of bytes or a string with a unit, at most most bytes. what names the
+// object in messages, and largest is most as text.
 func sizeWithin(v cty.Value, what string, most int, largest string) (int, error) {
 	const units = `a size is a number of bytes, or a string with B, KiB or MiB, as in 64, "64B", "4KiB" or "1MiB"`
 	var bytes int
@@ -148,8 +145,8 @@ func sizeWithin(v cty.Value, what string, most int, largest string) (int, error)
 	return bytes, nil
 }
 
-// ParseSize reads the size of a payload in bytes: digits alone, or with a unit as a scenario's
-// string has it, such as "4KiB". The error says what is wrong with the text.
+// ParseSize parses the size of a payload: a number of bytes without a unit, or a size in the syntax
+// of scenarios, such as "4KiB".
 func ParseSize(text string) (bytes int, err error) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		text += "B"
@@ -157,7 +154,6 @@ func ParseSize(text string) (bytes int, err error) {
 	return sizeBytes(cty.StringVal(text))
 }
 
-// parseSize reads "64B", "4KiB" or "1MiB".
 func parseSize(s string) (bytes int, ok bool) {
 	for _, unit := range []struct {
 		suffix string

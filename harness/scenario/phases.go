@@ -11,12 +11,12 @@ import (
 // Phases are the parts of a round, in order.
 type Phases struct {
 	Warmup time.Duration `json:"warmup"` // at least
-	// WarmupMax is how long the warm-up takes at most: it goes on until the rate is steady. Up to
-	// Warmup, or 0, it takes Warmup.
+	// WarmupMax is the longest warm-up. After Warmup, the warm-up continues until the rate is
+	// steady or WarmupMax is reached. 0 means a fixed warm-up of length Warmup.
 	WarmupMax time.Duration `json:"warmup_max"`
 	Window    time.Duration `json:"window"` // at most, with Tasks
-	// Tasks is how many tasks the window has: it ends when as many were completed, or enqueued
-	// where no worker claims them. 0: Window is how long it takes.
+	// Tasks ends the window after this number of completed tasks, or of enqueued tasks if the
+	// workload has no workers. 0 means that the window lasts for Window.
 	Tasks int           `json:"tasks,omitzero"`
 	Drain time.Duration `json:"drain"` // at most
 }
@@ -43,7 +43,6 @@ var phasesBlock = hclfile.Inner{
 	Example: `phases { window = "10s" }`, Required: true, Once: true,
 }
 
-// readPhases reads phases { warmup warmup_max window tasks drain }.
 func readPhases(s *hclfile.Block) Phases {
 	blocks := s.Blocks("phases", phasesBlock)
 	if len(blocks) == 0 {
@@ -63,28 +62,27 @@ func readPhases(s *hclfile.Block) Phases {
 	}
 	if b.Has("warmup_max") && p.WarmupMax < p.Warmup {
 		b.AttrProblem("warmup_max", fmt.Sprintf("warmup_max is %q, which is less than the warm-up of %s",
-			hclfile.FormatDuration(p.WarmupMax), hclfile.FormatDuration(p.Warmup)), "it is how long the warm-up takes at most, when the rate is not steady before")
+			hclfile.FormatDuration(p.WarmupMax), hclfile.FormatDuration(p.Warmup)), "it is the longest warm-up, for a rate that is not steady earlier")
 	}
 	return p
 }
 
-// LongestWarmup is how long the warm-up takes at most.
+// LongestWarmup returns the longest possible warm-up.
 func (p Phases) LongestWarmup() time.Duration { return max(p.Warmup, p.WarmupMax) }
 
-// checkWarmup refuses to wait for a steady rate of a load that never has one, or without the time
-// to wait.
+// checkWarmup refuses phases.warmup_max for open loads, whose times are fixed, and with faults.
 func checkWarmup(b *hclfile.Block, s *Scenario) {
 	if s.Phases.WarmupMax == 0 {
 		return
 	}
-	remedy := "remove phases.warmup_max; phases.warmup is how long the warm-up takes"
+	remedy := "remove phases.warmup_max; the warm-up then takes phases.warmup"
 	if len(s.Faults) > 0 {
-		b.Problem("a warm-up that goes on until the rate is steady can't be had with faults", remedy)
+		b.Problem("a warm-up that continues until the rate is steady cannot be combined with faults", remedy)
 		return
 	}
 	for _, w := range s.Workloads {
 		if w.Arrivals.Timed() {
-			b.Problem(fmt.Sprintf("workload %q has tasks that are due at times of their own, which the warm-up can't wait for", w.Name), remedy)
+			b.Problem(fmt.Sprintf("workload %q has an open load, which the warm-up cannot delay until the rate is steady", w.Name), remedy)
 			return
 		}
 	}

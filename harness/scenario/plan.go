@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// Rounds are how many rounds of each kind a run has, over all points.
+// Rounds counts the rounds of each kind in a run, over all points.
 type Rounds struct {
 	Timed       int
 	Profiled    int
 	Calibrating int // closed rounds that find the peak of a point
 }
 
-// Total is how many there are.
+// Total returns the number of rounds of all kinds.
 func (r Rounds) Total() int { return r.Timed + r.Profiled + r.Calibrating }
 
-// PlannedRounds returns how many rounds a run has: the timed ones of each point, one more that is
-// profiled where there are captures, and one where a rate is a part of the peak.
+// PlannedRounds returns the number of rounds of a run: for each point the timed rounds, the
+// profiled rounds if there are captures, and one calibrating round if a rate is a multiple of the
+// peak.
 func (s *Scenario) PlannedRounds() Rounds {
 	var r Rounds
 	for _, p := range s.Plan() {
@@ -31,8 +32,9 @@ func (s *Scenario) PlannedRounds() Rounds {
 	return r
 }
 
-// RepeatsMax is how many repetitions of invalid rounds a run has at most: a quarter of the timed
-// ones. A host that was unfit in more of them was unfit for the run. A soak repeats none.
+// RepeatsMax returns the largest number of repetitions of invalid rounds in a run: a quarter of the
+// timed rounds. A host that is unfit in more rounds than that is unfit for the run. A soak repeats
+// no round.
 func (s *Scenario) RepeatsMax() int {
 	if s.Soak != nil {
 		return 0
@@ -40,10 +42,10 @@ func (s *Scenario) RepeatsMax() int {
 	return (s.PlannedRounds().Timed + 3) / 4
 }
 
-// Duration is how long all rounds of all points take at most, those that are profiled or calibrate
-// included: each its warm-up, its window and its whole drain, and the timed ones their backlog.
-// Starting and stopping the topology comes on top, and so do repetitions of invalid rounds. A soak
-// has one warm-up, and its windows.
+// Duration returns the longest total time of all rounds of all points: warm-up, window and drain of
+// each round, including profiled and calibrating rounds, and the backlog of timed rounds. It
+// excludes the start and stop of the topology and repetitions of invalid rounds. A soak has one
+// warm-up and its windows.
 func (s *Scenario) Duration() time.Duration {
 	if s.Soak != nil {
 		return s.soakLasts(s.Phases.LongestWarmup(), s.Phases.Drain)
@@ -58,7 +60,6 @@ func (s *Scenario) Duration() time.Duration {
 	return s.lasts(s.Phases.LongestWarmup(), s.Phases.Drain, backlog)
 }
 
-// soakLasts is how long a soak takes: one warm-up, then its windows, each with a drain.
 func (s *Scenario) soakLasts(warmup, drain time.Duration) time.Duration {
 	return warmup + time.Duration(s.SoakWindows(s.Soak.For))*(s.Phases.Window+drain)
 }
@@ -67,28 +68,28 @@ func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
 	r := s.PlannedRounds()
 	references := time.Duration(r.Total()+1) * s.referencesExpected()
 	backlogs := r.Timed
-	if Any(s.Workloads, Workload.ClaimsAlone) { // it is the load of every round
+	if Any(s.Workloads, Workload.ClaimsAlone) { // every round has the backlog as its load
 		backlogs = r.Total()
 	}
 	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(backlogs)*backlog + references
 }
 
-// What a round of a server that is well takes besides its warm-up and its window, as seen on two
-// cores.
+// Typical times of the parts of a round outside of its warm-up and window, with healthy servers,
+// measured on two cores.
 const (
-	referenceStartExpected = 15 * time.Millisecond  // to connect to an echo or to open a store, and to stop it
+	referenceStartExpected = 15 * time.Millisecond  // to start and stop an echo or a store
 	bareStartExpected      = 200 * time.Millisecond // to start two processes and to stop them
 	startExpected          = time.Second            // to start one process and stop it
-	clusterStartExpected   = 3 * time.Second        // a cluster elects leaders
-	hostsStartExpected     = time.Second            // to make hosts, and to measure the round trips between them
-	othersStartExpected    = 6 * time.Second        // a cluster of another queue server forms and elects leaders
-	// DrainExpected is how long its drain takes.
+	clusterStartExpected   = 3 * time.Second        // includes the election of leaders
+	hostsStartExpected     = time.Second            // to make hosts and measure their round trips
+	othersStartExpected    = 6 * time.Second        // a cluster of other servers
+	// DrainExpected is the time for the drain of a round.
 	DrainExpected = time.Second
-	// backlogPerSExpected is at how many tasks a second a backlog is filled and drained.
+	// backlogPerSExpected is the rate in tasks per second at which a backlog is filled and drained.
 	backlogPerSExpected = 50_000
 )
 
-// StartExpected is how long it takes to start the topology and to stop it: an estimate.
+// StartExpected returns an estimate of the time to start and stop the topology.
 func (s *Scenario) StartExpected() time.Duration {
 	expected := startExpected
 	for _, p := range s.Plan() {
@@ -104,8 +105,8 @@ func (s *Scenario) StartExpected() time.Duration {
 	return expected
 }
 
-// Expected is how long a run takes if all goes well, Duration at most and the start of the topology
-// included: an estimate.
+// Expected returns an estimate of the duration of a run with healthy servers: at most Duration,
+// plus the starts of the topology.
 func (s *Scenario) Expected() time.Duration {
 	if s.Soak != nil {
 		return s.StartExpected() + s.soakLasts(s.Phases.Warmup, min(s.Phases.Drain, DrainExpected))
@@ -123,9 +124,9 @@ func (s *Scenario) Expected() time.Duration {
 	return s.lasts(s.Phases.Warmup, rest, backlog)
 }
 
-// Offered is how many tasks all workloads of a point send in a window whatever the server does, and
-// whether that is known: not of closed loads, which send as the server answers, nor of parts of a
-// peak.
+// Offered returns the number of tasks that all workloads of a point send in a window, independent
+// of the server. It is unknown for closed loads, which depend on the server's answers, and for
+// rates that are multiples of the peak.
 func (p Point) Offered(window time.Duration) (tasks float64, known bool) {
 	for _, w := range p.Workloads {
 		if !w.Arrivals.Timed() || w.Arrivals.OfPeak() {
@@ -136,7 +137,7 @@ func (p Point) Offered(window time.Duration) (tasks float64, known bool) {
 	return tasks, len(p.Workloads) > 0
 }
 
-// due is how many tasks arrivals at known rates make due in a window.
+// due returns the number of tasks that become due in a window. All rates must be known.
 func (a Arrivals) due(window time.Duration) float64 {
 	base, to := a.Rate.PerSecond, a.To.PerSecond
 	switch a.Kind {
@@ -154,10 +155,11 @@ func (a Arrivals) due(window time.Duration) float64 {
 	return base * window.Seconds()
 }
 
-// IntervalCycles returns how many independent cycles it takes for the 95 % interval of a
-// percentile, 0 to 100, to have an end: the least n of which not all lie below the percentile with
-// a probability of 97.5 %, so p^n at most 0.025 (the order statistics' interval, of which
-// stat.Summarise takes that of the median).
+// IntervalCycles returns the number of independent cycles from which on the 95 % interval of a
+// percentile, 0 to 100, has an upper end. That is the smallest n for which the probability that all
+// n cycles lie below the percentile, p^n, is at most 0.025. It is the interval by order statistics,
+// which stat.Summarise uses for the median. It returns 0 unless the percentile is above 0 and below
+// 100.
 func IntervalCycles(percentile float64) int {
 	p := percentile / 100
 	if !(p > 0 && p < 1) {
@@ -166,7 +168,7 @@ func IntervalCycles(percentile float64) int {
 	return int(math.Ceil(math.Log(0.025) / math.Log(p)))
 }
 
-// String writes the topology in words: "single", "sharded, 4 shards", "raft, 3 nodes".
+// String formats the topology as text: "single", "sharded, 4 shards", "raft, 3 nodes".
 func (t Topology) String() string {
 	words := []string{t.Kind}
 	if t.Target != nil {

@@ -26,8 +26,7 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-// What is due in a window is the integral of the rate at each moment, as scenario.Arrivals
-// describes it.
+// The tasks that are due in a window are the integral of the rate that scenario.Arrivals describes.
 func TestOffered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.Float64Range(1, 1e6)
@@ -68,8 +67,8 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-// The largest of so many cycles lies below a percentile with a probability of 2.5 % at most, and
-// with one cycle fewer it doesn't.
+// With IntervalCycles cycles, all of them lie below the percentile with a probability of at most
+// 2.5 %. With one cycle fewer the probability is higher.
 func TestIntervalCycles(t *testing.T) {
 	for percentile, want := range map[float64]int{50: 6, 90: 36, 99: 368, 99.9: 3688, 99.99: 36888} {
 		n := IntervalCycles(percentile)
@@ -82,8 +81,7 @@ func TestIntervalCycles(t *testing.T) {
 	}
 }
 
-// One in a hundred sizes is above the 99th percentile, and the cut is where one in some 600,000
-// would be.
+// The cut of the lognormal distribution excludes about one in 600,000 sizes.
 func TestLognormalEnds(t *testing.T) {
 	p := lognormal(64, 1024)
 	assert.Equal(t, Payload{Kind: Lognormal, Min: 32, Max: 16384, Median: 64, P99: 1024}, p)

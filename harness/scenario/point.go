@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// At returns the point of a stored scenario that has these values. The points themselves are not
-// stored: the scenario has the settings of its first point, and each value replaces a setting.
-// known is false if a value is not a plain one, such as arrivals or a payload.
+// At returns the point of a stored scenario with these values. Points are not stored, so At starts
+// from the settings of the first point and replaces the setting of each value. known is false if a
+// value cannot be parsed here, such as arrivals or a payload.
 func (s *Scenario) At(values []Value) (p Point, known bool) {
 	p = Point{Values: values, Topology: s.Topology, Workloads: slices.Clone(s.Workloads), Attack: s.Attack}
 	if o := s.Observe; o != nil {
@@ -42,8 +42,8 @@ func (s *Scenario) At(values []Value) (p Point, known bool) {
 	return p, true
 }
 
-// set replaces the setting at a path, and reports whether it could. Settings of an attack are left
-// as they are.
+// set replaces the setting at a path and reports whether it could. It accepts settings of an attack
+// but does not change them.
 func (p *Point) set(path, text string) bool {
 	block, attribute, _ := strings.Cut(path, ".")
 	switch block {
@@ -73,7 +73,8 @@ func (p *Point) set(path, text string) bool {
 	return false
 }
 
-// setKind replaces the kind of the topology, written as a sweep writes it: "single()" or "raft(3)".
+// setKind replaces the kind of the topology. text is in the syntax of sweeps: "single()" or
+// "raft(3)".
 func (p *Point) setKind(text string) bool {
 	settings := map[string]string{}
 	setSwept(settings, Value{Path: kindPath, Text: text})
@@ -85,9 +86,8 @@ func (p *Point) setKind(text string) bool {
 	return replace(&p.Topology, "nodes", settings[nodesPath])
 }
 
-// replace sets an attribute of a topology or a workload, by its name in JSON, and reports whether
-// the text is a value of it. The attribute of a block inside has the block's name before it:
-// "hosts.round_trip".
+// replace sets an attribute, by its JSON name, and reports whether text is a valid value for it.
+// The name of an attribute in an inner block begins with the block's name: "hosts.round_trip".
 func replace(of any, attribute, text string) bool {
 	value := []byte(text)
 	if !json.Valid(value) {

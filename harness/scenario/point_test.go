@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The points of a scenario that was stored are those that it was read with.
+// The points of a stored scenario equal those of the original.
 func TestPointsOfAStoredScenario(t *testing.T) {
 	for name, text := range map[string]string{
 		"kinds": `
@@ -52,15 +52,14 @@ func TestPointsOfAStoredScenario(t *testing.T) {
 			for _, p := range s.Points {
 				found, known := stored.At(p.Values)
 				require.True(t, known, p.Name)
-				// Coalescing is on by default, so that it makes no difference whether a point says
-				// so.
+				// Coalescing is on by default, so nil and true are equivalent.
 				if found.Topology.Coalesce == nil {
 					found.Topology.Coalesce = p.Topology.Coalesce
 				}
 				p.Name = ""
 				assert.JSONEq(t, written(t, p), written(t, found))
 			}
-			assert.JSONEq(t, string(encoded), written(t, stored), "what is stored stays as it is")
+			assert.JSONEq(t, string(encoded), written(t, stored), "a point does not modify the stored scenario")
 		})
 	}
 }

@@ -11,29 +11,29 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// PriorityMax is the highest priority of a task. The lowest is 0, which is that of a task that says
-// none.
+// PriorityMax is the highest priority of a task. The lowest is 0, which is the default.
 const PriorityMax = 9
 
-// Priority says with which priorities tasks are enqueued. The zero value gives all tasks the
+// Priority is the distribution of the priorities of tasks. The zero value gives all tasks the
 // priority 0.
 type Priority struct {
-	Kind string  `json:"kind"`          // PriorityUniform or PriorityShare
-	Min  int     `json:"min,omitzero"`  // of PriorityUniform: the lowest priority
-	Max  int     `json:"max"`           // the highest priority
-	Part float64 `json:"part,omitzero"` // of PriorityShare: the share of the tasks with the priority Max; all others have 0
+	Kind string `json:"kind"`         // PriorityUniform or PriorityShare
+	Min  int    `json:"min,omitzero"` // of PriorityUniform: the lowest priority
+	Max  int    `json:"max"`          // the highest priority
+	// Part, of PriorityShare, is the share of tasks with the priority Max. All others have 0.
+	Part float64 `json:"part,omitzero"`
 }
 
 // The kinds of priorities.
 const (
-	PriorityUniform = "uniform" // each from a lowest to a highest one, as likely
+	PriorityUniform = "uniform" // each priority from Min to Max with equal probability
 	PriorityShare   = "share"   // one priority for a share of the tasks, and 0 for the others
 )
 
-// IsZero reports whether all tasks have the priority 0, which JSON leaves out.
+// IsZero reports whether all tasks have the priority 0. It implements the JSON option omitzero.
 func (p Priority) IsZero() bool { return p == Priority{} }
 
-// String writes the priorities as a scenario does.
+// String formats the priorities in the syntax of scenarios.
 func (p Priority) String() string {
 	if p.Kind == PriorityShare {
 		return fmt.Sprintf("share(%d, %v)", p.Max, p.Part)
@@ -88,8 +88,8 @@ func priorityShare(first, second cty.Value) (p Priority, err error) {
 	return p, err
 }
 
-// partAboveZero reads the part of the tasks that a call is for, above 0 and at most 1. example is
-// such a call, with a part of 0.1.
+// partAboveZero reads the share of tasks in a call such as share(9, 0.1), above 0 and at most 1.
+// example is such a call with a part of 0.1, for messages.
 func partAboveZero(v cty.Value, example string) (part float64, err error) {
 	remedy := "the part is above 0 and at most 1, as in " + example + ": a tenth of the tasks"
 	if v.Type() != cty.Number {
@@ -102,7 +102,7 @@ func partAboveZero(v cty.Value, example string) (part float64, err error) {
 }
 
 func onePriority(v cty.Value) (int, error) {
-	remedy := fmt.Sprintf("a priority is a whole number from 0 to %d; tasks of a higher one go first", PriorityMax)
+	remedy := fmt.Sprintf("a priority is a whole number from 0 to %d; tasks of a higher priority are delivered first", PriorityMax)
 	if v.Type() != cty.Number {
 		return 0, &hclfile.ValueError{Message: "a priority must be a number, not " + hclfile.TypeName(v), Remedy: remedy}
 	}
@@ -113,13 +113,12 @@ func onePriority(v cty.Value) (int, error) {
 	return n, nil
 }
 
-// readPriority reads priority = uniform(min, max) or share(priority, part).
 func readPriority(b *hclfile.Block, w *Workload) {
 	v, ok := b.Call("priority", priorityCalls, "uniform(0, 9) or share(9, 0.1)")
 	if !ok {
 		return
 	}
-	refuseLife(b, "priority", w, "priorities its tasks have", "hands tasks out without a priority", "to give a priority")
+	refuseLife(b, "priority", w, "the priorities of its tasks", "does not support priorities", "to give a priority")
 	if w.Priority = *v.EncapsulatedValue().(*Priority); w.Priority.Max == 0 {
 		w.Priority = Priority{}
 	}

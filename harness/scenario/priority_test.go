@@ -32,8 +32,8 @@ func TestPriorities(t *testing.T) {
 	assert.Equal(t, "uniform(1, 9)", Priority{Kind: PriorityUniform, Min: 1, Max: 9}.String())
 }
 
-// A scenario without priorities is what it was before there were any, and one of 0 for all is the
-// same.
+// A scenario without priorities is stored as before priorities existed, and so is one with priority
+// 0 for all tasks.
 func TestNoPrioritiesAreTheDefault(t *testing.T) {
 	none := parsed(t, readingScenario(""))
 	assert.NotContains(t, none.Work(nil), "priority")

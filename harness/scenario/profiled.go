@@ -1,8 +1,8 @@
 package scenario
 
-// Profiled returns a copy of the scenario for finding out where its time goes: one timed round of
-// each point, and one with profiles of CPU, locks and waits. The copy measures no references. Its
-// configuration is the same.
+// Profiled returns a copy of the scenario for profiling: one timed round of each point, and one
+// with profiles of CPU, locks and waits. The copy measures no references and has the same
+// configuration.
 func (s *Scenario) Profiled() *Scenario {
 	c := *s
 	c.OverrideRounds(1)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A run with profiles is of the same configuration, is short, and leaves the scenario as it was.
+// A profiled copy has the same configuration, is short, and does not modify the original.
 func TestProfiled(t *testing.T) {
 	t.Parallel()
 	all, err := Load("../../scenarios/full-cycle-batch.hcl")
@@ -25,5 +25,5 @@ func TestProfiled(t *testing.T) {
 		kinds = append(kinds, c.Kind)
 	}
 	assert.Equal(t, []string{"cpu", "mutex", "block"}, kinds)
-	assert.Empty(t, p.References, "nothing is judged by it")
+	assert.Empty(t, p.References, "a profiled run needs no references")
 }

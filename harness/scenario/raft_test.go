@@ -33,7 +33,7 @@ func TestClusters(t *testing.T) {
 	assert.Equal(t, "nodes=7, coalesce=false", nodes.Points[5].Name)
 }
 
-// A cluster has three nodes unless it says otherwise.
+// A cluster has three nodes by default.
 func TestClusterDefaults(t *testing.T) {
 	all, err := parse("a.hcl", []byte(`scenario "a" {
   topology "raft" { durability = "none" }

@@ -19,13 +19,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// fenced is a block of code in a page.
+// fenced is a fenced code block of a page.
 type fenced struct {
 	line       int
 	info, text string
 }
 
-// fencedBlocks returns the blocks of a page in order.
 func fencedBlocks(page string) (blocks []fenced) {
 	var open *fenced
 	for i, line := range strings.Split(page, "\n") {
@@ -43,13 +42,14 @@ func fencedBlocks(page string) (blocks []fenced) {
 	return blocks
 }
 
-// complete makes a file of an example that shows a part of one: what a scenario must have besides is put around it.
+// complete turns an example that shows a part of a scenario into a complete file, by adding the
+// missing required blocks.
 func complete(t *testing.T, example string) string {
 	t.Helper()
 	parsed, diags := hclsyntax.ParseConfig([]byte(example), "example.hcl", hcl.InitialPos)
 	body := parsed.Body.(*hclsyntax.Body)
 	if diags.HasErrors() {
-		return example // several attributes on a line: then it must be whole
+		return example // several attributes on a line: the example must be complete
 	}
 	has := map[string]bool{}
 	for _, b := range body.Blocks {
@@ -71,8 +71,9 @@ func complete(t *testing.T, example string) string {
 	return whole + "}\n"
 }
 
-// Each example of the language in the documentation is right, and where it shows a mistake, that is said as it is shown.
-// Its info string is "hcl", or "hcl wrong" for one that what is said of it follows.
+// Each example of the language in the documentation is valid. Its info string is "hcl". An example
+// with the info string "hcl wrong" has mistakes, and the next block of the page must be the exact
+// error text.
 func TestExamplesOfTheDocumentation(t *testing.T) {
 	pages := []string{"../../scenarios/README.md"}
 	if _, err := os.Stat("../README.md"); err == nil {
@@ -95,7 +96,7 @@ func TestExamplesOfTheDocumentation(t *testing.T) {
 					return
 				}
 				require.Error(t, err)
-				require.Less(t, i+1, len(blocks), "what is said of it follows")
+				require.Less(t, i+1, len(blocks), "the error text must follow the example")
 				assert.Equal(t, blocks[i+1].text, strings.ReplaceAll(err.Error(), "../../", "")+"\n")
 			})
 		}
@@ -103,8 +104,9 @@ func TestExamplesOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// The list of files says how many rounds each scenario has, and how long one of them takes. Other words than those of plannedTime are for plans
-// that they do not fit.
+// The list of files has the number of rounds of each scenario and the time of one round, in the
+// format of plannedTime. Rows in other formats are for plans that do not fit this format and are
+// not checked.
 func TestTimesInTheListOfFiles(t *testing.T) {
 	readme, err := os.ReadFile("../../scenarios/README.md")
 	require.NoError(t, err)
@@ -121,7 +123,8 @@ func TestTimesInTheListOfFiles(t *testing.T) {
 	assert.Positive(t, checked)
 }
 
-// plannedTime is the plan of a scenario as the list of files has it. Rounds that are profiled, or look for a peak, are among its rounds.
+// plannedTime returns the plan of a scenario in the format of the list of files. It counts profiled
+// and calibrating rounds too.
 func plannedTime(s *Scenario) string {
 	points := len(s.Plan())
 	text := fmt.Sprintf("%s of %.0f s", render.Plural(s.PlannedRounds().Total()/points, "round"), (s.Phases.Warmup + s.Phases.Window).Seconds())
@@ -131,7 +134,7 @@ func plannedTime(s *Scenario) string {
 	return render.Plural(points, "point") + " of " + text
 }
 
-// blockNames are the attributes and blocks that each block of the language takes.
+// blockNames returns the allowed attributes and blocks of each block of the language.
 func blockNames() map[string]hclfile.Names {
 	return map[string]hclfile.Names{
 		"scenario": scenarioNames, "topology": topologyBlock.Names, "target": targetBlock.Names, "hosts": hostsBlock.Names, "settings": settingsBlock.Names, "build": buildBlock.Names, "workload": workloadBlock.Names, "phases": phasesBlock.Names,
@@ -147,8 +150,8 @@ var (
 	includePath = regexp.MustCompile(`(?m)^\s*include "([^"]+)"`)
 )
 
-// Each row of "I want to …" names blocks, attributes and calls that exist, and a scenario that has
-// all of them.
+// Each row of "I want to …" names existing blocks, attributes and calls, and a scenario that
+// contains all of them.
 func TestWishesOfTheDocumentation(t *testing.T) {
 	const folder = "../../scenarios/"
 	src, err := os.ReadFile(folder + "README.md")
@@ -188,16 +191,15 @@ func TestWishesOfTheDocumentation(t *testing.T) {
 				assert.True(t, isBlock, "%s: there is no block %s", line, name)
 			}
 			wished[block] = true
-			assert.Regexp(t, `\b`+name+`\b`, text, "%s does not have it: %s", links[0][1], line)
+			assert.Regexp(t, `\b`+name+`\b`, text, "%s does not contain it: %s", links[0][1], line)
 		}
 	}
 	assert.GreaterOrEqual(t, rows, 25)
 	for _, kind := range append(partNames, "include", "variable", "scenario") {
-		assert.Contains(t, wished, kind, "no row says what this block is for")
+		assert.Contains(t, wished, kind, "no row mentions this block")
 	}
 }
 
-// calls are the functions of the language.
 func calls() (names []string) {
 	for _, in := range []*hcl.EvalContext{arrivalsCalls(1), payloadCalls, priorityCalls, delayCalls, resultCalls, readCalls, targetCalls, kindCalls, thinkCalls} {
 		names = slices.AppendSeq(names, maps.Keys(in.Functions))
@@ -205,7 +207,7 @@ func calls() (names []string) {
 	return names
 }
 
-// withIncluded returns the text of a scenario's file without comments, and of those that it
+// withIncluded returns the text, without comments, of a scenario's file and of the files that it
 // includes.
 func withIncluded(t *testing.T, path string) string {
 	t.Helper()

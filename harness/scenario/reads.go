@@ -9,24 +9,23 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ReadTenantsMax is how many tenants the workloads of a scenario that read tasks may have together:
-// the reads of each tenant go over connections of their own, which show an access token of that
-// tenant.
+// ReadTenantsMax bounds the number of tenants of all workloads with reads. The reads of each tenant
+// use separate connections, which carry the tenant's access token.
 const ReadTenantsMax = 100
 
 // The kinds of reads.
 const (
 	ReadGet   = "get"   // of one task
 	ReadList  = "list"  // of the tasks of a queue
-	ReadStats = "stats" // of the figures of a queue
-	ReadAwait = "await" // of the end of a task, for which the read waits
+	ReadStats = "stats" // of the statistics of a queue
+	ReadAwait = "await" // waits until a task ends
 )
 
-// ReadKinds returns the kinds of reads, in the order in which they are shown.
+// ReadKinds returns the kinds of reads in the order of display.
 func ReadKinds() []string { return []string{ReadGet, ReadList, ReadStats, ReadAwait} }
 
-// Reads are the shares of each kind of reads among the tasks that are enqueued and all reads
-// together. The shares are below 1 together. The zero value has no reads.
+// Reads has the share of each kind of reads in the total number of enqueued tasks and reads. The
+// sum of the shares is below 1. The zero value has no reads.
 type Reads struct {
 	Get   float64 `json:"get,omitzero"`
 	List  float64 `json:"list,omitzero"`
@@ -34,7 +33,7 @@ type Reads struct {
 	Await float64 `json:"await,omitzero"`
 }
 
-// share returns where the share of a kind is kept, or nil if there is no such kind.
+// share returns a pointer to the share of a kind, or nil if there is no such kind.
 func (r *Reads) share(kind string) *float64 {
 	switch kind {
 	case ReadGet:
@@ -49,7 +48,7 @@ func (r *Reads) share(kind string) *float64 {
 	return nil
 }
 
-// Kinds returns the kinds that have a share, in the order of ReadKinds.
+// Kinds returns the kinds with a share above 0, in the order of ReadKinds.
 func (r Reads) Kinds() (kinds []string) {
 	for _, kind := range ReadKinds() {
 		if *r.share(kind) > 0 {
@@ -59,22 +58,23 @@ func (r Reads) Kinds() (kinds []string) {
 	return kinds
 }
 
-// All is the share of all kinds together.
+// All returns the sum of the shares.
 func (r Reads) All() float64 { return r.Get + r.List + r.Stats + r.Await }
 
-// PerTask is how many reads of a kind come due with each task whose enqueue was acknowledged.
+// PerTask returns the number of reads of a kind that become due for each acknowledged task.
 func (r Reads) PerTask(kind string) float64 { return *r.share(kind) / (1 - r.All()) }
 
-// OfTasks reports whether a kind that has a share reads single tasks.
+// OfTasks reports whether a kind with a share reads single tasks.
 func (r Reads) OfTasks() bool { return r.Get > 0 || r.Await > 0 }
 
-// OfQueues reports whether a kind that has a share reads whole queues.
+// OfQueues reports whether a kind with a share reads whole queues.
 func (r Reads) OfQueues() bool { return r.List > 0 || r.Stats > 0 }
 
-// onlyGets reports whether no kind but get has a share. Such reads are written as a number.
+// onlyGets reports whether get is the only kind that may have a share. Such reads are written as a
+// number.
 func (r Reads) onlyGets() bool { return r == Reads{Get: r.Get} }
 
-// String writes the reads as a scenario does.
+// String formats the reads in the syntax of scenarios.
 func (r Reads) String() string {
 	if r.onlyGets() {
 		return fmt.Sprint(r.Get)
@@ -89,8 +89,8 @@ func (r Reads) String() string {
 	return "[" + strings.Join(calls, ", ") + "]"
 }
 
-// MarshalJSON writes a number if all reads are gets, as results had it before there were other
-// kinds, and else the share of each kind.
+// MarshalJSON writes a number if all reads are gets, which is the format of results from before the
+// other kinds existed, and else the share of each kind.
 func (r Reads) MarshalJSON() ([]byte, error) {
 	if r.onlyGets() {
 		return json.Marshal(r.Get)
@@ -109,7 +109,7 @@ func (r *Reads) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(r))
 }
 
-// Check returns an error if the shares are not shares.
+// Check returns an error unless each share is from 0 to below 1 and the sum is below 1.
 func (r Reads) Check() error {
 	for _, kind := range ReadKinds() {
 		if share := *r.share(kind); share < 0 || share >= 1 {
@@ -117,7 +117,7 @@ func (r Reads) Check() error {
 		}
 	}
 	if r.All() >= 1 {
-		return errors.New("the shares are 1 or more together; they must be below 1")
+		return errors.New("the sum of the shares is 1 or more; it must be below 1")
 	}
 	return nil
 }
@@ -125,7 +125,6 @@ func (r Reads) Check() error {
 // ReadsTasks reports whether the workload reads tasks or queues.
 func (w Workload) ReadsTasks() bool { return w.Reads != Reads{} }
 
-// readReads reads the share of gets, or the shares of kinds of reads.
 func readReads(b *hclfile.Block, w *Workload) {
 	reads, ok := readShares(b)
 	if !ok || reads == (Reads{}) {
@@ -133,7 +132,7 @@ func readReads(b *hclfile.Block, w *Workload) {
 	}
 	switch {
 	case w.Driver == DriverK6:
-		b.AttrProblem("reads", `a script of the driver "k6" decides itself what it reads`, `remove it, or write driver = "stream", "unary" or "rest"`)
+		b.AttrProblem("reads", `the script of the driver "k6" decides what it reads`, `remove it, or write driver = "stream", "unary" or "rest"`)
 	case w.Driver == DriverEmbedded, w.Driver == DriverNull:
 		b.AttrProblem("reads", fmt.Sprintf("the driver %q can't read tasks", w.Driver), `remove it, or write driver = "stream", "unary" or "rest"`)
 	case w.Arrivals.Kind == None:
@@ -142,7 +141,6 @@ func readReads(b *hclfile.Block, w *Workload) {
 	w.Reads = reads
 }
 
-// checkReads makes sure that not too many tenants read.
 func checkReads(blocks []*hclfile.Block, workloads []Workload) {
 	tenants, names := 0, []string(nil)
 	for i, w := range workloads {
@@ -152,7 +150,7 @@ func checkReads(blocks []*hclfile.Block, workloads []Workload) {
 		tenants += w.Tenants
 		names = append(names, fmt.Sprintf("%q", w.Name))
 		if tenants > ReadTenantsMax {
-			blocks[i].AttrProblem("reads", fmt.Sprintf("the tenants of the workloads with reads, %s, are %d; there may be %d, since each has connections of its own for them",
+			blocks[i].AttrProblem("reads", fmt.Sprintf("the workloads with reads, %s, have %d tenants; the maximum is %d, because the reads of each tenant use separate connections",
 				strings.Join(names, " and "), tenants, ReadTenantsMax), "lower tenants, or remove reads")
 			return
 		}

@@ -30,8 +30,7 @@ func TestReadsAreAShare(t *testing.T) {
 	}
 }
 
-// A scenario without reads is what it was before there were any, and no reads are the same as none
-// given.
+// A scenario without reads is stored as before reads existed, and so is one with reads = 0.
 func TestNoReadsAreTheDefault(t *testing.T) {
 	none := parsed(t, readingScenario(""))
 	assert.NotContains(t, none.Work(nil), "reads")
@@ -52,7 +51,7 @@ func TestReadsAreSwept(t *testing.T) {
 	assert.True(t, s.Points[1].Workloads[0].ReadsTasks())
 }
 
-// Reads of several kinds are shares of all that is enqueued and read.
+// Reads of several kinds are shares of the total number of enqueues and reads.
 func TestReadsByKind(t *testing.T) {
 	for text, want := range map[string]Reads{
 		"reads = get(0.2)":                    {Get: 0.2},
@@ -72,8 +71,8 @@ func TestReadsByKind(t *testing.T) {
 	assert.Equal(t, parsed(t, readingScenario("reads = get(0.2)")).Configuration(), parsed(t, readingScenario("reads = 0.2")).Configuration())
 }
 
-// Each kind, and a kind beside others, can be the value of a sweep; a stored scenario has no point
-// of such a value.
+// A sweep can vary single kinds and lists of kinds. At does not support such values for a stored
+// scenario.
 func TestKindsOfReadsAreSwept(t *testing.T) {
 	s := parsed(t, strings.TrimSuffix(readingScenario(""), "}")+`  sweep "workload.main.reads" { values = [0, list(0.1), [get(0.2), await(0.1)], 0.2] }
 }`)
@@ -92,7 +91,8 @@ func TestKindsOfReadsAreSwept(t *testing.T) {
 	assert.Equal(t, Reads{Get: 0.2}, p.Workloads[0].Reads)
 }
 
-// Reads are stored as a number where all are gets, as they were before there were other kinds.
+// Reads are stored as a number if all are gets, which is the format from before the other kinds
+// existed.
 func TestStoredReads(t *testing.T) {
 	for want, reads := range map[string]Reads{
 		"0.2": {Get: 0.2}, "0": {}, `{"list":0.1}`: {List: 0.1}, `{"get":0.1,"stats":0.2,"await":0.3}`: {Get: 0.1, Stats: 0.2, Await: 0.3},
@@ -115,7 +115,7 @@ func TestStoredReads(t *testing.T) {
 func TestSharesThatAreNone(t *testing.T) {
 	require.NoError(t, Reads{Get: 0.5, Await: 0.49}.Check())
 	for says, reads := range map[string]Reads{
-		"the share of get is 1;": {Get: 1}, "the share of list is -1;": {List: -1}, "1 or more together": {Stats: 0.5, Await: 0.5},
+		"the share of get is 1;": {Get: 1}, "the share of list is -1;": {List: -1}, "1 or more;": {Stats: 0.5, Await: 0.5},
 	} {
 		assert.ErrorContains(t, reads.Check(), says)
 	}

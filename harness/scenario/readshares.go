@@ -29,7 +29,6 @@ var readCalls = func() *hcl.EvalContext {
 
 const readsUsage = "write reads = 0.2 for reads of single tasks, or reads = [get(0.2), list(0.01), stats(0.01), await(0.05)]"
 
-// readCall makes the function KIND(share).
 func readCall(kind string) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "share", Type: cty.DynamicPseudoType}},
@@ -63,9 +62,9 @@ func readShares(b *hclfile.Block) (reads Reads, ok bool) {
 		share, _ := v.AsBigFloat().Float64()
 		switch {
 		case share < 0:
-			return problem(fmt.Sprintf("reads is %v; it is a share from 0 to below 1", share), "write reads = 0.2")
+			return problem(fmt.Sprintf("reads is %v; it must be from 0 to below 1", share), "write reads = 0.2")
 		case share >= 1:
-			return problem(fmt.Sprintf("reads is %v, which leaves no task to be enqueued and read", share), "it is a share from 0 to below 1: write reads = 0.2")
+			return problem(fmt.Sprintf("reads is %v, which leaves no share for enqueues", share), "reads must be from 0 to below 1: write reads = 0.2")
 		}
 		return Reads{Get: share}, true
 	}
@@ -75,7 +74,7 @@ func readShares(b *hclfile.Block) (reads Reads, ok bool) {
 		kinds = v.AsValueSlice()
 	}
 	if len(kinds) == 0 {
-		return problem("reads is a list without an entry", "name the kinds of reads, or remove it")
+		return problem("reads is an empty list", "name the kinds of reads, or remove it")
 	}
 	for i, one := range kinds {
 		switch is := !one.IsNull() && one.Type() == readType; {
@@ -92,7 +91,7 @@ func readShares(b *hclfile.Block) (reads Reads, ok bool) {
 		*into = of.share
 	}
 	if all := reads.All(); all >= 1 {
-		return problem(fmt.Sprintf("the shares of reads are %.4g together, which leaves no task to be enqueued and read", all), "lower them: they must be below 1 together")
+		return problem(fmt.Sprintf("the sum of the shares of reads is %.4g, which leaves no share for enqueues", all), "lower them: their sum must be below 1")
 	}
 	return reads, true
 }

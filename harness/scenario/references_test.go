@@ -51,7 +51,7 @@ func TestReferences(t *testing.T) {
 	_, err = referring(t, `["cpu", "cpu"]`, single, "stream")
 	require.ErrorContains(t, err, "twice")
 	_, err = referring(t, `["echo"]`, "none\" {}", "null")
-	require.ErrorContains(t, err, `"null" has none that an echo can use`)
+	require.ErrorContains(t, err, `"null" has no transport for an echo`)
 	_, err = referring(t, `["cpu"]`, "none\" {}", "null")
 	require.NoError(t, err)
 }

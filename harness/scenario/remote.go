@@ -12,38 +12,39 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Remote is the kind of a topology of servers on other hosts: they run already, or are started
-// there by SSH.
+// Remote is the kind of a topology with servers on other hosts. Either they already run, or Prony
+// starts them by SSH.
 const Remote = "remote"
 
-// RemoteServers say where the servers of topology "remote" are.
+// RemoteServers has the locations and credentials of the servers of topology "remote".
 type RemoteServers struct {
 	Nodes []RemoteNode `json:"nodes"` // 1 to NodesMax; all of them are started by SSH, or none
-	// TokenFile holds the access token of attached servers; "" if they want none.
+	// TokenFile is the path of the access token for attached servers; "" if they need none.
 	TokenFile string `json:"token_file,omitempty"`
-	// CAFile holds the only authority that attached servers may have their certificates from; "" if
-	// they have no TLS.
+	// CAFile is the path of the certificate of the only trusted authority for attached servers; ""
+	// if they do not use TLS.
 	CAFile string `json:"ca,omitempty"`
-	// TLSName is the name that the certificates must have; "" stands for the host of each address.
+	// TLSName is the name that the certificates must have; "" means the host of each address.
 	TLSName string `json:"tls_name,omitempty"`
 }
 
 // RemoteNode is one server of topology "remote".
 type RemoteNode struct {
-	Name    string `json:"name"` // of a cluster the id that the node has there
+	Name    string `json:"name"` // in a cluster, the node's ID
 	Address string `json:"address"`
-	HTTP    string `json:"http,omitempty"` // "" of a server without REST
+	HTTP    string `json:"http,omitempty"` // "" if the server has no REST API
 	Admin   string `json:"admin"`
-	// Peer is where the node listens for the other nodes, of a cluster that is started.
+	// Peer is the address at which the node listens for other nodes. Only nodes of a cluster that
+	// Prony starts have one.
 	Peer string `json:"peer,omitempty"`
-	// SSH is the host that the server is started on, as ssh wants it; "" of a server that runs
-	// already.
+	// SSH is the destination, in the syntax of ssh, on which Prony starts the server; "" if the
+	// server already runs.
 	SSH string `json:"ssh,omitempty"`
-	// Dir is the folder on that host in which the program and the data are kept.
+	// Dir is the folder on that host for the program and the data.
 	Dir string `json:"dir,omitempty"`
 }
 
-// Attached reports whether the servers run already, so that nothing starts or ends them.
+// Attached reports whether the servers already run, so that Prony neither starts nor ends them.
 func (t Topology) Attached() bool {
 	return t.Remote != nil && len(t.Remote.Nodes) > 0 && t.Remote.Nodes[0].SSH == ""
 }
@@ -51,7 +52,7 @@ func (t Topology) Attached() bool {
 // Clustered reports whether the servers are nodes of a cluster.
 func (t Topology) Clustered() bool { return t.Kind == Raft || t.Kind == Remote && t.Nodes > 1 }
 
-// NodeNames returns the names of the nodes of a cluster, and nil for a server that stands alone.
+// NodeNames returns the names of the nodes of a cluster, or nil if the topology is not a cluster.
 func (t Topology) NodeNames() (names []string) {
 	switch {
 	case t.Kind == Remote && t.Remote != nil && t.Clustered():
@@ -66,7 +67,6 @@ func (t Topology) NodeNames() (names []string) {
 	return names
 }
 
-// remoteAttributes are the attributes of a topology that only topology "remote" has.
 var remoteAttributes = []string{"token_file", "ca", "tls_name"}
 
 var remoteNodeBlock = hclfile.Inner{
@@ -74,22 +74,22 @@ var remoteNodeBlock = hclfile.Inner{
 	Label: "name", Example: `node "n1" { address = "10.0.0.1:7070"  admin = "10.0.0.1:7071" }`, Required: true,
 }
 
-// refuseRemote notes a problem for what only topology "remote" has.
+// refuseRemote notes a problem for each attribute and block that only topology "remote" supports.
 func refuseRemote(b *hclfile.Block) {
-	const why = `the servers of topology "remote" alone run on other hosts`
+	const why = `only the servers of topology "remote" run on other hosts`
 	refuseAttributes(b, why, remoteAttributes...)
 	if b.HasBlock("node") {
-		b.Problem("node has no meaning here: "+why, `write topology "remote", or remove it`)
+		b.Problem("node is not valid here: "+why, `write topology "remote", or remove it`)
 	}
 }
 
 // readRemote reads topology "remote" { node "NAME" { address http admin peer ssh dir } token_file
 // ca tls_name ... }.
 func readRemote(b *hclfile.Block, t Topology) Topology {
-	refuseAttributes(b, "each node has a block of its own", "nodes")
+	refuseAttributes(b, "each node has a separate block", "nodes")
 	refuseAttributes(b, "the nodes have addresses", "listen")
-	refuseAttributes(b, "servers on other hosts are never without settings", "default_settings")
-	refuseAttributes(b, `the log of the cluster is that of topology "raft"`, "coalesce")
+	refuseAttributes(b, "servers on other hosts always have settings", "default_settings")
+	refuseAttributes(b, `only topology "raft" supports it`, "coalesce")
 	t.Durability = readDurability(b)
 	t.Listen = "tcp"
 	t.Shards = b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Default: 1})
@@ -100,26 +100,26 @@ func readRemote(b *hclfile.Block, t Topology) Topology {
 	}
 	t.Nodes = len(t.Remote.Nodes)
 	if t.Nodes > NodesMax {
-		blocks[NodesMax].Problem(fmt.Sprintf("there are %d nodes; there may be %d", t.Nodes, NodesMax), "remove some")
+		blocks[NodesMax].Problem(fmt.Sprintf("there are %d nodes; the maximum is %d", t.Nodes, NodesMax), "remove some")
 	}
 	if t.Nodes == 0 {
 		return t
 	}
 	checkRemoteNodes(blocks, t.Remote.Nodes)
 	if t.Attached() {
-		refuseAttributes(b, "a server that runs already has settings of its own", "procs", "busy_poll", "sync_interval")
-		refuseAttributes(b, "a server that runs already has its own certificate, whose authority is ca", "tls")
+		refuseAttributes(b, "a server that already runs has its settings", "procs", "busy_poll", "sync_interval")
+		refuseAttributes(b, "a server that already runs has a certificate, whose authority is ca", "tls")
 		const most = 500
 		t.Remote.TokenFile = b.Path("token_file", hclfile.TextSpec{MaxBytes: most, Example: "/etc/prony/token"})
 		t.Remote.CAFile = b.Path("ca", hclfile.TextSpec{MaxBytes: most, Example: "/etc/prony/ca.crt"})
 		t.Remote.TLSName = b.Text("tls_name", hclfile.TextSpec{MaxBytes: most, Example: "queue.example.org"})
 		if t.Remote.TLSName != "" && t.Remote.CAFile == "" {
-			b.AttrProblem("tls_name", "tls_name has a meaning only with ca", "add ca, or remove it")
+			b.AttrProblem("tls_name", "tls_name is valid only with ca", "add ca, or remove it")
 		}
 		t.TLS = t.Remote.CAFile != ""
 		return t
 	}
-	refuseAttributes(b, "a server that is started makes its own", remoteAttributes...)
+	refuseAttributes(b, "Prony creates tokens and certificates for servers that it starts", remoteAttributes...)
 	t.Procs = b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax})
 	t.BusyPoll = readBusyPoll(b, t.Procs)
 	t.TLS = readTLS(b, t)
@@ -127,11 +127,10 @@ func readRemote(b *hclfile.Block, t Topology) Topology {
 	return t
 }
 
-// readRemoteNode reads node "NAME" { address http admin peer ssh dir }.
 func readRemoteNode(b *hclfile.Block, before []RemoteNode) RemoteNode {
 	n := RemoteNode{Name: readName(b)}
 	if n.Name != "" && slices.ContainsFunc(before, func(o RemoteNode) bool { return o.Name == n.Name }) {
-		b.LabelProblem(fmt.Sprintf("node %q is given twice", n.Name), "rename one of the two")
+		b.LabelProblem(fmt.Sprintf("node %q is defined twice", n.Name), "rename one of the two")
 	}
 	taken := map[string]string{}
 	for _, o := range before {
@@ -153,7 +152,7 @@ func readRemoteNode(b *hclfile.Block, before []RemoteNode) RemoteNode {
 			continue
 		}
 		if other, is := taken[text]; is {
-			b.AttrProblem(a.name, fmt.Sprintf("%s is %q, which is an address of node %q too", a.name, text, other), "each listener has an address of its own")
+			b.AttrProblem(a.name, fmt.Sprintf("%s is %q, which is also an address of node %q", a.name, text, other), "each listener needs a distinct address")
 		}
 		taken[text] = n.Name
 		*a.into = text
@@ -169,13 +168,13 @@ func readRemoteNode(b *hclfile.Block, before []RemoteNode) RemoteNode {
 	return n
 }
 
-// isNotPlain reports whether a shell may take a character for something else than itself.
+// isNotPlain reports whether a shell may interpret a character.
 func isNotPlain(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/", r)
 }
 
-// isAddress reports whether text is "host:port" of a host that others can reach, as far as the text
-// tells.
+// isAddress reports whether text is "host:port" and not obviously unreachable from other hosts: the
+// port is not 0 and the host is not an unspecified address.
 func isAddress(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	if err != nil || host == "" || strings.ContainsFunc(host, func(r rune) bool { return isNotPlain(r) && r != ':' && r != '%' }) {
@@ -186,41 +185,39 @@ func isAddress(text string) bool {
 	return err == nil && n > 0 && (ip == nil || !ip.IsUnspecified())
 }
 
-// isLoopback reports whether an address is one of this host's own.
 func isLoopback(address string) bool {
 	host, _, _ := net.SplitHostPort(address)
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// checkRemoteNodes says what the nodes lack together.
+// checkRemoteNodes checks the attributes of the nodes that depend on each other.
 func checkRemoteNodes(blocks []*hclfile.Block, nodes []RemoteNode) {
 	started := nodes[0].SSH != ""
 	for i, n := range nodes {
 		b := blocks[i]
 		switch {
 		case (n.SSH != "") != started:
-			b.Problem(fmt.Sprintf("%s and %s are not alike: one has ssh and the other has not", blocks[0], b), "start all nodes by SSH, or none")
+			b.Problem(fmt.Sprintf("%s and %s differ: only one of them has ssh", blocks[0], b), "start all nodes by SSH, or none")
 			return
 		case started && n.Dir == "":
 			b.Problem(b.String()+" has no dir: the server needs a folder on its host", `add dir = "/var/lib/prony"`)
 		case !started && n.Dir != "":
-			b.AttrProblem("dir", "dir has a meaning only with ssh", "add ssh, or remove it")
+			b.AttrProblem("dir", "dir is valid only with ssh", "add ssh, or remove it")
 		}
 		peers := started && len(nodes) > 1
 		switch {
 		case peers && n.Peer == "":
 			b.Problem(b.String()+" has no peer: the nodes of a cluster reach each other there", `add peer = "10.0.0.1:7072"`)
 		case !peers && n.Peer != "":
-			b.AttrProblem("peer", "peer has a meaning only where several nodes are started by SSH", "remove it")
+			b.AttrProblem("peer", "peer is valid only if several nodes are started by SSH", "remove it")
 		}
 		if len(nodes) > 1 && n.HTTP == "" && !b.Has("http") {
-			b.Problem(b.String()+" has no http: the nodes of a cluster say there which of them leads", `add http = "10.0.0.1:7080"`)
+			b.Problem(b.String()+" has no http: the nodes of a cluster report their leader there", `add http = "10.0.0.1:7080"`)
 		}
 	}
 }
 
-// checkRemote refuses what servers on other hosts do not have.
 func checkRemote(b *hclfile.Block, s *Scenario) {
 	t := s.Topology
 	if t.Kind != Remote {
@@ -228,51 +225,49 @@ func checkRemote(b *hclfile.Block, s *Scenario) {
 	}
 	for _, part := range []struct{ block, why string }{
 		{"backlog", "the peak of their memory can't be read there"},
-		{"series", "their memory and disk can't be read there at even times"},
+		{"series", "their memory and disk can't be sampled there"},
 	} {
 		if b.HasBlock(part.block) {
-			b.Problem(fmt.Sprintf("%s has a %s and servers on other hosts: %s", b, part.block, part.why), "remove it, or take another topology")
+			b.Problem(fmt.Sprintf("%s has a %s and servers on other hosts: %s", b, part.block, part.why), "remove it, or use another topology")
 		}
 	}
 	if slices.ContainsFunc(s.Invariants, func(i Invariant) bool { return i.Kind == Exclusive }) {
-		b.Problem(fmt.Sprintf("%s has the invariant %q and servers on other hosts: when a lease expires is said by their clocks, and clocks of two hosts are not compared", b, Exclusive),
-			"remove it, or take another topology")
+		b.Problem(fmt.Sprintf("%s has the invariant %q and servers on other hosts: leases expire by their clocks, and the harness does not compare clocks of two hosts", b, Exclusive),
+			"remove it, or use another topology")
 	}
 	if b.Has("references") {
 		b.AttrProblem("references", "references measure this host, and the servers run on others", "remove it")
 	}
 	for _, w := range s.Workloads {
 		if w.Driver == "rest" && slices.ContainsFunc(t.Remote.Nodes, func(n RemoteNode) bool { return n.HTTP == "" }) {
-			b.Problem(fmt.Sprintf(`%s%s has the driver "rest", and a node has no http`, workloadPath, w.Name), "add http to each node, or take another driver")
+			b.Problem(fmt.Sprintf(`%s%s has the driver "rest", and a node has no http`, workloadPath, w.Name), "add http to each node, or use another driver")
 		}
 		if t.Attached() && w.ReadsTasks() {
-			b.Problem(fmt.Sprintf("%s%s has reads, whose access tokens would be left on servers that go on running", workloadPath, w.Name), "remove reads, or start the nodes by SSH")
+			b.Problem(fmt.Sprintf("%s%s has reads, whose access tokens would stay on servers that Prony does not start", workloadPath, w.Name), "remove reads, or start the nodes by SSH")
 		}
 	}
 	open := !t.TLS && slices.ContainsFunc(t.Remote.Nodes, func(n RemoteNode) bool { return !isLoopback(n.Address) || !isLoopback(n.Admin) })
 	if open && t.Remote.TokenFile != "" {
-		b.Problem("topology.token_file holds a token that would go to other hosts unencrypted", "add ca, and start the servers with a certificate")
+		b.Problem("topology.token_file contains a token that would be sent to other hosts unencrypted", "add ca, and start the servers with a certificate")
 	}
 	if open && !t.Attached() && Any(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
 		b.Problem(`the driver "k6" sends no access token to other hosts unencrypted`, "add tls = true to the topology")
 	}
 	if t.Attached() && b.HasBlock("attack") {
-		b.Problem(b.String()+" has an attack, whose tasks would be left on servers that go on running", "remove it, or start the nodes by SSH")
+		b.Problem(b.String()+" has an attack, whose tasks would stay on servers that Prony does not start", "remove it, or start the nodes by SSH")
 	}
 }
 
-// checkRemoteFaults refuses the faults that nodes on other hosts can't have.
 func checkRemoteFaults(b *hclfile.Block, f Fault, t Topology) {
 	switch {
 	case t.Kind != Remote:
 	case f.OfLinks():
-		b.Problem(fmt.Sprintf("%s is a fault of links, and those between other hosts are not the harness's", b), `remove it, or write topology "raft"`)
+		b.Problem(fmt.Sprintf("%s is a fault of links, and the harness does not control links between other hosts", b), `remove it, or write topology "raft"`)
 	case t.Attached():
-		b.Problem(fmt.Sprintf("%s needs servers that the harness started, and these run already", b), "add ssh, dir and peer to each node, or remove the fault")
+		b.Problem(fmt.Sprintf("%s needs servers that Prony starts, but these already run", b), "add ssh, dir and peer to each node, or remove the fault")
 	}
 }
 
-// readSyncInterval reads sync_interval, which only one durability has.
 func readSyncInterval(b *hclfile.Block, durability string) time.Duration {
 	interval := b.Duration("sync_interval", hclfile.DurationSpec{
 		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
@@ -281,14 +276,13 @@ func readSyncInterval(b *hclfile.Block, durability string) time.Duration {
 	case durability == "interval":
 		return interval
 	case durability != "" && b.Has("sync_interval"):
-		b.AttrProblem("sync_interval", `sync_interval has a meaning only with durability = "interval"`,
+		b.AttrProblem("sync_interval", `sync_interval is valid only with durability = "interval"`,
 			`remove it, or write durability = "interval"`)
 	}
 	return 0
 }
 
-// readDurability reads durability. It is printed beside every number and decides what the number
-// means: it has no default.
+// readDurability reads durability, which is required because every figure depends on it.
 func readDurability(b *hclfile.Block) string {
 	return b.Choice("durability", hclfile.ChoiceSpec{OneOf: []string{"sync", "interval", "none"}, Required: true})
 }

@@ -34,8 +34,8 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// The same measurement on other hosts has the same configuration, and one of more nodes or another
-// durability has another.
+// The configuration does not depend on the locations of the servers, but on the number of nodes and
+// the durability.
 func TestConfigurationOfRemoteServers(t *testing.T) {
 	of := func(nodes, durability string) string {
 		all, err := parse("x.hcl", []byte(`scenario "x" {

@@ -9,36 +9,36 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Results says which tasks are completed with a result. The zero value has no results.
+// Results is the share of tasks that workers complete with a result. The zero value has no results.
 type Results struct {
 	Size int     `json:"size"` // in bytes
-	Part float64 `json:"part"` // of the tasks, above 0 and at most 1; the others have no result
+	Part float64 `json:"part"` // share of tasks with a result, above 0 and at most 1
 }
 
-// ResultRetention is for how long the server is asked to keep a result: far longer than until it is
-// read back.
+// ResultRetention is the time for which the server must store a result, which is far longer than
+// the time until the harness reads it back.
 const ResultRetention = 10 * time.Minute
 
-// resultBytesMax is the largest result that a server takes unless its settings say otherwise.
+// resultBytesMax is the largest result that a server accepts by default.
 const resultBytesMax = 256 << 10
 
-// IsZero reports whether no task has a result, which JSON leaves out.
+// IsZero reports whether no task has a result. It implements the JSON option omitzero.
 func (r Results) IsZero() bool { return r == Results{} }
 
-// String writes the results as a scenario does.
+// String formats the results in the syntax of scenarios.
 func (r Results) String() string { return fmt.Sprintf("share(%d, %v)", r.Size, r.Part) }
 
 const resultExample = `share("1KiB", 0.1)`
 
 var resultCalls = shareCalls("size", "a share of results", resultExample, resultSize, func(r Results, part float64) Results { return Results{r.Size, part} })
 
-// resultSize reads the size of a result.
 func resultSize(v cty.Value) (r Results, err error) {
 	r.Size, err = sizeWithin(v, "result", resultBytesMax, "256KiB")
 	return r, err
 }
 
-// readResult reads result = share(size, part). A part of 0 is no result, which a sweep may have.
+// readResult reads result = share(size, part). A part of 0 means no result, so that a sweep can
+// include that case.
 func readResult(b *hclfile.Block, w *Workload) {
 	v, ok := b.Call("result", resultCalls, resultExample)
 	if !ok {
@@ -49,20 +49,19 @@ func readResult(b *hclfile.Block, w *Workload) {
 		return
 	}
 	switch {
-	case refuseLife(b, "result", w, "results its tasks have", "keeps no results", "that could have a result"):
+	case refuseLife(b, "result", w, "the results of its tasks", "does not support results", "that could have a result"):
 	case w.Workers == 0:
 		b.AttrProblem("result", "with workers = 0 no task is completed with a result", "remove it, or raise workers")
 	case w.Combined:
-		b.AttrProblem("result", "result and combined can't be had together: completions with results are calls of their own", "remove one of the two")
+		b.AttrProblem("result", "result cannot be combined with combined: completions with results are separate calls", "remove one of the two")
 	}
 }
 
-// checkResult says what of a scenario can't be had together with results.
 func checkResult(b *hclfile.Block, s *Scenario) {
 	if !Any(s.Workloads, func(w Workload) bool { return !w.Result.IsZero() }) {
 		return
 	}
 	refuse := refusing(b, "result")
-	refuse(s.Soak != nil, "a soak, whose account of tasks goes on without the results after a restart,", "remove one of the two")
-	refuse(s.Topology.Attached(), "servers that go on running, on which results would be left,", "remove result, or start the nodes by SSH")
+	refuse(s.Soak != nil, "a soak: its account of tasks does not record results across a restart", "remove one of the two")
+	refuse(s.Topology.Attached(), "servers that Prony does not start: results would stay on them", "remove result, or start the nodes by SSH")
 }

@@ -28,8 +28,7 @@ func TestResults(t *testing.T) {
 	assert.Equal(t, "share(1024, 0.1)", Results{Size: 1024, Part: 0.1}.String())
 }
 
-// A scenario without results is what it was before there were any, and one with a part of 0 is the
-// same.
+// A scenario without results is stored as before results existed, and so is one with a part of 0.
 func TestNoResultsAreTheDefault(t *testing.T) {
 	none := parsed(t, readingScenario(""))
 	assert.NotContains(t, none.Work(nil), "result")

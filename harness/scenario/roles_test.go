@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The scenarios of roles are named after their files, account for every task, and are in the list
-// of files.
+// The scenarios of single roles have the names of their files, check the ledger, and are in the
+// list of files.
 func TestRepositoryRoles(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/roles/*.hcl")
 	require.NoError(t, err)
@@ -28,7 +28,6 @@ func TestRepositoryRoles(t *testing.T) {
 	}
 }
 
-// Which role a workload has alone.
 func TestRoleOfAWorkload(t *testing.T) {
 	for name, c := range map[string]struct {
 		w                Workload

@@ -6,20 +6,20 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Score says by what `prony ratchet` scores a change: the geometric mean of the ratios of change to
-// base, over all metrics and over the points of the scenario's sweep.
+// Score defines the score that `prony ratchet` computes for a change: the geometric mean of the
+// ratios of change to base, over all metrics and all points of the scenario's sweep.
 type Score struct {
-	Metrics []ScoreMetric `json:"metrics"` // at least one, no two of one name
+	Metrics []ScoreMetric `json:"metrics"` // at least one; names are unique
 }
 
 // ScoreMetric is a metric of a score.
 type ScoreMetric struct {
-	Name   string  `json:"name"`   // of ScoreMetrics
+	Name   string  `json:"name"`   // one of ScoreMetrics
 	Weight float64 `json:"weight"` // above 0; only the ratios of the weights matter
 }
 
-// ScoreMetrics are the metrics that a score may have: those that a duet takes at each point of a
-// sweep. The latencies are those of the open-loop phase.
+// ScoreMetrics returns the metrics that a score may contain, which are those that a duet measures
+// at each point of a sweep. The latencies are those of the open-loop phase.
 func ScoreMetrics() []string {
 	return []string{
 		"cycles_per_s", "server_cpu_us_per_cycle", "client_cpu_us_per_cycle", "server_allocs_per_cycle", "server_alloc_bytes_per_cycle",
@@ -29,8 +29,8 @@ func ScoreMetrics() []string {
 	}
 }
 
-// DefaultScore is that of a scenario without a score block: the 95th percentiles of enqueue and of
-// cycle, with equal weights.
+// DefaultScore returns the score of a scenario without a score block: the 95th percentiles of the
+// enqueue and cycle latencies, with equal weights.
 func DefaultScore() Score {
 	return Score{Metrics: []ScoreMetric{{"enqueue_latency_ms_p95", 1}, {"cycle_latency_ms_p95", 1}}}
 }
@@ -46,7 +46,6 @@ var (
 	}
 )
 
-// readScore reads score { metric "NAME" { weight } ... }, or returns nil without such a block.
 func readScore(s *hclfile.Block) *Score {
 	blocks := s.Blocks("score", scoreBlock)
 	if len(blocks) == 0 {

@@ -23,7 +23,7 @@ func TestScore(t *testing.T) {
 	without, err := scored(t, "rounds = 7\n")
 	require.NoError(t, err)
 	assert.Nil(t, without.Score)
-	assert.Equal(t, without.Configuration(), s.Configuration(), "a score changes nothing that is measured")
+	assert.Equal(t, without.Configuration(), s.Configuration(), "a score is not part of the configuration")
 	assert.Empty(t, Differences(without, s))
 	for _, m := range DefaultScore().Metrics {
 		assert.Contains(t, ScoreMetrics(), m.Name)
@@ -43,7 +43,7 @@ func TestScoreMistakes(t *testing.T) {
 	assert.ErrorContains(t, err, "score has no metric block")
 }
 
-// The scenario of ratchets has the score and the sweep that a scenario without a score block has by
+// The scenario of ratchets has the score and the numbers of workers that `prony ratchet` uses by
 // default.
 func TestScenarioOfRatchets(t *testing.T) {
 	all, err := Load("../../scenarios/ratchet.hcl")

@@ -9,21 +9,22 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Script is what k6 runs. Its path is relative to the working directory, unless the scenario's file
-// has an absolute one.
+// Script is a script for k6. Its path is relative to the working directory, unless the scenario's
+// file has an absolute path.
 type Script struct {
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"` // of the file's content when the scenario was read, in hexadecimal; what it imports is not in it
+	Path string `json:"path"`
+	// SHA256 is the hash of the file's content when the scenario was read, in hexadecimal. It
+	// excludes imported files.
+	SHA256 string `json:"sha256"`
 }
 
-// ScriptBytesMax is how large a script of k6 may be.
+// ScriptBytesMax bounds the size of a k6 script.
 const ScriptBytesMax = 1 << 20
 
-// k6SeriesLeast is the shortest time between the samples of a series: each needs a report of the
-// script's in it.
+// k6SeriesLeast is the shortest time between the samples of a series. Between two samples the
+// script must send at least one of its reports.
 const k6SeriesLeast = 500 * time.Millisecond
 
-// readScript reads script = "PATH", which the driver "k6" needs and no other has.
 func readScript(b *hclfile.Block, driver string) Script {
 	if driver != DriverK6 {
 		if b.Has("script") && driver != "" {
@@ -39,8 +40,8 @@ func readScript(b *hclfile.Block, driver string) Script {
 	return Script{Path: path, SHA256: hex.EncodeToString(sum[:])}
 }
 
-// checkK6 refuses what a workload of the driver "k6" does not have: the script makes the calls, by
-// the plan that it receives.
+// checkK6 refuses attributes that a workload of the driver "k6" does not support, because the
+// script makes the calls from a plan that lacks them.
 func checkK6(b *hclfile.Block, w Workload, workloads int) {
 	if w.Driver != DriverK6 {
 		return
@@ -49,65 +50,64 @@ func checkK6(b *hclfile.Block, w Workload, workloads int) {
 		b.AttrProblem(attribute, `the driver "k6" `+why, remedy)
 	}
 	if workloads > 1 {
-		refuse("driver", fmt.Sprintf("puts its load on the servers alone; the scenario has %d workloads", workloads), "keep one workload")
+		refuse("driver", fmt.Sprintf("supports a single workload; the scenario has %d", workloads), "keep one workload")
 	}
 	for _, of := range []struct{ attribute, why string }{
-		{"connections", "knows no connections: the script opens its own"},
-		{"busy_poll", "knows no busy_poll: k6 waits as its runtime does"},
-		{"idempotent", "knows no idempotent: the script says so of its own sessions"},
-		{"seed", "draws nothing from a seed"},
+		{"connections", "does not support connections: the script opens them"},
+		{"busy_poll", "does not support busy_poll: k6 waits in its runtime"},
+		{"idempotent", "does not support idempotent: the script chooses it for each session"},
+		{"seed", "does not support seed: it has no random choices"},
 	} {
 		if b.Has(of.attribute) {
 			refuse(of.attribute, of.why, "remove it")
 		}
 	}
 	if w.Keys.Kind != "" && w.Keys.Kind != KeysRoundRobin {
-		refuse("keys", fmt.Sprintf("knows no keys = %s: the script chooses the queues", w.Keys), "remove it")
+		refuse("keys", fmt.Sprintf("does not support keys = %s: the script chooses the queues", w.Keys), "remove it")
 	}
 	if w.Payload.Kind != "" && w.Payload.Kind != defaultPayload.Kind {
-		refuse("payload", fmt.Sprintf("sends payloads of one size; payload is %s", w.Payload), "write fixed(64), say")
+		refuse("payload", fmt.Sprintf("sends payloads of one size; payload is %s", w.Payload), "write a fixed size, such as fixed(64)")
 	}
 	if w.Arrivals.Kind == Closed && b.Has("in_flight") {
-		refuse("in_flight", "has closed producers that wait for no room in flight", "remove it, and lower producers or raise workers if a backlog grows")
+		refuse("in_flight", "does not bound the tasks in flight of closed producers", "remove it, and lower producers or raise workers if a backlog grows")
 	}
 	switch {
 	case w.Arrivals.Kind == None:
-		refuse("arrivals", "sends tasks, and with arrivals = none() there are none", "write arrivals = closed(), or take another driver")
+		refuse("arrivals", "must send tasks, which arrivals = none() does not allow", "write arrivals = closed(), or use another driver")
 	case w.Arrivals.Kind == Stages:
-		refuse("arrivals", "knows no arrivals = stages(...)", "write ramp(...) or burst(...), or take another driver")
+		refuse("arrivals", "does not support arrivals = stages(...)", "write ramp(...) or burst(...), or use another driver")
 	case w.Arrivals.OfPeak():
-		refuse("arrivals", "finds no peak for arrivals to be a part of", `write a rate, as in rate("1k/s")`)
+		refuse("arrivals", "does not support rates that are multiples of the peak", `write a rate, as in rate("1k/s")`)
 	}
 }
 
-// checkOfK6 refuses what a scenario can't have with the driver "k6".
 func checkOfK6(b *hclfile.Block, s *Scenario) {
 	if !Any(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
 		return
 	}
 	refuse := func(what, why string) {
-		b.Problem(fmt.Sprintf(`the driver "k6" can't be had with %s: %s`, what, why), "remove it, or take another driver")
+		b.Problem(fmt.Sprintf(`the driver "k6" cannot be combined with %s: %s`, what, why), "remove it, or use another driver")
 	}
 	if b.HasBlock("backlog") {
 		refuse("a backlog", "the script's load ends with its drain")
 	}
 	if b.HasBlock("fault") {
-		refuse("a fault", "the script does not know that it must go on through failures")
+		refuse("a fault", "the script does not continue after failures")
 	}
 	if s.Phases.WarmupMax > 0 {
 		refuse("phases.warmup_max", "the script learns when its window begins before it sends anything")
 	}
 	if s.SeriesEvery > 0 && s.SeriesEvery < k6SeriesLeast {
-		refuse(fmt.Sprintf("a series that samples every %s", hclfile.FormatDuration(s.SeriesEvery)), "the script says how far it is four times a second")
+		refuse(fmt.Sprintf("a series that samples every %s", hclfile.FormatDuration(s.SeriesEvery)), "the script reports its progress only four times a second")
 	}
 	for _, c := range s.Captures {
 		if c.Kind == captureTrace {
-			refuse(`capture "trace"`, "the script does not report a slow cycle at once")
+			refuse(`capture "trace"`, "the script does not report slow cycles immediately")
 		}
 	}
 	for _, i := range s.Invariants {
 		if i.Kind == Ordered {
-			refuse(`invariant "ordered"`, "which calls of the script follow one another is not known")
+			refuse(`invariant "ordered"`, "the order of the script's calls is unknown")
 		}
 		if i.Kind == Exclusive {
 			refuse(`invariant "exclusive"`, "the script does not report its leases")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted is a file with a scenario that runs a script.
+// scripted writes a scenario that runs the given script, and returns the path of its file.
 func scripted(t *testing.T, dir, script string) string {
 	t.Helper()
 	path := filepath.Join(dir, "scripted.hcl")
@@ -36,7 +36,7 @@ func TestScriptIsBesideTheScenario(t *testing.T) {
 	require.NoError(t, err)
 	w := all[0].Workloads[0]
 	assert.Equal(t, Script{Path: filepath.Join(dir, "k6", "plan.js"), SHA256: fmt.Sprintf("%x", sha256.Sum256(content))}, w.Script)
-	assert.Zero(t, w.Connections, "the script's own are not known")
+	assert.Zero(t, w.Connections, "the connections of the script are unknown")
 	assert.Zero(t, w.Seed)
 }
 
@@ -51,7 +51,7 @@ func TestScriptHasABoundedSize(t *testing.T) {
 	require.ErrorContains(t, err, `script is "large.js", which is larger than 1024 KiB`)
 }
 
-// A script that is swept is read, and its content is each point's own.
+// The scripts of a sweep are read, and each point has the hash of its script.
 func TestSweptScript(t *testing.T) {
 	all, err := Load("../cmd/prony/testdata/language/scripts.hcl")
 	require.NoError(t, err)

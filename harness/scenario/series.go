@@ -13,10 +13,10 @@ var seriesBlock = hclfile.Inner{
 }
 
 const (
-	// seriesParts is in how many parts a window's rate is looked at: it is steady if the last is
-	// like the second.
+	// seriesParts is the number of equal parts of a window for the check of a steady rate. The rate
+	// is steady if the last part is like the second.
 	seriesParts = 10
-	// seriesSamplesMax bounds what a round keeps of its series.
+	// seriesSamplesMax bounds the memory for the series of a round.
 	seriesSamplesMax = 10_000
 )
 
@@ -35,7 +35,7 @@ func readSeries(s *hclfile.Block, window time.Duration) time.Duration {
 			hclfile.FormatDuration(window), seriesParts, hclfile.FormatDuration(every)),
 			fmt.Sprintf("write every = %q", hclfile.FormatDuration(window/seriesParts)))
 	case window/every > seriesSamplesMax:
-		b.AttrProblem("every", fmt.Sprintf("a window of %s has %d samples; there may be %d",
+		b.AttrProblem("every", fmt.Sprintf("a window of %s has %d samples; the maximum is %d",
 			hclfile.FormatDuration(window), window/every, seriesSamplesMax), "sample less often")
 	}
 	return every

@@ -9,23 +9,23 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// ServerSettingCheck says what is wrong with a setting of the server, by its name and value, and
-// how to mend it; the message is "" if nothing is. This package does not know the server.
+// ServerSettingCheck checks the name and value of a setting of the server, which this package does
+// not know. It returns a problem and its remedy, or "" for message if the setting is valid.
 type ServerSettingCheck func(name, value string) (message, remedy string)
 
 var settingsBlock = hclfile.Inner{
 	Names: hclfile.Names{Any: true}, Example: `settings { storage { memtable_size = "8MiB" } }`, Once: true,
 }
 
-// settingsPrefix begins the attribute of a topology that a sweep of a server's setting replaces:
-// "settings.storage.memtable_size".
+// settingsPrefix begins the name of the topology's attribute that a sweep of a server setting
+// replaces: "settings.storage.memtable_size".
 const settingsPrefix = "settings."
 
-// settingTextMax is how many bytes the value of a setting may have.
+// settingTextMax bounds the value of a setting, in bytes.
 const settingTextMax = 200
 
-// ownedSettings are the settings of the server that a scenario says in another way, with that way,
-// or that Prony chooses.
+// ownedSettings are the settings of the server that a scenario defines in another way or that Prony
+// chooses. Each maps to the remedy for its use in a settings block.
 var ownedSettings = map[string]string{
 	"durability":       "write durability in the topology",
 	"sync_interval":    "write sync_interval in the topology",
@@ -43,15 +43,14 @@ var ownedSettings = map[string]string{
 
 const chosenByProny = "remove it: Prony chooses it at each start of the servers"
 
-// ownedProblem says that a setting is one of ownedSettings.
 func ownedProblem(name string) string { return name + " cannot be written in settings" }
 
-// OwnedSettings returns the names of the settings that no settings block may have, sorted.
+// OwnedSettings returns the names of the settings that a settings block must not contain, sorted.
 func OwnedSettings() []string { return slices.Sorted(maps.Keys(ownedSettings)) }
 
-// readServerSettings reads settings { NAME = VALUE BLOCK { NAME = VALUE } }, which is written as
-// the server's own file is, and the values of sweeps. It returns the settings by their names, or
-// nil without any. check may be nil.
+// readServerSettings reads settings { NAME = VALUE BLOCK { NAME = VALUE } }, which has the syntax
+// of the server's configuration file, and the values of sweeps. It returns the settings by name, or
+// nil without any settings. check may be nil.
 func readServerSettings(b *hclfile.Block, t Topology, check ServerSettingCheck) map[string]string {
 	r := serverSettings{topology: t, check: check, found: map[string]string{}}
 	for _, s := range b.Blocks("settings", settingsBlock) {
@@ -62,7 +61,7 @@ func readServerSettings(b *hclfile.Block, t Topology, check ServerSettingCheck) 
 			example := hclfile.Inner{Names: settingsBlock.Names, Example: kind + " { NAME = VALUE }", Once: true}
 			for _, inner := range s.Blocks(kind, example) {
 				if deep := inner.Kinds(); len(deep) > 0 {
-					inner.Problem(fmt.Sprintf("%s in settings has a block %s in it: settings are one block deep", inner, deep[0]), "write "+settingsBlock.Example)
+					inner.Problem(fmt.Sprintf("%s in settings contains a block %s: settings are at most one block deep", inner, deep[0]), "write "+settingsBlock.Example)
 				}
 				for _, name := range inner.Attributes() {
 					r.read(inner, name, kind+"."+name)
@@ -81,26 +80,25 @@ func readServerSettings(b *hclfile.Block, t Topology, check ServerSettingCheck) 
 	return r.found
 }
 
-// serverSettings collects the settings of the server.
 type serverSettings struct {
 	topology Topology
 	check    ServerSettingCheck
 	found    map[string]string
 }
 
-// read reads a setting of that name from an attribute of a block.
+// read reads the setting called name from an attribute of b.
 func (r *serverSettings) read(b *hclfile.Block, attribute, name string) {
 	if remedy, owned := ownedSettings[name]; owned {
 		b.AttrProblem(attribute, ownedProblem(name), remedy)
 		return
 	}
 	switch clustered := r.topology.Kind == Raft; {
-	case r.topology.Kind == "": // which kind it should be is not known
+	case r.topology.Kind == "": // the kind is unknown
 	case clustered && name == "commit.group":
-		b.AttrProblem(attribute, `the setting commit.group is that of a server alone, and the topology is "raft"`, "write coalesce in the topology")
+		b.AttrProblem(attribute, `the setting commit.group is not valid in topology "raft"`, "write coalesce in the topology")
 		return
 	case !clustered && strings.HasPrefix(name, "cluster."):
-		b.AttrProblem(attribute, fmt.Sprintf(`the setting %s has a meaning only in topology "raft"`, name), `write topology "raft", or remove it`)
+		b.AttrProblem(attribute, fmt.Sprintf(`the setting %s is valid only in topology "raft"`, name), `write topology "raft", or remove it`)
 		return
 	}
 	value, ok := b.PlainText(attribute, name)
@@ -108,7 +106,7 @@ func (r *serverSettings) read(b *hclfile.Block, attribute, name string) {
 	case !ok:
 		return
 	case len(value) > settingTextMax:
-		b.AttrProblem(attribute, fmt.Sprintf("the setting %s has %d bytes; it may have %d", name, len(value), settingTextMax), "")
+		b.AttrProblem(attribute, fmt.Sprintf("the setting %s has %d bytes; the maximum is %d", name, len(value), settingTextMax), "")
 		return
 	case r.check != nil:
 		if message, remedy := r.check(name, value); message != "" {
@@ -119,10 +117,8 @@ func (r *serverSettings) read(b *hclfile.Block, attribute, name string) {
 	r.found[name] = value
 }
 
-// refuseServerSettings notes a problem for settings of a server in a topology whose server takes
-// none.
 func refuseServerSettings(b *hclfile.Block, why string) {
-	message := "settings has no meaning here: " + why
+	message := "settings is not valid here: " + why
 	if b.HasBlock("settings") {
 		b.Problem(message, "remove it")
 	}
@@ -133,8 +129,7 @@ func refuseServerSettings(b *hclfile.Block, why string) {
 	}
 }
 
-// ServerSettings returns the settings of the server that t says, sorted by name, each as "NAME =
-// VALUE".
+// ServerSettings returns the settings of the server in t, sorted by name, each as "NAME = VALUE".
 func (t Topology) ServerSettings() (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(t.Settings)) {
 		all = append(all, name+" = "+t.Settings[name])

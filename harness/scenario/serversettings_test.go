@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ofTopology is a whole scenario with a topology and further blocks.
 func ofTopology(topology, more string) string {
 	return "scenario \"a\" {\n" + topology + `
   workload "main" {
@@ -49,7 +48,7 @@ func TestServerSettingsAreRead(t *testing.T) {
 	assert.Equal(t, s.Topology, stored.Topology)
 }
 
-// A setting is a part of what is measured.
+// Settings are part of the configuration.
 func TestServerSettingsAreInTheConfiguration(t *testing.T) {
 	of := func(settings string) *Scenario {
 		return parsed(t, ofTopology(`topology "single" {
@@ -58,14 +57,15 @@ func TestServerSettingsAreInTheConfiguration(t *testing.T) {
   }`, ""))
 	}
 	without, with, other := of(""), of(`settings { memory = "1GiB" }`), of(`settings { memory = "2GiB" }`)
-	assert.Equal(t, without.Configuration(), of("settings {}").Configuration(), "an empty block says nothing")
+	assert.Equal(t, without.Configuration(), of("settings {}").Configuration(), "an empty block has no effect")
 	assert.NotEqual(t, without.Configuration(), with.Configuration())
 	assert.NotEqual(t, with.Configuration(), other.Configuration())
 	assert.Equal(t, []Difference{{"topology.settings.memory", "1GiB", "2GiB"}}, Differences(with, other))
 	assert.Equal(t, []Difference{{"topology.settings.memory", "", "2GiB"}}, Differences(without, other))
 }
 
-// A sweep sets a setting whether or not the topology has a settings block, and leaves the others.
+// A sweep can vary a setting even if the topology has no settings block. It does not change other
+// settings.
 func TestServerSettingsAreSwept(t *testing.T) {
 	for _, block := range []string{"", `settings {
       memory = "1GiB"
@@ -96,11 +96,11 @@ func TestServerSettingsAreSwept(t *testing.T) {
 			assert.Equal(t, p.Topology, found.Topology, p.Name)
 			assert.Contains(t, s.Work(p.Values), "topology.settings.commit.group = "+p.Topology.Settings["commit.group"])
 		}
-		assert.Equal(t, s.Points[0].Topology, stored.Topology, "a point is not written through")
+		assert.Equal(t, s.Points[0].Topology, stored.Topology, "a point does not modify the stored scenario")
 	}
 }
 
-// Who knows the server says what is wrong with a setting, at its place.
+// Problems from the caller's check of settings are reported at the place of the setting.
 func TestServerSettingsAreChecked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.hcl")
 	require.NoError(t, os.WriteFile(file, []byte(ofTopology(`topology "single" {

@@ -6,13 +6,14 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// streamsMax is how many streams a server takes on one connection: streamsMax of the engine's
-// package rpc. A client that opens more waits for one of them to end.
+// streamsMax is the largest number of streams that a server accepts on one connection. It equals
+// streamsMax of the engine's package rpc. A client that opens more streams waits until one of them
+// ends.
 const streamsMax = 1024
 
-// checkSessions makes sure that a server takes all sessions of a workload that go over one
-// connection. Each is a stream: producers share one for each tenant, and so do workers, who have
-// one for each queue too if each claims from its own.
+// checkSessions refuses a workload whose sessions on one connection exceed streamsMax. Each session
+// is a stream. Producers share one for each tenant, and so do workers, unless each worker slot has
+// a separate queue and therefore a separate session.
 func checkSessions(b *hclfile.Block, w Workload) {
 	if w.Driver != "stream" {
 		return
@@ -24,7 +25,7 @@ func checkSessions(b *hclfile.Block, w Workload) {
 	}
 	streams := ofUsers(w.Producers, w.Tenants) + ofUsers(w.Workers, workersDiffer)
 	if streams > streamsMax {
-		b.AttrProblem("connections", fmt.Sprintf("producers and workers open up to %d sessions on a connection, and a server takes %d there", streams, streamsMax),
+		b.AttrProblem("connections", fmt.Sprintf("producers and workers open up to %d sessions on a connection, but a server accepts at most %d", streams, streamsMax),
 			"raise connections, or lower tenants")
 	}
 }

@@ -11,30 +11,29 @@ import (
 )
 
 const (
-	// NotRecorded is the value of a setting of a stored scenario whose writer did not know the
+	// NotRecorded is the value of a setting in a scenario that was stored by a version without this
 	// setting.
 	NotRecorded = "not recorded"
-	// Unset is the default of an attribute or a block that a scenario does not have by default.
+	// Unset is the default of an attribute or a block that is absent by default.
 	Unset = "unset"
 )
 
-// Setting is an attribute of a scenario with its value, as text.
+// Setting is an attribute of a scenario with its value as text.
 type Setting struct {
-	Path  string `json:"path"` // "topology.busy_poll", "workload.main.batch", "validity.steal_percent_max"
+	Path  string `json:"path"` // as in "topology.busy_poll" or "workload.main.batch"
 	Value string `json:"value"`
-	// Default is "" if a scenario must say the attribute, and Unset if the attribute is absent by
-	// default.
+	// Default is "" if the attribute is required, and Unset if the attribute is absent by default.
 	Default string `json:"default,omitempty"`
 }
 
-// OfPlan reports whether s says how many rounds there are or what is measured beside the timed
+// OfPlan reports whether s only affects the number of rounds or the measurements outside of timed
 // rounds, so that the figures of a timed round do not depend on s.
 func (s Setting) OfPlan() bool { return ofPlan(s.Path) }
 
-// Difference is a setting that two scenarios have different values for.
+// Difference is a setting with different values in two scenarios.
 type Difference struct {
 	Path         string
-	Base, Change string // "" on a side that does not have the setting
+	Base, Change string // "" if this side does not have the setting
 }
 
 func (d Difference) String() string {
@@ -47,17 +46,16 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s is %s and %s", d.Path, side(d.Base), side(d.Change))
 }
 
-// settingsIgnored are the top-level names of a stored scenario that are no settings: what it is
-// called, where it is from, and what its runs are judged by. The values of variables are in the
-// settings that use them.
+// settingsIgnored are the top-level names of a stored scenario that are not settings: its identity,
+// its file, and the bounds for its runs. The values of variables appear in the settings that use
+// them.
 var settingsIgnored = []string{"name", "title", "tags", "file", "variables", "limits", "score"}
 
-// settingsOfPlan are top-level names of settings that change how many rounds there are and what is
-// measured beside them, and not what a timed round measures.
+// settingsOfPlan are the top-level names of settings for which OfPlan is true.
 var settingsOfPlan = []string{"rounds", "file_rounds", "profiled_rounds", "captures", "references"}
 
-// faultsEveryPath is the one setting of a soak that changes what its servers get; the others say
-// how long it is, what is kept of it and how it is judged.
+// faultsEveryPath is the only setting of a soak that changes the load on its servers. The others
+// define its length, the storage of its results and the bounds on its figures.
 const faultsEveryPath = "soak.faults_every"
 
 func ofPlan(path string) bool {
@@ -65,13 +63,13 @@ func ofPlan(path string) bool {
 	return slices.Contains(settingsOfPlan, top) || top == "soak" && path != faultsEveryPath
 }
 
-// Settings returns every setting of s that differs from its default, or that has no default, sorted
-// by path. The settings are all fields of the stored form of a scenario, and the defaults are those
-// of the parser, so that a new attribute is in both. A setting with a default that s, as read from
-// an older file, does not have has the value NotRecorded.
+// Settings returns each setting of s that differs from its default or has no default, sorted by
+// path. It derives the settings from the fields of the stored scenario and the defaults from the
+// parser, so that it automatically includes new attributes. If s was stored by a version without a
+// setting that has a default, the value of that setting is NotRecorded.
 func (s *Scenario) Settings() []Setting {
 	if s.Topology.Kind == "" && len(s.Workloads) == 0 {
-		return nil // of a run that did not record its scenario
+		return nil // the run did not record its scenario
 	}
 	own, defaults := s.flat(), s.defaults()
 	var settings []Setting
@@ -102,9 +100,9 @@ func (s *Scenario) Settings() []Setting {
 	return settings
 }
 
-// Differences returns the settings that base and change have different values for, sorted by path.
-// The number of rounds and the captures are left out: the rounds that are timed are alike. So is
-// what either side did not record.
+// Differences returns the settings with different values in base and change, sorted by path. It
+// omits settings for which OfPlan is true, because they do not affect timed rounds, and settings
+// that either side did not record.
 func Differences(base, change *Scenario) []Difference {
 	a, b := base.flat(), change.flat()
 	var all []Difference
@@ -129,9 +127,10 @@ func Differences(base, change *Scenario) []Difference {
 	return all
 }
 
-// Work returns what a scenario, or its point with these values, has its servers and generators do,
-// as text: equal texts are the same work with the same settings, whatever the scenario is called
-// and how often it is measured. A setting that was not recorded counts as its default.
+// Work returns, as text, all settings that determine the work of the servers and generators of a
+// scenario, or of its point with these values. Equal texts mean the same work with the same
+// settings, independent of the scenario's name and its number of rounds. A setting that was not
+// recorded counts as its default.
 func (s *Scenario) Work(values []Value) string {
 	all := s.defaults()
 	if all == nil {
@@ -139,7 +138,8 @@ func (s *Scenario) Work(values []Value) string {
 	}
 	maps.Copy(all, s.flat())
 	for _, v := range values {
-		if swept := s.Swept(v.Path); len(swept) == 0 || swept[0] != v.Text { // s has the first point's values
+		// s already has the values of the first point.
+		if swept := s.Swept(v.Path); len(swept) == 0 || swept[0] != v.Text {
 			setSwept(all, v)
 		}
 	}
@@ -153,8 +153,8 @@ func (s *Scenario) Work(values []Value) string {
 	return strings.Join(lines, "\n")
 }
 
-// setSwept gives a setting the value of a point: of another kind of topology, what that kind has by
-// default.
+// setSwept sets a setting to the value of a point. If the setting is the kind of the topology, it
+// also sets the defaults of that kind.
 func setSwept(all map[string]string, v Value) {
 	if v.Path != kindPath {
 		all[v.Path] = strings.Trim(v.Text, `"`)
@@ -182,17 +182,17 @@ const (
 
 const validityName = "validity"
 
-// topOf is the block or the attribute of a scenario that a path begins with.
+// topOf returns the first element of a path, which is a block or an attribute of the scenario.
 func topOf(path string) string {
 	top, _, _ := strings.Cut(path, ".")
 	return top
 }
 
-// flat returns the settings of s by their paths, those at their defaults included.
+// flat returns all settings of s by path, including those at their defaults.
 func (s *Scenario) flat() map[string]string {
 	encoded, err := json.Marshal(s)
 	if err != nil {
-		return nil // only a hand-made scenario has numbers that JSON can't hold
+		return nil // a number that JSON cannot represent, which the parser never returns
 	}
 	var stored map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
@@ -200,7 +200,7 @@ func (s *Scenario) flat() map[string]string {
 	if err := decoder.Decode(&stored); err != nil {
 		return nil
 	}
-	if one, is := stored["workload"]; is { // one workload has the paths that it has among several
+	if one, is := stored["workload"]; is { // a single workload has the same paths as one of several
 		stored["workloads"] = []any{one}
 		delete(stored, "workload")
 	}
@@ -212,13 +212,12 @@ func (s *Scenario) flat() map[string]string {
 	}
 	all := map[string]string{}
 	for name, value := range stored {
-		// A sweep names a setting of a workload workload.NAME.ATTRIBUTE.
+		// Sweeps use workload.NAME.ATTRIBUTE as the path of a workload's setting.
 		flatten(all, strings.Replace(name, "workloads", "workload", 1), value)
 	}
 	return all
 }
 
-// flatten adds the leaves of a JSON value to all, by their paths.
 func flatten(all map[string]string, path string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -235,7 +234,7 @@ func flatten(all map[string]string, path string, value any) {
 			}
 			name, key := elementName(v, i)
 			if key != "kind" {
-				delete(object, key) // the path says it
+				delete(object, key) // the path contains it
 			}
 			flatten(all, path+"."+name, object)
 		}
@@ -247,8 +246,9 @@ func flatten(all map[string]string, path string, value any) {
 	}
 }
 
-// elementName names an object of a list by its name, path or kind, or by its number from 1 if
-// another object has the same. The key is that of the name, or "".
+// elementName returns the path element of an object in a list: its name, path or kind, or its
+// number from 1 if another object has the same one. key is the JSON key of that text, or "" for a
+// number.
 func elementName(list []any, i int) (name, key string) {
 	for _, key := range []string{"name", "path", "kind"} {
 		var names []any
@@ -269,8 +269,9 @@ func elementName(list []any, i int) (name, key string) {
 	return strconv.Itoa(i + 1), ""
 }
 
-// defaults returns the settings of a scenario that says only what it must: of the same kinds of
-// topology, drivers and arrivals as s. Settings that have no default are left out.
+// defaults returns the settings, by path, of a scenario with only the required attributes and with
+// the same kinds of topology, drivers and arrivals as s. It omits settings without a default. It
+// returns nil if the parser would not return a scenario such as s.
 func (s *Scenario) defaults() map[string]string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "scenario %q {\n %s {\n", s.Name, s.Topology.header())
@@ -297,12 +298,12 @@ func (s *Scenario) defaults() map[string]string {
 	text.WriteString(" phases { window = \"1s\" }\n}\n")
 	parsed, err := parse("defaults", []byte(text.String()), map[string]string{defaultScript: ""})
 	if err != nil {
-		return nil // s is not one that the parser would return
+		return nil // the parser would not return a scenario such as s
 	}
 	least := parsed[0]
 	for i := range least.Workloads {
 		least.Workloads[i].Arrivals = Arrivals{Kind: Closed}
-		least.Workloads[i].FirstTenant = s.Workloads[i].FirstTenant // it follows from the other workloads
+		least.Workloads[i].FirstTenant = s.Workloads[i].FirstTenant // depends on other workloads
 	}
 	all := least.flat()
 	if len(s.Captures) > 0 {
@@ -312,7 +313,6 @@ func (s *Scenario) defaults() map[string]string {
 	return all
 }
 
-// header is how the block begins that t is read from.
 func (t Topology) header() string {
 	if t.Target != nil {
 		return fmt.Sprintf("target %q", t.Target.Name)
@@ -322,7 +322,7 @@ func (t Topology) header() string {
 
 const defaultScript = "script.js"
 
-// required are the attributes that a scenario must say, by block.
+// required are the required attributes, by block.
 var required = map[string][]string{
 	"topology": {"kind", "durability", "name"},
 	"workload": {"driver", "producers", "workers", "script", "script_sha256"},
@@ -335,7 +335,7 @@ func isRequired(path string) bool {
 	return slices.Contains(required[parts[0]], parts[len(parts)-1])
 }
 
-// leastText writes the workload's block with the attributes that it must have.
+// leastText writes a block for the workload with only the required attributes.
 func (w *Workload) leastText(text *strings.Builder) {
 	fmt.Fprintf(text, " workload %q {\n  driver = %q\n", w.Name, w.Driver)
 	switch w.Arrivals.Kind {
@@ -343,7 +343,7 @@ func (w *Workload) leastText(text *strings.Builder) {
 		text.WriteString("  arrivals = none()\n")
 	case Closed:
 		text.WriteString("  producers = 1\n  workers = 1\n")
-	default: // the bound on tasks in flight is that of arrivals that are timed
+	default: // the default of in_flight is that of an open load
 		text.WriteString("  producers = 1\n  workers = 1\n  arrivals = rate(\"1/s\")\n")
 	}
 	if w.Driver == DriverK6 {

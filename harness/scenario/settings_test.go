@@ -94,7 +94,7 @@ func TestSettingsNameWhatDiffers(t *testing.T) {
 	assert.NotContains(t, paths(settings), "topology.nodes")
 }
 
-// A field that Settings does not see would make two different runs look alike.
+// If Settings missed a field, two different runs would appear to be equal.
 func TestSettingsSeeEveryField(t *testing.T) {
 	text := `scenario "all" {
   topology "raft" { durability = "interval" }
@@ -128,34 +128,35 @@ func TestSettingsSeeEveryField(t *testing.T) {
 	base.Scripts = []Script{{Path: "a.js", SHA256: "1"}}
 	before := base.Settings()
 	require.NotEmpty(t, before)
-	changes := map[string]bool{} // an attribute of one kind of capture only changes that kind's settings
+	// An attribute of one kind of capture changes only the settings of that kind.
+	changes := map[string]bool{}
 	everyField(t, reflect.ValueOf(base).Elem(), "Scenario", func(path string) {
 		changes[path] = changes[path] || !slices.Equal(before, base.Settings())
 	})
 	for path, changed := range changes {
-		assert.True(t, changed, "a change of %s is in no setting", path)
+		assert.True(t, changed, "a change of %s appears in no setting", path)
 	}
-	assert.Greater(t, len(changes), 60, "the walk saw the fields")
+	assert.Greater(t, len(changes), 60, "the walk visits the fields")
 
 	base.Soak = &Soak{For: time.Hour, FaultsEvery: 2, Keep: SoakKeep{time.Hour, 1 << 20}, DriftPercentMax: 2, Drifts: []SoakDrift{{SoakDisk, 5, "why"}}}
 	before = base.Settings()
 	everyField(t, reflect.ValueOf(base.Soak).Elem(), "Soak", func(path string) {
-		assert.False(t, slices.Equal(before, base.Settings()), "a change of %s is in no setting", path)
+		assert.False(t, slices.Equal(before, base.Settings()), "a change of %s appears in no setting", path)
 	})
 	assert.False(t, slices.ContainsFunc(before, func(s Setting) bool { return s.Path == "rounds" }), "a soak has none")
 }
 
-// walkLeft are the fields that are no settings.
+// walkLeft are the fields that are not settings.
 var walkLeft = []string{
-	"Scenario.Score",  // changes nothing that is measured
-	"Scenario.Limits", // what runs are judged by changes nothing of what they measure
+	"Scenario.Score",  // does not affect what is measured
+	"Scenario.Limits", // do not affect what is measured
 	"Scenario.Name", "Scenario.Title", "Scenario.Tags", "Scenario.File", "Scenario.Variables",
-	"Scenario.Points", // which follow from the sweeps
+	"Scenario.Points", // derived from the sweeps
 	"Scenario.Workloads[0].Name", "Scenario.Workloads[0].FirstTenant",
 	"Scenario.validityUnrecorded", "Scenario.Validity.unrecorded",
 }
 
-// everyField changes each field below v, one at a time, calls seen, and puts the field back.
+// everyField changes each field below v, one at a time, calls seen, and restores the field.
 func everyField(t *testing.T, v reflect.Value, path string, seen func(path string)) {
 	t.Helper()
 	if slices.Contains(walkLeft, path) {
@@ -178,7 +179,8 @@ func everyField(t *testing.T, v reflect.Value, path string, seen func(path strin
 			try(reflect.New(v.Type().Elem()))
 			return
 		}
-		own := reflect.New(v.Type().Elem()) // limits share the pointers of the defaults
+		// Limits may point to the defaults, which must not change.
+		own := reflect.New(v.Type().Elem())
 		own.Elem().Set(v.Elem())
 		was := v.Interface()
 		v.Set(own)
@@ -207,7 +209,7 @@ func everyField(t *testing.T, v reflect.Value, path string, seen func(path strin
 	case reflect.Float64:
 		try(reflect.ValueOf(v.Float() + 7).Convert(v.Type()))
 	default:
-		t.Fatalf("%s is of a kind that this test does not know: %s", path, v.Kind())
+		t.Fatalf("%s has a kind that this test does not support: %s", path, v.Kind())
 	}
 }
 
@@ -226,14 +228,14 @@ func TestSettingsThatAnOlderFileDoesNotHave(t *testing.T) {
 	settings := old.Settings()
 	assert.Contains(t, settings, Setting{"validity", NotRecorded, "the default limits"})
 	assert.Contains(t, settings, Setting{"workload.main.seed", NotRecorded, "1"})
-	assert.Equal(t, []Difference{{"workload.main.seed", "", "1"}}, Differences(&old, s), "validity was not recorded, which is no difference")
+	assert.Equal(t, []Difference{{"workload.main.seed", "", "1"}}, Differences(&old, s), "a validity that was not recorded is not a difference")
 }
 
 func TestDifferences(t *testing.T) {
 	base, change := parsed(t, leastScenario), parsed(t, leastScenario)
 	change.Rounds, change.Title, change.File = 3, "Other", "elsewhere.hcl"
 	change.Captures = []Capture{{Kind: "cpu"}}
-	assert.Empty(t, Differences(base, change), "neither of these changes a timed round")
+	assert.Empty(t, Differences(base, change), "neither setting affects a timed round")
 	change.Topology.BusyPoll, change.Topology.TLS = true, true
 	change.Workloads[0].Workers = 5
 	assert.NotEqual(t, base.Work(nil), change.Work(nil))
@@ -241,8 +243,8 @@ func TestDifferences(t *testing.T) {
 	assert.Equal(t, `topology.busy_poll is absent and "true"`, Differences(base, change)[0].String())
 }
 
-// Defaults must be found for every scenario of the repository: without them a page lists settings
-// that do not differ.
+// defaults must return the defaults of every scenario of the repository. Otherwise pages would list
+// settings that equal their defaults.
 func TestDefaultsOfTheRepositorysScenarios(t *testing.T) {
 	for _, pattern := range []string{"../../scenarios/*.hcl", "../../scenarios/faults/*.hcl"} {
 		files, err := filepath.Glob(pattern)
@@ -275,7 +277,7 @@ func TestWork(t *testing.T) {
 	assert.NotEqual(t, base.Work(nil), other.Work([]Value{{Path: "topology.durability", Text: "none"}}))
 	none := parsed(t, leastScenario)
 	none.Topology.Durability = "none"
-	assert.Equal(t, none.Work(nil), other.Work([]Value{{Path: "topology.durability", Text: "none"}}), "a swept value counts as one that the file says")
+	assert.Equal(t, none.Work(nil), other.Work([]Value{{Path: "topology.durability", Text: "none"}}), "a swept value counts like a value in the file")
 
 	raft := parsed(t, strings.Replace(leastScenario, `"single"`, `"raft"`, 1))
 	kinds := parsed(t, leastScenario)
@@ -289,11 +291,10 @@ func TestWork(t *testing.T) {
 	assert.NotEqual(t, base.Work(nil), other.Work([]Value{{Path: "topology.durability", Text: "sync"}}))
 	old := parsed(t, leastScenario)
 	old.Workloads[0].Seed = 0
-	assert.Equal(t, base.Work(nil), old.Work(nil), "a seed that was not recorded is the default")
+	assert.Equal(t, base.Work(nil), old.Work(nil), "a seed that was not recorded counts as the default")
 }
 
-// A run that has fewer rounds by a value for a variable is known from one that has those of its
-// file.
+// FileRounds shows that a value for a variable reduced the number of rounds.
 func TestFewerRoundsByAVariable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "some.hcl")
 	text := "variable \"rounds\" { default = 7 }\n" + strings.Replace(leastScenario, "{\n", "{\n  rounds = var.rounds\n", 1)

@@ -9,36 +9,37 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Soak is a long measurement of servers that stay up: one window after the other until For is
-// measured. `prony soak` measures it.
+// Soak is a long measurement by `prony soak`, without restarts of the servers: consecutive windows
+// until their total length reaches For.
 type Soak struct {
-	For time.Duration `json:"for"` // of measured time: the windows, without the drains between them
-	// FaultsEvery puts the scenario's faults into each so-many-th window: 10 is the 10th, the 20th
-	// and so on. 0 without faults.
+	For time.Duration `json:"for"` // total length of the windows, without the drains between them
+	// FaultsEvery is the distance between windows with the scenario's faults: 10 means window 10,
+	// 20 and so on. It is 0 without faults.
 	FaultsEvery int      `json:"faults_every,omitzero"`
 	Keep        SoakKeep `json:"keep"`
-	// DriftPercentMax bounds how much worse a figure may become over the soak, in percent of its
-	// value at the start.
-	DriftPercentMax float64     `json:"drift_percent_max"`
-	Drifts          []SoakDrift `json:"drift,omitempty"` // of figures that have a bound of their own
+	// DriftPercentMax bounds the deterioration of a figure over the soak, in percent of its value
+	// at the start.
+	DriftPercentMax float64 `json:"drift_percent_max"`
+	// Drifts are bounds for specific figures, which override DriftPercentMax.
+	Drifts []SoakDrift `json:"drift,omitempty"`
 }
 
-// SoakKeep says how much of old windows is kept besides their rows: a window's own result is
-// deleted when it is older than Age, and the oldest ones are deleted when all of them together are
-// larger than Bytes.
+// SoakKeep bounds the stored results of old windows. The result of a window is deleted when it is
+// older than Age, and the oldest results are deleted while their total size exceeds Bytes. The row
+// of each window in the soak's table is never deleted.
 type SoakKeep struct {
 	Age   time.Duration `json:"age"`
 	Bytes int64         `json:"size"`
 }
 
-// SoakDrift is the bound of one figure's drift.
+// SoakDrift bounds the drift of one figure.
 type SoakDrift struct {
 	Figure     string  `json:"name"`        // one of SoakFigures
-	PercentMax float64 `json:"percent_max"` // of the figure's mean
+	PercentMax float64 `json:"percent_max"` // in percent of the figure's mean
 	Because    string  `json:"because"`     // never empty
 }
 
-// The figures whose drift over a soak is judged.
+// The figures with a bound on their drift.
 const (
 	SoakRate       = "cycles_per_s"
 	SoakLatency    = "cycle_latency_ms_p99"
@@ -50,7 +51,7 @@ const (
 	SoakHarnessRSS = "harness_rss_mb"
 )
 
-// SoakFigures are the names of the figures whose drift is judged, in the order of pages.
+// SoakFigures are the names of the figures with a bound on their drift, in the order of pages.
 var SoakFigures = []string{SoakRate, SoakLatency, SoakServerCPU, SoakRSS, SoakFDs, SoakGoroutines, SoakDisk, SoakHarnessRSS}
 
 const (
@@ -62,8 +63,8 @@ const (
 	soakDriftPercentDefault = 2
 )
 
-// Drift returns how much worse a figure may become over the soak, in percent of its value at the
-// start.
+// Drift returns the bound on the deterioration of a figure over the soak, in percent of its value
+// at the start.
 func (s Soak) Drift(figure string) float64 {
 	for _, d := range s.Drifts {
 		if d.Figure == figure {
@@ -76,17 +77,19 @@ func (s Soak) Drift(figure string) float64 {
 // HasFaults reports whether a window has the scenario's faults. The first window is number 1.
 func (s Soak) HasFaults(window int) bool { return s.FaultsEvery > 0 && window%s.FaultsEvery == 0 }
 
-// SoakWindows returns how many windows a soak has that measures for so long.
+// SoakWindows returns the number of windows of a soak of the given measured time. The last window
+// is always a whole one.
 func (s *Scenario) SoakWindows(measured time.Duration) int {
 	return int((measured + s.Phases.Window - 1) / s.Phases.Window)
 }
 
-// SoakProblem returns an error if s is a soak: what names the command that can't measure one.
+// SoakProblem returns an error if s is a soak, for commands that do not support one. what is the
+// command.
 func (s *Scenario) SoakProblem(what string) error {
 	if s.Soak == nil {
 		return nil
 	}
-	return fmt.Errorf("scenario %q of %s has a soak block, which %s does not measure: use prony soak %s", s.Name, s.File, what, s.File)
+	return fmt.Errorf("scenario %q of %s has a soak block, which %s does not support: use prony soak %s", s.Name, s.File, what, s.File)
 }
 
 // MarshalJSON writes durations as text.
@@ -132,7 +135,7 @@ var (
 )
 
 // readSoak reads soak { for faults_every drift_percent_max keep { } drift "FIGURE" { } }, or
-// returns nil without such a block. The rest of the scenario is read before.
+// returns nil without such a block. The rest of s must be complete, except for the limits.
 func readSoak(b *hclfile.Block, s *Scenario) *Soak {
 	blocks := b.Blocks("soak", soakBlock)
 	if len(blocks) == 0 {
@@ -151,13 +154,13 @@ func readSoak(b *hclfile.Block, s *Scenario) *Soak {
 	soak.Drifts = readSoakDrifts(block)
 	switch {
 	case len(s.Faults) > 0 && !block.Has("faults_every"):
-		block.Problem("the scenario has faults, and soak does not say which windows have them",
-			"add faults_every = 10 to have them in each tenth window, or faults_every = 1 to have them in all")
+		block.Problem("the scenario has faults, but soak has no faults_every",
+			"add faults_every = 10 for faults in every tenth window, or faults_every = 1 for faults in all windows")
 	case len(s.Faults) == 0 && block.Has("faults_every"):
 		block.AttrProblem("faults_every", "the scenario has no faults", "remove faults_every, or add a fault block to the scenario")
 	}
 	if window := s.Phases.Window; window > 0 && window < soakWindowLeast {
-		block.Problem(fmt.Sprintf("the window of %s is too short for a soak, which has one window after the other", hclfile.FormatDuration(window)),
+		block.Problem(fmt.Sprintf("the window of %s is too short for a soak", hclfile.FormatDuration(window)),
 			fmt.Sprintf("write phases.window = %q or more", hclfile.FormatDuration(soakWindowLeast)))
 	} else if soak.For > 0 && window > soak.For {
 		block.AttrProblem("for", fmt.Sprintf("for is %s, which is less than one window of %s", hclfile.FormatDuration(soak.For), hclfile.FormatDuration(window)),
@@ -167,39 +170,38 @@ func readSoak(b *hclfile.Block, s *Scenario) *Soak {
 	return soak
 }
 
-// checkSoak refuses what a soak does not measure.
 func checkSoak(b *hclfile.Block, s *Scenario) {
 	for _, part := range []struct{ name, why string }{
 		{"sweep", "the servers of a soak keep their settings"},
 		{"zip", "the servers of a soak keep their settings"},
-		{"backlog", "a soak has one window after the other and nothing between them"},
+		{"backlog", "a soak has only windows"},
 		{"series", "the windows of a soak are its series"},
 		{"capture", "no window of a soak is profiled"},
 		{"attack", "the windows of a soak have no hostile clients"},
 		{"observe", "the windows of a soak are read at their ends only"},
-		{"limit", "a soak is judged by the drift of its figures"},
+		{"limit", "the bounds of a soak are those on the drift of its figures"},
 	} {
 		if b.HasBlock(part.name) {
-			b.Problem(fmt.Sprintf("%s has a soak, which takes no %s: %s", b, part.name, part.why), "remove the "+part.name+", or the soak")
+			b.Problem(fmt.Sprintf("%s has a soak, which does not support %s: %s", b, part.name, part.why), "remove the "+part.name+", or the soak")
 		}
 	}
 	if b.Has("rounds") {
-		b.AttrProblem("rounds", "a soak has windows and no rounds: soak.for says how many", "remove rounds")
+		b.AttrProblem("rounds", "a soak has windows instead of rounds, and soak.for determines their number", "remove rounds")
 	}
 	if len(s.References) > 0 {
-		b.AttrProblem("references", "no references are measured beside a soak", "remove references")
+		b.AttrProblem("references", "a soak measures no references", "remove references")
 	}
 	if s.Topology.Kind == Embedded || s.Topology.Kind == NoTopology {
-		b.Problem("a soak needs servers in processes of their own", `write topology "single", "sharded" or "raft"`)
+		b.Problem("a soak needs servers in separate processes", `write topology "single", "sharded" or "raft"`)
 	}
 	if Any(s.Workloads, func(w Workload) bool { return w.Arrivals.OfPeak() }) {
-		b.Problem("a soak does not find the peak, which the arrivals of a workload are a part of", `write a rate, as in arrivals = rate("2k/s")`)
+		b.Problem("a soak does not support rates that are multiples of the peak", `write a rate, as in arrivals = rate("2k/s")`)
 	}
 	if Any(s.Workloads, Workload.ReadsTasks) {
-		b.Problem("a soak does not read tasks, whose account ends with its process", "remove reads from the workload")
+		b.Problem("a soak does not support reads: their account of tasks is lost when the process of the soak ends", "remove reads from the workload")
 	}
 	if Any(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
-		b.Problem("a soak can't have its load from k6, whose account of tasks ends with its process", "take another driver, such as stream")
+		b.Problem("a soak does not support k6: its account of tasks is lost when the k6 process ends", "use another driver, such as stream")
 	}
 }
 
@@ -212,7 +214,7 @@ func readSoakKeep(soak *hclfile.Block) SoakKeep {
 		switch err := size.UnmarshalText([]byte(text)); {
 		case text == "":
 		case err != nil:
-			b.AttrProblem("size", fmt.Sprintf("size is %q, which is not a size on a disk", text), `the units are MiB and GiB, as in "512MiB" or "10GiB"`)
+			b.AttrProblem("size", fmt.Sprintf("size is %q, which is not a disk size", text), `the units are MiB and GiB, as in "512MiB" or "10GiB"`)
 		case size < 1<<20 || size > 1<<44:
 			b.AttrProblem("size", fmt.Sprintf("size is %q; it must be from 1MiB to 16384GiB", text), "")
 		default:
@@ -236,7 +238,7 @@ func readSoakDrifts(soak *hclfile.Block) (drifts []SoakDrift) {
 			b.LabelProblem(fmt.Sprintf("a soak has no figure %.80q", d.Figure), hclfile.Suggest(d.Figure, SoakFigures))
 		}
 		if slices.ContainsFunc(drifts, func(other SoakDrift) bool { return other.Figure == d.Figure }) {
-			b.LabelProblem(fmt.Sprintf("the drift of %s has two bounds", d.Figure), "keep one of the two")
+			b.LabelProblem(fmt.Sprintf("there are two drift blocks for %s", d.Figure), "keep one of the two")
 		}
 		drifts = append(drifts, d)
 	}

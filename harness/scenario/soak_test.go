@@ -34,7 +34,7 @@ func TestSoak(t *testing.T) {
 	}
 	assert.Equal(t, []int{10, 20, 30}, with)
 	require.ErrorContains(t, s.SoakProblem("prony run"),
-		`scenario "soak" of testdata/soak.hcl has a soak block, which prony run does not measure: use prony soak testdata/soak.hcl`)
+		`scenario "soak" of testdata/soak.hcl has a soak block, which prony run does not support: use prony soak testdata/soak.hcl`)
 }
 
 func TestSoakByDefault(t *testing.T) {
@@ -62,7 +62,7 @@ func TestDiskSizes(t *testing.T) {
 	}
 }
 
-// Each soak of the repository is named after its file, has the ledger judged, and is in the list of
+// Each soak of the repository has the name of its file, checks the ledger, and is in the list of
 // files.
 func TestRepositorySoaks(t *testing.T) {
 	files, err := filepath.Glob("../../scenarios/soak/*.hcl")

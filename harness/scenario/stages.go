@@ -12,15 +12,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Stage is a part of arrivals in which the rate goes evenly to another one. Over is 0 where the
-// rate changes at once.
+// Stage is a part of arrivals in which the rate changes linearly to To during Over. If Over is 0,
+// the rate changes immediately.
 type Stage struct {
 	To   Rate          `json:"-"`
 	Over time.Duration `json:"over"`
 }
 
-// MarshalJSON writes the duration as text, and the fields of the rate under the names that the
-// second rate of arrivals has.
+// MarshalJSON writes the duration as text, and the fields of the rate under the names of
+// Arrivals.To.
 func (s Stage) MarshalJSON() ([]byte, error) { return json.Marshal(s.stored()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -37,10 +37,9 @@ func (s *Stage) stored() any {
 	}{(*to)(&s.To), (*duration)(&s.Over)}
 }
 
-// stagesMax is how many stages arrivals have at most.
 const stagesMax = 100
 
-const stagesUsage = `write the first rate, and then for each stage its time and the rate at its end, as in stages("1k/s", ["30s", "10k/s"], ["10s", "10k/s"])`
+const stagesUsage = `write the initial rate, and then for each stage its duration and the rate at its end, as in stages("1k/s", ["30s", "10k/s"], ["10s", "10k/s"])`
 
 // stagesCall is the function stages(rate, [duration, rate]...).
 var stagesCall = function.New(&function.Spec{
@@ -65,24 +64,23 @@ var stagesCall = function.New(&function.Spec{
 		}
 		switch {
 		case a.stagesTake() == 0:
-			return cty.NilVal, &hclfile.ValueError{Message: "all stages take 0s, so there is one rate alone", Remedy: fmt.Sprintf("write rate(%s)", a.Stages[len(a.Stages)-1].To)}
+			return cty.NilVal, &hclfile.ValueError{Message: "all stages take 0s, so the rate never changes", Remedy: fmt.Sprintf("write rate(%s)", a.Stages[len(a.Stages)-1].To)}
 		case !a.sends():
-			return cty.NilVal, &hclfile.ValueError{Message: "all rates of stages are 0/s, so nothing is sent", Remedy: "raise one of them"}
+			return cty.NilVal, &hclfile.ValueError{Message: "all rates of stages are 0/s, so no task is sent", Remedy: "raise one of them"}
 		}
 		return cty.CapsuleVal(arrivalsType, &a), nil
 	},
 })
 
-// readStage reads [duration, rate]. number counts from 1.
 func readStage(number int, v cty.Value) (Stage, error) {
 	if v.IsMarked() || v.IsNull() || !v.Type().IsTupleType() || v.LengthInt() != 2 {
-		return Stage{}, &hclfile.ValueError{Message: fmt.Sprintf("stage %d is not a list of a time and a rate", number), Remedy: stagesUsage}
+		return Stage{}, &hclfile.ValueError{Message: fmt.Sprintf("stage %d is not a list of a duration and a rate", number), Remedy: stagesUsage}
 	}
 	pair := v.AsValueSlice()
 	var s Stage
 	var err error
 	if pair[0].IsMarked() || pair[0].IsNull() || pair[0].Type() != cty.String || pair[0].AsString() != "0s" {
-		if s.Over, err = readLength(fmt.Sprintf("the time of stage %d", number), pair[0]); err != nil {
+		if s.Over, err = readLength(fmt.Sprintf("the duration of stage %d", number), pair[0]); err != nil {
 			return Stage{}, err
 		}
 	}
@@ -90,7 +88,7 @@ func readStage(number int, v cty.Value) (Stage, error) {
 	return s, err
 }
 
-// readRateOrNone is readRate that also takes "0/s".
+// readRateOrNone is readRate, but also accepts "0/s".
 func readRateOrNone(v cty.Value) (Rate, error) {
 	if !v.IsMarked() && !v.IsNull() && v.Type() == cty.String && v.AsString() == "0/s" {
 		return Rate{}, nil
@@ -98,7 +96,6 @@ func readRateOrNone(v cty.Value) (Rate, error) {
 	return readRate(v)
 }
 
-// stagesTake is how long all stages take.
 func (a Arrivals) stagesTake() (all time.Duration) {
 	for _, s := range a.Stages {
 		all += s.Over
@@ -106,7 +103,6 @@ func (a Arrivals) stagesTake() (all time.Duration) {
 	return all
 }
 
-// sends reports whether any rate is above 0.
 func (a Arrivals) sends() bool {
 	some := a.Rate != Rate{}
 	for _, s := range a.Stages {
@@ -115,7 +111,6 @@ func (a Arrivals) sends() bool {
 	return some
 }
 
-// stagesText writes the arrivals as a scenario does.
 func (a Arrivals) stagesText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "stages(%s", a.Rate)
@@ -125,7 +120,7 @@ func (a Arrivals) stagesText() string {
 	return b.String() + ")"
 }
 
-// stagesDue is how many tasks stages at known rates make due in a window.
+// stagesDue returns the number of tasks that become due in a window. All rates must be known.
 func (a Arrivals) stagesDue(window time.Duration) (tasks float64) {
 	rate := a.Rate.PerSecond
 	for _, s := range a.Stages {

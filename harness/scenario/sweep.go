@@ -8,15 +8,20 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Sweep is a setting that takes several values, or several such settings that take theirs together.
+// Sweep is a setting with several values, or several settings whose values advance together (a
+// zip).
 type Sweep struct {
-	Path   string   `json:"path"`   // "topology.shards", "workload.NAME.workers", or several paths with ", " in between
-	Values []string `json:"values"` // as written, strings without quotes; 1 to PointsMax; of several paths likewise with ", "
+	// Path is "topology.shards" or "workload.NAME.workers", for example, or the paths of a zip
+	// joined by ", ".
+	Path string `json:"path"`
+	// Values are 1 to PointsMax values as written, strings without quotes. Those of a zip are
+	// joined like the paths.
+	Values []string `json:"values"`
 }
 
-// Point is one combination of the swept values, and what it makes of the scenario.
+// Point is one combination of the swept values, with the parts of the scenario that they affect.
 type Point struct {
-	Name      string  // "shards=4", or "shards=4, workers=8"; "" for that of a scenario without a sweep
+	Name      string  // "shards=4", or "shards=4, workers=8"; "" for a scenario without a sweep
 	Values    []Value // one for each sweep, in their order
 	Topology  Topology
 	Workloads []Workload
@@ -24,13 +29,13 @@ type Point struct {
 	Observe   *Observe
 }
 
-// Value is what a point takes for one sweep.
+// Value is the value of one sweep at a point.
 type Value struct {
 	Path, Text string
 }
 
-// Plan returns the points to measure: Points, or without a sweep a single one that is the scenario
-// as it stands.
+// Plan returns the points to measure: Points, or without a sweep a single point with the scenario's
+// settings.
 func (s *Scenario) Plan() []Point {
 	if len(s.Points) > 0 {
 		return s.Points
@@ -50,23 +55,23 @@ var zipBlock = hclfile.Inner{
 	Example: "zip { " + sweepExample + " ... }",
 }
 
-// sweep is a sweep "PATH" { values }, with its path taken apart.
+// sweep is a sweep "PATH" { values }, with its path parsed.
 type sweep struct {
 	path, kind, label, attribute string
 	values                       []hclfile.Value
 	block                        *hclfile.Block
 }
 
-// axis is one sweep, or the sweeps of a zip, which have as many values and advance together.
+// axis is one sweep, or the sweeps of a zip, which have equal numbers of values and advance
+// together.
 type axis struct {
 	sweeps []sweep
-	order  int // where it is written among the blocks of the scenario
+	order  int // position among the blocks of the scenario
 }
 
 func (a axis) len() int { return len(a.sweeps[0].values) }
 
-// readAxes reads each sweep and each zip, in the order of the file, leaving out those with a
-// problem.
+// readAxes reads each sweep and each zip in the order of the file. It omits those with a problem.
 func readAxes(s *hclfile.Block) []axis {
 	r := axesReader{scenario: s, first: map[string]string{}}
 	var axes []axis
@@ -84,20 +89,19 @@ func readAxes(s *hclfile.Block) []axis {
 	points := 1
 	for i, a := range axes {
 		if points *= a.len(); points > PointsMax {
-			a.sweeps[0].block.Problem(fmt.Sprintf("the sweeps make %d points together; there may be %d", points, PointsMax), "sweep fewer values")
+			a.sweeps[0].block.Problem(fmt.Sprintf("the sweeps have %d points in total; the maximum is %d", points, PointsMax), "sweep fewer values")
 			return axes[:i]
 		}
 	}
 	return axes
 }
 
-// axesReader reads the sweeps of a scenario, no two of one path.
+// axesReader reads the sweeps of a scenario and refuses a second one for the same path.
 type axesReader struct {
 	scenario *hclfile.Block
 	first    map[string]string // path → where it is swept
 }
 
-// zip reads zip { sweep ... }.
 func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 	problems := b.Problems()
 	blocks := b.Blocks("sweep", sweepBlock)
@@ -108,22 +112,22 @@ func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 	}
 	switch {
 	case len(blocks) < 2:
-		b.Problem("zip has fewer than two sweeps: it is for those that advance together", "write "+zipBlock.Example)
+		b.Problem("zip has fewer than two sweeps to advance together", "write "+zipBlock.Example)
 		return nil, false
 	case b.Problems() > problems || len(sweeps) < 2:
 		return nil, false
 	}
 	for _, other := range sweeps[1:] {
 		if n := len(other.values); n != len(sweeps[0].values) {
-			other.block.AttrProblem("values", fmt.Sprintf("%s has %d values; %s, with which it advances, has %d",
-				other.path, n, sweeps[0].path, len(sweeps[0].values)), "give both as many")
+			other.block.AttrProblem("values", fmt.Sprintf("%s has %d values, but %s in the same zip has %d",
+				other.path, n, sweeps[0].path, len(sweeps[0].values)), "write equal numbers of values")
 			return nil, false
 		}
 	}
 	for i := range sweeps[0].values {
 		for k := range i {
 			if same := slices.IndexFunc(sweeps, func(s sweep) bool { return s.values[i].Text() != s.values[k].Text() }) < 0; same {
-				b.Problem(fmt.Sprintf("the sweeps of the zip have the same values at places %d and %d", k+1, i+1), "keep one of the two points")
+				b.Problem(fmt.Sprintf("the sweeps of the zip have the same values at positions %d and %d", k+1, i+1), "keep one of the two points")
 				return nil, false
 			}
 		}
@@ -131,8 +135,7 @@ func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 	return sweeps, true
 }
 
-// sweep reads sweep "topology.ATTRIBUTE", "topology.hosts.ATTRIBUTE", "topology.settings.NAME",
-// "topology.build.ATTRIBUTE" or "workload.NAME.ATTRIBUTE". One of a zip may repeat a value.
+// sweep reads sweep "PATH" { values }. A sweep in a zip may repeat a value.
 func (r *axesReader) sweep(b *hclfile.Block, zipped bool) (sweep, bool) {
 	values := b.Values("values", hclfile.ValuesSpec{Min: 1, Max: PointsMax, Repeats: zipped, Example: "[1, 2, 4]"})
 	found, ok := readSweepPath(r.scenario, b)
@@ -148,7 +151,7 @@ func (r *axesReader) sweep(b *hclfile.Block, zipped bool) (sweep, bool) {
 	return found, true
 }
 
-// readSweepPath finds the setting that a sweep's label names.
+// readSweepPath parses the label of the sweep block b, and checks that s has the setting.
 func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 	path := b.Label()
 	parts := strings.Split(path, ".")
@@ -171,7 +174,8 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 			b.LabelProblem("the topology has no build block to sweep", "add "+buildBlock.Example+" to it")
 			return sweep{}, false
 		}
-	case len(parts) > 2 && len(parts) <= 4 && parts[0] == "topology" && parts[1] == "settings": // the topology needs no settings block for it
+	// A sweep of a setting needs no settings block in the topology.
+	case len(parts) > 2 && len(parts) <= 4 && parts[0] == "topology" && parts[1] == "settings":
 		name := strings.Join(parts[2:], ".")
 		if remedy, owned := ownedSettings[name]; owned {
 			b.LabelProblem(ownedProblem(name), remedy)
@@ -182,7 +186,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		found = sweep{path: path, kind: "target", attribute: parts[1]}
 		attributes = targetSweeps
 		if !s.HasBlock("target") {
-			b.LabelProblem("the scenario has no target to sweep", "write "+targetBlock.Example+" in place of the topology")
+			b.LabelProblem("the scenario has no target to sweep", "write "+targetBlock.Example+" instead of the topology")
 			return sweep{}, false
 		}
 	case len(parts) == 2 && parts[0] == "attack":
@@ -218,7 +222,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 	return found, true
 }
 
-// setting is one of an axis' values.
+// setting is one value of an axis.
 type setting struct {
 	axis  axis
 	index int
@@ -232,8 +236,8 @@ func (s setting) values() []Value {
 	return values
 }
 
-// crossed returns all combinations of the values of axes, the last axis' changing fastest: of none,
-// a single empty one.
+// crossed returns all combinations of the values of axes. The values of the last axis change
+// fastest. Without axes it returns a single empty combination.
 func crossed(axes []axis) [][]setting {
 	all := [][]setting{nil}
 	for _, a := range axes {
@@ -248,7 +252,8 @@ func crossed(axes []axis) [][]setting {
 	return all
 }
 
-// addPoint notes a combination of swept values and the scenario that was read with them.
+// addPoint appends the point of a combination of swept values. read is the scenario as parsed with
+// these values. The first call also sets s.Sweeps.
 func (s *Scenario) addPoint(axes []axis, combination []setting, read *Scenario) {
 	if len(axes) == 0 {
 		return
@@ -277,7 +282,7 @@ func (s *Scenario) addPoint(axes []axis, combination []setting, read *Scenario) 
 	s.Points = append(s.Points, p)
 }
 
-// scriptsOf lists the scripts that points run, or nothing if they run the same one.
+// scriptsOf returns the distinct scripts of the points, or nil if there are fewer than two.
 func scriptsOf(points []Point) (all []Script) {
 	for _, p := range points {
 		for _, w := range p.Workloads {
@@ -292,9 +297,8 @@ func scriptsOf(points []Point) (all []Script) {
 	return all
 }
 
-// Swept returns the values that the setting at a path takes in a sweep, in their order, or nothing
-// if it is not swept. The path is that of the setting as a sweep names it, for example
-// "topology.shards".
+// Swept returns the values of the sweep with this path, such as "topology.shards", in their order.
+// It returns nil if there is no such sweep.
 func (s *Scenario) Swept(path string) []string {
 	for _, sweep := range s.Sweeps {
 		if sweep.Path == path {
@@ -304,8 +308,7 @@ func (s *Scenario) Swept(path string) []string {
 	return nil
 }
 
-// SweptTogether is Swept also of a setting that is swept together with others, and returns each
-// value once.
+// SweptTogether is Swept for a setting that may be in a zip. It returns each value once.
 func (s *Scenario) SweptTogether(path string) (values []string) {
 	for _, sweep := range s.Sweeps {
 		paths := strings.Split(sweep.Path, between)
@@ -326,10 +329,10 @@ func (s *Scenario) SweptTogether(path string) (values []string) {
 	return values
 }
 
-// between stands between the paths, and the values, of sweeps that advance together.
+// between separates the paths and the values of the sweeps of a zip.
 const between = ", "
 
-// joined makes one value of those of sweeps that advance together.
+// joined joins the values of the sweeps of a zip into one.
 func joined(values []Value) Value {
 	var paths, texts []string
 	for _, v := range values {
@@ -338,8 +341,8 @@ func joined(values []Value) Value {
 	return Value{Path: strings.Join(paths, between), Text: strings.Join(texts, between)}
 }
 
-// ShortPath is the last part of a swept path, or the whole path where another sweep's ends alike;
-// of sweeps that advance together, those of each.
+// ShortPath returns the last element of a swept path, or the whole path if another sweep has the
+// same last element. For the path of a zip it shortens each of the joined paths.
 func ShortPath(path string, sweeps []Sweep) string {
 	last := func(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
 	var all []string

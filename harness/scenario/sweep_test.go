@@ -33,14 +33,15 @@ func TestSweepsAreCrossed(t *testing.T) {
 		assert.Equal(t, want.name, p.Name)
 		assert.Equal(t, want.shards, p.Topology.Shards, want.name)
 		assert.Equal(t, want.workers, p.Workloads[0].Workers, want.name)
-		assert.Equal(t, 5000, p.Workloads[0].InFlight, "what is not swept is that of the file")
+		assert.Equal(t, 5000, p.Workloads[0].InFlight, "a setting without a sweep has the value of the file")
 		assert.Equal(t, []Value{{"topology.shards", fmt.Sprint(want.shards)}, {"workload.main.workers", fmt.Sprint(want.workers)}}, p.Values)
 	}
 	assert.Equal(t, s.Points[0].Topology, s.Topology)
 	assert.Equal(t, s.Points[0].Workloads, s.Workloads)
 	assert.Equal(t, &Backlog{Tasks: 1000, Reference: 100, Restart: "kill", Fill: 10 * time.Second, Drain: 20 * time.Second}, s.Backlog)
 	assert.Equal(t, 500*time.Millisecond, s.SeriesEvery)
-	// Of each point: two timed rounds with a backlog, one profiled and one that finds the peak.
+	// Each point has two timed rounds with a backlog, one profiled round and one round that finds
+	// the peak.
 	assert.Equal(t, 4*(2*(15+2*30)+15+15)*time.Second, s.Duration())
 }
 
@@ -59,7 +60,7 @@ func TestSweptValuesOfAnyKind(t *testing.T) {
 	assert.Equal(t, []Arrivals{{Kind: Closed}, {Kind: Open, Rate: Rate{PerSecond: 1500}}, {Kind: Open, Rate: Rate{OfPeak: 1.5}}}, arrivals)
 	assert.Equal(t, 0, s.Points[0].Workloads[0].InFlight)
 	assert.Equal(t, inFlightDefault, s.Points[1].Workloads[0].InFlight)
-	// Two sweeps end in procs: each keeps its whole path.
+	// The paths of two sweeps end in procs, so both are displayed in full.
 	assert.Equal(t, `topology.procs=1, workload.main.procs=2, arrivals=rate("1.5k/s"), payload=fixed("1KiB")`, s.Points[1].Name)
 	assert.Equal(t, (3*7+1)*41*time.Second, s.Duration(), "only one of the points needs its peak")
 }
@@ -75,7 +76,7 @@ func TestWithoutASweepThereIsOnePoint(t *testing.T) {
 	assert.Zero(t, s.Workloads[0].Workers)
 }
 
-// The problems of one point are not counted again for each of the others, however many there are.
+// The problems of one point are not counted again for each further point.
 func TestProblemsOfPointsAreReportedOnce(t *testing.T) {
 	src := `scenario "a" {
   topology "single" { durability = "none" }

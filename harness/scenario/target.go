@@ -16,19 +16,19 @@ import (
 // The kinds of targets.
 const (
 	TargetLeader   = "leader"   // the node that leads shard 0 when the fault begins
-	TargetFollower = "follower" // the first node, in the order of their names, that does not
+	TargetFollower = "follower" // the first node, in order of names, that does not lead shard 0
 	TargetNode     = "node"     // the node of that name
-	TargetEach     = "each"     // with times: node 1 the first time, node 2 the second, and round again
+	TargetEach     = "each"     // with times: node 1, then node 2 and so on, cyclically
 	TargetAll      = "all"      // every node
 )
 
-// Target says which nodes a fault hits.
+// Target defines the nodes that a fault affects.
 type Target struct {
 	Kind string
 	Node string // of TargetNode; else ""
 }
 
-// String writes the target as a scenario does.
+// String formats the target in the syntax of scenarios.
 func (t Target) String() string {
 	if t.Kind == TargetNode {
 		return fmt.Sprintf("node(%q)", t.Node)
@@ -71,8 +71,8 @@ var targetCalls = &hcl.EvalContext{
 	},
 }
 
-// readTarget reads target = leader(), follower(), node("n1"), each() or all(); ok is false after a
-// problem.
+// readTarget reads target = leader(), follower(), node("n1"), each() or all(). It returns false
+// after a problem.
 func readTarget(b *hclfile.Block, t Topology) (Target, bool) {
 	const example = "leader()"
 	if !b.Has("target") {
@@ -85,14 +85,14 @@ func readTarget(b *hclfile.Block, t Topology) (Target, bool) {
 	}
 	found := *v.EncapsulatedValue().(*Target)
 	if !t.Clustered() {
-		return found, true // which is said elsewhere
+		return found, true // checkFaultsFit reports it
 	}
 	switch {
 	case found.Kind == TargetNode && !slices.Contains(t.NodeNames(), found.Node):
 		b.AttrProblem("target", fmt.Sprintf("there is no node %.40q; the nodes are %s", found.Node, nodesInWords(t)), "")
 		return found, false
 	case found.Kind == TargetFollower && t.Nodes < 2:
-		b.AttrProblem("target", "there is no follower in a cluster of one node", "raise topology.nodes")
+		b.AttrProblem("target", "a cluster of one node has no follower", "raise topology.nodes")
 		return found, false
 	}
 	return found, true
@@ -101,7 +101,6 @@ func readTarget(b *hclfile.Block, t Topology) (Target, bool) {
 // NodeName returns the name of node i of a cluster, counted from 0.
 func NodeName(i int) string { return fmt.Sprintf("n%d", i+1) }
 
-// nodesInWords names the nodes of a cluster.
 func nodesInWords(t Topology) string {
 	if t.Kind == Remote {
 		return hclfile.List(t.NodeNames())

@@ -23,11 +23,11 @@ func TestTargetServers(t *testing.T) {
 	}
 	assert.Contains(t, all[0].Settings(), Setting{Path: "topology.target.name", Value: "redis-stream"})
 	assert.Equal(t, startExpected, all[0].StartExpected())
-	assert.Equal(t, startExpected, all[1].StartExpected(), "its nodes run already")
+	assert.Equal(t, startExpected, all[1].StartExpected(), "its nodes already run")
 	assert.Equal(t, othersStartExpected, all[2].StartExpected(), "three nodes at some points")
 }
 
-// A sweep varies the target, and a point of a stored scenario is what it was.
+// A sweep can vary the target, and the points of a stored scenario equal those of the original.
 func TestTargetsAreSwept(t *testing.T) {
 	all, err := Load("testdata/targets.hcl")
 	require.NoError(t, err)
@@ -45,9 +45,9 @@ func TestTargetsAreSwept(t *testing.T) {
 		assert.Equal(t, p.Workloads[0].Batch, again.Workloads[0].Batch)
 	}
 	assert.Equal(t, "redis", stored.Topology.Target.Name, "the stored scenario is unchanged")
-	assert.Equal(t, []string{"os", "fsync", "majority"}, s.SweptTogether("target.guarantee"), "one of sweeps that advance together")
+	assert.Equal(t, []string{"os", "fsync", "majority"}, s.SweptTogether("target.guarantee"), "a sweep in a zip")
 	assert.Equal(t, []string{"redis", "nats"}, s.SweptTogether("target.name"), "each once")
-	assert.Equal(t, []string{"1", "64"}, s.SweptTogether("workload.main.batch"), "one of its own")
+	assert.Equal(t, []string{"1", "64"}, s.SweptTogether("workload.main.batch"), "a sweep outside of a zip")
 	assert.Empty(t, s.SweptTogether("topology.durability"))
 	_, known := stored.At([]Value{{Path: "target.program", Text: "x"}})
 	assert.False(t, known)

@@ -13,12 +13,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Think is a distribution of the time that a worker takes for the tasks of a claim before it
-// completes them. The zero value is none.
+// Think is a distribution of the time between a worker's claim and the completion of its tasks. The
+// zero value means no think time.
 type Think struct {
-	Kind string        `json:"kind"` // ThinkFixed, ThinkUniform or ThinkExponential; "" of none
+	Kind string        `json:"kind"` // ThinkFixed, ThinkUniform, ThinkExponential, or "": none
 	Min  time.Duration `json:"min"`  // the time of ThinkFixed; 0 of ThinkExponential
-	Max  time.Duration `json:"max"`  // no time is longer
+	Max  time.Duration `json:"max"`  // the longest time
 	Mean time.Duration `json:"mean"` // of ThinkExponential
 }
 
@@ -29,8 +29,8 @@ const (
 	ThinkExponential = "exponential"
 )
 
-// thinkCutAt is how many times its mean an exponential time is at most, which it would exceed once
-// in some 22,000 times.
+// thinkCutAt bounds an exponential time, as a multiple of the mean. About one in 22,000 times would
+// be longer.
 const thinkCutAt = 10
 
 // MarshalJSON writes durations as text.
@@ -49,8 +49,8 @@ func (t *Think) stored() any {
 	}{(*plain)(t), (*duration)(&t.Min), (*duration)(&t.Max), (*duration)(&t.Mean)}
 }
 
-// Average returns the mean of the times. It leaves out that an exponential time is cut, which one
-// in some 22,000 is.
+// Average returns the mean of the times. It ignores the bound thinkCutAt on exponential times,
+// which affects about one in 22,000 times.
 func (t Think) Average() time.Duration {
 	if t.Kind == ThinkUniform {
 		return (t.Min + t.Max) / 2
@@ -61,7 +61,7 @@ func (t Think) Average() time.Duration {
 	return t.Max
 }
 
-// String writes the think time as a scenario does.
+// String formats the think time in the syntax of scenarios.
 func (t Think) String() string {
 	switch t.Kind {
 	case ThinkFixed:
@@ -82,7 +82,6 @@ var thinkCalls = &hcl.EvalContext{Functions: map[string]function.Function{
 	ThinkExponential: thinkTime(ThinkExponential, "mean"),
 }}
 
-// thinkTime makes the function fixed(time), uniform(min, max) or exponential(mean).
 func thinkTime(kind string, params ...string) function.Function {
 	spec := &function.Spec{
 		Type: function.StaticReturnType(thinkType),
@@ -116,8 +115,8 @@ func thinkTime(kind string, params ...string) function.Function {
 	return function.New(spec)
 }
 
-// readThink reads think = fixed(time), uniform(min, max) or exponential(mean). A claim's lease must
-// outlast the longest time.
+// readThink reads think = fixed(time), uniform(min, max) or exponential(mean). The lease must be at
+// least twice the longest time.
 func readThink(b *hclfile.Block, w *Workload) {
 	v, ok := b.Call("think", thinkCalls, `fixed("1ms") or exponential("1ms")`)
 	if !ok {
@@ -126,9 +125,9 @@ func readThink(b *hclfile.Block, w *Workload) {
 	w.Think = *v.EncapsulatedValue().(*Think)
 	switch {
 	case w.Driver == DriverK6:
-		b.AttrProblem("think", `the driver "k6" knows no think: the script says when its workers complete`, "remove it")
+		b.AttrProblem("think", `the driver "k6" does not support think: the script decides when its workers complete tasks`, "remove it")
 	case w.Workers == 0:
-		b.AttrProblem("think", "think has no meaning without workers", "remove it, or raise workers")
+		b.AttrProblem("think", "think is not valid without workers", "remove it, or raise workers")
 	case w.Lease > 0 && w.Think.Max > w.Lease/2:
 		b.AttrProblem("think", fmt.Sprintf("think = %s takes up to %s, and a lease of %s must be at least twice as long", w.Think,
 			hclfile.FormatDuration(w.Think.Max), hclfile.FormatDuration(w.Lease)), fmt.Sprintf("shorten it, or write lease = %q", hclfile.FormatDuration(2*w.Think.Max)))

@@ -8,30 +8,40 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Topology says which processes are under test.
+// Topology defines the servers under test.
 type Topology struct {
-	Kind         string        `json:"kind"`           // "single", "sharded", Raft, Remote, Embedded, NoTopology or ByProgram
-	Nodes        int           `json:"nodes,omitzero"` // of "raft", "remote" and "target": how many server processes; 0 of the others, which have one
-	Shards       int           `json:"shards"`         // 0 of NoTopology
-	Durability   string        `json:"durability"`     // "sync", "interval" or "none"; of ByProgram one of Guarantees
+	// Kind is "single", "sharded", Raft, Remote, Embedded, NoTopology or ByProgram.
+	Kind string `json:"kind"`
+	// Nodes is the number of servers of "raft", "remote" and "target". It is 0 for the other kinds,
+	// which have at most one server.
+	Nodes  int `json:"nodes,omitzero"`
+	Shards int `json:"shards"` // 0 of NoTopology
+	// Durability is "sync", "interval" or "none", or one of Guarantees if Kind is ByProgram.
+	Durability   string        `json:"durability"`
 	SyncInterval time.Duration `json:"sync_interval"`
-	Listen       string        `json:"listen"`             // "tcp" or "unix"; "" of Embedded, NoTopology and ByProgram
-	Procs        int           `json:"procs,omitzero"`     // each server's GOMAXPROCS; 0: its own choice
-	BusyPoll     bool          `json:"busy_poll,omitzero"` // the server's gRPC connections poll before their thread sleeps
-	TLS          bool          `json:"tls,omitzero"`       // the servers' listeners for clients serve TLS, with a certificate made for each start of the topology
-	Coalesce     *bool         `json:"coalesce,omitempty"` // of "raft": commands share entries of the Raft log; nil of the others
-	Hosts        *Hosts        `json:"hosts,omitempty"`    // of "raft": what lies between the nodes; nil: all of them are on this one
-	// DefaultSettings says that the server is given no setting but where it listens and keeps its
-	// data. Durability is then what its default must be.
+	// Listen is "tcp" or "unix", or "" for Embedded, NoTopology and ByProgram.
+	Listen string `json:"listen"`
+	Procs  int    `json:"procs,omitzero"` // GOMAXPROCS of each server; 0: not set
+	// BusyPoll makes the server's gRPC connections poll before their thread sleeps.
+	BusyPoll bool `json:"busy_poll,omitzero"`
+	// TLS makes the servers' listeners for clients serve TLS, with a certificate that is created at
+	// each start of the topology.
+	TLS bool `json:"tls,omitzero"`
+	// Coalesce lets commands share entries of the Raft log. It is nil unless Kind is Raft.
+	Coalesce *bool `json:"coalesce,omitempty"`
+	// Hosts is the network between the nodes of "raft". nil means that all nodes are on this host.
+	Hosts *Hosts `json:"hosts,omitempty"`
+	// DefaultSettings starts the server with only its addresses and its data folder set. The
+	// server's default durability must then equal Durability.
 	DefaultSettings bool `json:"default_settings,omitzero"`
-	// Remote says where the servers of Remote are; nil of the others.
+	// Remote has the locations of the servers; nil unless Kind is Remote.
 	Remote *RemoteServers `json:"remote,omitempty"`
-	// Target says which servers a driver program launches, of ByProgram; nil of the others.
+	// Target defines the servers that a driver program launches; nil unless Kind is ByProgram.
 	Target *TargetServers `json:"target,omitempty"`
-	// Settings are further settings of the servers, by the names that the server has for them:
-	// "storage.memtable_size". They are text, as the server's flags take it.
+	// Settings are further settings of the servers, by the server's names, such as
+	// "storage.memtable_size". The values are text in the syntax of the server's flags.
 	Settings map[string]string `json:"settings,omitempty"`
-	// Build says how the server is built; nil: it is the one that is found.
+	// Build defines how the server is built; nil means that an existing binary is used.
 	Build *ServerBuild `json:"build,omitempty"`
 }
 
@@ -57,8 +67,6 @@ var topologyBlock = hclfile.Inner{
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll
-// tls coalesce default_settings hosts settings build }.
 func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	if s.HasBlock("target") {
 		return readTargetServers(s)
@@ -71,20 +79,20 @@ func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	t := readKind(b)
 	switch t.Kind {
 	case Remote:
-		refuseServerSettings(b, "servers on other hosts are started with their own settings")
-		refuseServerBuild(b, "servers on other hosts run the program that is there, or the one that is found here")
+		refuseServerSettings(b, "servers on other hosts have their own settings")
+		refuseServerBuild(b, "servers on other hosts run an existing binary")
 		return readRemote(b, t)
 	case NoTopology:
 		refuseAttributes(b, "there is no server", topologyBlock.Names.Attributes...)
 		refuseServerSettings(b, "there is no server")
 		refuseServerBuild(b, "there is no server")
 		t.Hosts = readHosts(b, &t)
-		t.Durability = "none" // nothing is stored
+		t.Durability = "none" // there is no storage
 		return t
 	case Embedded:
-		refuseAttributes(b, "the server is a part of the generator's process", "listen", "procs", "busy_poll", "tls")
-		refuseServerSettings(b, "the server is a part of the generator's process, which takes no setting")
-		refuseServerBuild(b, "the server is a part of the generator's process, which is built already")
+		refuseAttributes(b, "the server runs in the generator's process", "listen", "procs", "busy_poll", "tls")
+		refuseServerSettings(b, "the server runs in the generator's process, which has no server settings")
+		refuseServerBuild(b, "the server runs in the generator's process, which is already built")
 	}
 	refuseRemote(b)
 	t.Durability = readDurability(b)
@@ -109,19 +117,20 @@ func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 	return t
 }
 
-// refuseAttributes notes a problem for each attribute that a kind of topology does not have.
+// refuseAttributes notes a problem for each of the attributes that is set. why is the reason that
+// the topology does not support them.
 func refuseAttributes(b *hclfile.Block, why string, attributes ...string) {
 	for _, name := range attributes {
 		if b.Has(name) {
-			b.AttrProblem(name, fmt.Sprintf("%s has no meaning here: %s", name, why), "remove it")
+			b.AttrProblem(name, fmt.Sprintf("%s is not valid here: %s", name, why), "remove it")
 		}
 	}
 }
 
-// shardsMax is how many shards one server process takes.
+// shardsMax is the largest number of shards of one server process.
 const shardsMax = 32
 
-// readShards reads shards, which is what tells the kinds of one process apart.
+// readShards reads shards, which distinguishes "single" from "sharded".
 func readShards(b *hclfile.Block, kind string) int {
 	switch kind {
 	case "sharded":
@@ -134,67 +143,65 @@ func readShards(b *hclfile.Block, kind string) int {
 	})
 }
 
-// readRaft reads what only a cluster has, and refuses what it does not have.
+// readRaft reads the attributes that only topology "raft" supports, and refuses unsupported ones.
 func readRaft(b *hclfile.Block, t *Topology) {
 	swept := b.Has(kindAttribute)
 	if swept && b.Has("nodes") {
-		b.AttrProblem("nodes", "nodes is given where the sweep of topology.kind says how many there are", "remove it")
+		b.AttrProblem("nodes", "nodes is set, but the sweep of topology.kind defines the number of nodes", "remove it")
 	}
 	if t.Kind == "" {
-		return // which kind it should be is not known
+		return // the kind is unknown
 	}
 	if t.Kind != Raft {
 		for _, attribute := range []string{"nodes", "coalesce"} {
 			if b.Has(attribute) && (!swept || attribute != "nodes") {
-				b.AttrProblem(attribute, attribute+` has a meaning only in topology "raft"`, "remove it")
+				b.AttrProblem(attribute, attribute+` is valid only in topology "raft"`, "remove it")
 			}
 		}
 		return
 	}
 	t.Coalesce = new(!b.Has("coalesce") || b.Bool("coalesce"))
 	if t.Listen == "unix" {
-		b.AttrProblem("listen", `the nodes of topology "raft" tell clients where the others are, which a Unix socket is not for`, `write listen = "tcp"`)
+		b.AttrProblem("listen", `the nodes of topology "raft" send clients the addresses of other nodes, which must be TCP addresses`, `write listen = "tcp"`)
 	}
 	if !swept {
 		t.Nodes = b.Int("nodes", hclfile.IntSpec{Min: 1, Max: NodesMax, Default: nodesDefault})
 	}
 }
 
-// readDefaultSettings reads default_settings, beside which nothing that would be a setting of the
-// server may be written but durability, which is checked and not set.
+// readDefaultSettings reads default_settings, which cannot be combined with any setting of the
+// server except durability. Durability is then only compared with the server's default.
 func readDefaultSettings(b *hclfile.Block, kind string) bool {
 	if !b.Bool("default_settings") {
 		return false
 	}
 	if kind != "" && kind != Single {
-		b.AttrProblem("default_settings", fmt.Sprintf("default_settings has a meaning only in topology %q: others have settings", Single), "remove it")
+		b.AttrProblem("default_settings", fmt.Sprintf("default_settings is valid only in topology %q", Single), "remove it")
 	}
-	refuseAttributes(b, "default_settings gives the server no setting", "sync_interval", "procs", "busy_poll", "tls", "listen")
-	refuseServerSettings(b, "default_settings gives the server no setting")
+	refuseAttributes(b, "default_settings starts the server without settings", "sync_interval", "procs", "busy_poll", "tls", "listen")
+	refuseServerSettings(b, "default_settings starts the server without settings")
 	return true
 }
 
-// readTLS reads tls, which an embedded server cannot have and a Unix socket is not encrypted with.
-// The server polls no connection with TLS.
+// readTLS reads tls. TLS is not possible with an embedded server, a Unix socket or busy_poll.
 func readTLS(b *hclfile.Block, t Topology) bool {
 	if !b.Bool("tls") || t.Kind == Embedded {
 		return false
 	}
 	if t.Listen == "unix" {
-		b.AttrProblem("tls", `tls is true where listen = "unix": a Unix socket is not encrypted`, `write listen = "tcp", or remove tls`)
+		b.AttrProblem("tls", `tls cannot be combined with listen = "unix": a Unix socket is not encrypted`, `write listen = "tcp", or remove tls`)
 	}
 	if t.BusyPoll {
-		b.AttrProblem("tls", "tls is true where busy_poll is true: connections with TLS are not polled", "remove one of the two")
+		b.AttrProblem("tls", "tls cannot be combined with busy_poll: the server does not poll connections with TLS", "remove one of the two")
 	}
 	return true
 }
 
-// readBusyPoll reads busy_poll, which does nothing in a process that runs on more than one
-// processor.
+// readBusyPoll reads busy_poll, which has no effect in a process with more than one processor.
 func readBusyPoll(b *hclfile.Block, procs int) bool {
 	poll := b.Bool("busy_poll")
 	if poll && procs != 1 {
-		b.AttrProblem("busy_poll", "busy_poll has a meaning only with procs = 1", "add procs = 1, or remove it")
+		b.AttrProblem("busy_poll", "busy_poll is valid only with procs = 1", "add procs = 1, or remove it")
 	}
 	return poll
 }

@@ -7,50 +7,50 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Validity says beyond which limits a round is invalid, because the host or the load generator was
-// not fit. A limit of nil is none; the zero value has none at all. The load command fills in the
+// Validity has the limits beyond which a round is invalid, because the host or the load generator
+// was not fit. A nil limit means no limit, so the zero value has none. The parser fills in the
 // defaults of the table below.
 type Validity struct {
-	// Warn has what is beyond a limit be a warning only.
+	// Warn turns a breach of a limit into a mere warning.
 	Warn bool
 
 	StealPercentMax          *float64 // of all CPUs' time, taken by the hypervisor
-	ForeignCPUPercentMax     *float64 // of all CPUs' time, used by processes that are not of the run
-	PressureCPUPercentMax    *float64 // of the window in which some task waited for a CPU
+	ForeignCPUPercentMax     *float64 // of all CPUs' time, used by processes outside of the run
+	PressureCPUPercentMax    *float64 // of the window, in which some task waited for a CPU
 	PressureMemoryPercentMax *float64 // likewise for memory
-	ThrottledPercentMax      *float64 // of the window in which a CPU quota stopped tasks
-	ClockStepMsMax           *float64 // by which wall time and monotonic time went apart
-	FrequencyDropPercentMax  *float64 // by which the CPUs slowed down
-	TrendPercentMax          *float64 // by which the rate rose or fell over the window
-	SlipMsP99Max             *float64 // by which the generator of an open load was late, by its own fault
-	GeneratorCPUPercentMax   *float64 // of the CPUs that the generator may use, while the servers had some to spare
-	// BacklogGrowthPercentMax is by how much the outstanding tasks of a closed workload rose over
-	// the window, in percent of the tasks that its producers and workers hold at once.
+	ThrottledPercentMax      *float64 // of the window, in which a CPU quota stopped tasks
+	ClockStepMsMax           *float64 // between the advances of wall time and monotonic time
+	FrequencyDropPercentMax  *float64 // decrease of the CPU frequency
+	TrendPercentMax          *float64 // rise or fall of the rate over the window
+	SlipMsP99Max             *float64 // lateness of an open load that the generator caused
+	GeneratorCPUPercentMax   *float64 // of its CPUs, while the servers had idle CPU time
+	// BacklogGrowthPercentMax bounds the increase of the outstanding tasks of a closed workload
+	// over the window, in percent of Workload.HeldMax.
 	BacklogGrowthPercentMax *float64
 
-	// unrecorded are the names of the limits that the file that v was read from does not have: its
-	// writer did not know them.
+	// unrecorded are the names of the limits that are missing in the stored scenario of v, because
+	// an older version wrote it.
 	unrecorded []string
 }
 
 // ValidityLimit is one of the limits.
 type ValidityLimit struct {
-	Name    string   // the attribute's
+	Name    string   // name of the attribute
 	Default *float64 // nil: no limit
-	Max     float64  // the largest that may be asked for
+	Max     float64  // the largest allowed value
 	of      func(*Validity) **float64
 }
 
-// In returns the limit that v has, or nil for no limit.
+// In returns the value of the limit in v, or nil for no limit.
 func (l ValidityLimit) In(v Validity) *float64 { return *l.of(&v) }
 
 // TrendPercentDefault is the trend of the rate beyond which a load does not count as steady,
-// whatever limit a scenario has.
+// independent of the scenario's limit.
 const TrendPercentDefault = 10.0
 
-// The limits. Pressure on the CPUs has none unless one is asked for: a closed load on as many CPUs
-// as it has threads is pressure in itself. A step of wall time has a small one, since nothing that
-// is healthy steps the clock.
+// The limits with their defaults. CPU pressure has no default limit, because a closed load with as
+// many threads as CPUs always causes pressure. The limit of clock steps is small, because a healthy
+// host does not step its clock.
 var validityLimits = []ValidityLimit{
 	{"steal_percent_max", new(5.0), 100, func(v *Validity) **float64 { return &v.StealPercentMax }},
 	{"foreign_cpu_percent_max", new(10.0), 100, func(v *Validity) **float64 { return &v.ForeignCPUPercentMax }},
@@ -65,11 +65,10 @@ var validityLimits = []ValidityLimit{
 	{"backlog_growth_percent_max", new(100.0), 1e9, func(v *Validity) **float64 { return &v.BacklogGrowthPercentMax }},
 }
 
-// ValidityLimits returns all limits in the order in which they are written. The slice is the
-// caller's.
+// ValidityLimits returns all limits in the order of output. The caller owns the slice.
 func ValidityLimits() []ValidityLimit { return append([]ValidityLimit{}, validityLimits...) }
 
-// DefaultValidity returns the limits of a scenario that says nothing of them.
+// DefaultValidity returns the limits of a scenario without a validity block.
 func DefaultValidity() (v Validity) {
 	for _, l := range validityLimits {
 		*l.of(&v) = l.Default
@@ -77,7 +76,7 @@ func DefaultValidity() (v Validity) {
 	return v
 }
 
-// What becomes of a round that is beyond a limit.
+// The values of on_breach: the effect of a breach of a limit on a round.
 const (
 	onBreach = "on_breach"
 
@@ -98,8 +97,6 @@ func validityAttributes() []string {
 	return names
 }
 
-// readValidity reads validity { on_breach steal_percent_max ... }, or returns the defaults without
-// such a block.
 func readValidity(s *hclfile.Block) Validity {
 	v := DefaultValidity()
 	blocks := s.Blocks("validity", validityBlock)
@@ -114,8 +111,8 @@ func readValidity(s *hclfile.Block) Validity {
 	return v
 }
 
-// MarshalJSON writes each limit by its name, a number or "any". It leaves out a limit that v was
-// read without.
+// MarshalJSON writes each limit by name, as a number or as "any". It omits limits that v was read
+// without.
 func (v Validity) MarshalJSON() ([]byte, error) {
 	stored := map[string]any{onBreach: breachInvalid}
 	if v.Warn {
@@ -133,7 +130,7 @@ func (v Validity) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. An absent limit means that the value is not limited.
+// UnmarshalJSON reads what MarshalJSON writes. An absent limit means no limit.
 func (v *Validity) UnmarshalJSON(data []byte) error {
 	var stored map[string]any
 	if err := json.Unmarshal(data, &stored); err != nil {

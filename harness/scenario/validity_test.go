@@ -30,7 +30,7 @@ func TestValidityDefaults(t *testing.T) {
 			assert.Equal(t, l.Default, l.In(v), "%s with %q", l.Name, block)
 		}
 		assert.Equal(t, new(10.0), v.ForeignCPUPercentMax)
-		assert.Nil(t, v.PressureCPUPercentMax, "a closed load is pressure in itself")
+		assert.Nil(t, v.PressureCPUPercentMax, "a closed load always causes pressure")
 	}
 }
 
@@ -42,7 +42,7 @@ func TestValidityAny(t *testing.T) {
 	assert.NotNil(t, all[0].Validity.StealPercentMax)
 }
 
-// Each limit is a field of its own.
+// Each limit has a distinct field.
 func TestValidityLimitsAreDistinct(t *testing.T) {
 	var v Validity
 	for i, l := range ValidityLimits() {
@@ -54,7 +54,7 @@ func TestValidityLimitsAreDistinct(t *testing.T) {
 	}
 }
 
-// stored is what JSON has of a scenario's limits.
+// stored returns the limits as decoded from their JSON form.
 func stored(t *testing.T, v Validity) (limits map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -63,7 +63,8 @@ func stored(t *testing.T, v Validity) (limits map[string]any) {
 	return limits
 }
 
-// A run of before a limit existed was not judged by it, and differs in nothing for that.
+// A limit that did not exist when a run was stored is nil, and it is not a difference to later
+// runs.
 func TestALimitThatWasNotRecorded(t *testing.T) {
 	t.Parallel()
 	now := parsed(t, valid+"}")

@@ -6,8 +6,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// checkVolume says what of a scenario can't be had together with a window that ends after a number
-// of tasks.
 func checkVolume(b *hclfile.Block, s *Scenario) {
 	tasks := s.Phases.Tasks
 	if tasks == 0 {
@@ -15,7 +13,7 @@ func checkVolume(b *hclfile.Block, s *Scenario) {
 	}
 	refuse := func(has bool, what, remedy string) {
 		if has {
-			b.Problem("a window that ends after phases.tasks and "+what+" can't be had together", remedy)
+			b.Problem("a window that ends after phases.tasks cannot be combined with "+what, remedy)
 		}
 	}
 	refuse(len(s.Workloads) > 1, "several workloads", "remove phases.tasks, or keep one workload")
@@ -25,14 +23,14 @@ func checkVolume(b *hclfile.Block, s *Scenario) {
 	for _, w := range s.Workloads {
 		switch {
 		case w.Driver == DriverK6:
-			b.Problem(`a window that ends after phases.tasks can't be had with the driver "k6", whose script ends by time`, "remove phases.tasks, or take another driver")
+			b.Problem(`a window that ends after phases.tasks cannot be combined with the driver "k6", whose script ends by time`, "remove phases.tasks, or use another driver")
 		case w.Arrivals.Kind != Closed && w.Arrivals.Kind != "":
-			b.Problem(fmt.Sprintf("a window that ends after phases.tasks needs closed producers: with arrivals = %s the time that the tasks take is known before", w.Arrivals),
+			b.Problem(fmt.Sprintf("a window that ends after phases.tasks needs closed producers: with arrivals = %s the rate, not the server, determines the time", w.Arrivals),
 				"remove phases.tasks, or write arrivals = closed()")
 		case w.EnqueuesAlone() && w.InFlight > 0 && w.InFlight <= tasks:
-			b.Problem(fmt.Sprintf("in_flight lets %d tasks stay on the server, and phases.tasks asks for %d after the warm-up", w.InFlight, tasks), "raise in_flight")
+			b.Problem(fmt.Sprintf("in_flight allows %d tasks on the server, but phases.tasks needs %d after the warm-up", w.InFlight, tasks), "raise in_flight")
 		case w.ClaimsAlone() && s.Backlog != nil && s.Backlog.Tasks > 0 && s.Backlog.Tasks <= tasks:
-			b.Problem(fmt.Sprintf("the backlog has %d tasks, and phases.tasks asks for %d after the warm-up", s.Backlog.Tasks, tasks), "raise backlog.tasks")
+			b.Problem(fmt.Sprintf("the backlog has %d tasks, but phases.tasks needs %d after the warm-up", s.Backlog.Tasks, tasks), "raise backlog.tasks")
 		}
 	}
 }

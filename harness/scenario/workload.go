@@ -10,80 +10,90 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// WorkloadsMax is how many workloads a scenario may have.
+// WorkloadsMax is the largest number of workloads of a scenario.
 const WorkloadsMax = 8
 
-// Any reports whether any of some workloads is so.
+// Any reports whether is returns true for any of the workloads.
 func Any(workloads []Workload, is func(Workload) bool) bool {
 	return slices.ContainsFunc(workloads, is)
 }
 
-// Workload says what load is put on the topology.
+// Workload defines a load on the topology.
 type Workload struct {
-	Name        string  `json:"name"`
-	Driver      string  `json:"driver"`               // "stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull or DriverProgram
-	Script      Script  `json:"-"`                    // of DriverK6
-	Procs       int     `json:"procs,omitzero"`       // the generator's GOMAXPROCS; 0: its own choice
-	BusyPoll    bool    `json:"busy_poll,omitzero"`   // its gRPC connections poll before their thread sleeps
-	Connections int     `json:"connections,omitzero"` // client connections that producers and workers are spread over; 0 of DriverK6, whose script opens its own
-	Tenants     int     `json:"tenants"`
-	FirstTenant int     `json:"first_tenant,omitempty"` // the number of its first tenant: no two workloads share one
-	Queues      int     `json:"queues"`                 // per tenant
-	Producers   int     `json:"producers"`              // 0 where nothing arrives, and of a workload that claims alone
-	Workers     int     `json:"workers"`                // worker slots: each holds one batch at a time; 0 of a workload that enqueues alone
-	Batch       int     `json:"batch"`                  // tasks per call, see EnqueueBatch and ClaimBatch
-	Payload     Payload `json:"payload"`
-	Keys        Keys    `json:"keys,omitzero"`
-	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one
-	// they are the same. 0 of DriverK6, which draws nothing.
+	Name string `json:"name"`
+	// Driver is "stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull or DriverProgram.
+	Driver string `json:"driver"`
+	Script Script `json:"-"`              // of DriverK6
+	Procs  int    `json:"procs,omitzero"` // GOMAXPROCS of the generator; 0: not set
+	// BusyPoll makes its gRPC connections poll before their thread sleeps.
+	BusyPoll bool `json:"busy_poll,omitzero"`
+	// Connections is the number of client connections, which producers and workers share. It is 0
+	// for DriverK6, whose script opens them.
+	Connections int `json:"connections,omitzero"`
+	Tenants     int `json:"tenants"`
+	// FirstTenant is the number of its first tenant. Workloads do not share tenants.
+	FirstTenant int `json:"first_tenant,omitempty"`
+	Queues      int `json:"queues"` // per tenant
+	// Producers is 0 with arrivals None, and if the workload has only workers.
+	Producers int `json:"producers"`
+	// Workers is the number of worker slots, each with one batch at a time. It is 0 if the workload
+	// has only producers.
+	Workers int     `json:"workers"`
+	Batch   int     `json:"batch"` // per call; see EnqueueBatch and ClaimBatch
+	Payload Payload `json:"payload"`
+	Keys    Keys    `json:"keys,omitzero"`
+	// Seed is the seed of the random payload sizes and choices of queues, which are the same for
+	// equal seeds. It is 0 for DriverK6, which has no random choices.
 	Seed     int      `json:"seed,omitzero"`
 	Arrivals Arrivals `json:"arrivals"`
-	// InFlight is how many tasks may be sent and not completed. An open load drops what is due
-	// beyond that; the producers of a closed one wait until there is room, and 0 lets them go on.
+	// InFlight bounds the tasks that are sent and not completed. At the bound, an open load drops
+	// tasks that become due, and the producers of a closed load wait. 0 means no bound, which only
+	// a closed load can have.
 	InFlight int           `json:"in_flight,omitzero"`
 	Lease    time.Duration `json:"lease"`
-	// Idempotent has the client give each task a key of its own, under which it enqueues again what
-	// it does not know the outcome of.
+	// Idempotent makes the client give each task a unique key, with which it repeats an enqueue of
+	// unknown outcome.
 	Idempotent bool `json:"idempotent,omitzero"`
-	// Combined has a worker complete the tasks of a claim in the call of its next claim: of "unary"
-	// and "rest".
+	// Combined makes a worker complete the tasks of a claim in the call of its next claim. Only
+	// "unary" and "rest" support it.
 	Combined bool `json:"combined,omitzero"`
-	// Reads says which reads go beside the tasks.
+	// Reads has the shares of reads that accompany the tasks.
 	Reads Reads `json:"reads,omitzero"`
-	// Priority says with which priorities tasks are enqueued.
+	// Priority is the distribution of the tasks' priorities.
 	Priority Priority `json:"priority,omitzero"`
-	// Fail is the share of the deliveries that workers fail, below 1. MaxAttempts and Backoff are
-	// those of all tasks then: after so many failed attempts a task is dead, and before that it is
-	// delivered again after Backoff, less the part that the server takes off at random.
+	// Fail is the share of deliveries that workers fail, below 1. If it is above 0, MaxAttempts and
+	// Backoff apply to all tasks: a task is dead after MaxAttempts failed attempts. Before that the
+	// server delivers it again after Backoff, minus a random part that the server chooses.
 	Fail        float64       `json:"fail,omitzero"`
 	MaxAttempts int           `json:"max_attempts,omitzero"`
 	Backoff     time.Duration `json:"backoff,omitzero"`
 
-	// Delay says which tasks are enqueued with a delay.
+	// Delay is the share of tasks that are enqueued with a delay.
 	Delay Delay `json:"delay,omitzero"`
-	// Result says which tasks are completed with a result, which the server keeps for
+	// Result is the share of tasks that are completed with a result, which the server stores for
 	// ResultRetention.
 	Result Results `json:"result,omitzero"`
-	// Extend is the share of the leases that workers extend once before they settle the task, by
-	// Lease.
+	// Extend is the share of leases that workers extend by Lease, once, before they settle the
+	// task.
 	Extend float64 `json:"extend,omitzero"`
-	// Key is the share of the tasks that have an idempotency key and are enqueued again under it.
+	// Key is the share of tasks that have an idempotency key and are enqueued a second time with
+	// it.
 	Key float64 `json:"key,omitzero"`
 
-	// ProducerBatch and WorkerBatch are the tasks per call of one side; 0: Batch.
+	// ProducerBatch and WorkerBatch are the numbers of tasks per call of one side; 0 means Batch.
 	ProducerBatch int `json:"producer_batch,omitzero"`
 	WorkerBatch   int `json:"worker_batch,omitzero"`
-	// QueuePerWorker gives each worker slot a queue of its own, which only that slot claims from;
-	// see QueuesOfTenant.
+	// QueuePerWorker gives each worker slot a separate queue, from which only that slot claims; see
+	// QueuesOfTenant.
 	QueuePerWorker bool  `json:"queue_per_worker,omitzero"`
-	Think          Think `json:"think,omitzero"` // of a worker, between a claim and the completion
+	Think          Think `json:"think,omitzero"` // between a worker's claim and its completion
 }
 
-// HeldMax returns how many tasks the producers and workers hold at once: those of a call that is
-// not answered, and those that are claimed.
+// HeldMax returns the largest number of tasks that the producers and workers can hold at the same
+// time, in unanswered calls and as claimed tasks.
 func (w Workload) HeldMax() int { return w.Producers*w.EnqueueBatch() + w.Workers*w.ClaimBatch() }
 
-// MarshalJSON writes times as text, and the script's fields beside the workload's.
+// MarshalJSON writes durations as text, and the fields of the script at the level of the workload.
 func (w Workload) MarshalJSON() ([]byte, error) { return json.Marshal(w.stored()) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -113,8 +123,8 @@ var workloadBlock = hclfile.Inner{
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
 
-// readWorkloads reads each workload "NAME" { ... }. Their tenants are numbered on, so that no two
-// share one. A window of 0 is one that is not known.
+// readWorkloads reads each workload "NAME" { ... }. It numbers the tenants consecutively over all
+// workloads, so that workloads do not share tenants. A window of 0 is unknown.
 func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workload {
 	var workloads []Workload
 	seen := map[string]string{}
@@ -125,17 +135,17 @@ func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workloa
 		checkArrivals(b, w.Arrivals, window)
 		checkDriver(b, w.Driver, t.Kind)
 		if w.BusyPoll && t.TLS {
-			b.AttrProblem("busy_poll", "busy_poll is true where topology.tls is true: connections with TLS are not polled", "remove one of the two")
+			b.AttrProblem("busy_poll", "busy_poll cannot be combined with topology.tls: connections with TLS are not polled", "remove one of the two")
 		}
 		checkK6(b, w, len(blocks))
 		switch first, twice := seen[w.Name]; {
 		case i == WorkloadsMax:
-			b.Problem(fmt.Sprintf("a scenario may have %d workloads; this is one more", WorkloadsMax), "remove some")
+			b.Problem(fmt.Sprintf("a scenario has at most %d workloads", WorkloadsMax), "remove some")
 			return workloads
 		case twice && w.Name != "":
-			b.LabelProblem(fmt.Sprintf("workload %q is given twice", w.Name), "the first is at "+first+"; rename one of the two")
+			b.LabelProblem(fmt.Sprintf("workload %q is defined twice", w.Name), "the first is at "+first+"; rename one of the two")
 		case len(blocks) > 1 && w.Arrivals.Kind == None:
-			b.AttrProblem("arrivals", "a workload with arrivals = none() does nothing beside others", "remove the workload")
+			b.AttrProblem("arrivals", "a workload with arrivals = none() must be the only one", "remove the workload")
 		}
 		seen[w.Name] = b.Where()
 		w.FirstTenant = tenants
@@ -144,7 +154,7 @@ func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workloa
 	}
 	for _, b := range blocks[:min(1, len(blocks))] {
 		if tenants > tenantsMax && len(blocks) > 1 {
-			b.Problem(fmt.Sprintf("all workloads together have %d tenants; there may be %d", tenants, tenantsMax), "lower tenants")
+			b.Problem(fmt.Sprintf("the workloads have %d tenants in total; the maximum is %d", tenants, tenantsMax), "lower tenants")
 		}
 	}
 	checkProcs(blocks, workloads)
@@ -152,24 +162,24 @@ func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workloa
 	return workloads
 }
 
-// The drivers that need a topology of their own.
+// The drivers that need a specific topology.
 const (
 	DriverEmbedded = "embedded" // calls a server in its own process
-	DriverNull     = "null"     // calls nothing: each call is answered at once
+	DriverNull     = "null"     // answers each call immediately, without a server
 )
 
-// DriverK6 has a k6 process run a script that puts the load on the servers.
+// DriverK6 is the driver that runs a script in a k6 process, which puts the load on the servers.
 const DriverK6 = "k6"
 
-// checkDriver makes sure that the driver reaches what the topology has. A kind or a driver of "" is
-// not known.
+// checkDriver refuses a driver that does not reach the servers of the topology. A kind or a driver
+// of "" is unknown.
 func checkDriver(b *hclfile.Block, driver, kind string) {
 	if driver == "" || kind == "" {
 		return
 	}
 	switch {
 	case driver == DriverProgram && kind != ByProgram:
-		b.AttrProblem("driver", `the driver "program" reaches the servers of a target, and the scenario has none`, `write a target in place of the topology, or take another driver`)
+		b.AttrProblem("driver", `the driver "program" needs a target, but the scenario has none`, `replace the topology by a target, or use another driver`)
 		return
 	case kind == ByProgram && driver != DriverProgram:
 		b.AttrProblem("driver", fmt.Sprintf("the driver %q does not reach a target", driver), `write driver = "program"`)
@@ -179,11 +189,11 @@ func checkDriver(b *hclfile.Block, driver, kind string) {
 		switch {
 		case driver == need.driver && kind != need.kind:
 			b.AttrProblem("driver", fmt.Sprintf("the driver %q needs topology %q; it is %q", driver, need.kind, kind),
-				fmt.Sprintf("write topology %q, or take another driver", need.kind))
+				fmt.Sprintf("write topology %q, or use another driver", need.kind))
 			return
 		case kind == need.kind && driver != need.driver:
 			b.AttrProblem("driver", fmt.Sprintf("the driver %q does not reach topology %q", driver, kind),
-				fmt.Sprintf("write driver = %q, or take another topology", need.driver))
+				fmt.Sprintf("write driver = %q, or use another topology", need.driver))
 			return
 		}
 	}
@@ -192,24 +202,23 @@ func checkDriver(b *hclfile.Block, driver, kind string) {
 // tenantsMax bounds the tenants of all workloads together.
 const tenantsMax = 1000
 
-// checkProcs makes sure that workloads that share the generator agree on how many CPUs it may use.
+// checkProcs refuses different values of procs, because all workloads share one generator.
 func checkProcs(blocks []*hclfile.Block, workloads []Workload) {
 	for i, w := range workloads {
 		if w.Procs != workloads[0].Procs {
-			blocks[i].AttrProblem("procs", fmt.Sprintf("workload %q has procs = %d, workload %q has %d, and one generator drives both",
-				w.Name, w.Procs, workloads[0].Name, workloads[0].Procs), "give all workloads the same, or none")
+			blocks[i].AttrProblem("procs", fmt.Sprintf("workload %q has procs = %d and workload %q has %d, but one generator drives both",
+				w.Name, w.Procs, workloads[0].Name, workloads[0].Procs), "set it to the same value in all workloads, or in none")
 		}
 	}
 }
 
-// The client sends callBytesMax in one call, of payloads and the names of their queues;
-// taskNameBytesMax is more than the name of any queue of a workload has.
+// callBytesMax bounds the payloads and queue names that the client sends in one call.
+// taskNameBytesMax is larger than the name of any queue of a workload.
 const (
 	callBytesMax     = 4 << 20
 	taskNameBytesMax = 8
 )
 
-// readWorkload reads one of them.
 func readWorkload(b *hclfile.Block) Workload {
 	w := Workload{
 		Name: readName(b),
@@ -234,11 +243,11 @@ func readWorkload(b *hclfile.Block) Workload {
 		w.Connections, w.Seed = 0, 0
 	}
 	if w.BusyPoll && w.Driver == "rest" {
-		b.AttrProblem("busy_poll", `connections of the driver "rest" can't poll`, "remove it, or take a gRPC driver")
+		b.AttrProblem("busy_poll", `connections of the driver "rest" can't poll`, "remove it, or use a gRPC driver")
 	}
 	w.Idempotent = b.Bool("idempotent")
 	if w.Idempotent && w.Driver != "" && w.Driver != "stream" && w.Driver != DriverK6 {
-		b.AttrProblem("idempotent", fmt.Sprintf("the driver %q gives tasks no keys", w.Driver), `remove it, or write driver = "stream"`)
+		b.AttrProblem("idempotent", fmt.Sprintf("the driver %q does not support keys", w.Driver), `remove it, or write driver = "stream"`)
 	}
 	readBatches(b, &w)
 	readSides(b, &w)
@@ -260,25 +269,25 @@ func readWorkload(b *hclfile.Block) Workload {
 	return w
 }
 
-// readCombined reads whether completions travel with the next claim. Their outcomes wait for that
-// claim: if they took up all the room in flight, no task could come.
+// readCombined reads combined. Completed tasks count as in flight until the next claim of their
+// worker, so in_flight must exceed the tasks that all workers can hold. Otherwise no task could be
+// sent, and the claims would wait forever.
 func readCombined(b *hclfile.Block, w *Workload) {
 	if w.Combined = b.Bool("combined"); !w.Combined {
 		return
 	}
 	switch {
 	case w.Driver == "stream":
-		b.AttrProblem("combined", `completions of the driver "stream" never wait for a claim`, `remove it, or write driver = "unary" or "rest"`)
+		b.AttrProblem("combined", `the driver "stream" sends completions without waiting for a claim`, `remove it, or write driver = "unary" or "rest"`)
 	case w.Driver != "" && w.Driver != "unary" && w.Driver != "rest":
 		b.AttrProblem("combined", fmt.Sprintf("the driver %q can't complete and claim in one call", w.Driver), `remove it, or write driver = "unary" or "rest"`)
 	case w.InFlight > 0 && w.InFlight <= w.Workers*w.ClaimBatch():
-		b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, and the %d worker slots may hold %d completed tasks until their next claims are answered",
+		b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, but the %d worker slots may hold %d completed tasks until their next claims are answered",
 			w.InFlight, w.Workers, w.Workers*w.ClaimBatch()), "raise it, or lower workers or batch")
 	}
 }
 
-// readInFlight reads how many tasks may be sent and not completed. An open load drops what is due
-// beyond that; the producers of a closed one wait, and without a bound they don't.
+// readInFlight reads in_flight; see Workload.InFlight.
 func readInFlight(b *hclfile.Block, w *Workload) {
 	switch w.Arrivals.Kind {
 	case Open, Ramp, Burst, Stages:
@@ -290,20 +299,21 @@ func readInFlight(b *hclfile.Block, w *Workload) {
 		}
 	case None:
 		if b.Has("in_flight") {
-			b.AttrProblem("in_flight", "in_flight has no meaning with arrivals = none()", "remove it")
+			b.AttrProblem("in_flight", "in_flight is not valid with arrivals = none()", "remove it")
 		}
 	}
 }
 
 const (
-	// seedDefault is the same for all, so that what is sent differs between two runs only where
-	// somebody asked for it.
+	// seedDefault is constant, so that two runs send the same tasks unless a scenario requests
+	// otherwise.
 	seedDefault = 1
 
-	// inFlightMax bounds what the ledger remembers of tasks under way: about a byte for each.
+	// inFlightMax bounds the memory of the ledger, which is about one byte for each task in flight.
 	inFlightMax     = 100_000_000
 	inFlightDefault = 1_000_000
 
-	// sessionTasksMax is how many tasks the server lets one worker session hold.
+	// sessionTasksMax is the largest number of tasks that the server allows one worker session to
+	// hold.
 	sessionTasksMax = 1 << 16
 )

@@ -63,7 +63,6 @@ func (a *activity) during(work func(a *activity) error) error {
 	return err
 }
 
-// step sets the name of the current step.
 func (a *activity) step(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

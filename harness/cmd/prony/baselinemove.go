@@ -119,7 +119,6 @@ func (f *moveFlags) run(c *cobra.Command, args []string, revision string, compar
 	return f.finish(c, file, decided)
 }
 
-// check returns all problems of the texts.
 func (f *moveFlags) check() error {
 	var errs []error
 	if err := baselinebuild.CheckText(f.because); err != nil {

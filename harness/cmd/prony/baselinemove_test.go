@@ -45,7 +45,6 @@ func revParsed(t *testing.T, rev string) string {
 	return commit
 }
 
-// delta returns a primary with a ratio.
 func delta(metric string, ratio float64) result.MetricDelta {
 	return result.MetricDelta{
 		Metric: metric, Ratio: ratio, Base: result.Metric{Median: 100}, Change: result.Metric{Median: 100 * ratio}, Outcome: result.Same, Loss: &result.Loss{},

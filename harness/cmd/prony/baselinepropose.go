@@ -245,7 +245,7 @@ func (p *proposing) own(r *result.Result) error {
 }
 
 // change records the proposed changes of a scenario's baseline. carries is true if the scenario has
-// limits of its own and therefore needs no baseline.
+// limit blocks and therefore needs no baseline.
 func (p *proposing) change(name string, carries bool, propose func(src []byte, b gate.Baseline) ([]byte, []gate.Change, error)) error {
 	baseline, found := p.limits.For(name)
 	if !found {

@@ -64,7 +64,6 @@ func findBaselineServer(ctx context.Context, build baselinebuild.Build, stderr i
 	return base, pruneCache(filepath.Dir(folder))
 }
 
-// fetch fetches a commit unless the repository has it.
 func (b *builder) fetch(ctx context.Context, commit string) error {
 	if _, err := git(ctx, b.root, "cat-file", "-e", commit+"^{commit}"); err == nil {
 		return nil
@@ -105,7 +104,6 @@ func (b *builder) baseline(ctx context.Context, commit, path string) error {
 	return os.Rename(part, path)
 }
 
-// extract writes the given paths of a commit to the folder into.
 func extract(ctx context.Context, repository, into, commit string, paths ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -136,7 +134,7 @@ func baselineCache(ctx context.Context, root, commit string) (string, error) {
 	return filepath.Join(cache, "prony", "baseline-builds", strings.Join(key, "-")), nil
 }
 
-// pruneCache removes the least recently used servers until baselineServersKept are left.
+// pruneCache removes the least recently used servers until baselineServersKept remain.
 func pruneCache(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

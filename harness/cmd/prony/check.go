@@ -69,7 +69,6 @@ func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Do
 	return document, nil
 }
 
-// checked returns the outcome of a judged result.
 func checked(s *report.Stored, folder string) (outcome result.Outcome) {
 	switch {
 	case s.Run != nil:

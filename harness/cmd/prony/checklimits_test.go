@@ -36,8 +36,8 @@ func TestCheckByTheLimitsThatARunCarried(t *testing.T) {
 	assert.Contains(t, got.stderr, "cycles_per_s has two limits, at "+filepath.Join("baselines", "tiny.hcl")+":3:3 and at tiny.hcl:")
 }
 
-// Without baselines, a run without limits of its own is not judged. A folder given with --baselines
-// must exist.
+// Without baselines, a run of a scenario without limit blocks is not judged. A folder given with
+// --baselines must exist.
 func TestCheckNeedsLimits(t *testing.T) {
 	inFolder(t)
 	got := prony(t, "check", "--json", stored(t, "a", "run", nil))

@@ -197,7 +197,6 @@ func gitDo(t *testing.T, args ...string) string {
 	return string(output)
 }
 
-// wrapper writes the server's source.
 func wrapper(t *testing.T, more string) {
 	t.Helper()
 	write(t, "engine/cmd/queued/main.go", fmt.Sprintf(`package main
@@ -215,7 +214,7 @@ func main() {
 `, more))
 }
 
-// nothingOfBuilds checks that no worktree and no binary is left.
+// nothingOfBuilds checks that no worktree and no binary remains.
 func nothingOfBuilds(t *testing.T, tmp string) {
 	t.Helper()
 	assert.Equal(t, 1, strings.Count(gitDo(t, "worktree", "list"), "\n"), "the worktrees are removed, also in git")
@@ -281,7 +280,7 @@ func TestCompareBuildsBothSides(t *testing.T) {
 		assert.Contains(t, got.stderr, `"--oops" is not a commit`)
 		nothingOfBuilds(t, tmp)
 	})
-	t.Run("a scenario without a server of its own", func(t *testing.T) {
+	t.Run("a scenario without a server process", func(t *testing.T) {
 		write(t, "embedded.hcl", strings.Replace(strings.Replace(tiny("tiny", "150ms", ""), `topology "single"`, `topology "embedded"`, 1), `"stream"`, `"embedded"`, 1))
 		got := prony(t, "compare", "--base", "HEAD", "--scenario", "embedded.hcl")
 		assert.Equal(t, 2, got.code)

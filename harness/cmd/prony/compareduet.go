@@ -65,7 +65,6 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	return compared, folder, result.WriteComparison(folder, compared)
 }
 
-// measureDuet measures a duet and shows its progress.
 func measureDuet(w io.Writer, measure func(progress io.Writer) (*result.Duet, string, error)) (measured *result.Duet, folder string, err error) {
 	err = during(w, "measuring", func(a *activity) (err error) {
 		measured, folder, err = measure(a)

@@ -76,7 +76,6 @@ func completeRuns(_ *cobra.Command, args []string, begun string) ([]cobra.Comple
 	return runs, cobra.ShellCompDirectiveDefault
 }
 
-// completeTags completes the tags of the scenarios in the folders on the command line.
 func completeTags(_ *cobra.Command, dirs []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	if len(dirs) == 0 {
 		dirs = []string{defaultScenarios}
@@ -85,7 +84,6 @@ func completeTags(_ *cobra.Command, dirs []string, begun string) ([]cobra.Comple
 	return tags, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeCommits completes the names of branches and tags.
 func completeCommits(c *cobra.Command, given []string, begun string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	if len(given) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -100,7 +98,6 @@ func completeCommits(c *cobra.Command, given []string, begun string) (names []co
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeNames completes the names of scenarios, and files.
 func completeNames(_ *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
 	for _, s := range soundIn(defaultScenarios) {
@@ -111,14 +108,12 @@ func completeNames(_ *cobra.Command, given []string, begun string) ([]cobra.Comp
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// completeFlag registers the completion function of a flag.
 func completeFlag(c *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := c.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err) // the flag does not exist, or already has a completion
 	}
 }
 
-// oneOf completes a fixed set of values.
 func oneOf(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }

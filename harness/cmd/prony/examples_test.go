@@ -20,7 +20,6 @@ var startNothing = []string{"validate", "explain", "list", "baseline explain", "
 // exampleWords matches the words of a command line, with shell quotes.
 var exampleWords = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
-// everyCommand returns a command and all commands below it.
 func everyCommand(c *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{c}
 	for _, sub := range c.Commands() {

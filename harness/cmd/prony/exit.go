@@ -32,7 +32,6 @@ var exitCodes = []struct {
 	{interruptedName, exitInterrupted, "SIGINT or SIGTERM ended the command before it had a verdict"},
 }
 
-// exitCodesText lists the exit codes in one sentence.
 func exitCodesText() string {
 	var all []string
 	for _, e := range exitCodes {

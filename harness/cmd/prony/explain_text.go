@@ -141,7 +141,6 @@ func writeLimits(b *strings.Builder, s *scenario.Scenario, e explained) {
 	b.WriteString("  this assumes independent rounds, log-normal ratios and one metric; `prony compare` judges several at once\n")
 }
 
-// scoreInWords describes the score of `prony ratchet`.
 func scoreInWords(score scenario.Score) string {
 	var metrics []string
 	for _, m := range score.Metrics {
@@ -196,7 +195,6 @@ func topologyInWords(t scenario.Topology) string {
 	return strings.Join(words, ", ")
 }
 
-// targetInWords describes where the servers of a target come from.
 func targetInWords(t scenario.TargetServers) string {
 	words := "started by the driver program"
 	if len(t.Addresses) > 0 {
@@ -208,7 +206,6 @@ func targetInWords(t scenario.TargetServers) string {
 	return words
 }
 
-// remoteInWords lists the servers on other hosts.
 func remoteInWords(t scenario.Topology) string {
 	var nodes []string
 	for _, n := range t.Remote.Nodes {
@@ -343,7 +340,6 @@ func offered(p explainedPoint) string {
 	return fmt.Sprintf(": %s tasks in a window", render.Count(int(p.TasksPerWindow)))
 }
 
-// windowText describes the length of a window.
 func windowText(p scenario.Phases) string {
 	if p.Tasks > 0 {
 		return fmt.Sprintf("%s tasks and %s at most", render.Count(p.Tasks), hclfile.FormatDuration(p.Window))
@@ -351,7 +347,6 @@ func windowText(p scenario.Phases) string {
 	return hclfile.FormatDuration(p.Window)
 }
 
-// warmupText describes the length of a warm-up.
 func warmupText(p scenario.Phases) string {
 	least := hclfile.FormatDuration(p.Warmup)
 	if longest := p.LongestWarmup(); longest > p.Warmup {

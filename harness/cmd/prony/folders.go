@@ -56,7 +56,6 @@ func shownLimits(c *cobra.Command, dir string) (*gate.Baselines, error) {
 	return limits, err
 }
 
-// findScenarios returns the scenario files in folders.
 func findScenarios(dirs ...string) ([]string, error) {
 	for _, dir := range dirs {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {

@@ -79,7 +79,6 @@ missing if all scenarios have "limit" blocks.`,
 	return c
 }
 
-// withoutLimits reports whether a scenario has no "limit" blocks.
 func withoutLimits(s *scenario.Scenario) bool { return len(s.Limits) == 0 }
 
 func (f *guardFlags) check() error {

@@ -47,7 +47,6 @@ type guardMeasurer struct {
 	worked  map[string]bool // topologies whose fixed work is done, by duet.WorkKey
 }
 
-// measure measures a scenario and judges it.
 func (m *guardMeasurer) measure(ctx context.Context, s *scenario.Scenario, place *run.Place) (guardedRun, error) {
 	switch {
 	case m.base == nil || !m.guard.limits.NeedsBaseline(s):
@@ -131,7 +130,6 @@ func watchForeign() (stop func() []result.ForeignProcess) {
 	return func() []result.ForeignProcess { return watch.Stop().ForeignProcesses }
 }
 
-// foreignOf returns the foreign processes of a run's rounds.
 func foreignOf(r *result.Result) []result.ForeignProcess {
 	var windows []*result.Signals
 	for i := range r.Rounds {

@@ -134,7 +134,6 @@ func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place)
 	return judged, outcome, nil
 }
 
-// document returns the judgements for scripts.
 func (g *guard) document() *result.Document { return result.NewDocument(g.outcomes...) }
 
 func (g *guard) judgements() (all []ci.Judgement) {

@@ -85,7 +85,6 @@ ratios. The product of a figure's ratios over all moves is the total change, sho
 	return c
 }
 
-// historyFlag adds --history to a command.
 func historyFlag(c *cobra.Command, folder *string) {
 	c.Flags().StringVar(folder, "history", report.HistoryFolder(defaultReports), "folder of the records")
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// hasHosts reports whether any point of a scenario has separate hosts for its nodes.
 func hasHosts(s *scenario.Scenario) bool {
 	return slices.ContainsFunc(s.Plan(), func(p scenario.Point) bool { return p.Topology.Hosts != nil })
 }

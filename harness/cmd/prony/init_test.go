@@ -119,7 +119,7 @@ func TestInitRefuses(t *testing.T) {
 		"init x --out scenarios":     "--out scenarios is a folder: name the file, for example scenarios/x.hcl",
 		"init x --out x.txt":         "--out x.txt must end in .hcl: write x.txt.hcl",
 		"init x --out none/x.hcl":    "--out none/x.hcl: there is no folder none: make it first",
-		"init Big":                   `"Big" is not a name for a scenario: a name is 1 to 64 of the characters a-z, 0-9 and -`,
+		"init Big":                   `"Big" is not a name for a scenario: a name has 1 to 64 of the characters a-z, 0-9 and -`,
 		"init x --rate fast":         `--rate: "fast" is not a rate: write a rate such as 800/s, 2k/s or 1.5M/s, or "closed"`,
 		"init x --rate 0/s":          `--rate: the rate is "0/s"; it must be from 1/s to 100M/s: write `,
 		"init x --payload 4KB":       `--payload: "4KB" is not a size: write a size such as 64 or 4KiB, or a range such as 64-256`,

@@ -64,7 +64,6 @@ func (a *answers) questions() []question {
 	}
 }
 
-// wrong returns an error if an answer is invalid.
 func (q question) wrong(answer string) error {
 	switch {
 	case len(q.oneOf) > 0 && !slices.Contains(q.oneOf, answer):
@@ -75,7 +74,6 @@ func (q question) wrong(answer string) error {
 	return nil
 }
 
-// checkFlags returns the errors of all flags.
 func (a *answers) checkFlags() error {
 	var errs []error
 	for _, q := range a.questions() {

@@ -109,7 +109,6 @@ func (a answers) writeLimit(line writer) {
 	line("  }")
 }
 
-// payloadCall returns the payload in the syntax of a scenario.
 func (a answers) payloadCall() string {
 	least, most, _ := sizes(a.payload) // already checked
 	if least == most {

@@ -108,7 +108,6 @@ func whichOf(name string, known []string) string {
 	return remedy
 }
 
-// tagsOf returns all tags of scenarios, sorted.
 func tagsOf(scenarios []*scenario.Scenario) (tags []string) {
 	for _, s := range scenarios {
 		tags = append(tags, s.Tags...)

@@ -119,7 +119,7 @@ func noting(t *testing.T, line string) (pids string) {
 	return pids
 }
 
-// nothingLeft checks that no server and no data of the runs below out is left.
+// nothingLeft checks that no server and no data of the runs below out remains.
 func nothingLeft(t *testing.T, pids, out string) {
 	t.Helper()
 	text, err := os.ReadFile(pids)
@@ -180,7 +180,6 @@ baseline "tiny" {
 }
 `
 
-// cancelled returns a cancelled context.
 func cancelled(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

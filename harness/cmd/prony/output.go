@@ -25,7 +25,6 @@ func jsonFlag(c *cobra.Command, asJSON *bool) {
 	c.Flags().BoolVar(asJSON, "json", false, "print one JSON document on stdout")
 }
 
-// ciFlag adds --ci to a command that judges.
 func ciFlag(c *cobra.Command, folder *string) {
 	c.Flags().StringVar(folder, "ci", "", "folder to write for CI: summary.md, annotations.txt, junit.xml and comment.md")
 }
@@ -67,7 +66,6 @@ func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// failure is the document of a command that printed none.
 func failure(err error) *result.Document {
 	d := &result.Document{Verdict: result.Misconfigured, Scenarios: []result.Outcome{}, Error: err.Error()}
 	var verdict verdictError

@@ -141,7 +141,6 @@ func validator(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// valid validates one JSON document.
 func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
 	t.Helper()
 	require.True(t, json.Valid(text), "%s", text)

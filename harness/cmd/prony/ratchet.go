@@ -208,7 +208,6 @@ func (f *ratchetFlags) below(root, given, file string) (string, error) {
 	return relativeTo(root, file)
 }
 
-// plan prints what the ratchet will measure.
 func (t *ratchetTask) plan(c *cobra.Command) {
 	say(c.ErrOrStderr(), "%s: experiment %s: score %s, over %s, for %v", t.scenario.Name, t.record.Name, scoreInWords(t.score),
 		render.Plural(len(t.scenario.Points), "point"), t.f.length)
@@ -269,7 +268,6 @@ func (t *ratchetTask) decide(c *cobra.Command, args []string) (*result.Ratchet, 
 	return decided, folder, result.WriteRatchet(folder, decided)
 }
 
-// build builds both sides.
 func (t *ratchetTask) build(ctx context.Context) (sides [2]duet.Side, warnings []string, err error) {
 	for i, of := range t.sources {
 		if sides[i], err = t.b.side(ctx, of); err != nil {

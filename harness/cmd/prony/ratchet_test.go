@@ -43,7 +43,6 @@ func TestRatchetCommandLine(t *testing.T) {
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 }
 
-// sweptTiny returns a scenario with two points.
 func sweptTiny() string {
 	return tiny("tiny", "150ms", `sweep "workload.main.workers" { values = [1, 4] }`)
 }

@@ -172,7 +172,6 @@ const worseMax = 8
 // farFrom1 returns the distance of a figure's ratio from 1, in either direction.
 func farFrom1(f result.RatchetFigure) float64 { return math.Abs(math.Log(f.Ratio)) }
 
-// hostInWords describes the properties of a host that affect figures.
 func hostInWords(h result.Host) string {
 	words := []string{render.Plural(h.CPUs, "CPU"), cmp.Or(h.CPUModel, "unknown model")}
 	for _, more := range []string{h.Filesystem, h.Kernel} {

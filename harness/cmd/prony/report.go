@@ -94,7 +94,6 @@ tables. The folder may also be that of a run.`,
 	return c
 }
 
-// sayIncomplete warns of incomplete runs.
 func sayIncomplete(stderr io.Writer, runs []string) {
 	for _, run := range runs {
 		if result.Incomplete(run) {

@@ -57,7 +57,6 @@ func (b *builder) building(w io.Writer, work func() error) error {
 	})
 }
 
-// step sets the name of the current build.
 func (b *builder) step(format string, args ...any) {
 	if b.activity != nil {
 		b.activity.step(format, args...)
@@ -335,7 +334,6 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-buildLines):], "\n")
 }
 
-// git runs a git command in dir and returns its output.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()

@@ -82,7 +82,6 @@ the bank.`,
 	return c
 }
 
-// kindNames returns all kinds of pieces of a bank.
 func kindNames() (names []string) {
 	for _, k := range gate.SelfTestKinds() {
 		names = append(names, k.Name)

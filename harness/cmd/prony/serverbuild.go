@@ -83,7 +83,6 @@ func (s *servers) build(ctx context.Context, of scenario.ServerBuild, stderr io.
 	})
 }
 
-// of returns the binary of a topology.
 func (s *servers) of(t scenario.Topology) string {
 	if t.Build != nil {
 		return s.built[keyOf(*t.Build)]
@@ -91,10 +90,8 @@ func (s *servers) of(t scenario.Topology) string {
 	return s.found
 }
 
-// first returns the binary of the first point of a scenario.
 func (s *servers) first(of *scenario.Scenario) string { return s.of(of.Plan()[0].Topology) }
 
-// close removes the built servers.
 func (s *servers) close(ctx context.Context) error {
 	var errs []error
 	for _, b := range slices.Backward(s.builders) {

@@ -107,7 +107,7 @@ func TestCommandsThatDoNotBuildServersRefuseABuild(t *testing.T) {
 `)
 	for _, command := range []string{"prony compare", "prony ratchet"} {
 		_, err := (&vars{}).loadFor(command, []string{"a.hcl"})
-		require.EqualError(t, err, `a.hcl: scenario "a" has a build block, which '`+command+`' does not take: use 'prony run' or 'prony guard', or remove it`)
+		require.EqualError(t, err, `a.hcl: scenario "a" has a build block, which '`+command+`' does not support: use 'prony run' or 'prony guard', or remove it`)
 	}
 	_, err := (&vars{}).loadFor("prony run", []string{"a.hcl"})
 	require.NoError(t, err)

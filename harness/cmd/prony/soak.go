@@ -168,7 +168,6 @@ func (f *soakFlags) soak(ctx context.Context, args, files []string, deploy deplo
 	return result.NewDocument(outcome), nil
 }
 
-// saySoak prints the result.
 func saySoak(w io.Writer, s *result.Soak, outcome result.Outcome) {
 	say(w, "%s: %s after %s, %v measured, %s cycles, %s at fault", s.Scenario, s.Verdict, render.Plural(s.Totals.Windows, "window"),
 		time.Duration(s.MeasuredS*float64(time.Second)).Round(time.Second), render.Count(s.Totals.Cycles), render.Plural(int(s.Totals.Ledger.AtFault()), "task"))

@@ -187,7 +187,7 @@ func TestMistakesOfTheSoakCommand(t *testing.T) {
 	for _, name := range []string{"run", "guard"} {
 		got := prony(t, name, "soaked.hcl")
 		assert.Equal(t, 2, got.code)
-		assert.Contains(t, got.stderr, `scenario "soaked" of soaked.hcl has a soak block, which prony `+name+` does not measure: use prony soak soaked.hcl`)
+		assert.Contains(t, got.stderr, `scenario "soaked" of soaked.hcl has a soak block, which prony `+name+` does not support: use prony soak soaked.hcl`)
 	}
 	assert.NoDirExists(t, "runs")
 }

@@ -24,7 +24,6 @@ type deployed struct {
 	logs string // glob pattern of the servers' logs
 }
 
-// deploySoak is the deployment of prony soak.
 func deploySoak(ctx context.Context, s *scenario.Scenario, servers soakServers) (soak.Stand, error) {
 	d, err := run.Deploy(ctx, s, run.DeploymentOptions{Folder: servers.dir, Server: servers.binary, Command: servers.command})
 	if err != nil {

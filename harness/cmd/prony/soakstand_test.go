@@ -42,8 +42,8 @@ const soakOnServers = `scenario "short" {
 }
 `
 
-// A soak on real servers: every window's account closes, each window has the figures for the drift,
-// and no process or data is left.
+// A soak on real servers: the account of every window closes, each window has the figures for the
+// drift, and no process or data remains.
 func TestSoakOnServers(t *testing.T) {
 	inFolder(t)
 	write(t, "short.hcl", soakOnServers)
@@ -190,7 +190,6 @@ func stopInWindow(t *testing.T, process *os.Process, folder string) {
 	}, time.Minute, 10*time.Millisecond, "no second window")
 }
 
-// serversOf returns the child processes of a process.
 func serversOf(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))

@@ -65,7 +65,6 @@ func (a arguments) check(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// needed describes the required arguments.
 func (a arguments) needed() string {
 	if a.least == 1 {
 		return "a " + a.what
@@ -73,7 +72,6 @@ func (a arguments) needed() string {
 	return render.Plural(a.least, a.what)
 }
 
-// givenCount describes the number of given arguments.
 func givenCount(n int) string {
 	switch n {
 	case 0:
@@ -175,7 +173,6 @@ func unknownFlag(c *cobra.Command, err *pflag.NotExistError) string {
 	return fmt.Sprintf("%s: did you mean --%s?", written, meant)
 }
 
-// oneOfFlags returns an error if more than one of the flags is given.
 func oneOfFlags(c *cobra.Command, names ...string) error {
 	var both []string
 	for _, name := range names {

@@ -88,7 +88,6 @@ func validationOf(scenarios []*scenario.Scenario, diagnostics *scenario.Diagnost
 	return v
 }
 
-// printJSON prints one JSON document on stdout.
 func printJSON(c *cobra.Command, document any) error {
 	encoder := json.NewEncoder(c.OutOrStdout())
 	encoder.SetIndent("", "  ")

@@ -16,7 +16,6 @@ import (
 // vars are the values of variables on the command line.
 type vars struct{ given []string }
 
-// flag adds --var to a command.
 func (v *vars) flag(c *cobra.Command) {
 	c.Flags().StringArrayVar(&v.given, "var", nil, "value of a variable of the files, as NAME=VALUE; may be repeated")
 }

@@ -109,7 +109,6 @@ func flameTitle(r *result.Result, p result.Profile) string {
 	return p.Kind + " of " + strings.Join(of, ", ")
 }
 
-// add adds a call and its callees.
 func (d *flameData) add(c *profile.Call, index map[string]int64) {
 	name := render.Function(c.Function)
 	if c.Omitted > 0 {

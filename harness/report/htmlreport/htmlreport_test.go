@@ -22,7 +22,6 @@ const plot = `<?xml version="1.0"?>
 <g transform="scale(1, -1)"><path d="M0,0L540,0Z" style="fill:#FFFFFF" /><text x="1" y="2" style="font-family:Arial;font-size:13px;fill:#333333">a &lt; b</text></g>
 </svg>`
 
-// folder makes a folder of files with these contents.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +33,6 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// document returns the HTML file of a folder with these files.
 func document(t *testing.T, files map[string]string) string {
 	t.Helper()
 	text, err := htmlreport.Document(folder(t, files))

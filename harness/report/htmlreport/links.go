@@ -63,7 +63,6 @@ func (b *book) inside(to linkTarget) string {
 	return "#" + p.id
 }
 
-// headingID returns the id of a heading in an article. Ids of articles never contain a colon.
 func headingID(article, anchor string) string { return article + ":" + anchor }
 
 // headingIn returns the id of a heading, or "" if it has none.

@@ -22,7 +22,6 @@ var extensions = goldmark.WithExtensions(extension.Table, extension.Strikethroug
 
 var markdown = goldmark.New(extensions)
 
-// articleHTML returns the content of a page's article.
 func (b *book) articleHTML(p *page) (string, error) {
 	r := &pageRenderer{book: b, page: p, heading: p.title}
 	md := goldmark.New(extensions, goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(r, 1))))
@@ -33,8 +32,8 @@ func (b *book) articleHTML(p *page) (string, error) {
 	return out.String(), nil
 }
 
-// pageRenderer renders what differs from plain Markdown: links to other files, forbidden content,
-// and tables.
+// pageRenderer renders the elements that differ from plain Markdown: links to other files,
+// forbidden content, and tables.
 type pageRenderer struct {
 	book    *book
 	page    *page
@@ -216,7 +215,6 @@ func (r *pageRenderer) renderCell(w util.BufWriter, _ []byte, n ast.Node, enteri
 	return ast.WalkContinue, write(w, "<%s%s>", tag, attributes)
 }
 
-// write writes to the buffer of a rendering.
 func write(w util.BufWriter, format string, args ...any) error {
 	_, err := fmt.Fprintf(w, format, args...)
 	return err

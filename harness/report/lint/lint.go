@@ -83,7 +83,6 @@ func read(path string) (*document, error) {
 	return &document{filepath.Clean(path), source, markdown.Parser().Parse(text.NewReader(source))}, nil
 }
 
-// finding returns a finding at an offset of the source.
 func (d *document) finding(at int, rule Rule, format string, args ...any) Finding {
 	return Finding{d.path, 1 + bytes.Count(d.source[:at], []byte("\n")), rule, fmt.Sprintf(format, args...)}
 }

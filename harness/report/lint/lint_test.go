@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lintText checks a document with this text.
 func lintText(t *testing.T, text string) []Finding {
 	t.Helper()
 	dir := t.TempDir()

@@ -10,40 +10,40 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Names are the names that may appear in a block. All others are problems.
+// Names are the allowed names in a block. All other names are problems.
 type Names struct {
 	Attributes []string
 	Blocks     []string
-	// Renamed are former names of attributes and blocks, with what they are called now.
+	// Renamed maps former names of attributes and blocks to their current names.
 	Renamed map[string]string
-	// Any takes every name: the caller knows which ones there are.
+	// Any allows every name, because only the caller knows the valid ones.
 	Any bool
 }
 
-// Block is one block of a file, or a file's outermost level.
+// Block is one block of a file, or the outermost level of a file.
 type Block struct {
 	r      *Reader
 	file   string // its name
 	kind   string // the block's type; "" for a file
 	node   *hclsyntax.Block
 	names  Names
-	scope  *scope                          // of the file, its inner blocks and those of the files it includes
-	attrs  map[string]hclsyntax.Expression // by the name they stand for, misspelt ones included
+	scope  *scope                          // shared with inner blocks and included files
+	attrs  map[string]hclsyntax.Expression // by the correct name, even if the file misspells it
 	blocks []inner
-	order  int // among the blocks of the block around it, of all kinds
+	order  int // position among all blocks of the enclosing block
 
 	replaced []replacement
 }
 
-// inner is a block inside another, under the type it stands for: a misspelt one is read as the one
-// meant, so that what is inside it is checked in the same pass.
+// inner is a block inside another, with its type. If the file misspells the type, kind is the type
+// that was probably meant, so that the content of the block is checked in the same pass.
 type inner struct {
 	kind string
 	node *hclsyntax.Block
 }
 
-// newBlock sorts what body holds by the names that are known and notes a problem for each that is
-// not.
+// newBlock indexes the attributes and blocks of body by name, and notes a problem for each unknown
+// name.
 func newBlock(r *Reader, file string, node *hclsyntax.Block, body *hclsyntax.Body, names Names, s *scope) *Block {
 	b := &Block{r: r, file: file, node: node, names: names, scope: s, attrs: map[string]hclsyntax.Expression{}}
 	if node != nil {
@@ -70,8 +70,8 @@ func newBlock(r *Reader, file string, node *hclsyntax.Block, body *hclsyntax.Bod
 	return b
 }
 
-// unknown notes that a name is not known, and returns the known one that was probably meant, or "".
-// others are the names of the other sort: of blocks for an attribute.
+// unknown notes an unknown name, and returns the known name that was probably meant, or "". what is
+// "attribute" or "block", and others are the known names of the other kind.
 func (b *Block) unknown(what, name string, at hcl.Range, known, others []string) (meant string) {
 	meant = Nearest(name, known)
 	remedy := Suggest(name, known)
@@ -90,7 +90,7 @@ func (b *Block) unknown(what, name string, at hcl.Range, known, others []string)
 	return meant
 }
 
-// String names the block in messages: its type and its labels.
+// String returns the block's type and labels, for messages.
 func (b *Block) String() string {
 	if b.kind == "" {
 		return "the file"
@@ -102,10 +102,10 @@ func (b *Block) String() string {
 	return s
 }
 
-// Type is what the block is: "scenario", "floor".
+// Type returns the block's type, such as "scenario" or "floor".
 func (b *Block) Type() string { return b.kind }
 
-// Label is the block's first label, or "" if it has none.
+// Label returns the block's first label, or "" if it has none.
 func (b *Block) Label() string {
 	if len(b.node.Labels) == 0 {
 		return ""
@@ -113,14 +113,14 @@ func (b *Block) Label() string {
 	return b.node.Labels[0]
 }
 
-// Has reports whether an attribute is set, rightly spelt or not.
+// Has reports whether an attribute is set, even if the file misspells it.
 func (b *Block) Has(attribute string) bool { return b.attrs[attribute] != nil }
 
-// Order tells which of two inner blocks of a block comes first: that with the lower one. What is
-// included stands in the place of its include block.
+// Order returns the position of the block among the inner blocks of its enclosing block. Included
+// blocks take the position of their include block.
 func (b *Block) Order() int { return b.order }
 
-// Where names the block's place for use in a message: path:line:column.
+// Where returns the block's place as path:line:column, for messages.
 func (b *Block) Where() string { return b.r.where(b.header()) }
 
 func (r *Reader) where(at hcl.Range) string {
@@ -128,7 +128,8 @@ func (r *Reader) where(at hcl.Range) string {
 	return fmt.Sprintf("%s:%d:%d", at.Filename, start.Line, start.Column)
 }
 
-// header is the range of the block's type and labels, or that of a whole file.
+// header returns the range of the block's type and labels, or of the whole file for an outermost
+// level.
 func (b *Block) header() hcl.Range {
 	if b.node == nil {
 		return hcl.Range{Filename: b.file}
@@ -139,13 +140,13 @@ func (b *Block) header() hcl.Range {
 // Problem notes a problem of the whole block and points at its header.
 func (b *Block) Problem(message, remedy string) { b.r.problem(b.header(), message, remedy) }
 
-// LabelProblem notes a problem of the block's first label, which exists.
+// LabelProblem notes a problem of the block's first label. The block must have a label.
 func (b *Block) LabelProblem(message, remedy string) {
 	b.r.problem(b.node.LabelRanges[0], message, remedy)
 }
 
-// AttrProblem notes a problem of the value of an attribute, with the values of the names in it, or
-// where it is not set, of the block.
+// AttrProblem notes a problem of the value of an attribute. The message shows the values of the
+// variables and locals in it. If the attribute is not set, the problem is that of the block.
 func (b *Block) AttrProblem(attribute, message, remedy string) {
 	expr, has := b.attrs[attribute]
 	if !has {
@@ -156,28 +157,29 @@ func (b *Block) AttrProblem(attribute, message, remedy string) {
 	b.r.add(&hcl.Diagnostic{Summary: message, Detail: remedy, Subject: &at, Expression: expr, EvalContext: b.scope.context(expr, nil)})
 }
 
-// missing notes that something required is absent, unless the file has syntax errors, behind which
-// it may hide.
+// missing notes that something required is absent. It does nothing if the file has syntax errors,
+// because the parser may have skipped the required part.
 func (b *Block) missing(what, remedy string) {
 	if !b.r.named[b.file].broken {
 		b.Problem(fmt.Sprintf("%s has no %s", b, what), remedy)
 	}
 }
 
-// Inner says how a kind of block appears inside another.
+// Inner describes a kind of block inside another block.
 type Inner struct {
 	Names Names
-	// Label says what the block's one label is, for messages: "name" or "kind". "" is for none.
+	// Label is the meaning of the block's single label, for messages: "name" or "kind". "" means
+	// that the block has no label.
 	Label string
-	// Example is what to write when the block or its label is missing.
+	// Example is the text that messages suggest if the block or its label is missing.
 	Example  string
 	Required bool
 	Once     bool // at most one
 }
 
-// Blocks returns the inner blocks of a kind in the order of the file, those with a wrong number of
-// labels left out. All are checked for unknown names, also those beyond the first where one is
-// allowed.
+// Blocks returns the inner blocks of a kind in the order of the file, without those that have a
+// wrong number of labels. It checks all of them for unknown names, even surplus blocks of a kind
+// that is allowed once.
 func (b *Block) Blocks(kind string, want Inner) []*Block {
 	var found []*Block
 	var first *Block
@@ -223,10 +225,10 @@ func (b *Block) Labels(kind string) []string {
 	return labels
 }
 
-// HasBlock reports whether the block has an inner one of a kind.
+// HasBlock reports whether the block has an inner block of a kind.
 func (b *Block) HasBlock(kind string) bool {
 	return slices.ContainsFunc(b.blocks, func(in inner) bool { return in.kind == kind })
 }
 
-// Problems is how many problems the reader has noted so far, those of other files too.
+// Problems returns the number of problems that the reader has noted so far, in all files.
 func (b *Block) Problems() int { return len(b.r.problems) + b.r.omitted }

@@ -10,23 +10,23 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// problemsMax bounds how many problems are kept; those beyond it are counted.
+// problemsMax bounds the number of stored problems. Further problems are only counted.
 const problemsMax = 100
 
-// Diagnostics is the error of a read: every problem of every file, in the order of the files and of
+// Diagnostics is the error of a read: all problems of all files, in the order of the files and of
 // the places in them.
 type Diagnostics struct {
 	// Problems have the message in Summary, the remedy in Detail, and the place in Subject. A
 	// problem of a whole file, or of a variable given from outside, has a Subject with a Filename
 	// and without a line.
 	Problems hcl.Diagnostics
-	// Omitted is the number of problems found beyond the first 100, which are not kept.
+	// Omitted is the number of problems after the first 100, which are not stored.
 	Omitted int
 
 	files map[string]*hcl.File
 }
 
-// Error renders all problems as plain text, each with its line, and their number at the end.
+// Error formats all problems as plain text, each with its line, and ends with their number.
 func (d *Diagnostics) Error() string {
 	var text strings.Builder
 	writer := hcl.NewDiagnosticTextWriter(&text, d.files, 0, false)
@@ -39,7 +39,7 @@ func (d *Diagnostics) Error() string {
 		if p.Subject.Start.Line == 0 {
 			p = &hcl.Diagnostic{Severity: p.Severity, Summary: name + ": " + p.Summary, Detail: p.Detail}
 		}
-		_ = writer.WriteDiagnostic(p) // a strings.Builder takes everything
+		_ = writer.WriteDiagnostic(p) // a strings.Builder never fails
 	}
 	text.WriteString(count(len(d.Problems)+d.Omitted, "error"))
 	if len(files) > 0 {
@@ -58,7 +58,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// printable replaces what would disturb a terminal: control characters and invalid UTF-8.
+// printable replaces control characters and invalid UTF-8, which could disturb a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -73,7 +73,7 @@ func printable(text string) string {
 	}, text)
 }
 
-// add keeps a problem unless an equal one at the same place is kept already.
+// add stores a problem unless an equal one at the same place is already stored.
 func (r *Reader) add(d *hcl.Diagnostic) {
 	if len(r.problems) == problemsMax {
 		r.omitted++
@@ -90,12 +90,11 @@ func (r *Reader) add(d *hcl.Diagnostic) {
 	}
 }
 
-// problem notes a problem of a part of a file.
 func (r *Reader) problem(at hcl.Range, message, remedy string) {
 	r.add(&hcl.Diagnostic{Summary: message, Detail: remedy, Subject: &at})
 }
 
-// Problem notes a problem of a whole path, for example one that should be a folder.
+// Problem notes a problem of a whole path, such as a file that should be a folder.
 func (r *Reader) Problem(path, message, remedy string) {
 	r.problem(hcl.Range{Filename: path}, message, remedy)
 }

@@ -1,11 +1,10 @@
-// Package hclfile reads small HCL files and reports everything that is wrong with them at once:
-// syntax, misspelt, missing and repeated names, wrong units and values out of range, each with its
-// file, line, the line itself and a remedy. The languages of scenarios and baselines are written on
-// top of it.
+// Package hclfile reads small HCL files and reports all their problems in one pass: syntax errors,
+// misspelt, missing and repeated names, wrong units and values out of range. Each problem has its
+// file, line number, line and a remedy. The languages of scenarios and baselines use this package.
 //
-// A [Reader] reads files into blocks. A [Block] is asked for its attributes and inner blocks by
-// name; each answer is a checked Go value, or the zero value after a problem was noted. When
-// everything was asked for, [Reader.Err] returns all problems of all files as a [Diagnostics]:
+// A [Reader] reads files into blocks. The methods of a [Block] return its attributes and inner
+// blocks by name, as validated Go values. They return the zero value after they noted a problem.
+// After the last read, [Reader.Err] returns all problems of all files as a [Diagnostics]:
 //
 //	var r hclfile.Reader
 //	root := r.File("queues.hcl", hclfile.Names{Blocks: []string{"queue"}})
@@ -17,15 +16,16 @@
 //	}
 //	return r.Err()
 //
-// Parsing, evaluation and the text of problems are HCL's own. The package adds four things: units
-// and ranges, names that are defined in files (variables, whose values can be given from outside,
-// and locals, which are made of others), blocks that stand in another file ([Block.Include]), and
-// several attributes on one line of a block:
+// HCL provides the parser, the evaluation and the format of problems. The package adds four
+// features: units and ranges, names that files define (variables, whose values a caller can
+// replace, and locals, which are expressions of other names), blocks in included files
+// ([Block.Include]), and several attributes on one line of a block:
 //
 //	phases { warmup = "2s"  window = "10s" }
 //
-// The work and the memory of a read are bounded whatever a file holds: files, lines, brackets,
-// exponents and the values of names have largest sizes, and loops are refused.
+// The time and memory of a read are bounded for any input: the sizes of files, lines, exponents and
+// values of names and the nesting of brackets have limits, and loops are refused.
 //
-// A Reader and its blocks belong to one goroutine. No function panics on what a file holds.
+// A Reader and its blocks are not safe for concurrent use. No function panics because of the
+// content of a file.
 package hclfile

@@ -9,14 +9,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// DurationSpec says what an attribute that is a duration may be.
+// DurationSpec constrains an attribute that is a duration.
 type DurationSpec struct {
 	Min, Max time.Duration
 	Default  time.Duration
 	Required bool
 }
 
-// Duration returns a duration, which is written as a string with its unit.
+// Duration returns the value of an attribute that is a duration, which files write as a string with
+// a unit.
 func (b *Block) Duration(name string, spec DurationSpec) time.Duration {
 	remedy := `the units are ns, us, ms, s, m and h, as in "2s", "250ms" or "1m30s"`
 	v, ok := b.typed(name, want{
@@ -42,7 +43,7 @@ func (b *Block) Duration(name string, spec DurationSpec) time.Duration {
 	return spec.Default
 }
 
-// FormatDuration writes a duration as files do: "2s", "250ms", "10us", "1h30m".
+// FormatDuration formats a duration in the syntax of files: "2s", "250ms", "10us", "1h30m".
 func FormatDuration(d time.Duration) string {
 	s := strings.Replace(d.String(), "µ", "u", 1)
 	if strings.HasSuffix(s, "m0s") {

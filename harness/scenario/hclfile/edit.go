@@ -12,25 +12,27 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
-// Setting is what Edit makes of an attribute. A Value of "" removes the attribute.
+// Setting is the new value of an attribute. A Value of "" removes the attribute.
 type Setting struct{ Name, Value string }
 
-// Edit returns src with other values of attributes in the block that find returns. An attribute
-// that is new stands before the attribute called before, which the block must have. All else stays
-// as it is written, comments and several attributes on one line included; only a file that was
-// aligned as `terraform fmt` aligns files is aligned again. name stands for the file in errors.
+// Edit returns src with new values of attributes in the block that find returns. It inserts
+// attributes that the block does not have before the attribute called before, which must exist. It
+// preserves everything else, including comments and lines with several attributes. If src was
+// formatted like the output of `terraform fmt`, the result is formatted again. name is the file's
+// name in errors.
 func Edit(src []byte, name string, find func(*hclsyntax.Body) *hclsyntax.Block, before string, settings []Setting) ([]byte, error) {
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-	file, diags := hclsyntax.ParseConfig(separate(src, tokens), name, hcl.InitialPos) // with the offsets of src
+	// separate preserves the offsets of src.
+	file, diags := hclsyntax.ParseConfig(separate(src, tokens), name, hcl.InitialPos)
 	switch {
 	case diags.HasErrors():
 		return nil, fmt.Errorf("read %s: %w", name, diags)
 	case bytes.Contains(src, []byte(removed)):
-		return nil, fmt.Errorf("%s has a character with the code 0, and is not edited: remove it", name)
+		return nil, fmt.Errorf("%s contains a character with the code 0 and can't be edited: remove it", name)
 	}
 	block := find(file.Body.(*hclsyntax.Body))
 	if block == nil {
-		return nil, fmt.Errorf("%s has no such block any more", name)
+		return nil, fmt.Errorf("%s no longer has the block to edit", name)
 	}
 	at := block.Body.Attributes[before]
 	if at == nil {
@@ -55,7 +57,7 @@ func Edit(src []byte, name string, find func(*hclsyntax.Body) *hclsyntax.Block, 
 	return text, nil
 }
 
-// editing collects replacements of ranges of a text, which do not overlap.
+// editing collects replacements of ranges of a text. The ranges do not overlap.
 type editing struct {
 	src   []byte
 	edits []edit
@@ -70,7 +72,7 @@ func (e *editing) replace(from, to int, text string) {
 	e.edits = append(e.edits, edit{from, to, text})
 }
 
-// insert puts a new attribute before another one: on a line of its own if that one begins its line.
+// insert adds a new attribute before at: on a separate line if at begins its line.
 func (e *editing) insert(at *hclsyntax.Attribute, s Setting) {
 	from := at.SrcRange.Start.Byte
 	line := bytes.LastIndexByte(e.src[:from], '\n') + 1
@@ -79,20 +81,21 @@ func (e *editing) insert(at *hclsyntax.Attribute, s Setting) {
 		e.replace(from, from, s.Name+" = "+s.Value+"  ")
 		return
 	}
-	width := at.EqualsRange.Start.Byte - from - 1 // the equals signs of a block stand below each other
+	width := at.EqualsRange.Start.Byte - from - 1 // the equals signs of a block are aligned
 	e.replace(line, line, fmt.Sprintf("%s%-*s = %s\n", indent, width, s.Name, s.Value))
 }
 
-// removed stands in the place of a removed attribute until all edits are made.
+// removed marks the place of a removed attribute until all edits are applied.
 const removed = "\x00"
 
 var (
-	removedLine = regexp.MustCompile(`(?m)^[ \t]*(?:\x00[ \t]*)+\r?\n`) // nothing else is left on it
+	// removedLine matches a line that contained only removed attributes.
+	removedLine = regexp.MustCompile(`(?m)^[ \t]*(?:\x00[ \t]*)+\r?\n`)
 	removedPart = regexp.MustCompile(`\x00[ \t]*`)
 )
 
-// apply returns the edited text. Insertions at one place stand in the order in which they were
-// made.
+// apply returns the edited text. Several insertions at the same place keep the order of their
+// calls.
 func (e *editing) apply() []byte {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return a.from - b.from })
 	var out []byte

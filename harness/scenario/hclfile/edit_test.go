@@ -13,8 +13,8 @@ import (
 
 func firstBlock(body *hclsyntax.Body) *hclsyntax.Block { return body.Blocks[0] }
 
-// However a block is written, an edited attribute has its new value, the others keep theirs, and no
-// comment is lost.
+// For any layout of a block, an edited attribute has its new value, other attributes do not change,
+// and no comment is lost.
 func TestEditKeepsTheRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.Permutation([]string{"min", "observed", "on", "unobserved", "because"}).Draw(t, "order")
@@ -83,14 +83,14 @@ func TestEditKeepsTheRest(t *testing.T) {
 		}
 		again, err := Edit(edited, "a.hcl", firstBlock, "because", settings)
 		require.NoError(t, err)
-		assert.Equal(t, string(edited), string(again), "an edit that was made changes nothing")
+		assert.Equal(t, string(edited), string(again), "a repeated edit has no effect")
 	})
 }
 
 func TestEditRefuses(t *testing.T) {
 	none := func(*hclsyntax.Body) *hclsyntax.Block { return nil }
 	_, err := Edit([]byte("a {}\n"), "a.hcl", none, "because", nil)
-	require.EqualError(t, err, "a.hcl has no such block any more")
+	require.EqualError(t, err, "a.hcl no longer has the block to edit")
 	_, err = Edit([]byte("\na {}\n"), "a.hcl", firstBlock, "because", nil)
 	require.EqualError(t, err, `a.hcl line 2: the block has no attribute "because"`)
 	_, err = Edit([]byte("a {\n"), "a.hcl", firstBlock, "because", nil)

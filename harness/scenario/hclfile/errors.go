@@ -7,10 +7,10 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// ErrNotRegular is the error of reading a folder, a device or a socket as a file.
+// ErrNotRegular is the error of a read of a folder, a device or a socket.
 var ErrNotRegular = errors.New("is not a regular file")
 
-// A ValueError is what a function of the language returns for an argument that it refuses.
+// ValueError is the error of a function of the language that refuses an argument.
 type ValueError struct {
 	Message string // names the field and the value
 	Remedy  string // what to write instead; may be empty
@@ -18,8 +18,8 @@ type ValueError struct {
 
 func (e *ValueError) Error() string { return e.Message }
 
-// unwrapped returns a diagnostic of a function's ValueError in the words of that error, and any
-// other as it is.
+// unwrapped replaces the text of a diagnostic that wraps a ValueError by that of the ValueError. It
+// returns other diagnostics unchanged.
 func unwrapped(d *hcl.Diagnostic) *hcl.Diagnostic {
 	var refused *ValueError
 	call, is := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d)

@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Call returns the value of an attribute that is a call of one of the functions in calls, with ok
-// false when it is not set or a problem was noted. example is what to write.
+// Call returns the value of an attribute that is a call of one of the functions in calls. ok is
+// false if the attribute is not set or a problem was noted. example is a valid call, for messages.
 func (b *Block) Call(name string, calls *hcl.EvalContext, example string) (v cty.Value, ok bool) {
 	if v, ok = b.Value(name, calls); !ok {
 		return cty.NilVal, false
@@ -23,8 +23,8 @@ func (b *Block) Call(name string, calls *hcl.EvalContext, example string) (v cty
 	return v, true
 }
 
-// Value returns the value of an attribute, of any type, in which the functions in calls may be
-// called. ok is false when the attribute is not set or a problem was noted.
+// Value returns the value of an attribute of any type. Its expression may call the functions in
+// calls. ok is false if the attribute is not set or a problem was noted.
 func (b *Block) Value(name string, calls *hcl.EvalContext) (v cty.Value, ok bool) {
 	if !b.Has(name) {
 		return cty.NilVal, false
@@ -36,8 +36,8 @@ func (b *Block) Value(name string, calls *hcl.EvalContext) (v cty.Value, ok bool
 	return v, true
 }
 
-// eval evaluates an expression and notes what is wrong with it. calls has the functions and further
-// names that may stand in it; it may be nil.
+// eval evaluates an expression and notes its problems. calls has the functions and additional names
+// that the expression may use; it may be nil.
 func (b *Block) eval(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := b.evaluate(expr, calls)
 	for _, d := range diags {
@@ -46,9 +46,9 @@ func (b *Block) eval(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Val
 	return v, v != cty.NilVal
 }
 
-// evaluate evaluates an expression and returns the problems of the expression. It returns NilVal
-// without a diagnostic if the expression uses a name that has no valid value: the problem was
-// already noted where the name is defined.
+// evaluate evaluates an expression and returns its problems. It returns NilVal without a diagnostic
+// if the expression uses a name without a valid value, because that problem was already noted at
+// the definition of the name.
 func (b *Block) evaluate(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if diags := b.scope.check(expr, calls); len(diags) > 0 {
 		return cty.NilVal, diags
@@ -61,7 +61,7 @@ func (b *Block) evaluate(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty
 	v, diags := expr.Value(b.scope.context(expr, calls))
 	if len(diags) == 0 && !v.IsWhollyKnown() {
 		at := expr.Range()
-		diags = hcl.Diagnostics{{Summary: "the value can't be known here", Detail: "write it out", Subject: &at}}
+		diags = hcl.Diagnostics{{Summary: "the value is unknown here", Detail: "write a literal value", Subject: &at}}
 	}
 	if len(diags) > 0 {
 		for i, d := range diags {
@@ -72,8 +72,8 @@ func (b *Block) evaluate(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty
 	return v, nil
 }
 
-// check returns a diagnostic for each part of an expression that HCL allows and scenario files do
-// not: unknown names, and loops, because a short loop can cause any amount of work.
+// check returns a diagnostic for each part of an expression that HCL allows and this package
+// refuses: unknown names, and loops, because a short loop can cause an unbounded amount of work.
 func (s *scope) check(expr hclsyntax.Expression, calls *hcl.EvalContext) (diags hcl.Diagnostics) {
 	refuse := func(at hcl.Range, message, remedy string) {
 		diags = append(diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: message, Detail: remedy, Subject: &at})
@@ -85,7 +85,7 @@ func (s *scope) check(expr hclsyntax.Expression, calls *hcl.EvalContext) (diags 
 	_ = hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
 		switch x := node.(type) {
 		case *hclsyntax.ForExpr, *hclsyntax.SplatExpr, *hclsyntax.TemplateJoinExpr:
-			refuse(node.Range(), "a value can't hold a loop", "write its entries out")
+			refuse(node.Range(), "a value can't contain a loop", "list its entries")
 		case *hclsyntax.FunctionCallExpr:
 			if len(functions) == 0 {
 				refuse(x.NameRange, "no function can be called here", "write a number, a string in quotes or a list")
@@ -103,15 +103,14 @@ func (s *scope) check(expr hclsyntax.Expression, calls *hcl.EvalContext) (diags 
 			}
 		default:
 			if calls == nil || calls.Variables[root] == cty.NilVal {
-				refuse(name.SourceRange(), fmt.Sprintf("the name %s has no meaning here", clip(root)), fmt.Sprintf("for a string, write it in quotes: %q", clip(root)))
+				refuse(name.SourceRange(), fmt.Sprintf("the name %s is not valid here", clip(root)), fmt.Sprintf("for a string, write it in quotes: %q", clip(root)))
 			}
 		}
 	}
 	return diags
 }
 
-// context returns the values of the names in an expression, in addition to the names and functions
-// in calls.
+// context returns calls extended by the values of the variables and locals in an expression.
 func (s *scope) context(expr hclsyntax.Expression, calls *hcl.EvalContext) *hcl.EvalContext {
 	values := map[string]map[string]cty.Value{kindVariable: {}, kindLocal: {}}
 	for _, name := range expr.Variables() {
@@ -127,7 +126,7 @@ func (s *scope) context(expr hclsyntax.Expression, calls *hcl.EvalContext) *hcl.
 	return ctx
 }
 
-// key is how a scope has the name at the beginning of a traversal: "var.workers".
+// key returns the scope's key of the name at the beginning of a traversal: "var.workers".
 func key(t hcl.Traversal) string {
 	if len(t) < 2 {
 		return ""

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// evaluate returns the value of one expression in a file that begins with definitions.
 func evaluate(t require.TestingT, definitions, expr string, vars map[string]string) (cty.Value, error) {
 	r := Reader{Vars: vars}
 	root := r.Source("a.hcl", []byte(definitions+"\nx = "+expr+"\n"), Names{
@@ -104,7 +103,7 @@ func TestGivenValues(t *testing.T) {
 	require.ErrorContains(t, err, `--var x=1: no file has a variable "x"`)
 }
 
-// A sum is what fractions of whole numbers give, and a whole number where they give one.
+// Arithmetic matches that of fractions, and yields a whole number if the fraction is one.
 func TestArithmetic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var make func(depth int) (string, *big.Rat)
@@ -144,7 +143,7 @@ func TestArithmetic(t *testing.T) {
 	})
 }
 
-// However names are built on one another, a value stays small and its evaluation short.
+// Values and their evaluation are bounded, even if names are built from each other.
 func TestValuesAreBounded(t *testing.T) {
 	doubling := func(first, next string) string {
 		var b strings.Builder
@@ -155,14 +154,14 @@ func TestValuesAreBounded(t *testing.T) {
 		return b.String() + "}\n"
 	}
 	for name, c := range map[string]struct{ definitions, expr, says string }{
-		"texts":   {doubling(`"12345678"`, `"${?}${?}"`), "1", "takes more than 16 KiB"},
-		"lists":   {doubling("[1]", "[?, ?]"), "1", "takes more than 16 KiB"},
-		"powers":  {doubling("1e100", "? * ?"), "1", "a number out of all bounds"},
+		"texts":   {doubling(`"12345678"`, `"${?}${?}"`), "1", "is larger than 16 KiB"},
+		"lists":   {doubling("[1]", "[?, ?]"), "1", "is larger than 16 KiB"},
+		"powers":  {doubling("1e100", "? * ?"), "1", "a number that is too large"},
 		"chain":   {chain(150), "1", "more than 100 deep"},
 		"wide":    {"", `"` + strings.Repeat("${1}", 5000) + `"`, "longer than 1000 bytes"},
 		"many":    {"locals {\n" + lines(501) + "}", "1", "more than 500 variables and locals"},
 		"written": {"", `"${1e999999999}"`, "an exponent beyond 999"},
-		"loop":    {"locals { list = [1, 2] }", "[for a in local.list : [for b in local.list : a]]", "can't hold a loop"},
+		"loop":    {"locals { list = [1, 2] }", "[for a in local.list : [for b in local.list : a]]", "can't contain a loop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := evaluate(t, c.definitions, c.expr, nil)
@@ -172,7 +171,7 @@ func TestValuesAreBounded(t *testing.T) {
 	}
 }
 
-// chain is locals of which each is defined by the next.
+// chain returns n locals, each of which refers to the next.
 func chain(n int) string {
 	var b strings.Builder
 	b.WriteString("locals {\n")

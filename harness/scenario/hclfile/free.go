@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A block with Names.Any is read by the names that it has, which the caller knows or refuses.
+// The methods in this file read blocks with Names.Any, whose names only the caller can check.
 
 // Attributes returns the names of the attributes that are set, sorted.
 func (b *Block) Attributes() []string { return slices.Sorted(maps.Keys(b.attrs)) }
@@ -22,7 +22,7 @@ func (b *Block) Kinds() (kinds []string) {
 }
 
 // PlainText returns the value of an attribute that is a string, a number, or true or false, as
-// text. ok is false after a problem was noted. The problem calls the attribute by shown.
+// text. ok is false after a problem was noted. shown is the attribute's name in messages.
 func (b *Block) PlainText(name, shown string) (text string, ok bool) {
 	v, ok := b.eval(b.attrs[name], nil)
 	if !ok {
@@ -34,7 +34,7 @@ func (b *Block) PlainText(name, shown string) (text string, ok bool) {
 	}
 	text = formatValue(v)
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		b.AttrProblem(name, shown+" has a control character in it", "")
+		b.AttrProblem(name, shown+" contains a control character", "")
 		return "", false
 	}
 	return text, true

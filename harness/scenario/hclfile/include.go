@@ -12,18 +12,17 @@ import (
 
 const (
 	includeBlock = "include"
-	// includesMax bounds how many files one block includes, those that they include counted.
-	includesMax = 32
-	// includeSuffix ends the name of each included file.
+	// includesMax bounds the number of files that one block includes, directly or indirectly.
+	includesMax   = 32
 	includeSuffix = ".hcl"
 )
 
-// Include replaces each include "PATH" {} in the block by the blocks of that file, whose path is
-// relative to the file it is written in. Such a file lies in the folder of the block's own file or
-// below it, also behind symbolic links, and its name ends in .hcl: no other file is read, since
-// problems show lines of the files that they are in. kinds are the blocks that such a file may hold
-// besides variable, locals and include: those two are of the whole file that the block is in. It is
-// called before Declare, and once.
+// Include replaces each include "PATH" {} in the block by the blocks of that file. The path is
+// relative to the file with the include. The included file must be in or below the folder of the
+// block's file, even after symbolic links are resolved, and its name must end in .hcl. No other
+// file is read, because messages show lines of the files that they refer to. kinds are the allowed
+// blocks of an included file, in addition to include, variable and locals; the last two apply to
+// the whole file of the block. Include must be called at most once, and before Declare.
 func (b *Block) Include(kinds []string) {
 	inc := inclusion{
 		into: b, folder: filepath.Dir(b.file), seen: map[*source]string{b.r.named[b.file]: ""},
@@ -32,15 +31,14 @@ func (b *Block) Include(kinds []string) {
 	b.blocks = inc.expand(b.blocks)
 }
 
-// inclusion is the work of one Include.
+// inclusion is the state of one call of Include.
 type inclusion struct {
 	into   *Block
-	folder string // of the file that the block is in: all that is included lies in it or below it
+	folder string // of the block's file: all included files are in or below it
 	names  Names
-	seen   map[*source]string // where each file was included; "" for the one that includes
+	seen   map[*source]string // where each file was included; "" for the block's file
 }
 
-// expand returns blocks with the included ones in the place of each include.
 func (inc *inclusion) expand(blocks []inner) []inner {
 	var all []inner
 	for _, in := range blocks {
@@ -57,7 +55,7 @@ func (inc *inclusion) expand(blocks []inner) []inner {
 	return all
 }
 
-// open reads the file that an include names, or notes why it can't and returns nil.
+// open reads the file of an include block. It returns nil after it noted a problem.
 func (inc *inclusion) open(in inner) *Block {
 	node, r := in.node, inc.into.r
 	if len(node.Labels) != 1 {
@@ -65,7 +63,7 @@ func (inc *inclusion) open(in inner) *Block {
 		return nil
 	}
 	if len(node.Body.Attributes)+len(node.Body.Blocks) > 0 {
-		r.problem(node.TypeRange, "include takes neither attributes nor blocks", "what differs is said by variables and locals")
+		r.problem(node.TypeRange, "include takes neither attributes nor blocks", "use variables and locals to vary an included file")
 	}
 	at := node.LabelRanges[0]
 	s, message, remedy := inc.source(at, node.Labels[0])
@@ -75,12 +73,13 @@ func (inc *inclusion) open(in inner) *Block {
 	}
 	inc.seen[s] = r.where(at)
 	if s.body == nil {
-		return nil // why was noted
+		return nil // the problem was noted
 	}
 	return newBlock(r, s.name, nil, s.body, inc.names, inc.into.scope)
 }
 
-// source reads the file that a label names, or says why it can't be included.
+// source reads the file that a label names. If it can't be included, it returns a message and a
+// remedy.
 func (inc *inclusion) source(at hcl.Range, label string) (s *source, message, remedy string) {
 	const relative = "a path is relative to the file that includes"
 	switch {
@@ -89,14 +88,14 @@ func (inc *inclusion) source(at hcl.Range, label string) (s *source, message, re
 	case filepath.IsAbs(label):
 		return nil, fmt.Sprintf("%s is not a relative path", strconv.Quote(clip(label))), relative
 	case !strings.HasSuffix(label, includeSuffix):
-		return nil, fmt.Sprintf("%s does not end in %s", strconv.Quote(clip(label)), includeSuffix), "only files of blocks are included"
+		return nil, fmt.Sprintf("%s does not end in %s", strconv.Quote(clip(label)), includeSuffix), "include only .hcl files"
 	case len(inc.seen) > includesMax:
-		return nil, fmt.Sprintf("%s includes more than %d files", inc.into, includesMax), "write some of them as one"
+		return nil, fmt.Sprintf("%s includes more than %d files", inc.into, includesMax), "merge some of them"
 	}
 	path := filepath.Join(filepath.Dir(at.Filename), filepath.FromSlash(label))
 	if way := inc.leadsOut(path); way != "" {
 		return nil, fmt.Sprintf("%s %s the folder %s", strconv.Quote(clip(label)), way, clip(inc.folder)),
-			"an included file lies in the folder of the scenario's file, or below it"
+			"an included file must be in or below the folder of the scenario's file"
 	}
 	s = inc.into.r.open(path)
 	first, twice := inc.seen[s]
@@ -111,13 +110,13 @@ func (inc *inclusion) source(at hcl.Range, label string) (s *source, message, re
 	return s, "", ""
 }
 
-// leadsOut says how a path leads out of the folder, or returns "". A path that can't be followed is
-// for the reader to report.
+// leadsOut returns a text if a path leads out of the folder, and "" otherwise. It returns "" for a
+// path that can't be resolved, which the reader reports.
 func (inc *inclusion) leadsOut(path string) string {
 	if !below(inc.folder, path) {
 		return "leads out of"
 	}
-	if inc.into.r.Read != nil { // nothing is a symbolic link there
+	if inc.into.r.Read != nil { // there are no symbolic links
 		return ""
 	}
 	folder, err := filepath.EvalSymlinks(inc.folder)
@@ -130,7 +129,6 @@ func (inc *inclusion) leadsOut(path string) string {
 	return ""
 }
 
-// below reports whether a path is in a folder or below it.
 func below(folder, path string) bool {
 	relative, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(relative)

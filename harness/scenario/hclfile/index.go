@@ -10,8 +10,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// namedEntry returns the diagnostic of a name that is not one of those in { NAME = value, ...
-// }[name] in words that say the name and the known ones, and any other diagnostic as it is.
+// namedEntry replaces the text of the diagnostic for an unknown name in { NAME = value, ... }[name]
+// by one with the name and the known names. It returns other diagnostics unchanged.
 func namedEntry(d *hcl.Diagnostic) *hcl.Diagnostic {
 	index, is := d.Expression.(*hclsyntax.IndexExpr)
 	if !is {

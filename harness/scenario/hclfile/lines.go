@@ -9,11 +9,11 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Bounds of the text that is parsed and evaluated. They limit the recursion and the memory of the
-// parser and the evaluation.
+// Bounds on the text of a file. They limit the recursion and the memory of the parser and of the
+// evaluation.
 const (
-	bracketsMax = 50   // how deep brackets nest
-	exponentMax = 1024 // the largest binary exponent of a number: to write one out takes memory in proportion to it
+	bracketsMax = 50   // nesting depth of brackets
+	exponentMax = 1024 // binary exponent; decimal forms take memory in proportion
 )
 
 var (
@@ -25,15 +25,15 @@ var (
 		hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenTemplateSeqEnd,
 		hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc,
 	}
-	// valueEnds are the tokens that can be the last of an attribute's value.
+	// valueEnds are the tokens that can end the value of an attribute.
 	valueEnds = []hclsyntax.TokenType{
 		hclsyntax.TokenIdent, hclsyntax.TokenNumberLit, hclsyntax.TokenCQuote, hclsyntax.TokenCParen, hclsyntax.TokenCBrack,
 		hclsyntax.TokenCBrace,
 	}
 )
 
-// excessive returns the range of the first token that exceeds a bound, and a message for it. It
-// returns nil if no token does.
+// excessive returns the range of the first token that exceeds a bound, and a message. It returns
+// nil if no token does.
 func excessive(tokens hclsyntax.Tokens) (at *hcl.Range, message string) {
 	depth := 0
 	for i, token := range tokens {
@@ -53,17 +53,16 @@ func excessive(tokens hclsyntax.Tokens) (at *hcl.Range, message string) {
 	return nil, ""
 }
 
-// level is an open bracket during the walk of separate.
 type level struct {
-	block   bool // the brace of a block, as against one of an object, a list, a call or a template
+	block   bool // the brace of a block, not of an object, a list, a call or a template
 	begins  int  // index of the bracket's token
-	first   int  // index of the first attribute's name since the last newline in this bracket, or -1
-	several bool // a second attribute stands on that line
+	first   int  // index of the first attribute's name on this line, or -1
+	several bool // there is a second attribute on that line
 }
 
-// separate returns src with a newline in the place of the space before each attribute but the first
-// of a line, and inside the braces of a block that share the line, since HCL allows one attribute
-// per line. Offsets stay what they are.
+// separate puts each attribute on a separate line, because HCL allows only one per line. It
+// replaces the space before each attribute except the first of a line, and the spaces next to the
+// braces of a block on the same line, by newlines. Offsets do not change.
 func separate(src []byte, tokens hclsyntax.Tokens) []byte {
 	out := bytes.Clone(src)
 	breakBefore := func(i int) {
@@ -84,7 +83,7 @@ func separate(src []byte, tokens hclsyntax.Tokens) []byte {
 				breakBefore(i)
 			}
 			open = open[:max(len(open)-1, 1)]
-		case bytes.HasSuffix(token.Bytes, []byte{'\n'}): // a newline, or a comment that holds one
+		case bytes.HasSuffix(token.Bytes, []byte{'\n'}): // a newline, or a comment with one
 			in.first, in.several = -1, false
 		case token.Type != hclsyntax.TokenIdent || !in.block || tokens[i+1].Type != hclsyntax.TokenEqual:
 		case in.first < 0:

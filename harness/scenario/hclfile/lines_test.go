@@ -18,7 +18,7 @@ func TestSeparate(t *testing.T) {
 		{"a comment ends the line", "b {\n a = 1 # c = 2\n d = 3 }", "b {\n a = 1 # c = 2\n d = 3 }"},
 		{"a comment inside the line does not", "b { a = 1 /* x */ \n c = 2 d = 3 }", "b { a = 1 /* x */ \n c = 2\nd = 3\n}"},
 		{"the outermost level stays", "a = 1 c = 2", "a = 1 c = 2"},
-		{"what is no value stays", "b { a = c = 2 }", "b { a = c = 2 }"},
+		{"an attribute without a value stays", "b { a = c = 2 }", "b { a = c = 2 }"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tokens, _ := hclsyntax.LexConfig([]byte(c.src), "", hcl.InitialPos)

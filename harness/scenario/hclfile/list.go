@@ -9,16 +9,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// NamesSpec says what an attribute that is a list of names may be.
+// NamesSpec constrains an attribute that is a list of names.
 type NamesSpec struct {
-	Max     int // how many
+	Max     int // number of entries
 	Example string
 }
 
-// Names returns a list of different names, each as IsName wants it.
+// Names returns the value of an attribute that is a list of distinct names, for which IsName is
+// true.
 func (b *Block) Names(name string, spec NamesSpec) []string { return b.texts(name, spec, IsName) }
 
-// Texts returns a list of different strings. The caller says what is wrong with an entry.
+// Texts returns the value of an attribute that is a list of distinct strings. The caller must check
+// the entries.
 func (b *Block) Texts(name string, spec NamesSpec) []string {
 	return b.texts(name, spec, func(string) bool { return true })
 }
@@ -37,7 +39,7 @@ func (b *Block) texts(name string, spec NamesSpec, allowed func(string) bool) []
 		return nil
 	}
 	if v.LengthInt() > spec.Max {
-		b.AttrProblem(name, fmt.Sprintf("%s has %d entries; it may have %d", name, v.LengthInt(), spec.Max), "")
+		b.AttrProblem(name, fmt.Sprintf("%s has %d entries; the maximum is %d", name, v.LengthInt(), spec.Max), "")
 		return nil
 	}
 	var list []string
@@ -47,10 +49,10 @@ func (b *Block) texts(name string, spec NamesSpec, allowed func(string) bool) []
 			b.wrongType(name, "a list of strings", e, remedy)
 			return nil
 		case !allowed(e.AsString()):
-			b.AttrProblem(name, fmt.Sprintf("%s holds %s, which is not a name", name, clip(text)), NameRule)
+			b.AttrProblem(name, fmt.Sprintf("%s contains %s, which is not a name", name, clip(text)), NameRule)
 			return nil
 		case slices.Contains(list, e.AsString()):
-			b.AttrProblem(name, fmt.Sprintf("%s holds %s twice", name, text), "keep one of the two")
+			b.AttrProblem(name, fmt.Sprintf("%s contains %s twice", name, text), "keep one of the two")
 			return nil
 		}
 		list = append(list, e.AsString())
@@ -58,28 +60,28 @@ func (b *Block) texts(name string, spec NamesSpec, allowed func(string) bool) []
 	return list
 }
 
-// Value is one entry of a list whose entries may be of any type.
+// Value is one entry, of any type, of a list.
 type Value struct {
 	expr hclsyntax.Expression
 	text string
 }
 
-// Text is the value on one line: a string without its quotes, and a call with the values of its
+// Text returns the value on one line: a string without quotes, and a call with the values of its
 // arguments.
 func (v Value) Text() string { return v.text }
 
-// valueTextMax is how many characters a value's text may have: it is shown as a name.
+// valueTextMax bounds the characters of a value's text, which is displayed as a name.
 const valueTextMax = 40
 
-// ValuesSpec says what an attribute that is a list of values may be.
+// ValuesSpec constrains an attribute that is a list of values.
 type ValuesSpec struct {
-	Min, Max int  // how many
-	Repeats  bool // an entry may be like another
+	Min, Max int  // number of entries
+	Repeats  bool // two entries may be equal
 	Example  string
 }
 
-// Values returns the entries of a required list, whatever their types, no two of them alike unless
-// spec allows it. It is nil after a problem was noted.
+// Values returns the entries, of any types, of a required list. The entries must be distinct unless
+// spec.Repeats is true. It returns nil after a problem was noted.
 func (b *Block) Values(name string, spec ValuesSpec) []Value {
 	entries, ok := b.entries(name)
 	switch n := len(entries); {
@@ -98,10 +100,10 @@ func (b *Block) Values(name string, spec ValuesSpec) []Value {
 		text := b.entryText(e)
 		switch n := utf8.RuneCountInString(text); {
 		case n == 0 || n > valueTextMax:
-			b.r.problem(e.Range(), fmt.Sprintf("an entry of %s has %d characters; it may have 1 to %d, since it is shown as a name", name, n, valueTextMax), "")
+			b.r.problem(e.Range(), fmt.Sprintf("an entry of %s has %d characters; it must have 1 to %d, because it is displayed as a name", name, n, valueTextMax), "")
 			return nil
 		case !spec.Repeats && slices.ContainsFunc(values, func(v Value) bool { return v.text == text }):
-			b.r.problem(e.Range(), fmt.Sprintf("%s holds %s twice", name, text), "keep one of the two")
+			b.r.problem(e.Range(), fmt.Sprintf("%s contains %s twice", name, text), "keep one of the two")
 			return nil
 		}
 		values = append(values, Value{e, text})
@@ -109,7 +111,7 @@ func (b *Block) Values(name string, spec ValuesSpec) []Value {
 	return values
 }
 
-// entries returns what a list holds, which is written out or has a name.
+// entries returns the entries of a list, which is a literal or the name of a variable or local.
 func (b *Block) entries(name string) (entries []hclsyntax.Expression, ok bool) {
 	expr, has := b.attrs[name]
 	if !has {
@@ -128,8 +130,9 @@ func (b *Block) entries(name string) (entries []hclsyntax.Expression, ok bool) {
 	return entries, true
 }
 
-// entryText is what an entry of a list is shown as: its value, or a call with the values of its
-// arguments. What has no value here, such as a part of the peak, is shown as it is written.
+// entryText returns the displayed text of an entry of a list: its value, or a call with the values
+// of its arguments. Expressions that cannot be evaluated here, such as 0.5 * peak, are displayed as
+// in the file.
 func (b *Block) entryText(e hclsyntax.Expression) string {
 	if call, is := e.(*hclsyntax.FunctionCallExpr); is {
 		var args []string
@@ -148,23 +151,22 @@ func (b *Block) shown(e hclsyntax.Expression, format func(cty.Value) string) str
 	return oneLine(e.Range().SliceBytes(b.r.named[e.Range().Filename].src))
 }
 
-// replacement is a value that stands for an inner block's own.
+// replacement is a value that overrides an attribute of an inner block.
 type replacement struct {
 	kind, label, attribute string
 	value                  Value
 }
 
-// Replace makes v the value of an attribute of the blocks of a kind inside this one, at any depth,
-// those with that label, or of any if it is "", until Restore. What is wrong with v there is noted
-// where v is written.
+// Replace overrides an attribute of the blocks of a kind inside this block, at any depth, by v
+// until Restore. If label is not "", only blocks with that label are affected. Problems of v are
+// noted at the place of v in the file.
 func (b *Block) Replace(kind, label, attribute string, v Value) {
 	b.replaced = append(b.replaced, replacement{kind, label, attribute, v})
 }
 
-// Restore ends what Replace began.
+// Restore undoes all calls of Replace.
 func (b *Block) Restore() { b.replaced = nil }
 
-// replaceIn gives an inner block the values that stand for its own.
 func (b *Block) replaceIn(inner *Block) {
 	inner.replaced = b.replaced
 	for _, r := range b.replaced {

@@ -8,22 +8,23 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Bool returns whether an attribute is true; one that is absent is false.
+// Bool returns the value of an attribute that is true or false. It returns false if the attribute
+// is absent.
 func (b *Block) Bool(name string) bool {
 	v, ok := b.typed(name, want{of: cty.Bool, what: "true or false", remedy: "write " + name + " = true, without quotes"})
 	return ok && v.True()
 }
 
-// IntSpec says what an attribute that is a whole number may be.
+// IntSpec constrains an attribute that is a whole number.
 type IntSpec struct {
 	Min, Max int
 	Default  int // when absent and not required
 	Required bool
-	// Why is the remedy of a value out of range; may be empty.
+	// Why is the remedy for a value out of range; may be empty.
 	Why string
 }
 
-// Int returns a whole number.
+// Int returns the value of an attribute that is a whole number.
 func (b *Block) Int(name string, spec IntSpec) int {
 	allowed := fmt.Sprintf("a whole number from %d to %d", spec.Min, spec.Max)
 	if spec.Min == spec.Max {
@@ -31,7 +32,8 @@ func (b *Block) Int(name string, spec IntSpec) int {
 	}
 	v, ok := b.typed(name, want{
 		of: cty.Number, what: "a whole number", remedy: "write " + allowed + ", without quotes",
-		required: spec.Required, example: strconv.Itoa(max(spec.Min, min(1, spec.Max))), // 0 is seldom what is wanted
+		// 0 is seldom a useful example.
+		required: spec.Required, example: strconv.Itoa(max(spec.Min, min(1, spec.Max))),
 	})
 	if !ok {
 		return spec.Default
@@ -44,14 +46,15 @@ func (b *Block) Int(name string, spec IntSpec) int {
 	return n
 }
 
-// NumberSpec says what an attribute that is a number may be.
+// NumberSpec constrains an attribute that is a number.
 type NumberSpec struct {
 	Required  bool
 	AllowZero bool
 	Example   string
 }
 
-// Number returns a finite number above zero, or zero where that is allowed, and whether it is one.
+// Number returns the value of an attribute that is a finite number above zero, or zero if spec
+// allows it. ok is false if the attribute is not set or a problem was noted.
 func (b *Block) Number(name string, spec NumberSpec) (n float64, ok bool) {
 	v, ok := b.typed(name, want{of: cty.Number, what: "a number", required: spec.Required, example: spec.Example})
 	if !ok {
@@ -65,17 +68,17 @@ func (b *Block) Number(name string, spec NumberSpec) (n float64, ok bool) {
 	return n, true
 }
 
-// NoLimit is how a file says that an attribute which is a limit has none.
+// NoLimit is the value of a limit attribute that means no limit.
 const NoLimit = "any"
 
-// LimitSpec says what an attribute that is a limit may be.
+// LimitSpec constrains an attribute that is a limit.
 type LimitSpec struct {
 	Max     float64
 	Default *float64 // nil: without the attribute there is no limit
 }
 
-// Limit returns a number from 0 to the spec's Max, or nil where there is no limit: the attribute is
-// "any".
+// Limit returns the value of a limit attribute: a number from 0 to spec.Max, or nil for no limit,
+// which files write as "any".
 func (b *Block) Limit(name string, spec LimitSpec) *float64 {
 	remedy := fmt.Sprintf("write %s = 5, or %s = %q for no limit", name, name, NoLimit)
 	v, ok := b.typed(name, want{of: cty.Number, or: cty.String, what: "a number", remedy: remedy})

@@ -12,29 +12,30 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Reader reads files and collects what is wrong with them. The zero value is ready. It is not safe
-// for concurrent use.
+// Reader reads files and collects their problems. The zero value is ready to use. A Reader is not
+// safe for concurrent use.
 type Reader struct {
-	// Vars are values for variables, by their names, in place of the files' own.
+	// Vars are values for variables, by name, which override the defaults in the files.
 	Vars map[string]string
-	// Read returns what is in a file, or says why it can't; nil reads from the file system.
+	// Read returns the content of a file. nil reads from the file system.
 	Read func(path string) ([]byte, error)
 
 	// BytesMax bounds the size of a file; 0 means 64 KiB.
 	BytesMax int
-	// LineBytesMax bounds a line, which is shown whole with each problem in it; 0 means 1000.
+	// LineBytesMax bounds a line, because messages show the whole line of each problem; 0 means
+	// 1000.
 	LineBytesMax int
 
-	named     map[string]*source // by their clean paths, and by the names that problems have
+	named     map[string]*source // by cleaned path, and by name in problems
 	files     int
 	variables []string // the names of the variables of all files
 	problems  hcl.Diagnostics
 	omitted   int
 }
 
-// File reads the file at path and returns its outermost level as a Block that knows the given
-// names. It returns nil, after noting why, when there is nothing to ask: the file cannot be read,
-// is no regular file or is larger than BytesMax.
+// File reads the file at path and returns its outermost level, in which the given names are
+// allowed. It returns nil after it noted a problem if the file cannot be read, is not a regular
+// file or is larger than BytesMax.
 func (r *Reader) File(path string, names Names) *Block {
 	s := r.open(path)
 	switch {
@@ -47,13 +48,13 @@ func (r *Reader) File(path string, names Names) *Block {
 	return newBlock(r, s.name, nil, s.body, names, &scope{names: map[string]*definition{}, declared: map[string]bool{}})
 }
 
-// Source is File for a text that is in memory; name stands for the path in problems.
+// Source is File for a text in memory. name replaces the path in problems.
 func (r *Reader) Source(name string, src []byte, names Names) *Block {
 	r.keep(&source{name: name, src: src})
 	return r.File(name, names)
 }
 
-// open reads a file, once however often it is asked for.
+// open returns the source of a file, which it reads only once.
 func (r *Reader) open(path string) *source {
 	if s, known := r.named[filepath.Clean(path)]; known {
 		return s
@@ -74,7 +75,6 @@ func (r *Reader) read(path string, bytesMax int) ([]byte, error) {
 	return ReadFile(path, bytesMax)
 }
 
-// keep parses a file and remembers it.
 func (r *Reader) keep(s *source) *source {
 	if r.named == nil {
 		r.named = map[string]*source{}
@@ -88,16 +88,14 @@ func (r *Reader) keep(s *source) *source {
 	return s
 }
 
-// givenPrefix begins the name that stands for a variable given from outside where a file's name
-// would stand.
+// givenPrefix begins the text that replaces the file's name in problems of values from Vars.
 const givenPrefix = "--var "
 
-// given notes what is wrong with a value of Vars.
 func (r *Reader) given(name, message, remedy string) {
 	r.Problem(fmt.Sprintf("%s%s=%s", givenPrefix, clip(name), clip(r.Vars[name])), message, remedy)
 }
 
-// CheckVars notes each of Vars that is no variable of any file read so far.
+// CheckVars notes a problem for each name in Vars that no file has defined so far.
 func (r *Reader) CheckVars() {
 	slices.Sort(r.variables)
 	for _, name := range slices.Sorted(maps.Keys(r.Vars)) {
@@ -107,7 +105,6 @@ func (r *Reader) CheckVars() {
 	}
 }
 
-// clip shortens a name for a message.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 70 {
 		return string(r[:70]) + "…"

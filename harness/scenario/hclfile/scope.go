@@ -14,32 +14,33 @@ import (
 )
 
 const (
-	// namesMax is how many variables and locals a file and what it includes have together at most.
+	// namesMax bounds the variables and locals of a file, including those of included files.
 	namesMax = 500
-	// localsDeepMax is how deep locals are made of one another.
+	// localsDeepMax bounds the depth of references between locals.
 	localsDeepMax = 100
-	// valueBytesMax bounds the value of a name, and with it what names that are made of one another
-	// grow to.
+	// valueBytesMax bounds the value of each name, and thus the exponential growth of values that
+	// are built from each other.
 	valueBytesMax = 16 << 10
 )
 
-// Variable is a value of a file that can be given from outside.
+// Variable is a variable of a file with its value.
 type Variable struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`           // as text: a string as it is, a number in digits, a list in brackets
-	Given bool   `json:"given,omitempty"` // from outside; else it is the file's
+	Name string `json:"name"`
+	// Value is text: a string without quotes, a number in digits, a list in brackets.
+	Value string `json:"value"`
+	Given bool   `json:"given,omitempty"` // by Reader.Vars; else Value is the default of the file
 }
 
-// scope holds the variables and locals of a file and of the files that it includes: one space of
-// names.
+// scope has the variables and locals of a file and of the files that it includes, in a single
+// namespace.
 type scope struct {
 	names     map[string]*definition // "var.workers", "local.half"
 	all       []*definition          // in the order of the files
-	declared  map[string]bool        // the names of the files whose definitions are in
+	declared  map[string]bool        // the files whose definitions were added
 	resolving []string               // the locals that are being resolved, outermost first
 }
 
-// The kinds of names, as they are written before the dot.
+// The kinds of names, which are the prefixes before the dot.
 const (
 	kindVariable = "var"
 	kindLocal    = "local"
@@ -50,21 +51,20 @@ type definition struct {
 	kind, name string
 	at         hcl.Range
 	expr       hclsyntax.Expression // of a local
-	value      cty.Value            // NilVal until it is resolved, and when that failed
+	value      cty.Value            // NilVal before it is resolved, and after a failure
 	given      bool
 }
 
 func (d *definition) String() string { return d.kind + "." + d.name }
 
-// variableBlock and localsBlock are the blocks of names, which a file may have on its outermost
-// level.
+// variableBlock and localsBlock are the blocks that define names, on the outermost level of a file.
 const (
 	variableBlock = "variable"
 	localsBlock   = "locals"
 )
 
 // Declare reads the variable and locals blocks of the file and, if Include was called before, of
-// the files that it includes. From then on values may hold their names.
+// the files that it includes. Values that are read later may use these names.
 func (b *Block) Declare() {
 	b.declare()
 	for _, d := range b.scope.all {
@@ -72,7 +72,7 @@ func (b *Block) Declare() {
 	}
 }
 
-// Variables returns the variables of the file and of what it includes, in the order of the files.
+// Variables returns the variables of the file and of the included files, in the order of the files.
 func (b *Block) Variables() []Variable {
 	var variables []Variable
 	for _, d := range b.scope.all {
@@ -83,7 +83,7 @@ func (b *Block) Variables() []Variable {
 	return variables
 }
 
-// declare adds what one file defines, unless it is in already.
+// declare adds the definitions of one file unless they were added before.
 func (b *Block) declare() {
 	if b.scope.declared[b.file] {
 		return
@@ -101,8 +101,8 @@ func (b *Block) declare() {
 	}
 }
 
-// declareVariable adds a variable. Its default must be a literal, and a value that is given for the
-// variable must have the type of the default.
+// declareVariable adds a variable. Its default must be a literal, and its value in Reader.Vars, if
+// any, must have the type of the default.
 func (b *Block) declareVariable(v *Block) {
 	d := &definition{kind: kindVariable, name: v.Label(), at: v.node.LabelRanges[0]}
 	b.r.variables = append(b.r.variables, d.name)
@@ -116,7 +116,7 @@ func (b *Block) declareVariable(v *Block) {
 	value, diags := v.attrs["default"].Value(nil)
 	switch {
 	case len(diags) > 0:
-		v.AttrProblem("default", "default is not written out: "+diags[0].Summary, "write a number, a string, true, false or a list, and give what is made of others a name in locals")
+		v.AttrProblem("default", "default is not a literal: "+diags[0].Summary, "write a number, a string, true, false or a list, and use locals for expressions of other names")
 		return
 	case !isPlain(value):
 		v.AttrProblem("default", "default is "+TypeName(value), "write a number, a string, true, false or a list")
@@ -134,7 +134,7 @@ func (b *Block) declareLocals(node *hclsyntax.Block) {
 		b.r.problem(label, "locals takes no name", "write locals { half = 32 }")
 	}
 	for _, nested := range node.Body.Blocks {
-		b.r.problem(nested.TypeRange, "locals holds names with values, not blocks", fmt.Sprintf("write %s = ...", nested.Type))
+		b.r.problem(nested.TypeRange, "locals contains names with values, not blocks", fmt.Sprintf("write %s = ...", nested.Type))
 	}
 	for _, name := range slices.Sorted(maps.Keys(node.Body.Attributes)) {
 		attr := node.Body.Attributes[name]
@@ -142,13 +142,13 @@ func (b *Block) declareLocals(node *hclsyntax.Block) {
 	}
 }
 
-// define adds a name, or notes what forbids it.
+// define adds a name and returns true, or notes a problem and returns false.
 func (b *Block) define(d *definition) bool {
 	s := b.scope
 	first, taken := s.names[d.String()]
 	switch {
 	case !IsName(strings.ReplaceAll(d.name, "_", "a")) || strings.Contains(d.name, "-") || d.name[0] < 'a' || d.name[0] > 'z':
-		b.r.problem(d.at, fmt.Sprintf("%q can't be the name of a value", clip(d.name)), "such a name is 1 to 64 of the characters a-z, 0-9 and _, and begins with a letter")
+		b.r.problem(d.at, fmt.Sprintf("%q can't be the name of a value", clip(d.name)), "a name has 1 to 64 of the characters a-z, 0-9 and _, and begins with a letter")
 	case taken:
 		b.r.problem(d.at, d.String()+" is defined twice", "the first is at "+b.r.where(first.at)+"; keep one of the two")
 	case len(s.all) == namesMax:
@@ -161,18 +161,19 @@ func (b *Block) define(d *definition) bool {
 	return false
 }
 
-// settle evaluates a local once, after the locals that its expression uses.
+// settle evaluates a local, after the locals that its expression uses, unless it is already
+// evaluated.
 func (b *Block) settle(d *definition) {
 	s, expr := b.scope, d.expr
 	if expr == nil {
 		return
 	}
 	if i := slices.Index(s.resolving, d.String()); i >= 0 {
-		b.r.problem(d.at, d.String()+" is defined by itself", "through "+strings.Join(append(slices.Clone(s.resolving[i:]), d.String()), " → "))
+		b.r.problem(d.at, d.String()+" refers to itself", "through "+strings.Join(append(slices.Clone(s.resolving[i:]), d.String()), " → "))
 		return
 	}
 	if len(s.resolving) == localsDeepMax {
-		b.r.problem(d.at, fmt.Sprintf("locals are defined by one another more than %d deep", localsDeepMax), "")
+		b.r.problem(d.at, fmt.Sprintf("locals refer to each other more than %d deep", localsDeepMax), "")
 		return
 	}
 	s.resolving = append(s.resolving, d.String())
@@ -185,7 +186,7 @@ func (b *Block) settle(d *definition) {
 	}
 	s.resolving = s.resolving[:len(s.resolving)-1]
 	d.expr = nil
-	if !complete { // what is wrong was noted where it is defined
+	if !complete { // the problem was noted at the definition
 		return
 	}
 	v, ok := b.eval(expr, nil)
@@ -194,14 +195,14 @@ func (b *Block) settle(d *definition) {
 	case v.IsNull():
 		b.r.problem(d.at, d.String()+" is null", "write a value, or remove it")
 	case !fits || size > valueBytesMax:
-		b.r.problem(d.at, fmt.Sprintf("%s takes more than %d KiB, or has a number out of all bounds", d, valueBytesMax>>10), "write less")
+		b.r.problem(d.at, fmt.Sprintf("%s is larger than %d KiB, or contains a number that is too large", d, valueBytesMax>>10), "shorten it")
 	default:
 		d.value = v
 	}
 }
 
-// valueSize is about how many bytes a value takes, and whether its numbers are bounded: to write
-// one of a large exponent out takes memory in proportion to that.
+// valueSize returns the approximate size of a value in bytes, and whether the exponents of its
+// numbers are bounded. The decimal form of a number takes memory in proportion to its exponent.
 func valueSize(v cty.Value) (size int, bounded bool) {
 	const each = 8
 	switch {
@@ -224,8 +225,8 @@ func valueSize(v cty.Value) (size int, bounded bool) {
 	return each, true
 }
 
-// unknown returns a message and a remedy for a name that begins with var or local and is not
-// defined, or "" if it is defined.
+// unknown returns a message and a remedy for a name with the prefix var or local that is not
+// defined, and "" if it is defined.
 func (s *scope) unknown(kind string, t hcl.Traversal) (message, remedy string) {
 	if s.names[key(t)] != nil {
 		return "", ""
@@ -242,7 +243,7 @@ func (s *scope) unknown(kind string, t hcl.Traversal) (message, remedy string) {
 	before, _, dash := strings.Cut(name, "-")
 	switch {
 	case dash && slices.Contains(known, before):
-		return message, fmt.Sprintf("a difference has spaces around its -: write %s.%s - ...", kind, before)
+		return message, fmt.Sprintf("a subtraction needs spaces around the minus sign: write %s.%s - ...", kind, before)
 	case len(known) > 0:
 		return message, Suggest(name, known)
 	case kind == kindLocal:
@@ -251,7 +252,7 @@ func (s *scope) unknown(kind string, t hcl.Traversal) (message, remedy string) {
 	return message, `add variable "NAME" { default = ... } to the file`
 }
 
-// givenValue reads the text that was given for a variable as a value of its default's type.
+// givenValue parses the text of a variable from Reader.Vars as a value of the type of the default.
 func (b *Block) givenValue(d *definition, text string) cty.Value {
 	refuse := func(what string) cty.Value {
 		b.r.given(d.name, fmt.Sprintf("%s must be %s; its default is at %s", d.name, what, b.r.where(d.at)), "")
@@ -284,7 +285,6 @@ func (b *Block) givenValue(d *definition, text string) cty.Value {
 	return v
 }
 
-// isPlain reports whether a value is a number, a string, a truth value or a list.
 func isPlain(v cty.Value) bool {
 	return !v.IsNull() && !v.IsMarked() && (v.Type().IsPrimitiveType() || v.Type().IsTupleType())
 }

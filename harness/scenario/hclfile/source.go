@@ -16,29 +16,28 @@ import (
 )
 
 const (
-	// fileBytesMax bounds, unless the reader says otherwise, the size of a file, and thereby the
-	// work and the depth of the parser.
+	// fileBytesMax is the default bound on the size of a file, and thus on the work and the
+	// recursion of the parser.
 	fileBytesMax = 64 << 10
-	// lineBytesMax bounds a line, unless the reader says otherwise, which is shown whole with each
-	// problem in it.
+	// lineBytesMax is the default bound on the length of a line. Messages show the whole line of
+	// each problem.
 	lineBytesMax = 1000
-	// repairsMax bounds how many lines with syntax errors are passed over to find those after them.
+	// repairsMax bounds the number of lines with syntax errors that are skipped to find later ones.
 	repairsMax = 20
 )
 
-// source is a file that was read.
 type source struct {
 	name   string
-	order  int // among the files of the reader
+	order  int // position among the files of the reader
 	src    []byte
-	body   *hclsyntax.Body // nil where nothing can be asked, which was noted unless err says it
+	body   *hclsyntax.Body // nil after a failure, which is noted or in err
 	nav    any
 	err    error // why it can't be read
-	broken bool  // it has syntax errors, so that what is absent is perhaps only unread
+	broken bool  // it has syntax errors, so required parts may have been skipped
 }
 
-// place returns a range with the line and the columns of its first line in the source: the parser's
-// text has more lines.
+// place converts a range in the parser's text, which has more lines than the source, to the line
+// and the columns of its first line in the source.
 func (s *source) place(r hcl.Range) *hcl.Range {
 	pos := func(offset int) hcl.Pos {
 		before := s.src[:offset]
@@ -51,14 +50,14 @@ func (s *source) place(r hcl.Range) *hcl.Range {
 		end = start + i
 	}
 	if start == end && start > 0 && s.src[start-1] != '\n' {
-		start-- // a problem at the end of a line is shown with that line only
+		start-- // for a problem at the end of a line, show only that line
 	}
 	return &hcl.Range{Filename: r.Filename, Start: pos(start), End: pos(end)}
 }
 
-// parse reads the body of a source, or notes why it can't. The parser gives up on reporting after
-// the first syntax error, so a line with one is noted, blanked and passed over, until no line is
-// left, or one that opens or closes a bracket.
+// parse sets the body of a source, or notes the problems. The parser stops reporting after the
+// first syntax error. parse therefore notes the error, blanks its line and parses again, until
+// there are no more errors or the line of the error contains a bracket.
 func (r *Reader) parse(s *source) {
 	if len(s.src) > r.bytesMax() {
 		r.Problem(s.name, fmt.Sprintf("is larger than %d KiB", r.bytesMax()>>10), "split it into several files")
@@ -92,14 +91,13 @@ func (r *Reader) parse(s *source) {
 	}
 }
 
-// redefined is what the parser says of an attribute that is set twice, which is not an error of
-// syntax.
+// redefined is the parser's summary for an attribute that is set twice. It is not a syntax error.
 const redefined = "Attribute redefined"
 
-// parseOnce parses src, a text of the source's length, and returns the syntax errors and, apart
-// from them, the attributes that are set twice in a block.
+// parseOnce parses src, which must have the length of the source. It returns the syntax errors and,
+// separately, the errors about attributes that are set twice in a block.
 func (s *source) parseOnce(src []byte) (errs, twice hcl.Diagnostics) {
-	// What is wrong with the tokens is reported by the parser too, which sees them again.
+	// The parser repeats the lexer's errors.
 	tokens, _ := hclsyntax.LexConfig(src, s.name, hcl.InitialPos)
 	if at, message := excessive(tokens); at != nil {
 		return hcl.Diagnostics{{Summary: message, Subject: at}}, nil
@@ -118,8 +116,8 @@ func (s *source) parseOnce(src []byte) (errs, twice hcl.Diagnostics) {
 
 func (r *Reader) syntax(d *hcl.Diagnostic) { r.problem(*d.Subject, "syntax: "+d.Summary, d.Detail) }
 
-// blank overwrites the line around offset with spaces and reports whether it did: not when the line
-// holds a bracket, whose partner would then stand alone, or is blank already.
+// blank overwrites the line around offset with spaces and reports whether it did. It does nothing
+// if the line contains a bracket, whose counterpart would then be unmatched, or is already blank.
 func blank(src []byte, offset int) bool {
 	offset = min(offset, len(src))
 	line := src[bytes.LastIndexByte(src[:offset], '\n')+1:]
@@ -133,8 +131,8 @@ func blank(src []byte, offset int) bool {
 	return true
 }
 
-// ReadFile returns the content of a regular file, at most bytesMax+1 bytes of it. Its errors do not
-// name the path.
+// ReadFile returns at most the first bytesMax+1 bytes of a regular file. Its errors do not contain
+// the path.
 func ReadFile(path string, bytesMax int) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -150,7 +148,7 @@ func ReadFile(path string, bytesMax int) ([]byte, error) {
 		err = errors.Join(err, f.Close())
 	}
 	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err // a problem names the path already
+		err = wrapped.Err // problems already contain the path
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", err)

@@ -6,8 +6,8 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// Suggest is the remedy of a name that is not known: the one that was probably meant, or all that
-// are known.
+// Suggest returns the remedy for an unknown name: the known name that was probably meant, or all
+// known names.
 func Suggest(name string, known []string) string {
 	switch meant := Nearest(name, known); {
 	case meant != "":
@@ -18,8 +18,8 @@ func Suggest(name string, known []string) string {
 	return "there are: " + List(known)
 }
 
-// Nearest returns the candidate that name is most likely a misspelling of, or "" if none is near:
-// at most two characters were added, left out or changed, and no more than half of name's.
+// Nearest returns the candidate of which name is most likely a misspelling, or "". A misspelling
+// has at most two added, missing or changed characters, and at most half of the characters of name.
 func Nearest(name string, candidates []string) string {
 	best, distance := "", 3
 	for _, c := range candidates {

@@ -12,14 +12,14 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// ChoiceSpec says what an attribute that is one of several names may be.
+// ChoiceSpec constrains an attribute that is one of several names.
 type ChoiceSpec struct {
 	OneOf    []string
 	Default  string
 	Required bool
 }
 
-// Choice returns one of several names.
+// Choice returns the value of an attribute that is one of several names.
 func (b *Block) Choice(name string, spec ChoiceSpec) string {
 	alternatives := alternatives(spec.OneOf)
 	v, ok := b.typed(name, want{
@@ -35,8 +35,8 @@ func (b *Block) Choice(name string, spec ChoiceSpec) string {
 	return v.AsString()
 }
 
-// Kind returns the block's label where it is one of several names, and "" after noting that it is
-// not. renamed are former names, with what they are called now.
+// Kind returns the block's label if it is one of kinds, and "" after it noted that it is not.
+// renamed maps former names to current ones.
 func (b *Block) Kind(kinds []string, renamed map[string]string) string {
 	kind := b.Label()
 	if message, remedy := refuse(b.kind, kind, kinds, renamed); message != "" {
@@ -46,7 +46,7 @@ func (b *Block) Kind(kinds []string, renamed map[string]string) string {
 	return kind
 }
 
-// refuse returns a message and a remedy if a name is not in known, and "" otherwise.
+// refuse returns a message and a remedy if name is not in known, and "" otherwise.
 func refuse(what, name string, known []string, renamed map[string]string) (message, remedy string) {
 	if slices.Contains(known, name) {
 		return "", ""
@@ -69,7 +69,7 @@ func alternatives(names []string) string {
 	return strings.Join(quoted, " or ")
 }
 
-// TextSpec says what an attribute that is free text may be.
+// TextSpec constrains an attribute that is free text.
 type TextSpec struct {
 	MaxBytes int
 	Default  string
@@ -77,7 +77,7 @@ type TextSpec struct {
 	Example  string
 }
 
-// Text returns a text of one line that is not blank.
+// Text returns the value of an attribute that is a non-blank text of one line.
 func (b *Block) Text(name string, spec TextSpec) string {
 	v, ok := b.typed(name, want{of: cty.String, what: "a string", required: spec.Required, example: strconv.Quote(spec.Example)})
 	if !ok {
@@ -97,26 +97,26 @@ func (b *Block) Text(name string, spec TextSpec) string {
 	return spec.Default
 }
 
-// FileSpec says what an attribute that names another file may be.
+// FileSpec constrains an attribute that is the path of another file.
 type FileSpec struct {
 	BytesMax int // of the file's content
 	Required bool
 	Example  string
 }
 
-// pathBytesMax bounds a path, as written.
+// pathBytesMax bounds a path in the file.
 const pathBytesMax = 500
 
 // OtherFile returns the path and the content of the regular file that an attribute names. The
-// attribute is a path relative to the scenario file. The returned path is relative to the working
-// directory, or absolute if the scenario file's path is absolute. The path is "" if a problem was
-// noted or the attribute is absent.
+// attribute is a path relative to the file that contains it. The returned path is relative to the
+// working directory, or absolute if the path of that file is absolute. The path is "" if a problem
+// was noted or the attribute is absent.
 func (b *Block) OtherFile(name string, spec FileSpec) (path string, content []byte) {
 	text := b.Text(name, TextSpec{MaxBytes: pathBytesMax, Required: spec.Required, Example: spec.Example})
 	if text == "" {
 		return "", nil
 	}
-	const remedy = "a path is relative to the file that it is written in"
+	const remedy = "a path is relative to the file that contains it"
 	if filepath.IsAbs(text) {
 		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is not a relative path", name, clip(text)), remedy)
 		return "", nil
@@ -134,8 +134,8 @@ func (b *Block) OtherFile(name string, spec FileSpec) (path string, content []by
 	return "", nil
 }
 
-// Path returns the path of a file that an attribute names, "" without one. A path that is not
-// absolute is relative to the file that it is written in. The file need not exist.
+// Path returns the path that an attribute contains, or "" if it is absent. A path that is not
+// absolute is relative to the file that contains it. The named file need not exist.
 func (b *Block) Path(name string, spec TextSpec) string {
 	text := b.Text(name, spec)
 	if text == "" || filepath.IsAbs(text) {
@@ -144,8 +144,8 @@ func (b *Block) Path(name string, spec TextSpec) string {
 	return filepath.Join(filepath.Dir(b.attrs[name].Range().Filename), filepath.FromSlash(text))
 }
 
-// NameRule says what IsName accepts.
-const NameRule = "a name is 1 to 64 of the characters a-z, 0-9 and -"
+// NameRule describes the names that IsName accepts, for messages.
+const NameRule = "a name has 1 to 64 of the characters a-z, 0-9 and -"
 
 // IsName reports whether s is a name: 1 to 64 of the characters a-z, 0-9 and -.
 func IsName(s string) bool {

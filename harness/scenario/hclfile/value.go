@@ -7,17 +7,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// want is what an attribute must be.
+// want describes the required type of an attribute.
 type want struct {
 	of       cty.Type
 	or       cty.Type // another type that the attribute may have; may be the zero value
-	what     string   // in words: "a whole number"
-	remedy   string   // of another type
+	what     string   // the type for messages: "a whole number"
+	remedy   string   // for a value of another type
 	required bool
-	example  string // what to write if it is required and missing
+	example  string // for messages if the attribute is required and missing
 }
 
-// typed returns the value of an attribute, with ok false when it is not set or a problem was noted.
+// typed returns the value of an attribute. ok is false if the attribute is not set or a problem was
+// noted.
 func (b *Block) typed(name string, w want) (v cty.Value, ok bool) {
 	expr, has := b.attrs[name]
 	if !has {
@@ -39,12 +40,11 @@ func (b *Block) typed(name string, w want) (v cty.Value, ok bool) {
 	return v, true
 }
 
-// wrongType notes that an attribute's value is of another type than wanted.
 func (b *Block) wrongType(name, want string, got cty.Value, remedy string) {
 	b.AttrProblem(name, name+" must be "+want+", not "+TypeName(got), remedy)
 }
 
-// TypeName says in words what a value is.
+// TypeName returns the type of a value for messages, such as "a number".
 func TypeName(v cty.Value) string {
 	switch t := v.Type(); {
 	case v.IsNull():
@@ -61,16 +61,16 @@ func TypeName(v cty.Value) string {
 	return "an object"
 }
 
-// Whole returns a number as an integer, or ok false if it has a fraction or goes beyond what an
-// integer holds. A number that differs from an integer only in the last bits counts as that
-// integer, since decimal fractions are inexact in binary.
+// Whole returns a number as an integer. ok is false if the number has a fraction or does not fit
+// into an int. A number that differs from an integer only in the last bits counts as that integer,
+// because decimal fractions are inexact in binary.
 func Whole(v cty.Value) (n int, ok bool) {
 	f, _ := v.AsBigFloat().Float64()
 	n = int(f)
 	return n, float64(n) == f && -1<<53 < n && n < 1<<53
 }
 
-// formatValue writes a value as it is shown: a string without quotes, unless it is in a list.
+// formatValue formats a value for messages: a string without quotes, unless it is in a list.
 func formatValue(v cty.Value) string {
 	switch t := v.Type(); {
 	case v.IsNull():
@@ -92,7 +92,6 @@ func formatValue(v cty.Value) string {
 	return TypeName(v)
 }
 
-// quotedValue is formatValue with the quotes of a string.
 func quotedValue(v cty.Value) string {
 	if !v.IsNull() && v.Type() == cty.String {
 		return strconv.Quote(v.AsString())
@@ -100,5 +99,4 @@ func quotedValue(v cty.Value) string {
 	return formatValue(v)
 }
 
-// oneLine is source text on one line.
 func oneLine(src []byte) string { return strings.Join(strings.Fields(printable(string(src))), " ") }
