@@ -239,7 +239,7 @@ func (Scope) EnumDescriptor() ([]byte, []int) {
 	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
-// DiskState says which changes the free space of a disk allows.
+// DiskState is the set of changes that the free space of a disk allows.
 type DiskState int32
 
 const (
@@ -3047,7 +3047,7 @@ type GetStatusResponse struct {
 	// How far the host's wall clock is ahead of clock_unix_us. The server's clock approaches the wall
 	// clock by 2 % of the elapsed time.
 	WallClockAheadUs int64 `protobuf:"varint,10,opt,name=wall_clock_ahead_us,json=wallClockAheadUs,proto3" json:"wall_clock_ahead_us,omitempty"`
-	// The source from which the server's program was built.
+	// The source of the server's program.
 	Build *Build `protobuf:"bytes,11,opt,name=build,proto3" json:"build,omitempty"`
 	// The file system of the data folder; absent if its free space is unknown.
 	Disk          *DiskStatus `protobuf:"bytes,20,opt,name=disk,proto3" json:"disk,omitempty"`
@@ -3236,8 +3236,8 @@ func (x *Build) GetSha256() string {
 
 type DiskStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the server allows. This may be less than its own disk allows: a leader whose followers
-	// lack space refuses changes too.
+	// The changes that the server allows. A leader also refuses changes if its followers lack space,
+	// so the state may be worse than that of its own disk.
 	State      DiskState `protobuf:"varint,1,opt,name=state,proto3,enum=prony.admin.v1.DiskState" json:"state,omitempty"`
 	TotalBytes uint64    `protobuf:"varint,2,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
 	FreeBytes  uint64    `protobuf:"varint,3,opt,name=free_bytes,json=freeBytes,proto3" json:"free_bytes,omitempty"`
@@ -3247,7 +3247,7 @@ type DiskStatus struct {
 	// The marks; 0 if switched off.
 	LowBytes      uint64 `protobuf:"varint,5,opt,name=low_bytes,json=lowBytes,proto3" json:"low_bytes,omitempty"`
 	CriticalBytes uint64 `protobuf:"varint,6,opt,name=critical_bytes,json=criticalBytes,proto3" json:"critical_bytes,omitempty"`
-	// What the server refuses, and why; empty if it refuses nothing.
+	// The refused changes and the reason; empty if the server accepts all changes.
 	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3376,7 +3376,7 @@ type GetClusterResponse struct {
 	// One for each shard, in the order of the shards.
 	Groups []*ClusterGroup `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Why the cluster cannot serve: too few voters answer the node that was asked. The text names the
-	// missing voters, the time since when they are missing, and the remedy. It is empty if a majority
+	// missing voters, the time since which they are missing, and the remedy. It is empty if a majority
 	// answers.
 	Outage        string `protobuf:"bytes,4,opt,name=outage,proto3" json:"outage,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3465,7 +3465,7 @@ type ClusterMember struct {
 	ClockErrorUs uint64 `protobuf:"varint,10,opt,name=clock_error_us,json=clockErrorUs,proto3" json:"clock_error_us,omitempty"`
 	// Why the member's clock prevents it from leading, as the member reports; empty if it does not.
 	ClockProblem string `protobuf:"bytes,11,opt,name=clock_problem,json=clockProblem,proto3" json:"clock_problem,omitempty"`
-	// What the free space of the member's own disk allows; unspecified if it did not answer.
+	// The state of the member's own disk; unspecified if the member did not answer.
 	DiskState     DiskState `protobuf:"varint,20,opt,name=disk_state,json=diskState,proto3,enum=prony.admin.v1.DiskState" json:"disk_state,omitempty"`
 	DiskFreeBytes uint64    `protobuf:"varint,21,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -64,7 +64,7 @@ type AdminServiceClient interface {
 	// GetQueue returns one queue.
 	GetQueue(ctx context.Context, in *GetQueueRequest, opts ...grpc.CallOption) (*GetQueueResponse, error)
 	// ConfigureQueue replaces the queue's whole policy, and creates the queue if it does not exist.
-	// Tasks that are already enqueued keep the values with which they were enqueued.
+	// Tasks that are already enqueued keep their values.
 	ConfigureQueue(ctx context.Context, in *ConfigureQueueRequest, opts ...grpc.CallOption) (*ConfigureQueueResponse, error)
 	// PauseQueue stops the queue from handing out tasks. The queue still accepts new tasks and
 	// settlements. The call fails with NOT_FOUND if the queue does not exist, since the name is
@@ -409,7 +409,7 @@ type AdminServiceServer interface {
 	// GetQueue returns one queue.
 	GetQueue(context.Context, *GetQueueRequest) (*GetQueueResponse, error)
 	// ConfigureQueue replaces the queue's whole policy, and creates the queue if it does not exist.
-	// Tasks that are already enqueued keep the values with which they were enqueued.
+	// Tasks that are already enqueued keep their values.
 	ConfigureQueue(context.Context, *ConfigureQueueRequest) (*ConfigureQueueResponse, error)
 	// PauseQueue stops the queue from handing out tasks. The queue still accepts new tasks and
 	// settlements. The call fails with NOT_FOUND if the queue does not exist, since the name is

@@ -188,8 +188,8 @@ type GetInfoResponse struct {
 	Incarnation string `protobuf:"bytes,8,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// Why the node's clock prevents it from leading; empty if it does not.
 	ClockProblem string `protobuf:"bytes,9,opt,name=clock_problem,json=clockProblem,proto3" json:"clock_problem,omitempty"`
-	// What the free space of the node's own disk allows: 0 all changes, 1 only changes that do not
-	// grow the store, 2 no changes, 3 also no changes replicated from other nodes.
+	// The changes that the node's own disk allows: 0 all changes, 1 only changes that do not grow
+	// the store, 2 no changes, 3 also no changes replicated from other nodes.
 	DiskState     uint32 `protobuf:"varint,20,opt,name=disk_state,json=diskState,proto3" json:"disk_state,omitempty"`
 	DiskFreeBytes uint64 `protobuf:"varint,21,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -935,7 +935,7 @@ type ShareQuotasRequest struct {
 	Epoch uint64 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// The shards whose usage is in the report: those that the node leads.
 	Shards []uint32 `protobuf:"varint,4,rep,packed,name=shards,proto3" json:"shards,omitempty"`
-	// All tenants that have quotas, as far as the node knows.
+	// All tenants with quotas that the node knows.
 	Tenants       []*TenantShares `protobuf:"bytes,5,rep,name=tenants,proto3" json:"tenants,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1062,7 +1062,7 @@ func (x *TenantShares) GetShares() []*QuotaShare {
 
 type QuotaShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bound up to which the node admits without asking.
+	// The node admits up to this bound without a request.
 	Limit uint64 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
 	Used  uint64 `protobuf:"varint,2,opt,name=used,proto3" json:"used,omitempty"`
 	// How much the node lacked since its previous report; for enqueues per second, the number of
@@ -1125,8 +1125,8 @@ func (x *QuotaShare) GetWant() uint64 {
 
 type ShareQuotasResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The term in which the answering node leads shard 0. A node ignores answers from a term older
-	// than the newest it has seen.
+	// The answering node's term as leader of shard 0. A node ignores an answer from an older term
+	// than the newest one that it has received.
 	Epoch         uint64          `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	Tenants       []*TenantGrants `protobuf:"bytes,2,rep,name=tenants,proto3" json:"tenants,omitempty"`
 	unknownFields protoimpl.UnknownFields
