@@ -1,11 +1,12 @@
-# Twenty tenants that share one server, with writes and reads, and one of them sends four times its
-# share. No read may be answered wrongly: every eighth read asks for another tenant's task. The
-# tasks of the last tenant are claimed one after the other, so that their order can be checked.
+# Twenty tenants share one server, with writes and reads, together with a noisy tenant that sends
+# four times their share. No read may be answered wrongly: every eighth read asks for another
+# tenant's task. The tasks of one more tenant are claimed one after the other, so that their order
+# can be checked.
 
 variable "window" { default = "2s" }
 
 scenario "smoke-tenants" {
-  title  = "Twenty tenants on one server, one of them noisy"
+  title  = "Twenty tenants and a noisy one on one server"
   tags   = ["smoke", "single-node", "isolation"]
   rounds = 2 # of each build, in turn
 
