@@ -7,34 +7,34 @@ baseline "admin-load" {
     min      = 400
     observed = 500
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "four fifths of the rate of 500/s: below it the tenant is starved"
+    because  = "four fifths of the rate of 500/s: below that, the server starves the tenant"
   }
 
   ceiling "cycle_latency_ms_p99" {
     max      = 250
     observed = 5.538
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a quarter of a second is a queue behind the other tenant's calls, and not a share of the server"
+    because  = "a quarter of a second means a queue behind the other tenant's calls instead of a share of the server"
   }
 
   ceiling "shard_turns_above_2ms_ratio" {
     max      = 0.01
     observed = 0.0002484
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "no turn takes longer by its own work; the wall clock adds what other processes and the collector take of a CPU"
+    because  = "the work of a turn does not take longer; wall-clock time also includes the CPU time of other processes and the garbage collector"
   }
 
   ceiling "shard_turn_ms_max" {
     max      = 128
     observed = 8
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a turn that holds a shard up for longer is work without a bound, and no process that had the CPU meanwhile"
+    because  = "a turn that blocks a shard for longer is unbounded work, and not another process that had the CPU"
   }
 
   ceiling "shard_turn_items_max" {
     max      = 6096
     observed = 1574
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a turn handles at most about 1,024 items of each kind of work, and the one call of 1,000 that goes beyond"
+    because  = "a turn handles at most about 1,024 items of each kind of work, and one call of 1,000 items beyond that"
   }
 }

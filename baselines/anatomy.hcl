@@ -1,4 +1,5 @@
-# Limits of scenarios/anatomy.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of scenarios/anatomy.hcl. They apply to each of its points and are tripwires for two shared
+# cores.
 
 baseline "anatomy" {
   configuration = "746e981dcae7"
@@ -7,13 +8,13 @@ baseline "anatomy" {
     min      = 60000
     observed = 163000
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "a quarter of the slower point, one task a call: what is slower is broken and not noisy"
+    because  = "a quarter of the slower point, one task a call: a slower run is broken, not noisy"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 250
     observed = 95.91
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

@@ -1,4 +1,5 @@
-# Limits of scenarios/builds.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of scenarios/builds.hcl. They apply to each of its points and are tripwires for two shared
+# cores.
 
 baseline "builds" {
   configuration = "da8a232221c7"
@@ -7,13 +8,13 @@ baseline "builds" {
     min      = 25000
     observed = 107400
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a quarter of what the race detector leaves"
+    because  = "a quarter of the rate with the race detector"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 600
     observed = 208.5
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

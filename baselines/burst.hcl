@@ -7,7 +7,7 @@ baseline "burst" {
     min      = 1000
     observed = 36870
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a hundredth of what two shared cores do: below it the server stands still"
+    because  = "a hundredth of the rate of two shared cores: below it the server has stalled"
   }
 
   ceiling "cycle_latency_ms_p99" {
@@ -21,6 +21,6 @@ baseline "burst" {
     max      = 1024
     observed = 71.8
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "caches and windows are bounded: more than this is growth with the number of tasks"
+    because  = "caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

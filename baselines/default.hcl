@@ -1,4 +1,5 @@
-# Limits of scenarios/default.hcl: tripwires. What the disk's fsync takes decides most of its rate, and hosts differ in that by a factor of ten.
+# Limits of scenarios/default.hcl. They are tripwires. The fsync latency of the disk determines most
+# of the rate, and hosts differ in it by a factor of ten.
 
 baseline "default" {
   configuration = "d50716fd6bf5"
@@ -7,21 +8,21 @@ baseline "default" {
     min      = 2000
     observed = 48940
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "32 calls share an fsync: 2,000/s is what a disk with an fsync of 10 ms and more bears, and a neighbour takes less than that"
+    because  = "32 calls share an fsync: a disk with an fsync of 10 ms and more reaches 2,000/s, and a busy neighbour costs less than that"
   }
 
   ceiling "server_cpu_us_per_cycle" {
     max      = 200
     observed = 13.47
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "CPU per cycle hardly depends on the disk, and is the first to show a change of the code"
+    because  = "CPU time per cycle hardly depends on the disk, and is the first metric to show a change of the code"
   }
 
   ceiling "storage_fsyncs_per_cycle" {
     max      = 1
     observed = 0.06543
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "calls that wait at once share a commit and its fsync: one or more for each task is no group commit"
+    because  = "concurrent calls share a commit and its fsync: one or more fsyncs per task would mean no group commit"
   }
 
   ceiling "storage_sets_per_cycle" {
@@ -42,6 +43,6 @@ baseline "default" {
     max      = 1024
     observed = 63.59
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches and windows are bounded: more than this is growth with the number of tasks"
+    because  = "caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

@@ -1,4 +1,5 @@
-# Limits of scenarios/embedded.hcl. They are tripwires: client and server share the CPUs, and a neighbour takes from both.
+# Limits of scenarios/embedded.hcl. They are tripwires: client and server share the CPUs, and a busy
+# neighbour slows both.
 
 baseline "embedded" {
   configuration = "2e1d8b81221c"
@@ -7,14 +8,14 @@ baseline "embedded" {
     min      = 20000
     observed = 268900
     on       = "AMD EPYC, 2 CPUs, 2026-11-28"
-    because  = "far below what two shared cores do: trips on a break, not on a neighbour"
+    because  = "far below the rate of two shared cores: a defect breaks the limit, a busy neighbour does not"
   }
 
   ceiling "cpu_us_per_cycle" {
     max      = 80
     observed = 6.176
     on       = "AMD EPYC, 2 CPUs, 2026-11-28"
-    because  = "of both sides together: several times as much is a change of the code"
+    because  = "for both sides together: several times as much means that the code changed"
   }
 
   ceiling "cycle_latency_ms_p99" {
@@ -28,6 +29,6 @@ baseline "embedded" {
     max      = 1024
     observed = 305.4
     on       = "AMD EPYC, 2 CPUs, 2026-11-28"
-    because  = "of the whole process: more is growth with the number of tasks"
+    because  = "for the whole process: more would be growth with the number of tasks"
   }
 }

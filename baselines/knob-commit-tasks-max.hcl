@@ -1,4 +1,5 @@
-# Limits of scenarios/knobs/commit-tasks-max.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of scenarios/knobs/commit-tasks-max.hcl. They apply to each of its points and are tripwires
+# for two shared cores.
 
 baseline "knob-commit-tasks-max" {
   configuration = "3a2a904d5804"
@@ -7,13 +8,13 @@ baseline "knob-commit-tasks-max" {
     min      = 85000
     observed = 344900
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+    because  = "a quarter of the slowest point: a slower run is broken, not noisy"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 250
     observed = 95.37
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

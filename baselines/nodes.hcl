@@ -1,4 +1,5 @@
-# Limits of scenarios/nodes.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of scenarios/nodes.hcl. They apply to each of its points and are tripwires for two shared
+# cores.
 
 baseline "nodes" {
   configuration = "4a5f71b4d1b0"
@@ -7,13 +8,13 @@ baseline "nodes" {
     min      = 40000
     observed = 161900
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "a quarter of five nodes, which share two CPUs"
+    because  = "a quarter of the rate of five nodes, which share two CPUs"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 6000
     observed = 2002
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

@@ -1,4 +1,4 @@
-# Limits of scenarios/null.hcl: the generator must be able to do far more than any server that it measures.
+# Limits of scenarios/null.hcl: the generator must be far faster than any server that it measures.
 
 baseline "null" {
   configuration = "00978b07d3cd"
@@ -7,21 +7,21 @@ baseline "null" {
     min      = 2000000
     observed = 9030000
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "on one CPU the generator must do many times what the fastest server does in batches, or the server's figures are its own"
+    because  = "on one CPU the generator must be many times faster than the fastest server in batches; otherwise the figures measure the generator"
   }
 
   ceiling "cpu_us_per_cycle" {
     max      = 0.5
     observed = 0.1112
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "the same in CPU time, which a busy neighbour does not take"
+    because  = "the same in CPU time, which a busy neighbour hardly affects"
   }
 
   ceiling "cycle_latency_ms_p99" {
     max      = 50
     observed = 0.3011
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "4096 tasks in flight take 2 ms at the least rate: more is a stall of the generator"
+    because  = "at the lowest rate, 4096 tasks in flight take 2 ms: more is a stall of the generator"
   }
 }
 
@@ -32,18 +32,18 @@ baseline "null-open" {
     max      = 1
     observed = 0.1372
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a schedule that slips more makes a round invalid: on a host that is fit the generator keeps it"
+    because  = "a larger slip makes a round invalid: on a fit host the generator keeps its schedule"
   }
 
   ceiling "dropped" {
     max     = 0
-    because = "a target that answers at once leaves nothing in flight"
+    because = "a target that answers immediately leaves no task in flight"
   }
 
   ceiling "unsent" {
     max      = 50
     observed = 2
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a target that answers at once keeps no producer busy: what is left is due in the window's last millisecond"
+    because  = "a target that answers immediately does not block producers: the remaining tasks are due in the window's last millisecond"
   }
 }

@@ -1,4 +1,5 @@
-# Limits of the scenario peers-direct in scenarios/peers.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of the scenario peers-direct in scenarios/peers.hcl. They apply to each of its points and
+# are tripwires for two shared cores.
 
 baseline "peers-direct" {
   configuration = "d5b755958f4a"
@@ -7,13 +8,13 @@ baseline "peers-direct" {
     min      = 4000
     observed = 17240
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-26"
-    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+    because  = "a quarter of the slowest point: a slower run is broken, not noisy"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1000
     observed = 493.8
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-26"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

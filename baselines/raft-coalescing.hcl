@@ -1,4 +1,4 @@
-# Limits of scenarios/raft-coalescing.hcl, tripwires as those of raft-full-cycle.hcl.
+# Limits of scenarios/raft-coalescing.hcl. They are tripwires like those of raft-full-cycle.hcl.
 
 baseline "raft-coalescing" {
   configuration = "939f93f14b72"
@@ -7,7 +7,7 @@ baseline "raft-coalescing" {
     min      = 500
     observed = 9378
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "an entry for each command is slow, which is what the comparison is for"
+    because  = "one entry for each command is slow, which this comparison shows"
   }
 
   ceiling "raft_entries_per_cycle" {
@@ -15,7 +15,7 @@ baseline "raft-coalescing" {
     max      = 0.5
     observed = 0.04664
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "three commands of a cycle, each of which shares its entry with many others when hundreds are under way"
+    because  = "a cycle has three commands, each of which shares its entry with many others when hundreds are in flight"
   }
 
   ceiling "raft_entries_per_cycle" {
@@ -23,13 +23,13 @@ baseline "raft-coalescing" {
     max      = 4
     observed = 1.547
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "three commands of a cycle, each an entry of its own, and what keeps time passing"
+    because  = "a cycle has three commands, each in a separate entry, and there are a few entries that advance the time"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 3072
     observed = 550.1
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
+    because  = "the caches, windows and in-memory logs of the three nodes are bounded: more would be growth with the number of tasks"
   }
 }

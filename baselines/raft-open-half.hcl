@@ -19,20 +19,20 @@ baseline "raft-open-half" {
 
   ceiling "dropped" {
     max     = 0
-    because = "50,000 tasks in flight are four seconds of the load: a server that keeps up has a hundredth of that"
+    because = "50,000 tasks in flight are four seconds of load: a server that keeps up has a hundredth of that"
   }
 
   floor "cycles_per_s" {
     min      = 12600
     observed = 12800
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "what is due is done, but for the tasks under way at the window's end"
+    because  = "all due tasks are done, except those in flight at the window's end"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1024
     observed = 312.6
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches and windows are bounded: more than this is growth with the number of tasks"
+    because  = "caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

@@ -1,4 +1,5 @@
-# Limits of scenarios/raft-shards.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of scenarios/raft-shards.hcl. They apply to each of its points and are tripwires for two
+# shared cores.
 
 baseline "raft-shards" {
   configuration = "5eb67459d550"
@@ -14,13 +15,13 @@ baseline "raft-shards" {
     max      = 0.05
     observed = 0.0001275
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "a queue that is worked off as fast as it fills is served from memory, on each shard"
+    because  = "a queue that is drained as fast as it fills is served from memory, on each shard"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 4096
     observed = 1660
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
+    because  = "the caches, windows and in-memory logs of the three nodes are bounded: more would be growth with the number of tasks"
   }
 }

@@ -1,4 +1,4 @@
-# Limits of scenarios/roles/claim-complete-only.hcl: tripwires for two shared cores.
+# Limits of scenarios/roles/claim-complete-only.hcl. They are tripwires for two shared cores.
 
 baseline "roles-claim-complete-only" {
   configuration = "5fe09dfd2b52"
@@ -7,13 +7,13 @@ baseline "roles-claim-complete-only" {
     min      = 100000
     observed = 408100
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a quarter of what two shared cores did: what is slower is broken and not noisy"
+    because  = "a quarter of the rate of two shared cores: a slower run is broken, not noisy"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 800
     observed = 286.8
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

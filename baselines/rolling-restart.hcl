@@ -5,16 +5,16 @@ baseline "rolling-restart" {
     max      = 3000
     observed = 1370
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "a node that is told to stop first makes another node the leader, so that cycles go on"
+    because  = "a node that receives SIGTERM first transfers its leadership, so that cycles continue"
   }
 
   ceiling "not_recovered" {
     max     = 0
-    because = "after each fault the rate comes back to four fifths of the rate before that fault"
+    because = "after each fault the rate recovers to four fifths of the rate before that fault"
   }
 
   ceiling "failed_calls" {
     max     = 0
-    because = "the client finds the next leader by itself, and enqueues again under the keys of its tasks"
+    because = "the client finds the next leader and enqueues again under the keys of its tasks"
   }
 }

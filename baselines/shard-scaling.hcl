@@ -1,4 +1,5 @@
-# Limits of scenarios/shard-scaling.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of scenarios/shard-scaling.hcl. They apply to each of its points and are tripwires for two
+# shared cores.
 
 baseline "shard-scaling" {
   configuration = "1f894c0f120b"
@@ -14,13 +15,13 @@ baseline "shard-scaling" {
     max      = 0.05
     observed = 0
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "a queue that is worked off as fast as it fills is served from memory, on each shard"
+    because  = "a queue that is drained as fast as it fills is served from memory, on each shard"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1024
     observed = 372.5
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches and windows are bounded: more than this is growth with the number of tasks"
+    because  = "caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

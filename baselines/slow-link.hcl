@@ -3,16 +3,16 @@ baseline "slow-link" {
 
   ceiling "fault_first_ack_ms_max" {
     max     = 5000
-    because = "slow links stop nothing"
+    because = "slow links do not interrupt service"
   }
 
   ceiling "not_recovered" {
     max     = 0
-    because = "after each fault the rate comes back to four fifths of the rate before that fault"
+    because = "after each fault the rate recovers to four fifths of the rate before that fault"
   }
 
   ceiling "failed_calls" {
     max     = 0
-    because = "the client finds the next leader by itself, and enqueues again under the keys of its tasks"
+    because = "the client finds the next leader and enqueues again under the keys of its tasks"
   }
 }

@@ -1,5 +1,5 @@
-# Limits of scenarios/smoke.hcl, which CI runs on shared machines. Ratios compare the build with the baseline build. Absolute limits are far from
-# the figures of any working host.
+# Limits of scenarios/smoke.hcl, which CI runs on shared machines. Ratios compare the build with the
+# baseline build. Absolute limits are far from the figures of any working host.
 
 baseline "smoke" {
   configuration = "ed4659f230ee"
@@ -13,7 +13,7 @@ baseline "smoke" {
     min      = 5000
     observed = 138579
     on       = "2 cores, shared"
-    because  = "a tenth of what the slowest host did, 50,000: a net for hosts that cannot measure the baseline build"
+    because  = "a tenth of the rate of the slowest host, 50,000: a safety net for hosts that cannot measure the baseline build"
   }
 
   ceiling "server_cpu_us_per_cycle" {
@@ -35,6 +35,6 @@ baseline "smoke" {
     max      = 1024
     observed = 114
     on       = "2 cores, shared"
-    because  = "caches and windows are bounded: more than this is growth with the number of tasks"
+    because  = "caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

@@ -1,4 +1,4 @@
-# Limits of scenarios/stages.hcl: tripwires for two shared cores.
+# Limits of scenarios/stages.hcl. They are tripwires for two shared cores.
 
 baseline "stages" {
   configuration = "5954501e80c9"
@@ -7,7 +7,7 @@ baseline "stages" {
     min      = 1500
     observed = 6333
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "a quarter of what two shared cores did: what is slower is broken and not noisy"
+    because  = "a quarter of the rate of two shared cores: a slower run is broken, not noisy"
   }
 
   ceiling "cycle_latency_ms_p99" {
@@ -21,6 +21,6 @@ baseline "stages" {
     max      = 250
     observed = 86.89
     on       = "AMD EPYC, 2 CPUs, 2026-11-26"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

@@ -1,4 +1,5 @@
-# Limits of scenarios/steady.hcl: tripwires for decay and for a data folder that grows with the tasks completed.
+# Limits of scenarios/steady.hcl. They are tripwires for decay and for a data folder that grows with
+# the tasks completed.
 
 baseline "steady" {
   configuration = "d38ce64b0d9b"
@@ -7,21 +8,21 @@ baseline "steady" {
     max      = 2
     observed = 0
     on       = "AMD EPYC, 2 CPUs, 2026-11-28"
-    because  = "the rate holds for ten minutes: a loss of 2 % or more is excluded, as far as one run of ten minutes can"
+    because  = "the rate holds for ten minutes: one run of ten minutes excludes a loss of 2 % or more"
   }
 
   floor "steady_rate_ratio" {
     min      = 0.5
     observed = 1.204
     on       = "AMD EPYC, 2 CPUs, 2026-11-28"
-    because  = "the last minute is like the second: half of it is decay, and no neighbour stays for ten minutes"
+    because  = "the last minute is like the second: half of that rate is decay, because a busy neighbour does not stay for ten minutes"
   }
 
   ceiling "disk_mb_max" {
     max      = 4096
     observed = 713.2
     on       = "AMD EPYC, 2 CPUs, 2026-11-28"
-    because  = "completed tasks vanish: ten minutes of them would be tens of gigabytes"
+    because  = "completed tasks are removed: ten minutes of them would be tens of gigabytes"
   }
 
   ceiling "storage_sets_per_cycle" {
@@ -35,13 +36,13 @@ baseline "steady" {
     max      = 0.05
     observed = 0
     on       = "AMD EPYC, 2 CPUs, 2026-11-28"
-    because  = "a queue that is worked off as fast as it fills is served from memory: nothing is read back"
+    because  = "a queue that is drained as fast as it fills is served from memory: nothing is read back"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1024
     observed = 110.6
     on       = "AMD EPYC, 2 CPUs, 2026-11-28"
-    because  = "caches and windows are bounded: more than this is growth with the number of tasks"
+    because  = "caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

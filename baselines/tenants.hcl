@@ -1,4 +1,5 @@
-# Limits of scenarios/tenants.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of scenarios/tenants.hcl. They apply to each of its points and are tripwires for two shared
+# cores.
 
 baseline "tenants" {
   configuration = "706685fb9f8f"
@@ -7,7 +8,7 @@ baseline "tenants" {
     min      = 15000
     observed = 48320
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "a quarter of the slowest point: what is slower is broken and not noisy"
+    because  = "a quarter of the slowest point: a slower run is broken, not noisy"
   }
 
   floor "tenant_fairness" {
@@ -15,7 +16,7 @@ baseline "tenants" {
     min      = 0.95
     observed = 1
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
+    because  = "Jain's index of the cycles of the tenants: a lower value means that others displace a tenant"
   }
 
   floor "tenant_fairness" {
@@ -23,7 +24,7 @@ baseline "tenants" {
     min      = 0.95
     observed = 1
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
+    because  = "Jain's index of the cycles of the tenants: a lower value means that others displace a tenant"
   }
 
   floor "tenant_fairness" {
@@ -31,13 +32,13 @@ baseline "tenants" {
     min      = 0.95
     observed = 0.9995
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "Jain's index of the cycles of the tenants: lower is a tenant that others displace"
+    because  = "Jain's index of the cycles of the tenants: a lower value means that others displace a tenant"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1000
     observed = 314.7
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

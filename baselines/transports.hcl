@@ -1,4 +1,5 @@
-# Limits of scenarios/transports.hcl, which hold for each of its points: tripwires for two shared cores.
+# Limits of scenarios/transports.hcl. They apply to each of its points and are tripwires for two
+# shared cores.
 
 baseline "transports" {
   configuration = "125e49f63dc2"
@@ -7,13 +8,13 @@ baseline "transports" {
     min      = 3000
     observed = 9476
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "a quarter of the slowest transport, REST one task a call"
+    because  = "a quarter of the rate of the slowest transport, REST with one task a call"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 400
     observed = 125
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches, windows and memtables are bounded: more is growth with the number of tasks"
+    because  = "caches, windows and memtables are bounded: more would be growth with the number of tasks"
   }
 }

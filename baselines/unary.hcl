@@ -1,4 +1,4 @@
-# Limits of scenarios/unary.hcl, tripwires as those of full-cycle.hcl.
+# Limits of scenarios/unary.hcl. They are tripwires like those of full-cycle.hcl.
 
 baseline "unary" {
   configuration = "e8e569e2c4e0"
@@ -7,20 +7,20 @@ baseline "unary" {
     min      = 2000
     observed = 12060
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "three calls for each task, on two shared cores: trips on a break, not on a neighbour"
+    because  = "three calls for each task, on two shared cores: a defect breaks the limit, a busy neighbour does not"
   }
 
   ceiling "cycle_latency_ms_p99" {
     max      = 1500
     observed = 13.3
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "1,024 tasks in flight take half a second at the floor: more is a stall"
+    because  = "at the floor, 1,024 tasks in flight take half a second: more is a stall"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1024
     observed = 61.21
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "caches and windows are bounded: more than this is growth with the number of tasks"
+    because  = "caches and windows are bounded: more would be growth with the number of tasks"
   }
 }

@@ -3,16 +3,16 @@ baseline "wipe-rejoin" {
 
   ceiling "fault_first_ack_ms_max" {
     max     = 3000
-    because = "a follower is not missed"
+    because = "the loss of a follower does not interrupt service"
   }
 
   ceiling "not_recovered" {
     max     = 0
-    because = "after each fault the rate comes back to four fifths of the rate before that fault"
+    because = "after each fault the rate recovers to four fifths of the rate before that fault"
   }
 
   ceiling "failed_calls" {
     max     = 0
-    because = "the client finds the next leader by itself, and enqueues again under the keys of its tasks"
+    because = "the client finds the next leader and enqueues again under the keys of its tasks"
   }
 }

@@ -1,9 +1,10 @@
-# What a quiet tenant notices of another one's large admin calls, and how long they hold its shard up: the same load at a
-# fixed rate, in peace and beside mass cancels, redrives, purges, listings and waiters. A command waits for the turn of its
-# shard that is under way, so the result has how many turns took longer than 2 ms.
+# How much large admin calls of one tenant affect a quiet tenant, and how long they hold up its
+# shard. The same load runs at a fixed rate, first alone and then together with mass cancels,
+# redrives, purges, listings and waiters. A command waits for the current turn of its shard, so the
+# result counts the turns that took longer than 2 ms.
 
 scenario "admin-load" {
-  title = "A tenant at 500/s, in peace and beside large admin calls"
+  title = "A tenant at 500/s, alone and with large admin calls of another tenant"
   tags  = ["single-node", "isolation"]
 
   include "shared/quiet.hcl" {}
@@ -15,6 +16,7 @@ scenario "admin-load" {
 
   rounds = 6
 
-  # The generator shares two CPUs with the server and the tenant beside it: it is late more often than beside an idle server.
+  # The generator shares two CPUs with the server and the other tenant, so it is late more often
+  # than with an idle server.
   validity { slip_ms_p99_max = 10 }
 }

@@ -1,5 +1,5 @@
-# What a cycle consists of: its time step by step, what it does with the store, and the CPU time of each area of the code. It is
-# full-cycle.hcl one task a call, and in batches.
+# What a cycle consists of: its time step by step, its store operations, and the CPU time of each
+# area of the code. The load is that of full-cycle.hcl, with one task a call and in batches.
 
 scenario "anatomy" {
   title = "Anatomy of a cycle: one task a call, and batches of 64"
@@ -22,7 +22,7 @@ scenario "anatomy" {
     connections = 1
     producers   = 32
     workers     = 128
-    in_flight   = 16384 # in batches, producers would put up a backlog without a bound, as in full-cycle-batch.hcl
+    in_flight   = 16384 # bounds the backlog in batches; see full-cycle-batch.hcl
     payload     = fixed(64)
     arrivals    = closed()
   }
@@ -47,6 +47,6 @@ scenario "anatomy" {
     max      = 5
     observed = 2.293
     on       = "Intel(R) Xeon(R) Processor, 2 CPUs, 2026-11-27"
-    because  = "the parts of a cycle are measured by themselves: if they leave out more of its time, a part is missing or wrong"
+    because  = "each part of a cycle is measured separately: if their sum differs more from the cycle's time, a part is missing or wrong"
   }
 }

@@ -1,5 +1,6 @@
-# What the background takes from the hot path: flushes and compactions of payloads of 4 KiB, with memtables that are flushed several times a second,
-# with those of the default, and with memtables of which a window fills one or two, so that most of flush and compaction is deferred.
+# How much flushes and compactions cost the hot path, with payloads of 4 KiB. The points are
+# memtables that are flushed several times a second, memtables of the default size, and memtables so
+# large that a window fills only one or two, which defers most flushes and compactions.
 
 scenario "background" {
   title = "Flush and compaction in the window: small memtables, the default, and large ones"

@@ -1,9 +1,11 @@
-# Ten million tasks that no worker has claimed: what they cost in memory, how soon a server that was killed with them serves
-# again, and how fast they drain. The window before it is the reference in the same run: its queue stays nearly empty.
+# Ten million tasks that no worker has claimed: how much memory they take, how soon a killed server
+# serves again with them, and how fast they drain. The window before the backlog is the reference:
+# its queue stays nearly empty.
 #
-# drain_ratio is the rate of the drain to that of the window. A cycle of the drain has no enqueue, so the same rate is
-# less work. drain_small_ratio compares it with the drain of half a million tasks just before: the same work, so it says
-# what the size of the backlog costs.
+# drain_ratio is the rate of the drain divided by the rate of the window. A cycle of the drain has
+# no enqueue, so it is less work at the same rate. drain_small_ratio compares the drain with a drain
+# of half a million tasks just before it. Both do the same work, so the ratio shows the cost of the
+# backlog's size.
 
 scenario "backlog" {
   title = "A backlog of 10 million tasks: memory, restart after a kill, and drain"
@@ -30,7 +32,7 @@ scenario "backlog" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }
@@ -43,7 +45,7 @@ scenario "backlog" {
     drain     = "10m"
   }
 
-  # Each takes a few minutes. Below six rounds the spread shown beside a median is its range.
+  # Each round takes a few minutes. With fewer than six rounds, the spread of a median is its range.
   rounds = 3
 
   invariant "conserved" {}

@@ -1,5 +1,6 @@
-# What compile options of the server are worth: the instructions of newer processors, and the race detector, which is there to find bugs and makes
-# the server slower. The servers are built from the source tree before the first round.
+# What compile options of the server change: the instructions of newer processors, and the race
+# detector, which finds bugs and makes the server slower. The servers are built from the source tree
+# before the first round.
 
 scenario "builds" {
   title = "A server built for any 64-bit processor and for those with AVX2, with and without the race detector"

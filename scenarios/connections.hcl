@@ -1,4 +1,5 @@
-# What the number of client connections costs: the same producers and workers on 1 to 64 connections.
+# The effect of the number of client connections: the same producers and workers on 1 to 64
+# connections.
 
 scenario "connections" {
   title = "The same load over 1 to 64 client connections"

@@ -1,6 +1,7 @@
-# What it costs to survive the loss of a node: the same workload on one process without Raft, on a cluster of one node,
-# which has the log and no follower, and on three. The points alternate within one run, and the cost of each is
-# that of the rounds of the same turn, so that a host that drifts does not count as a cost.
+# The cost of surviving the loss of a node: the same workload on one process without Raft, on a
+# cluster of one node, which has the log but no follower, and on a cluster of three nodes. The
+# points alternate within one run. The cost of a point compares the rounds of the same turn, so a
+# host that becomes slower does not count as a cost.
 
 scenario "cost-of-ha" {
   title = "The same workload in batches of 64 on one process, on Raft with one node and on Raft with three"
@@ -29,17 +30,18 @@ scenario "cost-of-ha" {
     arrivals    = closed()
   }
 
-  # At sync, an fsync takes longer until the files of the log have their size and are written over.
+  # At durability sync, an fsync takes longer until the log files reach their full size and are
+  # overwritten.
   phases {
     warmup     = "8s"
-    warmup_max = "16s" # it goes on until the rate is steady
+    warmup_max = "16s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }
 
   rounds = 7
 
-  # Each kind is compared with the first one at the same durability.
+  # Each kind is compared with the first kind at the same durability.
   sweep "topology.kind" { values = [single(), raft(1), raft(3)] }
   sweep "topology.durability" { values = ["none", "sync"] }
 

@@ -1,5 +1,6 @@
-# What a user gets: `queued serve` without any settings, one task a call over gRPC streams, on all CPUs of the host, which the load
-# generator uses too. Each acknowledgement waits for the disk, since durability "sync" is the server's default; calls need an access token.
+# The server as a user gets it: `queued serve` without any settings, one task a call over gRPC
+# streams, on all CPUs of the host, which the load generator shares. Each acknowledgement waits for
+# the disk, because the server's default durability is "sync". Calls need an access token.
 
 scenario "default" {
   title = "Create, claim and complete over gRPC streams, a server without any settings"
@@ -7,13 +8,14 @@ scenario "default" {
 
   references = ["bare"]
 
-  # Durability is not set but checked: a server with another default does not start.
+  # This does not set the durability. It checks the default: a server with another default does not
+  # start.
   topology "single" {
     default_settings = true
     durability       = "sync"
   }
 
-  # As in full-cycle, without settings of the generator's process.
+  # The load of full-cycle.hcl, without settings of the generator's process.
   workload "main" {
     driver    = "stream"
     producers = 32

@@ -1,10 +1,11 @@
-# What delayed tasks cost: the same load without delays, and with a tenth and half of the tasks that come due a second after their enqueue. The
-# server bears the rate easily, so that the latency says how late tasks come after they are due. It counts from then.
+# The cost of delayed tasks: the same load without delays, and with a tenth and half of the tasks
+# due one second after their enqueue. The server sustains this rate easily, so the latency, which
+# counts from the due time, shows how late tasks arrive.
 
 variable "rate" { default = "12k/s" }
 
 scenario "delays" {
-  title = "Create, claim and complete tasks of which a share comes due a second later"
+  title = "Create, claim and complete tasks, a share of which is due one second later"
   tags  = ["single-node", "open-load"]
 
   topology "single" {
@@ -24,7 +25,7 @@ scenario "delays" {
     delay     = share("1s", 0) # swept
   }
 
-  # The first delayed tasks come due a second after the start.
+  # The first delayed tasks are due one second after the start.
   phases {
     warmup = "2s"
     window = "8s"

@@ -1,6 +1,7 @@
-# What each durability gives and takes: cycles per second, and the window of loss. A loss of power takes what was acknowledged and no
-# fsync covers: unsynced_tasks_max enqueues and completions, of which the oldest was acknowledged unsynced_ms_max before. Both are 0 at
-# durability "sync".
+# The cost and the guarantee of each durability: cycles per second, and the window of loss. A loss
+# of power loses what the server acknowledged and no fsync covers: unsynced_tasks_max enqueues and
+# completions, the oldest of which was acknowledged unsynced_ms_max ago. Both are 0 at durability
+# "sync".
 
 scenario "durability" {
   title = "The same load at durability none, interval and sync: rate and window of loss"
@@ -8,7 +9,7 @@ scenario "durability" {
 
   references = ["bare"]
 
-  # durability is swept. The fsyncs of interval are 10 ms apart.
+  # durability is swept. At durability interval, fsyncs are 10 ms apart.
   topology "single" {
     shards     = 1
     durability = "none"
@@ -18,15 +19,16 @@ scenario "durability" {
 
   include "shared/batches.hcl" {}
 
-  # At sync, an fsync takes longer until the files of the log have their size and are written over.
+  # At durability sync, an fsync takes longer until the log files reach their full size and are
+  # overwritten.
   phases {
     warmup     = "8s"
-    warmup_max = "16s" # it goes on until the rate is steady
+    warmup_max = "16s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }
 
-  # The rounds of each point. The points alternate, so that a host that drifts does so for all of them.
+  # Rounds per point. The points alternate, so that drift of the host affects all points equally.
   rounds = 6
 
   sweep "topology.durability" { values = ["none", "interval", "sync"] }
@@ -34,8 +36,8 @@ scenario "durability" {
   invariant "conserved" {}
 }
 
-# The same load at durability interval, with fsyncs 10 ms, 100 ms and 1 s apart. It is a scenario of its own because sync_interval has no
-# meaning at the other durabilities.
+# The same load at durability interval, with fsyncs 10 ms, 100 ms and 1 s apart. This is a separate
+# scenario because sync_interval has no meaning at the other durabilities.
 scenario "durability-interval" {
   title = "The same load at durability interval, with fsyncs 10 ms to 1 s apart: rate and window of loss"
   tags  = ["single-node", "core"]

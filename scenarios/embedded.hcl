@@ -1,6 +1,7 @@
-# The shape of full-cycle with the server inside the generator's process, reached through a pipe in its memory: no socket, no
-# second process. What is left is the server's own work and gRPC's. Client and server share the process's CPUs, heap and
-# collector, so there is one figure for the CPU time of a cycle, and it is not compared with those of two processes.
+# The load of full-cycle.hcl with the server inside the generator's process, reached through a pipe
+# in memory: no socket and no second process. The remaining cost is the server's own work and
+# gRPC's. Client and server share the process's CPUs, heap and garbage collector, so the CPU time
+# per cycle is one figure, which is not compared with the figures of two processes.
 
 scenario "embedded" {
   title = "Create, claim and complete in one process, one Pebble shard"
@@ -24,7 +25,7 @@ scenario "embedded" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

@@ -1,6 +1,7 @@
-# What harness/gate's diagnosis is tested on: the engine with an injected fault against the engine without, in turn.
-# Batches are small, so that what a fault costs for each commit shows as much as what it costs for each task, and the
-# server has a CPU more than the generator, so that its goroutines can wait for each other.
+# The scenario that tests the diagnosis of harness/gate: the engine with an injected fault against
+# the engine without it, in turn. Batches are small, so that a cost per commit is as visible as a
+# cost per task. The server has one CPU more than the generator, so that its goroutines can wait for
+# each other.
 
 scenario "fault-injection" {
   title = "Create, claim and complete with few tasks in flight, to find injected faults"
@@ -39,6 +40,6 @@ scenario "fault-injection" {
 
   invariant "conserved" {}
 
-  # The diagnosis must stand a host that others use: what it accuses is not how fast something is.
+  # The diagnosis must work on a shared host, because it does not judge absolute speed.
   validity { on_breach = "warn" }
 }

@@ -1,4 +1,5 @@
-# full-cycle.hcl in explicit batches: what the data path does when the cost of calls and frames is shared by 64 tasks.
+# full-cycle.hcl in explicit batches: how fast the data path is when 64 tasks share the cost of
+# calls and frames.
 
 scenario "full-cycle-batch" {
   title = "Create, claim and complete over gRPC streams in batches of 64, one Pebble shard"
@@ -13,9 +14,9 @@ scenario "full-cycle-batch" {
     procs      = 1 # server and generator get a CPU each, as in full-cycle.hcl
   }
 
-  # Producers do not wait for completions, and enqueueing is the cheaper part: without a bound they put up a backlog
-  # that grows for as long as the window lasts. 2,048 tasks can be in the producers' calls and 8,192 in the workers'
-  # slots; as many again may be ready in between.
+  # Producers do not wait for completions, and an enqueue is cheaper than a claim and a completion.
+  # Without a bound, a backlog would grow for the whole window. The producers' calls hold up to
+  # 2,048 tasks and the workers' slots up to 8,192; about the same number may be ready in between.
   workload "main" {
     driver      = "stream"
     procs       = 1
@@ -30,7 +31,7 @@ scenario "full-cycle-batch" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

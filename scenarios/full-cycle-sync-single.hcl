@@ -1,6 +1,7 @@
-# full-cycle.hcl with the disk in the path: one task per call, and an acknowledged enqueue or completion survives a loss
-# of power. With so few tasks in flight the server mostly waits for fsync, whose latency on the host the manifest of
-# the run states. full-cycle-sync.hcl is the same in batches of 64.
+# full-cycle.hcl with the disk in the path: one task per call, and an acknowledged enqueue or
+# completion survives a loss of power. With so few tasks in flight, the server mostly waits for
+# fsync; the manifest of the run states the fsync latency of the host. full-cycle-sync.hcl is the
+# same in batches of 64.
 
 scenario "full-cycle-sync-single" {
   title = "Create, claim and complete over gRPC streams, one task per call, each acknowledgement after fsync"
@@ -26,10 +27,10 @@ scenario "full-cycle-sync-single" {
     arrivals    = closed()
   }
 
-  # An fsync takes longer until the files of the log have their size and are written over.
+  # An fsync takes longer until the log files reach their full size and are overwritten.
   phases {
     warmup     = "8s"
-    warmup_max = "16s" # it goes on until the rate is steady
+    warmup_max = "16s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

@@ -1,6 +1,7 @@
-# full-cycle-batch.hcl with the disk in the path: an acknowledged enqueue or completion survives a loss of power. All
-# that waits while an fsync is under way shares the next one, so the rate is that of commits times the tasks in one. The
-# manifest of the run states how long an fsync takes on the host.
+# full-cycle-batch.hcl with the disk in the path: an acknowledged enqueue or completion survives a
+# loss of power. All calls that wait during an fsync share the next one, so the rate is the commits
+# per second multiplied by the tasks per commit. The manifest of the run states how long an fsync
+# takes on the host.
 
 scenario "full-cycle-sync" {
   title = "Create, claim and complete over gRPC streams in batches of 64, each acknowledgement after fsync"
@@ -28,10 +29,10 @@ scenario "full-cycle-sync" {
     arrivals    = closed()
   }
 
-  # An fsync takes longer until the files of the log have their size and are written over.
+  # An fsync takes longer until the log files reach their full size and are overwritten.
   phases {
     warmup     = "8s"
-    warmup_max = "16s" # it goes on until the rate is steady
+    warmup_max = "16s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

@@ -1,5 +1,6 @@
-# group-commit.hcl on three nodes: with one entry of the Raft log for all commands that waited, and with an entry for each command. Raft
-# sends several entries in one message and writes them at once, also without sharing. raft-coalescing.hcl has more rounds at durability none.
+# group-commit.hcl on three nodes: with one entry of the Raft log for all waiting commands, and with
+# one entry for each command. Raft sends several entries in one message and writes them together
+# even without sharing. raft-coalescing.hcl has more rounds at durability none.
 
 scenario "group-commit-raft" {
   title = "One task per call on three nodes, with commands that share Raft entries and without"
@@ -27,8 +28,8 @@ scenario "group-commit-raft" {
 
   rounds = 6
 
-  # One task a call costs the generator about what it costs the server. The page says where the generator is the limit: there the rate with group
-  # commit is at least what is shown.
+  # One task a call costs the generator about as much as the server. The page shows where the
+  # generator is the limit: there the shown rate with group commit is a lower bound.
   validity { generator_cpu_percent_max = "any" }
 
   sweep "topology.durability" { values = ["none", "interval", "sync"] }

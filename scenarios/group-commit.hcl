@@ -1,6 +1,6 @@
-# What group commit is worth on one node: the same load with one commit for all commands that waited, and with a commit for each
-# command. Commits that are under way at the same time may share an fsync, also without group commit. group-commit-raft.hcl is the same on
-# three nodes.
+# The gain of group commit on one node: the same load with one commit for all waiting commands, and
+# with one commit for each command. Commits that run at the same time may share an fsync even
+# without group commit. group-commit-raft.hcl is the same on three nodes.
 
 scenario "group-commit" {
   title = "One task per call on one node, with group commit and without"
@@ -13,8 +13,9 @@ scenario "group-commit" {
     procs      = 1
   }
 
-  # A session sends what waits in one frame, which is one command. With few sessions the client would do what the server
-  # is measured for, so there are many, with a handful of tasks each.
+  # A session sends all waiting tasks in one frame, which is one command. With few sessions, the
+  # client would do the grouping that this scenario measures in the server. So there are many
+  # sessions with a few tasks each.
   workload "main" {
     driver      = "stream"
     procs       = 1
@@ -29,8 +30,8 @@ scenario "group-commit" {
 
   rounds = 6
 
-  # One task a call costs the generator about what it costs the server. The page says where the generator is the limit: there the rate with group
-  # commit is at least what is shown.
+  # One task a call costs the generator about as much as the server. The page shows where the
+  # generator is the limit: there the shown rate with group commit is a lower bound.
   validity { generator_cpu_percent_max = "any" }
 
   sweep "topology.durability" { values = ["none", "interval", "sync"] }

@@ -1,11 +1,11 @@
-# The first scenario of harness/README.md: small, and over in half a minute.
+# The first scenario of harness/README.md: small, and finished in half a minute.
 
 scenario "hello" {
   title = "One task per call over gRPC streams, fsync before each acknowledgement"
   tags  = ["example"]
 
   topology "single" {
-    durability = "sync" # when the server acknowledges: it decides what every figure means
+    durability = "sync" # when the server acknowledges; figures of different durabilities are not comparable
   }
 
   workload "main" {
@@ -13,7 +13,7 @@ scenario "hello" {
     producers = 16
     workers   = 32
     payload   = uniform(64, 256)
-    arrivals  = closed() # each producer sends its next call when the last one was answered
+    arrivals  = closed() # each producer sends its next call after the answer to the last one
   }
 
   phases {

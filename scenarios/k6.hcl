@@ -1,5 +1,6 @@
-# Whole task cycles that a k6 script drives: the load generator is JavaScript, and what it reaches is its own limit before it
-# is the server's. Sizes, batches and sessions are those of this file; the calls are the script's.
+# Whole task cycles driven by a k6 script. The load generator is JavaScript and reaches its own
+# limit before the server does. Sizes, batches and sessions come from this file; the script makes
+# the calls.
 
 scenario "k6" {
   title = "Create, claim and complete from a k6 script over gRPC streams, in batches of 16"
@@ -14,7 +15,7 @@ scenario "k6" {
   workload "main" {
     driver    = "k6"
     script    = "k6/plan.js"
-    producers = 4 # with 8 the workers do not keep up, and a backlog grows
+    producers = 4 # with 8 producers the workers do not keep up, and a backlog grows
     workers   = 16
     batch     = 16
     payload   = fixed(64)

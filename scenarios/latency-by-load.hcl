@@ -1,6 +1,7 @@
-# Latency against offered load: tasks are due at a tenth of what a closed load reaches on this host, at a fifth, and so on to a tenth more than
-# that. Latency counts from when a task was due. Above the peak the queue grows for the whole window: what is due beyond the bound on tasks in
-# flight is dropped, and counts as not done.
+# Latency against offered load: tasks are due at 10 % to 110 % of the rate that a closed load
+# reaches on this host, in steps of 10 %. Latency counts from when a task was due. Above the peak,
+# the queue grows for the whole window: tasks beyond the limit on tasks in flight are dropped and
+# count as not done.
 
 scenario "latency-by-load" {
   title = "Latency of a cycle over gRPC streams at 10 to 110 % of the peak"
@@ -9,7 +10,7 @@ scenario "latency-by-load" {
   topology "single" {
     shards     = 1
     durability = "none"
-    procs      = 2 # with one, the flush of a memtable and the tasks alternate
+    procs      = 2 # with one CPU, flushes of memtables and tasks would alternate
   }
 
   # arrivals is swept.
@@ -17,7 +18,7 @@ scenario "latency-by-load" {
     driver      = "stream"
     procs       = 1
     connections = 1
-    producers   = 128 # each has one call under way: enough that a task that is due finds one free
+    producers   = 128 # each has one call in flight: enough that a due task finds a free producer
     workers     = 128
     batch       = 1
     in_flight   = 50000
@@ -33,7 +34,8 @@ scenario "latency-by-load" {
 
   rounds = 6
 
-  # Near the peak the generator, which shares the CPUs with the server, is late too: the page has its slip.
+  # Near the peak the generator, which shares the CPUs with the server, is late too: the page shows
+  # its slip.
   validity { slip_ms_p99_max = "any" }
 
   sweep "workload.main.arrivals" {

@@ -1,10 +1,11 @@
-# Lives of tasks as they are in use: most tasks are enqueued, claimed and completed, and small shares of them are urgent, come due later, are
-# failed at first, have a result, have their lease extended, or are enqueued twice under one key. Each of these is checked. The latency counts from when a task was due.
+# Tasks as in real use: most tasks are enqueued, claimed and completed; small shares of them are
+# urgent, are due later, fail at first, have a result, have their lease extended, or are enqueued
+# twice under one key. The run checks each of these. Latency counts from when a task was due.
 
 variable "rate" { default = "8k/s" }
 
 scenario "mixed" {
-  title = "Tasks with priorities, delays, retries, results, extensions and repeated keys, by small shares"
+  title = "Small shares of tasks with priorities, delays, retries, results, extensions and repeated keys"
   tags  = ["single-node", "open-load"]
 
   topology "single" {
@@ -32,7 +33,7 @@ scenario "mixed" {
     key          = 0.02
   }
 
-  # The first delayed tasks come due a second after the start.
+  # The first delayed tasks are due one second after the start.
   phases {
     warmup = "2s"
     window = "8s"

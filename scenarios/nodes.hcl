@@ -1,5 +1,6 @@
-# What more nodes give and cost: a cluster of 1, 3 and 5 nodes with one shard and with four. Each node has every task, so each node more is work
-# for the same CPUs: on one host this is the price of the copies, and not what hosts of their own would reach.
+# The effect of more nodes: a cluster of 1, 3 and 5 nodes with one shard and with four. Each node
+# stores every task, so each additional node is more work for the same CPUs. On one host the result
+# is the price of the copies; nodes on separate hosts would be faster.
 
 scenario "nodes" {
   title = "Create, claim and complete in batches of 64 on 1, 3 and 5 nodes, with one and four shards"

@@ -1,10 +1,11 @@
-# What a quiet tenant notices of noisy ones on the same shard: it sends at a fixed rate that is far below what the server
-# bears, beside tenants that send as fast as they are answered. Its latency counts from when its tasks were due.
+# How much noisy tenants affect a quiet tenant on the same shard. The quiet tenant sends at a fixed
+# rate far below the server's capacity; the noisy tenants send as fast as the server answers. The
+# quiet tenant's latency counts from when its tasks were due.
 
 variable "quiet_rate" { default = "500/s" }
 
 scenario "noisy-neighbour" {
-  title = "A quiet tenant at ${var.quiet_rate} beside noisy ones on one shard"
+  title = "A quiet tenant at ${var.quiet_rate} and noisy tenants on one shard"
   tags  = ["single-node", "isolation", "core"]
 
   references = ["bare"]
@@ -18,7 +19,7 @@ scenario "noisy-neighbour" {
     workers   = 16
     payload   = fixed(64)
     arrivals  = rate(var.quiet_rate)
-    in_flight = 5000 # ten seconds of its rate: what is due beyond that is dropped
+    in_flight = 5000 # ten seconds of its rate: tasks beyond that are dropped
   }
 
   workload "noisy" {
@@ -31,14 +32,15 @@ scenario "noisy-neighbour" {
     batch     = 16
     payload   = lognormal(128, "2KiB")
     keys      = zipf(1.1)
-    in_flight = 4096 # its producers wait beyond that, so that no backlog grows
+    in_flight = 4096 # beyond that its producers wait, so that no backlog grows
   }
 
-  # Little noise, and as much as the server bears.
+  # Little noise, and as much as the server can take.
   sweep "workload.noisy.producers" { values = [1, 32] }
 
   rounds = 6
 
-  # The generator shares two CPUs with a server that is busy: it is late more often than beside an idle one.
+  # The generator shares two CPUs with a busy server, so it is late more often than with an idle
+  # one.
   validity { slip_ms_p99_max = 10 }
 }

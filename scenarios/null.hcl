@@ -1,5 +1,6 @@
-# What the generator reaches by itself: its producers and workers, recorders and ledger, against a target in its own memory
-# that answers at once. A figure of a real server means something only well below this one.
+# The rate of the generator alone: its producers and workers, recorders and ledger, against an
+# in-memory target that answers immediately. A figure of a real server is meaningful only well below
+# this rate.
 
 scenario "null" {
   title = "The generator alone, on one CPU, in batches of 64"
@@ -17,7 +18,7 @@ scenario "null" {
     payload   = fixed(64)
     arrivals  = closed()
 
-    # Producers wait for the workers, as they do for a server that is the slower side.
+    # Producers wait for the workers, as they wait for a slower server.
     in_flight = 4096
   }
 
@@ -33,8 +34,8 @@ scenario "null" {
   invariant "isolated" {}
 }
 
-# How well the generator keeps a schedule: at the rate that it must keep on two CPUs, a task is sent at most a millisecond
-# late at the 99th percentile.
+# How well the generator keeps a schedule: at the rate that it must sustain on two CPUs, it sends a
+# task at most 1 ms late at the 99th percentile.
 scenario "null-open" {
   title = "The generator alone, at 50,000 arrivals a second"
   tags  = ["generator", "open-load"]

@@ -1,5 +1,6 @@
-# What observing a server costs: the same load unobserved, with its metrics read each second, with debug logs, and with profiles of CPU,
-# mutex and block recorded all the time. `rate_cost` and the CPU time of a cycle say it, point against point.
+# The cost of observing a server: the same load unobserved, with its metrics read each second, with
+# debug logs, and with CPU, mutex and block profiles recorded all the time. `rate_cost` and the CPU
+# time per cycle show the cost at each point.
 
 scenario "observing" {
   title = "The cost of observing: metrics, debug logs and profiles"

@@ -1,9 +1,11 @@
-# Latency under a load that does not wait for the server: tasks are due at a fixed rate, and their latency counts from when they were due. A
-# stall therefore shows in all that was due during it, and not only in the calls that it held up.
+# Latency under a load that does not wait for the server: tasks are due at a fixed rate, and their
+# latency counts from when they were due. A stall therefore affects all tasks that were due during
+# it, and not only the calls that it delayed.
 #
-# The rate does not depend on the server, so that a faster one is not given more to do. 38,400/s is 0.3 of the 128,000 cycles/s, one task a call,
-# that a bare program with the same data path (one deciding goroutine, Pebble, gRPC streams, and nothing else) did on the host of the baseline:
-# two CPUs, which client and server share. On a host that is worth more or less: --var rate=...
+# The rate does not depend on the server, so a faster server does not get more work. 38,400/s is 0.3
+# of the 128,000 cycles/s, one task a call, that a bare program with the same data path (one
+# deciding goroutine, Pebble, gRPC streams, and nothing else) reached on the host of the baseline:
+# two CPUs, which client and server share. On a faster or slower host, use --var rate=...
 
 variable "rate" { default = "38.4k/s" }
 
@@ -17,17 +19,17 @@ scenario "open-half" {
     shards     = 1
     durability = "none"
     listen     = "tcp"
-    procs      = 2 # with one, the flush of a memtable and the tasks alternate
+    procs      = 2 # with one CPU, flushes of memtables and tasks would alternate
   }
 
   workload "main" {
     driver      = "stream"
     procs       = 1
     connections = 1
-    producers   = 128 # each has one call under way: enough that a task that is due finds one free
+    producers   = 128 # each has one call in flight: enough that a due task finds a free producer
     workers     = 128
     batch       = 1
-    in_flight   = 50000 # what is due beyond that is dropped, and counted as not done by the window's end
+    in_flight   = 50000 # tasks beyond that are dropped, and count as not done by the window's end
     payload     = fixed(64)
     arrivals    = rate(var.rate)
   }

@@ -1,4 +1,5 @@
-# What the size of the payload costs: cycles per second fall, and bytes per second rise until the store or the sockets are the limit.
+# The effect of payload size: with larger payloads, cycles per second fall, and bytes per second
+# rise until the store or the sockets are the limit.
 
 scenario "payload" {
   title = "Create, claim and complete in batches of 16 with payloads of 64 B to 64 KiB"

@@ -1,10 +1,12 @@
-# Other queue servers and Prony's own, under the same load and the same account of tasks. The points of a scenario take turns, and each round
-# starts the servers afresh. A scenario has one guarantee: only figures of the same guarantee are compared. A driver program (make peers) starts the
-# servers; one that is not installed, or does not have the guarantee, is skipped with the reason. All of it takes about two
-# hours where every server is installed, and half an hour with --var rounds=1.
+# Prony's server and other queue servers, under the same load and the same account of tasks. The
+# points of a scenario take turns, and each round starts the servers afresh. Each scenario has one
+# guarantee: only figures of the same guarantee are compared. A driver program (make peers) starts
+# the servers; a server that is not installed, or does not have the guarantee, is skipped with the
+# reason. The whole file takes about two hours if every server is installed, and half an hour with
+# --var rounds=1.
 #
-# Prony's own server, target "prony", is reached through the same program as the others. The scenario peers-direct reaches it without: the difference is
-# the price of the program.
+# Prony's own server, target "prony", is reached through the same program as the others. The
+# scenario peers-direct reaches it without the program: the difference is the cost of the program.
 
 variable "rounds" { default = 6 }
 
@@ -34,9 +36,10 @@ scenario "peers-majority" {
   include "shared/peers.hcl" {}
 }
 
-# What each server loses when all of its processes are killed: the tasks that it acknowledged and does not have afterwards are lost by the round's
-# ledger, and make the verdict incorrect. River and Asynq are left out: they give back what was claimed at the kill after a minute or more, which the
-# ledger can't tell from a loss.
+# What each server loses when all of its processes are killed. The round's ledger counts tasks that
+# the server acknowledged and no longer has as lost, which makes the verdict incorrect. River and
+# Asynq are left out: they return tasks that were claimed at the kill after a minute or more, which
+# the ledger cannot distinguish from a loss.
 scenario "peers-kill" {
   title  = "What queue servers lose at kill -9"
   tags   = ["peers", "faults"]
@@ -64,7 +67,7 @@ scenario "peers-kill" {
     workers     = 32
     batch       = 16
     in_flight   = 1024
-    lease       = "5s" # what was claimed before the kill comes back within the drain
+    lease       = "5s" # tasks that were claimed before the kill return within the drain
   }
   phases {
     warmup = "2s"
@@ -76,7 +79,7 @@ scenario "peers-kill" {
     at            = "5s"
     restart_after = "1s"
   }
-  validity { foreign_cpu_percent_max = "any" } # the CPU time of killed processes is not known, and looks like that of others
+  validity { foreign_cpu_percent_max = "any" } # the CPU time of killed processes is unknown and looks like that of other processes
 }
 
 scenario "peers-idle" {
@@ -122,7 +125,7 @@ scenario "peers-direct" {
     window = "4s"
     drain  = "30s"
   }
-  validity { trend_percent_max = "any" } # as shared/peers.hcl has it
+  validity { trend_percent_max = "any" } # as in shared/peers.hcl
 
   invariant "conserved" {}
 }
@@ -147,8 +150,9 @@ scenario "peers-memory" {
   include "shared/peers.hcl" {}
 }
 
-# Redis with appendfsync everysec, its default for the append-only file. It writes to the file before it answers, but may postpone the write
-# while the last second's fsync still runs: less than os, more than memory.
+# Redis with appendfsync everysec, its default for the append-only file. It writes to the file
+# before it answers, but may postpone the write while the previous fsync still runs. The guarantee
+# is weaker than os and stronger than memory.
 scenario "peers-everysec" {
   title  = "Redis that syncs its file once a second"
   tags   = ["peers"]

@@ -1,13 +1,14 @@
-# Twenty tenants that share one shard, with writes and reads. Eighteen quiet ones send their share each, a noisy one sends its share at the
-# first point and ten times its share at the second, and the tasks of the last one wait for their only worker. No read may be answered
-# wrongly: every eighth asks for another tenant's task, one that waits where there is one. The quiet tenants' latency at the two points
-# says what they notice of the noisy one.
+# Twenty tenants that share one shard, with writes and reads. Eighteen quiet tenants send one share
+# each. A noisy tenant sends one share at the first point and ten shares at the second. The tasks of
+# the last tenant wait for its only worker. No read may be answered wrongly: every eighth read asks
+# for another tenant's task, a waiting one if possible. The quiet tenants' latency at the two points
+# shows how much the noisy tenant affects them.
 
 variable "share" { default = ["500/s", "5k/s"] } # of the noisy tenant
 variable "quiet_rate" { default = "9k/s" }       # 18 times a share
 
 scenario "pooled-tenants" {
-  title = "20 tenants on one shard with writes and reads, one of them at its share and at ten times that"
+  title = "20 tenants on one shard with writes and reads; one of them sends its share, then ten times its share"
   tags  = ["single-node", "isolation"]
 
   include "shared/single.hcl" {}
@@ -21,7 +22,7 @@ scenario "pooled-tenants" {
     payload   = uniform(64, 512)
     reads     = 0.2
     arrivals  = rate(var.quiet_rate)
-    in_flight = 90000 # ten seconds of its rate: what is due beyond that is dropped
+    in_flight = 90000 # ten seconds of its rate: tasks beyond that are dropped
   }
 
   workload "noisy" {
@@ -41,13 +42,14 @@ scenario "pooled-tenants" {
     producers = 1
     workers   = 1
     reads     = 0.2
-    in_flight = 500 # of them all but the one that its worker has wait
+    in_flight = 500 # all of them wait but the one that its worker holds
   }
 
   sweep "workload.noisy.arrivals" { values = [rate(var.share[0]), rate(var.share[1])] }
 
   rounds = 6
 
-  # The generator shares two CPUs with a server that is busy: it is late more often than beside an idle one.
+  # The generator shares two CPUs with a busy server, so it is late more often than with an idle
+  # one.
   validity { slip_ms_p99_max = 10 }
 }

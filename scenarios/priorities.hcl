@@ -1,5 +1,6 @@
-# What priorities cost a server whose queues always have waiting tasks: all tasks of one priority, a tenth of them urgent, and
-# tasks of all ten priorities. The latencies are over all tasks.
+# The cost of priorities on a server whose queues always have waiting tasks: all tasks of one
+# priority, a tenth of the tasks urgent, and tasks of all ten priorities. The latencies are over all
+# tasks.
 
 scenario "priorities" {
   title = "Create, claim and complete tasks of one, two and ten priorities"
@@ -12,7 +13,8 @@ scenario "priorities" {
     procs      = 1
   }
 
-  # Far more tasks may be in flight than workers hold, so that tasks wait and a higher priority has something to overtake.
+  # Far more tasks may be in flight than the workers hold, so that tasks wait and a task of a higher
+  # priority can overtake others.
   workload "main" {
     driver    = "stream"
     procs     = 1

@@ -1,5 +1,7 @@
-# What further processors are worth to a server of one shard: its GOMAXPROCS at 1, 2 and 4. One goroutine decides for a shard, and the others
-# read requests, commit and answer. More processors than the host has free take time from the generator, whose own are fixed.
+# The effect of more processors on a server with one shard: GOMAXPROCS of 1, 2 and 4. One goroutine
+# decides for a shard; the others read requests, commit and answer. If the server has more
+# processors than the host has free, it takes CPU time from the generator, whose own number of
+# processors is fixed.
 
 scenario "procs" {
   title = "One shard with one, two and four processors for the server"

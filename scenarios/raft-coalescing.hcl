@@ -1,5 +1,5 @@
-# What it gives that all commands that wait share one entry of the Raft log: the same load with that, and without, where
-# each command is an entry of its own. The two alternate.
+# The gain of sharing Raft entries: the same load with all waiting commands in one entry of the Raft
+# log, and with one entry for each command. The two points alternate.
 
 scenario "raft-coalescing" {
   title = "One task per call on three nodes, with commands that share Raft entries and with an entry for each"
@@ -14,8 +14,9 @@ scenario "raft-coalescing" {
     procs      = 1
   }
 
-  # A session sends what waits in one frame, which is one command. With few sessions the client would do what the server
-  # is measured for, so there are many, with a handful of tasks each.
+  # A session sends all waiting tasks in one frame, which is one command. With few sessions, the
+  # client would do the grouping that this scenario measures in the server. So there are many
+  # sessions with a few tasks each.
   workload "main" {
     driver      = "stream"
     procs       = 1
@@ -30,7 +31,7 @@ scenario "raft-coalescing" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

@@ -1,5 +1,5 @@
-# full-cycle-batch.hcl on three nodes: what replication does when the cost of calls, frames and entries is shared by 64
-# tasks.
+# full-cycle-batch.hcl on three nodes: how fast replication is when 64 tasks share the cost of
+# calls, frames and entries.
 
 scenario "raft-full-cycle-batch" {
   title = "Create, claim and complete over gRPC streams in batches of 64, three nodes, one shard"
@@ -30,7 +30,7 @@ scenario "raft-full-cycle-batch" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

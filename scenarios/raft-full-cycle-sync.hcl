@@ -1,5 +1,6 @@
-# raft-full-cycle-batch.hcl with the disk in the path: every node fsyncs its log before it acknowledges an entry. All
-# three write to one disk here, which three hosts would not share.
+# raft-full-cycle-batch.hcl with the disk in the path: every node fsyncs its log before it
+# acknowledges an entry. All three nodes write to one disk here; three real hosts would have a disk
+# each.
 
 scenario "raft-full-cycle-sync" {
   title = "Create, claim and complete over gRPC streams in batches of 64, three nodes that fsync before they acknowledge"
@@ -28,10 +29,10 @@ scenario "raft-full-cycle-sync" {
     arrivals    = closed()
   }
 
-  # An fsync takes longer until the files of the log have their size and are written over.
+  # An fsync takes longer until the log files reach their full size and are overwritten.
   phases {
     warmup     = "8s"
-    warmup_max = "16s" # it goes on until the rate is steady
+    warmup_max = "16s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

@@ -1,5 +1,6 @@
-# full-cycle.hcl on three nodes that hold the same shard: a cycle's enqueue, claim and completion are each acknowledged
-# when two of the three have them in their logs. A proposal carries all that waited while the one before was on its way.
+# full-cycle.hcl on three nodes that hold the same shard: the enqueue, claim and completion of a
+# cycle are each acknowledged when two of the three nodes have them in their logs. A proposal
+# contains all commands that waited during the previous one.
 
 scenario "raft-full-cycle" {
   title = "Create, claim and complete over gRPC streams, three nodes, one shard"
@@ -7,8 +8,8 @@ scenario "raft-full-cycle" {
 
   references = ["bare"]
 
-  # Three server processes on this host, each with a data folder, a log and ports of its own. Four processes share the
-  # host's CPUs with each other: more threads than one of each would only fight over them.
+  # Three server processes on this host, each with its own data folder, log and ports. Four
+  # processes share the host's CPUs: more than one thread each would only compete for them.
   topology "raft" {
     nodes      = 3
     shards     = 1
@@ -17,8 +18,9 @@ scenario "raft-full-cycle" {
     procs      = 1
   }
 
-  # One task per call. A commit takes longer than in one process, so that it takes more calls under way at once to fill
-  # the proposals: the rate is that of commits times the tasks in one.
+  # One task per call. A commit takes longer than in one process, so more concurrent calls are
+  # needed to fill the proposals: the rate is the commits per second multiplied by the tasks per
+  # commit.
   workload "main" {
     driver      = "stream"
     procs       = 1
@@ -33,7 +35,7 @@ scenario "raft-full-cycle" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

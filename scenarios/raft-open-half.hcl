@@ -1,4 +1,5 @@
-# open-half.hcl on three nodes, which share the host: each task is work for all of them, so the rate is a third of that of one node.
+# open-half.hcl on three nodes that share the host: each task is work for all of them, so the rate
+# is a third of the rate for one node.
 
 variable "rate" { default = "12.8k/s" }
 

@@ -1,5 +1,6 @@
-# rest.hcl on three nodes. The connections begin at all of them and any node takes any request. A node that does not lead hands a request
-# on and names the leader in its answer, where the connection then goes.
+# rest.hcl on three nodes. Connections start at all of them, and any node takes any request. A node
+# that does not lead forwards the request and names the leader in its answer; the connection then
+# moves to the leader.
 
 scenario "raft-rest" {
   title = "Create, claim and complete with REST requests, one task each, three nodes, one shard"
@@ -14,7 +15,7 @@ scenario "raft-rest" {
     procs      = 1
   }
 
-  # A producer makes one call for each task, a worker two, as in rest.hcl.
+  # A producer makes one call per task and a worker makes two, as in rest.hcl.
   workload "main" {
     driver      = "rest"
     procs       = 1
@@ -29,7 +30,7 @@ scenario "raft-rest" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

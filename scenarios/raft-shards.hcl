@@ -1,5 +1,6 @@
-# What more shards give and cost on three nodes. Each shard is a Raft group of its own, all groups of a node share one
-# log on disk and one listener, and the shards' leaders are spread over the nodes.
+# The gain and the cost of more shards on three nodes. Each shard is a separate Raft group. All
+# groups of a node share one log on disk and one listener, and the shards' leaders are spread over
+# the nodes.
 
 scenario "raft-shards" {
   title = "Create, claim and complete in batches of 64, three nodes with 1, 2 and 4 shards"
@@ -28,12 +29,12 @@ scenario "raft-shards" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }
 
-  # The rounds of each point. The points alternate, so that a host that drifts does so for all of them.
+  # Rounds per point. The points alternate, so that drift of the host affects all points equally.
   rounds = 6
 
   sweep "topology.shards" { values = [1, 2, 4] }

@@ -1,5 +1,6 @@
-# Where latency leaves the ground: the rate grows evenly over the window, from next to nothing to four fifths of the peak
-# that a closed round of the same workload reached just before. The series shows the rate over time.
+# The rate at which latency begins to rise: the rate grows evenly over the window, from almost
+# nothing to four fifths of the peak that a closed round of the same workload reached just before.
+# The series shows the rate over time.
 
 scenario "ramp" {
   title = "A rate that grows over the window, from 1k/s to four fifths of the peak"
@@ -21,7 +22,7 @@ scenario "ramp" {
 
   rounds = 3
 
-  # The rate is meant to grow, and the generator works hardest at its end.
+  # The rate grows by design, and the generator has the most work at the end of the window.
   validity {
     trend_percent_max = "any"
     slip_ms_p99_max   = 10

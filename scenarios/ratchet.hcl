@@ -1,6 +1,8 @@
-# What `prony ratchet` scores a change by without --scenario: a duet of both builds at each point of a sweep, all points in each
-# generation of fresh processes. At each point producers and workers are so many, the base's rate is found in 0.5 s of closed load, and
-# latencies are those of arrivals at 30 % of that rate, from the intended start: 50 ms each of base and change in turn.
+# What `prony ratchet` measures without --scenario to score a change: a duet of both builds at each
+# point of a sweep, with all points in each generation of fresh processes. A point sets the number
+# of producers and workers. The rate of the base build is found in 0.5 s of closed load. Latencies
+# are then measured under arrivals at 30 % of that rate, from the intended start: slices of 50 ms of
+# base and change in turn.
 
 # The sweep replaces both.
 locals {
@@ -9,12 +11,12 @@ locals {
 }
 
 scenario "ratchet" {
-  title = "Create, claim and complete over gRPC streams, one Pebble shard, with 1 to 64 workers, for two builds that are alive together"
+  title = "Create, claim and complete over gRPC streams, one Pebble shard, with 1 to 64 workers, for two builds that run together"
   tags  = ["compare", "single-node"]
 
   include "shared/two-builds.hcl" {}
 
-  # Each worker has a producer that keeps it busy.
+  # One producer for each worker keeps it busy.
   zip {
     sweep "workload.main.workers"   { values = [1, 2, 4, 8, 16, 32, 64] }
     sweep "workload.main.producers" { values = [1, 2, 4, 8, 16, 32, 64] }

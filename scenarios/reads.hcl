@@ -1,12 +1,13 @@
-# What reads cost the work beside them, and how long they take: the producers and workers of full-cycle.hcl without reads, and with each kind of
-# reads at the same share. Two things differ from full-cycle.hcl. There are two tenants, so that every eighth read asks for another tenant's
-# task or queue, which the server must refuse. And no connection polls: lists and figures go to the admin listener, whose connections never do, so
-# that the kinds could not be compared.
+# How much reads slow down other work, and how long they take: the producers and workers of
+# full-cycle.hcl without reads, and with each kind of reads at the same share. Two things differ
+# from full-cycle.hcl. There are two tenants, so that every eighth read asks for another tenant's
+# task or queue, which the server must refuse. And no connection polls: lists and queue figures go
+# to the admin listener, whose connections never poll, so polling would make the kinds incomparable.
 
-variable "share" { default = 0.01 } # of reads among the tasks that are enqueued and read
+variable "share" { default = 0.01 } # share of reads among all enqueues and reads
 
 scenario "reads" {
-  title = "Create, claim and complete tasks beside reads of tasks, lists of a queue, reads of its figures, and waits for the end of tasks"
+  title = "Create, claim and complete tasks, with reads of tasks, lists of a queue, reads of its figures, and waits for the end of tasks"
   tags  = ["single-node", "isolation"]
 
   include "shared/single.hcl" {}

@@ -1,6 +1,7 @@
-# How soon a server that was killed with a million waiting tasks serves again, and how fast it drains them. backlog.hcl has ten million. In the first
-# scenario the files that the server reads are in the page cache of the host: the process is gone, not the host. In the second one they are
-# on the disk alone, as after a restart of the host. The third one has a thousand tasks in place of the million.
+# How soon a server that was killed with a million waiting tasks serves again, and how fast it
+# drains them. backlog.hcl has ten million. In the first scenario the server's files are in the page
+# cache of the host, because only the process ended. In the second one they are only on the disk, as
+# after a restart of the host. The third one has a thousand tasks instead of a million.
 
 scenario "recovery" {
   title = "A kill with a million tasks waiting, and the restart, at durability none and sync"
@@ -43,7 +44,7 @@ scenario "recovery-cold" {
   sweep "topology.durability" { values = ["none", "sync"] }
 }
 
-# What a start itself takes, with next to nothing to recover.
+# The time of a start with almost nothing to recover.
 scenario "recovery-small" {
   title = "A kill with a thousand tasks waiting, and the restart, at durability none and sync"
   tags  = ["single-node", "start"]
@@ -61,7 +62,7 @@ scenario "recovery-small" {
 
   rounds = 6
 
-  # The question is the restart, which has nothing to do with how steady the rate before it was.
+  # This scenario measures the restart, which does not depend on a steady rate before it.
   validity { trend_percent_max = "any" }
 
   sweep "topology.durability" { values = ["none", "sync"] }

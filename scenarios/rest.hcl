@@ -1,5 +1,5 @@
-# unary.hcl over REST with JSON: what a client gets that has no more than an HTTP library. Each goroutine has a connection
-# of its own, which is kept.
+# unary.hcl over REST with JSON: the rate of a client that has only an HTTP library. Each goroutine
+# keeps its own connection.
 
 scenario "rest" {
   title = "Create, claim and complete with REST requests, one task each, on kept connections"
@@ -14,8 +14,8 @@ scenario "rest" {
     procs      = 1
   }
 
-  # A producer makes one call for each task, a worker two: a claim, which waits at the server for a task, and a
-  # completion. So there are twice as many of them.
+  # A producer makes one call per task. A worker makes two: a claim, which waits at the server for a
+  # task, and a completion. So there are twice as many workers as producers.
   workload "main" {
     driver      = "rest"
     procs       = 1
@@ -30,7 +30,7 @@ scenario "rest" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

@@ -1,8 +1,9 @@
-# What failures cost: the same load with workers that fail no delivery, a hundredth, a tenth and a third of them. Each failed task is
-# handed out again after 10 ms at most, and is dead after eight failed attempts, which of a third is one task in 7,000.
+# The cost of failures: the same load with workers that fail no delivery, a hundredth, a tenth and a
+# third of them. The server hands each failed task out again after at most 10 ms. A task is dead
+# after eight failed attempts, which happens to one task in 7,000 if a third of the deliveries fail.
 
 scenario "retries" {
-  title = "Create, claim and complete tasks of which workers fail a share at first"
+  title = "Create, claim and complete tasks while workers fail a share of the deliveries"
   tags  = ["single-node"]
 
   topology "single" {
@@ -26,7 +27,7 @@ scenario "retries" {
 
   phases {
     warmup     = "1s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "6s"
   }
 

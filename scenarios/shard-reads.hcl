@@ -1,11 +1,12 @@
-# What calls cost that ask all shards. The tasks of a queue lie in all shards, so that a list of a queue and a read of its figures ask each of them
-# and join the answers. The load has a fixed rate, far below what the server bears: the latency of the calls is their own.
+# The cost of calls that ask all shards. The tasks of a queue are spread over all shards, so a list
+# of a queue and a read of its figures ask each shard and join the answers. The load has a fixed
+# rate far below the server's capacity, so the latency of the calls is their own.
 
 scenario "shard-reads" {
-  title = "Lists of a queue and reads of its figures, beside 5,000 tasks a second on 1 to 8 shards"
+  title = "Lists of a queue and reads of its figures, with 5,000 tasks a second on 1 to 8 shards"
   tags  = ["single-node", "isolation"]
 
-  # shards is swept. The server is not held to a number of CPUs: more shards are for more of them.
+  # shards is swept. The server's CPUs are not limited, because more shards use more CPUs.
   topology "sharded" {
     shards     = 1
     durability = "none"

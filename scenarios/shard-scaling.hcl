@@ -1,5 +1,6 @@
-# What more shards in one process give and cost. Each shard has a deciding goroutine and a commit stream of its own, so
-# they can use as many cores as the host has; on a host with two, which the generator shares, it shows what they cost.
+# The gain and the cost of more shards in one process. Each shard has its own deciding goroutine and
+# commit stream, so shards can use all cores of a host. On a host with two cores, which the
+# generator shares, this scenario shows their cost.
 
 scenario "shard-scaling" {
   title = "Create, claim and complete in batches of 64, one process with 1 to 8 shards"
@@ -7,7 +8,7 @@ scenario "shard-scaling" {
 
   references = ["bare"]
 
-  # shards is swept. Neither side is held to a number of CPUs: more shards are for more of them.
+  # shards is swept. The CPUs of both sides are not limited, because more shards use more CPUs.
   topology "sharded" {
     durability = "none"
     listen     = "tcp"
@@ -27,12 +28,12 @@ scenario "shard-scaling" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }
 
-  # The rounds of each point. The points alternate, so that a host that drifts does so for all of them.
+  # Rounds per point. The points alternate, so that drift of the host affects all points equally.
   rounds = 5
 
   sweep "topology.shards" { values = [1, 2, 4, 8] }

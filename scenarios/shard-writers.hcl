@@ -1,5 +1,6 @@
-# Whether shards pay without more load: two shards of one process with two producers against one shard with the same two. A producer's batch
-# goes to one shard, so with two shards each has about one producer at a time, and each commit has half as many tasks to share its cost.
+# Whether more shards pay without more load: two producers on two shards of one process against the
+# same two producers on one shard. A producer's batch goes to one shard. So with two shards, each
+# has about one producer at a time, and each commit has half as many tasks to share its cost.
 
 scenario "shard-writers" {
   title = "Two producers on one shard and on two, one task a call and in batches of 64"
@@ -7,7 +8,8 @@ scenario "shard-writers" {
 
   include "shared/sweep.hcl" {}
 
-  # shards is swept. Neither side is held to a number of CPUs: a second shard is for a second one.
+  # shards is swept. The CPUs of both sides are not limited, because a second shard uses a second
+  # CPU.
   topology "sharded" {
     shards     = 1
     durability = "none"
@@ -26,7 +28,8 @@ scenario "shard-writers" {
 
   rounds = 6
 
-  # As many tasks are under way as producers and workers hold: without that bound the workers of two shards, which claim from both, fall behind.
+  # At most as many tasks are in flight as producers and workers hold. Without that bound the
+  # workers, which claim from both shards, fall behind.
   zip {
     sweep "workload.main.batch" { values = [1, 64] }
     sweep "workload.main.in_flight" { values = [6, 384] }

@@ -1,5 +1,6 @@
-# The first scenario of `make perf-smoke`: the shape of full-cycle.hcl in under a minute. `prony guard` measures it as a duet with the baseline
-# build; `prony run` in three short rounds, which tell a break from a working build and no small differences.
+# The first scenario of `make perf-smoke`: the load of full-cycle.hcl in under a minute.
+# `prony guard` measures it as a duet with the baseline build. `prony run` measures it in three
+# short rounds, which detect a broken build but no small differences.
 
 scenario "smoke" {
   title = "Create, claim and complete over gRPC streams, one Pebble shard, three short rounds"
@@ -25,12 +26,12 @@ scenario "smoke" {
 
   phases {
     warmup     = "1s"
-    warmup_max = "4s" # it goes on until the rate is steady
+    warmup_max = "4s" # the warm-up continues until the rate is steady
     window     = "3s"
     drain      = "30s"
   }
 
-  # Below six rounds the spread shown beside a median is its range.
+  # With fewer than six rounds, the spread of a median is its range.
   rounds = 3
 
   capture "mutex" {}
@@ -39,7 +40,7 @@ scenario "smoke" {
 
   invariant "conserved" {}
 
-  # CI runs on shared machines. A neighbour slows both builds alike and must not fail the run, so an unfit host is only a warning. The long
-  # scenarios are strict.
+  # CI runs on shared machines. A neighbour slows both builds equally and must not fail the run, so
+  # an unfit host is only a warning. The long scenarios are strict.
   validity { on_breach = "warn" }
 }

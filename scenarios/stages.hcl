@@ -1,4 +1,5 @@
-# A rate that grows, stays, falls to nothing and comes back: how latency follows a load that changes, and whether it recovers after a pause.
+# A rate that grows, stays, falls to nothing and returns: how latency follows a load that changes,
+# and whether it recovers after a pause.
 
 scenario "stages" {
   title = "Latency over stages: a ramp to 10,000 tasks a second, a plateau, a pause and a return, durability none"
@@ -22,7 +23,7 @@ scenario "stages" {
       ["10s", "10k/s"], # stays
       ["2s", "0/s"],    # falls to nothing
       ["3s", "0/s"],    # pauses
-      ["0s", "5k/s"],   # comes back at once, and stays
+      ["0s", "5k/s"],   # returns at once, and stays
     )
   }
 

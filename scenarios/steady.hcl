@@ -1,8 +1,9 @@
-# Ten minutes of enqueueing and completing as fast as the server goes: whether the rate holds, whether the data folder
-# stays bounded as completed tasks vanish from it, and whether memory does.
+# Ten minutes of enqueues and completions as fast as the server allows: whether the rate holds,
+# whether the data folder stays bounded as completed tasks leave it, and whether memory does.
 #
-# decay_percent is the loss of the rate over the window, with bounds that the noise of the host is in. steady_rate_ratio is the rate in the
-# window's last minute to that in its second.
+# decay_percent is the loss of the rate over the window, with bounds that include the noise of the
+# host. steady_rate_ratio is the rate in the window's last minute divided by the rate in its second
+# minute.
 
 scenario "steady" {
   title = "Ten minutes of steady enqueue and complete: rate, disk and memory over time"
@@ -15,7 +16,8 @@ scenario "steady" {
     procs      = 1
   }
 
-  # The bound on tasks in flight is what makes it steady: without it the queue would grow for ten minutes.
+  # The limit on tasks in flight keeps the load steady: without it the queue would grow for ten
+  # minutes.
   workload "main" {
     driver      = "stream"
     procs       = 1
@@ -37,7 +39,7 @@ scenario "steady" {
   # 300 samples: a block of decay_percent's bootstrap is 30 of them, a minute.
   series { every = "2s" }
 
-  # A change of the rate over the window is what is measured here: decay_percent judges it.
+  # This scenario measures the change of the rate over the window; decay_percent judges it.
   validity { trend_percent_max = "any" }
 
   rounds = 1

@@ -1,4 +1,5 @@
-# What the number of tenants costs: the same load of one shard, spread over 1 to 1,000 tenants with a queue each.
+# The effect of the number of tenants: the same load on one shard, spread over 1 to 1,000 tenants
+# with one queue each.
 
 scenario "tenants" {
   title = "The same load spread over 1 to 1,000 tenants on one shard"
@@ -13,7 +14,8 @@ scenario "tenants" {
     procs      = 1
   }
 
-  # tenants is swept. Each has a session for its producer and one for its worker, and a server takes 1,024 sessions on a connection.
+  # tenants is swept. Each tenant has one session for its producer and one for its worker, and a
+  # server takes 1,024 sessions on a connection.
   workload "main" {
     driver      = "stream"
     procs       = 1
@@ -27,8 +29,9 @@ scenario "tenants" {
 
   rounds = 6
 
-  # Each session more costs the generator as well, which has one CPU. The page says where it is the limit: the server's CPU per cycle and the
-  # fairness between tenants are what this scenario is for.
+  # Each additional session also costs CPU time in the generator, which has one CPU. The page shows
+  # where the generator is the limit. This scenario is for the server's CPU time per cycle and the
+  # fairness between tenants.
   validity { generator_cpu_percent_max = "any" }
 
   sweep "workload.main.tenants" { values = [1, 20, 100, 1000] }

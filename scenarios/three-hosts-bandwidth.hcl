@@ -1,8 +1,9 @@
-# What a three-node cluster costs against the bandwidth of its nodes: three-hosts.hcl at a round trip of 0.5 ms, with a limit on what each
-# node sends to the others together. It also needs the kernel's qdisc tbf. The load generator and the nodes send to each other without limit.
+# The cost of a three-node cluster by the bandwidth of its nodes: three-hosts.hcl at a round trip of
+# 0.5 ms, with a limit on the total that each node sends to the others. It also needs the kernel's
+# qdisc tbf. Traffic between the load generator and the nodes has no limit.
 
 scenario "three-hosts-bandwidth" {
-  title = "Create, claim and complete in batches of 64, three nodes on hosts of their own, by the bandwidth of each host"
+  title = "Create, claim and complete in batches of 64, three nodes on separate hosts, by the bandwidth of each host"
   tags  = ["raft", "hosts"]
 
   include "shared/hosts.hcl" {}

@@ -1,11 +1,13 @@
-# What a three-node cluster costs against the network between its nodes: each node is on a host of its own, a network namespace of this
-# machine with its own address, and each packet between two hosts takes half of the round trip. It needs root (CAP_SYS_ADMIN,
-# CAP_NET_ADMIN and CAP_NET_RAW) and /dev/net/tun. The load generator reaches all nodes without added delay.
+# The cost of a three-node cluster by the network between its nodes. Each node is on a separate
+# host: a network namespace of this machine with its own address. Each packet between two hosts
+# takes half of the round trip. The scenario needs root (CAP_SYS_ADMIN, CAP_NET_ADMIN and
+# CAP_NET_RAW) and /dev/net/tun. The load generator reaches all nodes without added delay.
 #
-# A node stands for election when it has heard nothing of a leader for 500 ms, the server's default: fifty of the longest round trips here.
+# A node stands for election when it has not heard from a leader for 500 ms, the server's default:
+# fifty of the longest round trips here.
 
 scenario "three-hosts" {
-  title = "Create, claim and complete in batches of 64, three nodes on hosts of their own, by the round trip between them"
+  title = "Create, claim and complete in batches of 64, three nodes on separate hosts, by the round trip between them"
   tags  = ["raft", "hosts"]
 
   include "shared/hosts.hcl" {}

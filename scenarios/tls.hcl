@@ -1,5 +1,6 @@
-# What encryption of the clients' connections costs: the same load over plain TCP and over TLS 1.3, streams and unary calls. Connections are
-# opened before the window, so handshakes are no part of it.
+# The cost of encrypting the clients' connections: the same load over plain TCP and over TLS 1.3,
+# with streams and unary calls. Connections are opened before the window, so handshakes are not
+# measured.
 
 scenario "tls" {
   title = "Create, claim and complete over plain TCP and over TLS, by streams and unary calls"

@@ -1,5 +1,7 @@
-# What each way to call the server costs, in one run: streams, unary gRPC and REST, in batches of 64 and one task a call, with one shard and with
-# four. The points alternate, so that a host that drifts does so for all of them. Each way is compared with streams at the same batch and shards.
+# The cost of each way to call the server, in one run: streams, unary gRPC and REST, in batches of
+# 64 and one task a call, with one shard and with four. The points alternate, so that drift of the
+# host affects all points equally. Each way is compared with streams at the same batch size and
+# number of shards.
 
 scenario "transports" {
   title = "Create, claim and complete over streams, unary gRPC and REST, in batches and one by one, with one and four shards"
@@ -16,7 +18,8 @@ scenario "transports" {
     procs      = 1
   }
 
-  # driver, batch and in_flight are swept. A producer makes one call for each batch, a worker two by unary gRPC or REST: so there are twice as many workers.
+  # driver, batch and in_flight are swept. A producer makes one call per batch; a worker makes two
+  # with unary gRPC or REST. So there are twice as many workers as producers.
   workload "main" {
     driver      = "stream"
     procs       = 1
@@ -31,13 +34,14 @@ scenario "transports" {
 
   rounds = 6
 
-  # The generator's CPU is no reason to leave a point out: a call of REST costs the generator more than the server. The page says where the
-  # generator is the limit.
+  # The generator's CPU limit does not invalidate a point: a REST call costs the generator more than
+  # the server. The page shows where the generator is the limit.
   validity { generator_cpu_percent_max = "any" }
 
   sweep "workload.main.driver" { values = ["stream", "unary", "rest"] }
 
-  # Each has 64 calls in flight at most: without that bound the claims of one-task calls, spread over four shards, fall behind the enqueues.
+  # Each point has at most 64 calls in flight: without that bound the claims of one-task calls,
+  # spread over four shards, fall behind the enqueues.
   zip {
     sweep "workload.main.batch" { values = [64, 1] }
     sweep "workload.main.in_flight" { values = [4096, 64] }

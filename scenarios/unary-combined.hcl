@@ -1,4 +1,5 @@
-# unary.hcl with two calls for each task instead of three: a worker's completion travels with its next claim.
+# unary.hcl with two calls per task instead of three: a worker sends its completion with its next
+# claim.
 
 scenario "unary-combined" {
   title = "Create, claim and complete with two unary gRPC calls, one task each"
@@ -14,8 +15,9 @@ scenario "unary-combined" {
     busy_poll  = true
   }
 
-  # A producer makes one call for each task, and so does a worker: a claim, which carries the completion of the last task and waits at
-  # the server for the next one. As many workers as in unary.hcl, so that the two compare.
+  # A producer makes one call per task. So does a worker: a claim, which also completes the last
+  # task and waits at the server for the next one. There are as many workers as in unary.hcl, so
+  # that the two can be compared.
   workload "main" {
     driver      = "unary"
     procs       = 1
@@ -32,7 +34,7 @@ scenario "unary-combined" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

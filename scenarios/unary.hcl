@@ -1,4 +1,4 @@
-# What a client gets that does not hold a stream: three calls of their own for each task. rest.hcl is the same over
+# The rate of a client without streams: three separate calls per task. rest.hcl is the same over
 # REST.
 
 scenario "unary" {
@@ -15,8 +15,8 @@ scenario "unary" {
     busy_poll  = true
   }
 
-  # A producer makes one call for each task, a worker two: a claim, which waits at the server for a task, and a
-  # completion. So there are twice as many of them.
+  # A producer makes one call per task. A worker makes two: a claim, which waits at the server for a
+  # task, and a completion. So there are twice as many workers as producers.
   workload "main" {
     driver      = "unary"
     procs       = 1
@@ -32,7 +32,7 @@ scenario "unary" {
 
   phases {
     warmup     = "2s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "10s"
     drain      = "30s"
   }

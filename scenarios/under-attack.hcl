@@ -1,8 +1,8 @@
-# What a quiet tenant notices of hostile clients of the same server: the same load at a fixed rate, in peace and under
-# attack. Its latency counts from when its tasks were due.
+# How much hostile clients affect a quiet tenant of the same server: the same load at a fixed rate,
+# without attackers and under attack. Its latency counts from when its tasks were due.
 
 scenario "under-attack" {
-  title = "A tenant at 500/s, in peace and beside hostile clients"
+  title = "A tenant at 500/s, alone and with hostile clients"
   tags  = ["single-node", "isolation"]
 
   include "shared/quiet.hcl" {}
@@ -14,6 +14,7 @@ scenario "under-attack" {
 
   rounds = 6
 
-  # The generator shares two CPUs with the server and the attackers: it is late more often than beside an idle server.
+  # The generator shares two CPUs with the server and the attackers, so it is late more often than
+  # with an idle server.
   validity { slip_ms_p99_max = 10 }
 }

@@ -1,4 +1,5 @@
-# The pages of the set, in the order in which they lead to each other. README.md beside this file says how a page is written.
+# The pages of the set, in the order of the index. README.md in this folder explains how to write a
+# page.
 
 group "Start here" {
   page "overview" { title = "Overview: rate, durability, replication and limits" }
@@ -11,13 +12,13 @@ group "One node" {
   page "serial-budget" { title = "The serial budget of a shard" }
   page "concurrency" { title = "Producers, workers and queues" }
   page "shards" { title = "Shards: when more of them pay" }
-  page "durability" { title = "Durability, and what a loss of power takes" }
+  page "durability" { title = "Durability, and the data that a loss of power loses" }
   page "tuning" { title = "Tuning: what each setting changes" }
   page "workloads" { title = "Payloads, priorities, delays, retries and reads" }
   page "open-load" { title = "Latency under open load" }
   page "recovery" { title = "Recovery, backlogs and memory" }
   page "tenants" { title = "Many tenants on one shard" }
-  page "noisy-neighbours" { title = "A quiet tenant beside noisy ones" }
+  page "noisy-neighbours" { title = "A quiet tenant with noisy neighbours" }
 }
 
 group "Three nodes" {
@@ -30,11 +31,11 @@ group "Over time" {
   page "soak" { title = "Twenty minutes under load: what drifts" }
 }
 
-group "Beside others" {
+group "Comparison" {
   page "peers" { title = "Other queue servers under the same load" }
   page "peers-guarantees" { title = "Other queue servers without an fsync, and at a kill" }
 }
 
 group "The instrument" {
-  page "bench-harness" { title = "How the harness measures, and what that costs" }
+  page "bench-harness" { title = "How the harness measures, and the cost of measuring" }
 }

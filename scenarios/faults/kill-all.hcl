@@ -1,5 +1,5 @@
-# All three nodes are killed with SIGKILL at once and started again a second later. Every acknowledgement was on the disks
-# of two of them: nothing may be lost.
+# All three nodes are killed with SIGKILL at the same time and started again one second later. Every
+# acknowledged command was on the disks of two of them: nothing may be lost.
 
 variable "durability" { default = "sync" }
 variable "idempotent" { default = true }

@@ -1,5 +1,6 @@
-# leader-kill.hcl without idempotency keys: a task of unknown outcome is not enqueued again, so the servers remember no keys. What the keys cost
-# over fifty kills is the difference between the two.
+# leader-kill.hcl without idempotency keys: a task of unknown outcome is not enqueued again, so the
+# servers store no keys. The difference between the two scenarios is the cost of the keys over fifty
+# kills.
 
 variable "durability" { default = "none" }
 variable "idempotent" { default = false }

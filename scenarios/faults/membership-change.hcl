@@ -1,5 +1,5 @@
-# A follower is removed from the cluster and added again five seconds later, then the leader is: the cluster goes on with two
-# members, and a node that is added catches up before it has a vote.
+# A follower is removed from the cluster and added again five seconds later, then the leader: the
+# cluster continues with two members, and an added node catches up before it can vote.
 
 variable "durability" { default = "none" }
 variable "idempotent" { default = true }

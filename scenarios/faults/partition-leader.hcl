@@ -1,5 +1,5 @@
-# The leader is cut off from both others for ten seconds, with clients on both sides. What it acknowledges meanwhile must not
-# be lost when the cut heals: it may acknowledge nothing.
+# The leader is cut off from both other nodes for ten seconds, with clients on both sides. Whatever
+# it acknowledges during the cut must survive the end of the cut, so it may acknowledge nothing.
 
 variable "durability" { default = "none" }
 variable "idempotent" { default = true }

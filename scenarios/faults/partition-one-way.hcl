@@ -1,5 +1,6 @@
-# First nothing reaches the leader while what it sends arrives, then the other way round. In the first case it does not hear
-# that its entries were taken, in the second its followers don't hear of it.
+# First the leader receives nothing while its messages still arrive, then the other way round. In
+# the first case the leader does not learn that its entries were accepted; in the second case its
+# followers no longer hear from it.
 
 variable "durability" { default = "none" }
 variable "idempotent" { default = true }

@@ -1,5 +1,6 @@
-# The leader is stopped with SIGSTOP for thirty seconds, six times as long as a lease. The others elect another one and
-# its tasks are handed out again when their leases end; what it wakes up with must be refused.
+# The leader is stopped with SIGSTOP for thirty seconds, six times as long as a lease. The others
+# elect a new leader, and the tasks are handed out again when their leases end. The other nodes must
+# refuse what the old leader sends when it continues.
 
 variable "durability" { default = "none" }
 variable "idempotent" { default = true }

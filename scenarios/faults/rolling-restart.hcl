@@ -1,5 +1,5 @@
-# Each node in turn is asked to end and started again, as in an upgrade. A node that leads hands the lead over before it
-# ends, and clients follow: no call may fail.
+# Each node in turn receives SIGTERM and is started again, as in an upgrade. A node that leads hands
+# its leadership over before it ends, and clients follow: no call may fail.
 
 variable "durability" { default = "none" }
 variable "idempotent" { default = true }

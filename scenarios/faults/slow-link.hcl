@@ -1,5 +1,5 @@
-# The links between all nodes get 20 ms of delay in each direction, and later carry a mebibyte a second. Nobody fails: the
-# rate falls to what the links allow and comes back with them.
+# The links between all nodes get 20 ms of delay in each direction, and later a limit of 1 MiB/s. No
+# node fails: the rate falls to what the links allow and recovers when they do.
 
 variable "durability" { default = "none" }
 variable "idempotent" { default = true }

@@ -1,5 +1,5 @@
-# A follower is killed and loses its data. It is taken out of the cluster, starts empty, is taken in again and catches up while
-# the others serve.
+# A follower is killed and loses its data. It is removed from the cluster, starts with an empty
+# store, joins again and catches up while the others serve.
 
 variable "durability" { default = "none" }
 variable "idempotent" { default = true }

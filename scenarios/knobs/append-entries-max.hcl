@@ -1,5 +1,5 @@
-# How many entries of the log one message to a follower carries, and one write to the log. Few make more messages and writes; many make a
-# follower wait for a long message.
+# The maximum number of log entries in one message to a follower, and in one write to the log. A low
+# value makes more messages and writes; a high value makes a follower wait for a long message.
 
 scenario "knob-append-entries-max" {
   title  = "Messages of at most 1 to 1024 Raft entries"

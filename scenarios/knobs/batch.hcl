@@ -1,5 +1,5 @@
-# How many tasks a client sends and claims in one call. Each call costs both sides a frame, a command and an answer, which the tasks of the call
-# share.
+# The number of tasks that a client sends and claims in one call. Each call costs both sides a
+# frame, a command and an answer, which the tasks of the call share.
 
 scenario "knob-batch" {
   title  = "Calls of 1 to 256 tasks"

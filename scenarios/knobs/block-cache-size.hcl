@@ -1,5 +1,5 @@
-# Size of the cache of blocks of tables. Look-ups of idempotency keys read filters and blocks that are not in a memtable: a cache that is too
-# small reads them from files.
+# The size of the cache for table blocks. Lookups of idempotency keys read filters and blocks that
+# are not in a memtable: if the cache is too small, they read them from files.
 
 scenario "knob-block-cache-size" {
   title  = "A block cache of 1 to 128 MiB"

@@ -1,5 +1,6 @@
-# Whether the server's connections poll for a moment before their thread sleeps. Short answers come faster, and a server with nothing to do takes
-# CPU time for it. It is for a server with one processor of its own.
+# Whether the server's connections poll for a moment before their thread sleeps. With polling, short
+# answers arrive faster, but an idle server uses CPU time. The setting is for a server with its own
+# processor.
 
 scenario "knob-busy-poll" {
   title  = "Connections that poll before they sleep, and connections that do not"

@@ -1,4 +1,5 @@
-# How many bytes of payloads one commit has at most. A large commit keeps the small ones behind it waiting, and its batch in memory.
+# The maximum bytes of payloads in one commit. A large commit delays the small ones behind it, and
+# its batch takes memory.
 
 scenario "knob-commit-bytes-max" {
   title  = "Commits of at most 64 KiB to 64 MiB of payload"

@@ -1,5 +1,5 @@
-# How many tasks one commit has at most. Large commits share the cost of a commit, and one fsync, among more tasks. With small ones the stages
-# decide, commit and answer work more at the same time.
+# The maximum number of tasks in one commit. Large commits share the cost of a commit, and of an
+# fsync, among more tasks. With small commits the stages decide, commit and answer overlap more.
 
 scenario "knob-commit-tasks-max" {
   title  = "Commits of at most 16 to 4096 tasks"

@@ -1,6 +1,7 @@
-# How soon a follower stands for election. A leader sends a heartbeat after a tenth to a fifth of it, for each shard and follower: a short one
-# costs CPU time, and finds a dead leader earlier. Where all nodes share two cores, a leader is late under this load with 50 and with 200 ms, and
-# loses its leadership: the scenario is for hosts with more.
+# How soon a follower stands for election. A leader sends a heartbeat after a tenth to a fifth of
+# the timeout, for each shard and follower: a short timeout costs CPU time and detects a dead leader
+# earlier. If all nodes share two cores, a leader is late under this load with 50 ms and with 200
+# ms, and loses its leadership: the scenario is for hosts with more cores.
 
 scenario "knob-heartbeat-timeout" {
   title  = "Heartbeat timeouts of 50 to 500 ms with eight shards"

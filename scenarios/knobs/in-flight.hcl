@@ -1,5 +1,6 @@
-# How many tasks a load has enqueued and not yet completed, at most. Few leave the server idle between calls; more than it can work on at once wait
-# in its queue, and their latency grows by the wait.
+# The maximum number of tasks that are enqueued and not yet completed. With few tasks the server is
+# idle between calls. Tasks beyond what it can process at once wait in its queue, and the wait adds
+# to their latency.
 
 scenario "knob-in-flight" {
   title  = "At most 256 to 65,536 tasks in flight"

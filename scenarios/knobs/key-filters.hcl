@@ -1,4 +1,5 @@
-# Bytes of the filters by which the server knows that an idempotency key is new, 2 bytes a key. Keys beyond that are looked up in the store.
+# The size of the filters by which the server recognises new idempotency keys, 2 bytes a key. Keys
+# beyond that size are looked up in the store.
 
 scenario "knob-key-filters" {
   title  = "Filters of idempotency keys of 128 KiB to 64 MiB"

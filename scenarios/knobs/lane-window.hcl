@@ -1,5 +1,5 @@
-# How many tasks of a queue and priority stay in memory. Tasks beyond that are found again by scans of the store: small windows save memory
-# and cost scans when tasks wait.
+# The number of tasks of a queue and priority that stay in memory. The server finds tasks beyond
+# that by scans of the store: small windows save memory but cost scans when tasks wait.
 
 scenario "knob-lane-window" {
   title  = "Windows of 64 to 4096 tasks"

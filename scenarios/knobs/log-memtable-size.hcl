@@ -1,5 +1,5 @@
-# Size of a memtable of the Raft logs. Entries that Raft cuts while they are in a memtable are never written to a table: with small memtables
-# much of the log is written twice.
+# The size of a memtable of the Raft logs. Entries that Raft removes while they are in a memtable
+# are never written to a table: with small memtables, much of the log is written twice.
 
 scenario "knob-log-memtable-size" {
   title  = "Memtables of the Raft logs of 8 to 128 MiB"

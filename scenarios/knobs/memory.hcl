@@ -1,5 +1,5 @@
-# The bound on the process's memory. Memtables, caches, windows and buffers have shares of it, and below about 1 GiB the shares are smaller;
-# the Go runtime collects garbage more often.
+# The limit on the process's memory. Memtables, caches, windows and buffers have shares of it. Below
+# about 1 GiB the shares are smaller, and the Go runtime collects garbage more often.
 
 scenario "knob-memory" {
   title  = "A server with a bound of 256 MiB to 2 GiB"

@@ -1,5 +1,6 @@
-# Size of a memtable. A task's record and its removal that meet in a memtable never reach a table: small memtables write more, and are flushed
-# more often. Large ones take memory, and make a restart after a crash longer.
+# The size of a memtable. A task whose record and removal are in the same memtable never reaches a
+# table: small memtables write more and are flushed more often. Large memtables take memory and make
+# a restart after a crash longer.
 
 scenario "knob-memtable-size" {
   title  = "Memtables of 1 to 64 MiB"

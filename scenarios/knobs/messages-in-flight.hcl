@@ -1,5 +1,6 @@
-# How many messages with entries are on their way to a follower at once. One waits for each answer before the next; more hide the round trip,
-# and matter most where that is long.
+# The number of messages with entries that are in flight to a follower at once. With one, the leader
+# waits for each answer before the next message. More messages hide the round trip, and matter most
+# if it is long.
 
 scenario "knob-messages-in-flight" {
   title  = "One to 16 messages to a follower at once"

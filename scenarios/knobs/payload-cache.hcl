@@ -1,5 +1,5 @@
-# How many bytes of payloads stay in memory between enqueue and claim. A task whose payload does not fit is read from the store when it is
-# claimed.
+# The bytes of payloads that stay in memory between enqueue and claim. A task whose payload does not
+# fit is read from the store when it is claimed.
 
 scenario "knob-payload-cache" {
   title  = "A payload cache of 1 to 64 MiB"

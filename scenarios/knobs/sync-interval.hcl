@@ -1,5 +1,5 @@
-# How often the server fsyncs at durability interval. Each fsync takes time of the disk, and a longer interval loses more acknowledged tasks
-# when the power fails.
+# How often the server fsyncs at durability interval. Each fsync takes disk time; a longer interval
+# loses more acknowledged tasks when the power fails.
 
 scenario "knob-sync-interval" {
   title  = "An fsync every 1 to 100 ms"

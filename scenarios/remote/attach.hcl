@@ -1,14 +1,15 @@
-# A server that runs already: without variables the one that `bin/queued serve` starts in the root of the repository. Its admin listener must
-# be reachable: the run reads its settings, counters and profiles there. Servers beyond loopback have TLS: add ca to the topology.
+# A server that already runs: without variables, the one that `bin/queued serve` starts in the root
+# of the repository. Its admin listener must be reachable, because the run reads its settings,
+# counters and profiles there. Servers beyond loopback have TLS: add ca to the topology.
 variable "host" { default = "127.0.0.1" }
 variable "token_file" { default = "../../data/admin.token" }
 
 scenario "remote-attach" {
-  title = "A server that runs already, over gRPC streams"
+  title = "A server that already runs, over gRPC streams"
   tags  = ["remote"]
 
   topology "remote" {
-    durability = "sync" # what the server must say that it runs with
+    durability = "sync" # what the server must report as its durability
     token_file = var.token_file
 
     node "n1" {
@@ -35,6 +36,7 @@ scenario "remote-attach" {
 
   invariant "conserved" {}
 
-  # A server that runs on the generator's host is foreign CPU time there. Remove this for one on another host.
+  # A server on the generator's host counts as foreign CPU time there. Remove this for a server on
+  # another host.
   validity { foreign_cpu_percent_max = "any" }
 }

@@ -1,4 +1,5 @@
-# A cluster on three hosts that ssh reaches without a password. The program goes to each host once.
+# A cluster on three hosts that ssh reaches without a password. The program is copied to each host
+# once.
 variable "domain" { default = "example.org" }
 variable "user" { default = "prony" }
 

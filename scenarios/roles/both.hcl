@@ -1,4 +1,5 @@
-# Producers and workers together: what to hold the figures of enqueue-only.hcl and claim-complete-only.hcl against.
+# Producers and workers together: the figures to compare with enqueue-only.hcl and
+# claim-complete-only.hcl.
 
 scenario "roles-both" {
   title = "Enqueues, claims and completions over gRPC streams, calls of 16 tasks, at durability sync"
@@ -10,7 +11,7 @@ scenario "roles-both" {
     listen     = "tcp"
   }
 
-  # As many tasks may be in flight as producers and workers hold, and as many again.
+  # Twice as many tasks may be in flight as producers and workers hold.
   workload "main" {
     driver    = "stream"
     producers = 32

@@ -1,5 +1,6 @@
-# Workers alone: what the server hands out and completes while nothing is enqueued. A backlog is there before each warm-up; it must outlast the
-# window, and the workers complete what is left of it in the drain.
+# Workers alone: how fast the server hands out and completes tasks while nothing is enqueued. A
+# backlog is filled before each warm-up. It must outlast the window, and the workers complete the
+# rest of it in the drain.
 
 scenario "roles-claim-complete-only" {
   title = "Claims and completions alone over gRPC streams, calls of 16 tasks, at durability sync"

@@ -1,5 +1,5 @@
-# Producers alone: what the server takes in while nothing is claimed. The tasks stay on the server, whose own account must show that it still
-# holds each of them.
+# Producers alone: how fast the server takes tasks in while nothing is claimed. The tasks stay on
+# the server, whose own account must show that it still holds each of them.
 
 scenario "roles-enqueue-only" {
   title = "Enqueues alone over gRPC streams, calls of 16 tasks, at durability sync"
@@ -11,8 +11,8 @@ scenario "roles-enqueue-only" {
     listen     = "tcp"
   }
 
-  # in_flight is how many tasks may stay on the server: more than the producers enqueue in the warm-up and the window, so that they never
-  # wait for room.
+  # in_flight is the number of tasks that may stay on the server. It exceeds what the producers
+  # enqueue in the warm-up and the window, so that they never wait.
   workload "main" {
     driver    = "stream"
     producers = 32
@@ -28,7 +28,8 @@ scenario "roles-enqueue-only" {
 
   rounds = 6
 
-  # The store grows for the whole window, and flushes and compactions come and go with it. The figure is the mean of a window, and no steady rate.
+  # The store grows for the whole window, with flushes and compactions at times. The figure is the
+  # mean of a window and not a steady rate.
   validity { trend_percent_max = "any" }
 
   invariant "conserved" {}

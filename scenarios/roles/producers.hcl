@@ -1,5 +1,6 @@
-# 1 to 256 producers at fixed workers: how enqueues add up, until the workers or the server have enough. Each call of a producer has 4 tasks,
-# each claim of a worker up to 16, so that 64 workers keep up with few producers and with many.
+# 1 to 256 producers with a fixed number of workers: how the enqueue rate grows until the workers or
+# the server are the limit. Each call of a producer has 4 tasks and each claim of a worker up to 16,
+# so that 64 workers keep up with few producers and with many.
 
 scenario "roles-producers" {
   title = "1 to 256 producers with 64 workers, at durability sync"
@@ -24,7 +25,7 @@ scenario "roles-producers" {
 
   phases {
     warmup     = "1s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "5s"
   }
 

@@ -1,5 +1,6 @@
-# Workers that share one queue, and workers with a queue each, at the same load: what it costs or saves the server that no two workers claim from
-# the same queue. Each worker takes 1 ms on average for the tasks of a claim, as a worker does that works on them.
+# Workers that share one queue, and workers with one queue each, at the same load: the gain or the
+# cost for the server if no two workers claim from the same queue. Each worker takes 1 ms on average
+# for the tasks of a claim, as a real worker would.
 
 scenario "roles-queue-per-worker" {
   title = "64 workers on one queue or on a queue each, with think times of 1 ms, at durability sync"
@@ -24,7 +25,7 @@ scenario "roles-queue-per-worker" {
 
   phases {
     warmup     = "1s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "5s"
   }
 

@@ -1,5 +1,5 @@
-# The same work in every round: 200,000 cycles, however long they take. The rate is over the time that they took; a round that takes longer than
-# a minute is invalid.
+# The same work in every round: 200,000 cycles, regardless of how long they take. The rate is the
+# cycles divided by that time; a round that takes longer than a minute is invalid.
 
 scenario "roles-volume" {
   title = "200,000 cycles over gRPC streams, calls of 16 tasks, at durability sync"

@@ -1,5 +1,6 @@
-# 1 to 256 workers at fixed producers: how claims and completions add up, until the producers or the server have enough. in_flight bounds the
-# backlog that few workers leave.
+# 1 to 256 workers with a fixed number of producers: how the rate of claims and completions grows
+# until the producers or the server are the limit. in_flight bounds the backlog that few workers
+# leave.
 
 scenario "roles-workers" {
   title = "1 to 256 workers with 64 producers, at durability sync"
@@ -21,7 +22,7 @@ scenario "roles-workers" {
 
   phases {
     warmup     = "1s"
-    warmup_max = "10s" # it goes on until the rate is steady
+    warmup_max = "10s" # the warm-up continues until the rate is steady
     window     = "5s"
   }
 

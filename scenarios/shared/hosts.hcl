@@ -1,9 +1,11 @@
-# What three nodes on hosts of their own do, and what must hold in the end: for scenarios to include that say what lies between the hosts.
+# The load and the invariants of three nodes on separate hosts. A scenario that includes this file
+# adds the network between the hosts.
 
 variable "window" { default = "10s" }
 variable "warmup" { default = "2s" }
 
-# Many more tasks are under way than fit a round trip, so that the rate is not that of the calls that wait.
+# Far more tasks are in flight than one round trip needs, so that waiting calls do not limit the
+# rate.
 workload "main" {
   driver      = "stream"
   procs       = 1
@@ -19,7 +21,7 @@ workload "main" {
 
 phases {
   warmup     = var.warmup
-  warmup_max = "10s" # it goes on until the rate is steady
+  warmup_max = "10s" # the warm-up continues until the rate is steady
   window     = var.window
   drain      = "30s"
 }

@@ -1,4 +1,5 @@
-# The load of peers.hcl, for its scenarios to include: one task a call and 64, small and larger payloads.
+# The load of peers.hcl, for its scenarios to include: one task a call and 64, small and larger
+# payloads.
 
 workload "main" {
   driver      = "program"
@@ -8,8 +9,9 @@ workload "main" {
   payload     = fixed(64)
 }
 
-# The calls of producers and the slots of workers hold 48 tasks with one task a call, and 3,072 with 64. Without a bound near that, a server that
-# claims more slowly than it takes tasks in would grow a backlog, and its latency would be the time to work off the backlog.
+# The calls of producers and the slots of workers hold 48 tasks with one task a call, and 3,072 with
+# 64. Without a bound near that, a server that hands tasks out more slowly than it takes them in
+# would build up a backlog, and its latency would be the time to drain the backlog.
 zip {
   sweep "workload.main.batch"     { values = [1, 64] }
   sweep "workload.main.in_flight" { values = [96, 4096] }
@@ -22,6 +24,6 @@ phases {
   drain  = "30s"
 }
 
-# The rate of some servers rises or falls for longer than a round, with their log's files or their tables. A figure is the mean of a window
-# that begins at the same time after every server's start.
+# The rate of some servers rises or falls for longer than a round, as their log files or tables
+# grow. A figure is the mean of a window that begins at the same time after every server's start.
 validity { trend_percent_max = "any" }

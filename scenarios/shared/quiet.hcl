@@ -1,5 +1,8 @@
-# A tenant that loads one server at a fixed rate, far below what the server bears, for scenarios that put another client beside
-# it. Its latency counts from when its tasks were due.
+# A tenant that loads one server at a fixed rate, far below the server's capacity, for scenarios
+# that add another client. Its latency counts from when its tasks were due.
+#
+# With one CPU for Go code, each long system call, such as the write of a table, stops the server
+# for up to 10 ms. So the server runs on both CPUs.
 
 # With one CPU to run Go code on, each long system call, such as the write of a table, stops the server for up to 10 ms. So the
 # server runs on both CPUs.
@@ -23,5 +26,5 @@ workload "quiet" {
   workers   = 16
   payload   = fixed(64)
   arrivals  = rate("500/s")
-  in_flight = 5000 # ten seconds of its rate: what is due beyond that is dropped
+  in_flight = 5000 # ten seconds of its rate: tasks beyond that are dropped
 }

@@ -1,5 +1,5 @@
-# One server process with one shard, and what must hold in the end: for scenarios to include. The server has one CPU, and
-# what includes this gives the generator another.
+# One server process with one shard, and its invariants, for scenarios to include. The server has
+# one CPU, and the including scenario gives the generator another.
 
 variable "durability" { default = "none" }
 variable "window" { default = "10s" }

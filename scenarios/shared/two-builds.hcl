@@ -1,6 +1,7 @@
-# Whole task cycles on one shard at durability "none", for two builds that are alive together: for the scenarios that `prony compare` and
-# `prony ratchet` measure. What includes this says how many producers and workers there are (local.producers, local.workers). A sweep may
-# replace them. A call has one task of 64 bytes; `--var batch=16 --var payload=16384` compares builds by other calls.
+# Whole task cycles on one shard at durability "none", for two builds that run together: for the
+# scenarios that `prony compare` and `prony ratchet` measure. The including file sets the number of
+# producers and workers (local.producers, local.workers); a sweep may replace them. A call has one
+# task of 64 bytes; `--var batch=16 --var payload=16384` compares the builds with other calls.
 
 variable "batch" { default = 1 }
 variable "payload" { default = 64 } # bytes
@@ -23,14 +24,15 @@ workload "main" {
   arrivals    = closed()
 }
 
-# Of rounds, which `prony run` and `prony compare --rounds` measure. A duet has lengths of its own.
+# For rounds, which `prony run` and `prony compare --rounds` measure. A duet has its own durations.
 phases {
   warmup = "400ms"
   window = "1s"
   drain  = "30s"
 }
 
-# What disturbs the host disturbs the slices of both sides alike, so a generation is dropped only where the host was hardly there.
+# A disturbance of the host affects the slices of both builds equally, so a generation is dropped
+# only if the host had almost no CPU time for the run.
 validity {
   foreign_cpu_percent_max = 30
   steal_percent_max       = 15

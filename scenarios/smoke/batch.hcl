@@ -1,4 +1,4 @@
-# The shape of full-cycle-batch.hcl, short.
+# The load of full-cycle-batch.hcl, short.
 
 variable "window" { default = "2s" }
 variable "durability" { default = "none" }
@@ -24,6 +24,6 @@ scenario "smoke-batch" {
 
   limit "cycles_per_s" {
     min     = 30000
-    because = "a tenth of what the slowest host did, 353,000: a net for hosts that cannot measure the baseline build"
+    because = "a tenth of the rate of the slowest host, 353,000: a safety net for hosts that cannot measure the baseline build"
   }
 }

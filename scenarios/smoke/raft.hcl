@@ -1,4 +1,5 @@
-# The shape of raft-full-cycle.hcl, short: what three nodes bear while nothing happens to them. leader-kill.hcl kills their leader.
+# The load of raft-full-cycle.hcl, short: three nodes without faults. leader-kill.hcl kills their
+# leader.
 
 variable "window" { default = "2s" }
 
@@ -28,6 +29,6 @@ scenario "smoke-raft" {
 
   limit "cycles_per_s" {
     min     = 3200
-    because = "a tenth of what the slowest host did, 32,600: a net for hosts that cannot measure the baseline build"
+    because = "a tenth of the rate of the slowest host, 32,600: a safety net for hosts that cannot measure the baseline build"
   }
 }

@@ -1,5 +1,6 @@
-# A server killed with SIGKILL while a backlog waits, and started again: each task that was acknowledged is still there, once, and is claimed
-# soon. Every acknowledgement came after an fsync.
+# A server that is killed with SIGKILL while a backlog waits, and started again: each acknowledged
+# task must still exist, exactly once, and must soon be claimed. Every acknowledgement came after an
+# fsync.
 
 variable "window" { default = "2s" }
 variable "durability" { default = "sync" }
@@ -32,7 +33,7 @@ scenario "smoke-recovery" {
 
   limit "drain_cycles_per_s" {
     of_baseline = 0.5
-    because     = "a drain takes a second or two, so that one stall of the host halves its rate: the ratio of a pair of rounds has a standard deviation of 21 %"
+    because     = "a drain takes a second or two, so one stall of the host halves its rate: the ratio of a pair of rounds has a standard deviation of 21 %"
   }
 
   limit "server_cpu_us_per_cycle" {
@@ -42,12 +43,12 @@ scenario "smoke-recovery" {
 
   limit "restart_first_claim_s" {
     max     = 10
-    because = "0.2 to 0.84 s on a quiet host. A start reads the queues and the leases, and not the backlog"
+    because = "0.2 to 0.84 s on a quiet host. A start reads the queues and the leases, but not the backlog"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream. More would be growth with the number of calls"
+    because = "a few goroutines for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {

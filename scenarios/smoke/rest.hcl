@@ -1,4 +1,4 @@
-# The shape of rest.hcl, short.
+# The load of rest.hcl, short.
 
 variable "window" { default = "2s" }
 variable "durability" { default = "none" }
@@ -23,6 +23,6 @@ scenario "smoke-rest" {
 
   limit "cycles_per_s" {
     min     = 800
-    because = "a tenth of what the slowest host did, 8,500: a net for hosts that cannot measure the baseline build"
+    because = "a tenth of the rate of the slowest host, 8,500: a safety net for hosts that cannot measure the baseline build"
   }
 }

@@ -28,6 +28,6 @@ scenario "smoke-shards" {
 
   limit "cycles_per_s" {
     min     = 16000
-    because = "a tenth of what the slowest host did, 162,600: a net for hosts that cannot measure the baseline build"
+    because = "a tenth of the rate of the slowest host, 162,600: a safety net for hosts that cannot measure the baseline build"
   }
 }

@@ -1,4 +1,5 @@
-# Fsync before each acknowledgement. With calls of 16 tasks a commit carries what arrived during the fsync before it.
+# Fsync before each acknowledgement. With calls of 16 tasks, a commit contains the tasks that
+# arrived during the previous fsync.
 
 variable "window" { default = "2s" }
 variable "durability" { default = "sync" }
@@ -24,7 +25,7 @@ scenario "smoke-sync" {
 
   limit "cycles_per_s" {
     min     = 10000
-    because = "a tenth of what the slowest host did, 100,000, with a slow disk: a net for hosts that cannot measure the baseline build"
+    because = "a tenth of the rate of the slowest host, 100,000, with a slow disk: a safety net for hosts that cannot measure the baseline build"
   }
 
   limit "storage_fsyncs_per_cycle" {

@@ -1,10 +1,12 @@
-# Twenty tenants that share one server, with writes and reads, beside one that sends four times its share. No read may be answered wrongly: every
-# eighth asks for another tenant's task. The tasks of a last tenant are claimed one after the other, so that their order shows.
+# Twenty tenants share one server, with writes and reads, together with a noisy tenant that sends
+# four times their share. No read may be answered wrongly: every eighth read asks for another
+# tenant's task. The tasks of one more tenant are claimed one after the other, so that their order
+# can be checked.
 
 variable "window" { default = "2s" }
 
 scenario "smoke-tenants" {
-  title  = "Twenty tenants on one server beside a noisy one"
+  title  = "Twenty tenants and a noisy one on one server"
   tags   = ["smoke", "single-node", "isolation"]
   rounds = 2 # of each build, in turn
 
@@ -41,8 +43,9 @@ scenario "smoke-tenants" {
     in_flight = 20000
   }
 
-  # One worker slot: the order in which it gets the tasks is the order of the queue. It claims four at once, so that the order within a delivery
-  # is seen as well. All its other tasks wait, for the reads of other tenants to be refused.
+  # There is one worker slot, which receives the tasks in the order of the queue. It claims four at
+  # once, so that the order within a delivery is checked too. The other tasks wait, so that other
+  # tenants' reads of them can be refused.
   workload "ordered" {
     driver    = "stream"
     procs     = 1
@@ -64,12 +67,12 @@ scenario "smoke-tenants" {
 
   limit "dropped" {
     max     = 0
-    because = "the rates are far below what the server bears"
+    because = "the rates are far below the server's capacity"
   }
 
   limit "server_goroutines_max" {
     max     = 1000
-    because = "some for each connection and stream. More would be growth with the number of calls"
+    because = "a few goroutines for each connection and stream. More would be growth with the number of calls"
   }
 
   limit "server_rss_mb_max" {

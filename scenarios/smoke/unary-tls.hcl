@@ -1,4 +1,4 @@
-# The shape of unary.hcl, short, over TLS.
+# The load of unary.hcl, short, over TLS.
 
 variable "window" { default = "2s" }
 
@@ -28,6 +28,6 @@ scenario "smoke-unary-tls" {
 
   limit "cycles_per_s" {
     min     = 1000
-    because = "a tenth of what the slowest host did, 10,000: a net for hosts that cannot measure the baseline build"
+    because = "a tenth of the rate of the slowest host, 10,000: a safety net for hosts that cannot measure the baseline build"
   }
 }

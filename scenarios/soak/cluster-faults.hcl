@@ -1,5 +1,6 @@
-# Three nodes that stay up under load, and the leader is killed in each tenth window: whether every task is accounted for over all windows, and
-# whether any figure drifts in the windows between.
+# Three nodes that stay up under load, with the leader killed in each tenth window: whether every
+# task is accounted for over all windows, and whether any figure drifts in the windows without a
+# fault.
 #
 #   prony soak scenarios/soak/cluster-faults.hcl --folder runs/soak-cluster-faults
 
@@ -47,7 +48,7 @@ scenario "soak-cluster-faults" {
     faults_every = 10
   }
 
-  # The rate within a window may rise and fall: the drift over all windows is what is judged.
+  # The rate within a window may rise and fall: the soak judges the drift over all windows.
   validity { trend_percent_max = "any" }
 
   invariant "conserved" {}

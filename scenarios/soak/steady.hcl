@@ -1,5 +1,6 @@
-# One server that stays up under a full load, in windows of ten seconds: whether the rate and the 99th percentile of cycle latency hold, and
-# whether memory, descriptors, goroutines and the data folder stay as large as they were.
+# One server that stays up under a full load, in windows of ten seconds: whether the rate and the
+# 99th percentile of cycle latency hold, and whether memory, descriptors, goroutines and the data
+# folder stay at their size.
 #
 #   prony soak scenarios/soak/steady.hcl --folder runs/soak-steady --for 2h
 
@@ -14,7 +15,7 @@ scenario "soak-steady" {
     procs      = 1
   }
 
-  # The bound on tasks in flight is what makes it steady: without it the queue would grow.
+  # The limit on tasks in flight keeps the load steady: without it the queue would grow.
   workload "main" {
     driver      = "stream"
     procs       = 1
@@ -27,8 +28,8 @@ scenario "soak-steady" {
     arrivals    = closed()
   }
 
-  # The warm-up comes once, before the first window after a start of the servers. It is long enough for heap, caches and levels of the store to
-  # reach their size.
+  # The warm-up runs once, before the first window after a start of the servers. It is long enough
+  # for heap, caches and levels of the store to reach their final size.
   phases {
     warmup = "2m"
     window = "10s"
@@ -43,7 +44,7 @@ scenario "soak-steady" {
     }
   }
 
-  # The rate within a window may rise and fall: the drift over all windows is what is judged.
+  # The rate within a window may rise and fall: the soak judges the drift over all windows.
   validity { trend_percent_max = "any" }
 
   invariant "conserved" {}

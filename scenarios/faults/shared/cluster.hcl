@@ -1,5 +1,6 @@
-# Three nodes that hold one shard, under steady load, and what must hold in the end: for scenarios that put faults into them. What includes
-# this says the durability, whether tasks have keys (var.durability, var.idempotent) and how long the window is (local.window).
+# Three nodes that hold one shard, under steady load, and their invariants, for scenarios with
+# faults. The including file sets the durability, whether tasks have keys (var.durability,
+# var.idempotent) and the length of the window (local.window).
 
 topology "raft" {
   nodes      = 3
@@ -8,8 +9,8 @@ topology "raft" {
   procs      = 1
 }
 
-# Batches of 16 keep the cluster busy without taking every CPU from it. A task with a key is enqueued again under that key where the
-# outcome of a call is unknown.
+# Batches of 16 keep the cluster busy but leave it some CPU time. A task with a key is enqueued
+# again under that key if the outcome of a call is unknown.
 workload "main" {
   driver      = "stream"
   procs       = 1

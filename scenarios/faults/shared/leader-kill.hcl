@@ -1,5 +1,6 @@
-# Whoever leads is killed with SIGKILL, fifty times in a row under load, and started again a second later. What includes this says the durability
-# and whether tasks have keys (var.durability, var.idempotent).
+# The leader is killed with SIGKILL, fifty times in a row under load, and started again one second
+# later. The including file sets the durability and whether tasks have keys (var.durability,
+# var.idempotent).
 
 locals { window = "5m10s" }
 

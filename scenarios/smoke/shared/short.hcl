@@ -1,4 +1,5 @@
-# What the scenarios of the smoke set share: short phases, and what must hold in the end. The whole set has three minutes.
+# The phases and invariants that the scenarios of the smoke set share. The phases are short because
+# the whole set has three minutes.
 
 phases {
   warmup = "1s"
@@ -9,6 +10,6 @@ phases {
 invariant "conserved" {}
 invariant "exclusive" {}
 
-# CI runs on shared machines. A neighbour slows both builds alike and must not fail the run, so an unfit host is only a warning. The long
-# scenarios are strict.
+# CI runs on shared machines. A neighbour slows both builds equally and must not fail the run, so an
+# unfit host is only a warning. The long scenarios are strict.
 validity { on_breach = "warn" }

@@ -1,4 +1,4 @@
-# One server process with one shard. It has one CPU, and the generator another.
+# One server process with one shard. The server has one CPU, and the generator has another.
 
 topology "single" {
   shards     = 1
