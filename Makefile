@@ -1,7 +1,7 @@
 # Targets for developers. CI runs .ci/run, which calls the same targets.
 
-# The last module is not in go.work: its browser driver and k6 need incompatible versions of the same
-# library.
+# The last module is not in go.work: its browser driver and k6 need different versions of
+# github.com/chromedp/cdproto.
 APART    := harness/browser
 MODULES  := engine harness harness/k6 harness/peers $(APART)
 PACKAGES := $(patsubst %,./%/...,$(filter-out $(APART),$(MODULES)))
