@@ -1,4 +1,4 @@
-# Functions for scripts that talk to GitHub. The token is in GH_TOKEN, the repository in GITHUB_REPOSITORY, and the address of the
+# Functions for scripts that call GitHub's API. The token is in GH_TOKEN, the repository in GITHUB_REPOSITORY, and the address of the
 # API in GITHUB_API_URL. Needs curl and jq.
 # shellcheck shell=bash
 
@@ -6,15 +6,15 @@
 github() {
   local body=()
   [[ $# -lt 3 ]] || body=(--data-binary @-)
-  # The token goes to curl as a file, so that it is in no list of processes.
+  # curl reads the token from a file, so that no list of processes shows it.
   printf '%s' "${3:-}" | curl -sS --fail-with-body --max-time 30 -X "$1" "${body[@]}" \
     -H @<(printf 'Authorization: Bearer %s\n' "$GH_TOKEN") \
     -H 'Accept: application/vnd.github+json' -H 'X-GitHub-Api-Version: 2022-11-28' \
     "${GITHUB_API_URL:-https://api.github.com}/repos/$GITHUB_REPOSITORY/$2"
 }
 
-# marked PATH MARKER: prints the first entry of the list at PATH that the workflows' own account wrote and whose body begins with
-# MARKER; nothing if there is none. Others may write the marker too: their text is never changed. It reads 20 pages at most.
+# marked PATH MARKER: prints the first entry of the list at PATH whose author is the workflows' account and whose body begins with
+# MARKER, or nothing. Other users may write the marker too; their text is never changed. It reads at most 20 pages.
 marked() {
   local page list found separator='?'
   [[ $1 != *\?* ]] || separator='&'

@@ -4,12 +4,12 @@
 #   redis-server, rabbitmq-server, beanstalkd, postgresql   packages of the distribution (Debian, Ubuntu); needs root and apt-get
 #   nats-server                                             built into bin/ from the Go module that ci/peers/go.mod pins
 #
-# What is installed already stays as it is. No server runs afterwards: a package that would start its service is kept from it during the
-# installation. Without root the script says which packages are missing, builds nats-server, and fails.
+# Installed packages are not changed. No server runs afterwards: the script prevents packages from starting their services during the
+# installation. Without root the script lists the missing packages, builds nats-server, and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A server that this script looks for, and the package that has it.
+# The program of each server, and the package that contains it.
 servers=(redis-server:redis-server rabbitmq-server:rabbitmq-server beanstalkd:beanstalkd postgres:postgresql)
 
 say() { echo "peers: $*"; }
@@ -29,13 +29,13 @@ install_packages() {
   # RabbitMQ's package leaves Erlang's port mapper running.
   local mapper
   mapper=$(pgrep -x epmd || true)
-  # A host that has a policy of its own keeps it. Else services do not start while packages are installed.
+  # A host's existing policy is kept. Otherwise services do not start while packages are installed.
   if [[ ! -e $policy ]]; then
     trap 'rm -f "$policy"' EXIT
     printf '#!/bin/sh\nexit 101\n' >"$policy"
     chmod 755 "$policy"
   fi
-  # PostgreSQL's package makes a cluster with a service of its own, which nothing here uses.
+  # PostgreSQL's package creates a cluster with a service, which nothing here uses.
   if [[ ! -e /etc/postgresql-common/createcluster.conf ]]; then
     mkdir -p /etc/postgresql-common
     echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
@@ -43,9 +43,9 @@ install_packages() {
   apt-get update -q
   DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
   if [[ -z $mapper ]] && command -v epmd >/dev/null; then
-    epmd -kill >/dev/null 2>&1 || true # where none runs it has nothing to end
+    epmd -kill >/dev/null 2>&1 || true # fails if no mapper runs
   fi
-  # With the package's services stopped they also stay stopped after the next boot.
+  # The packages' services must not start at the next boot either.
   if command -v systemctl >/dev/null; then
     systemctl disable redis-server rabbitmq-server beanstalkd postgresql >/dev/null 2>&1 || true
   fi
@@ -78,7 +78,7 @@ version() {
 }
 postgres=$(command -v postgres || compgen -G '/usr/lib/postgresql/*/bin/postgres' | sort -V | tail -n 1 || true)
 version Redis redis-server --version
-# The folder says RabbitMQ's version: to ask rabbitmqctl would start Erlang's port mapper, which stays.
+# The folder's name has RabbitMQ's version. rabbitmqctl would start Erlang's port mapper, which does not end.
 rabbitmq=$(readlink -f /usr/lib/rabbitmq/bin/rabbitmq-server 2>/dev/null | sed -n 's/.*rabbitmq_server-\([0-9.]*\).*/\1/p' || true)
 say "RabbitMQ: ${rabbitmq:-not installed}"
 version beanstalkd beanstalkd -v

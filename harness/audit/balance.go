@@ -8,12 +8,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Balance returns a sentence for each kind of fault in a ledger. It returns none if the ledger
-// balances.
+// Balance returns a sentence for each kind of fault in a ledger, and nil if the ledger balances.
 func Balance(l *result.Ledger) (problems []string) {
 	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if l.Misrouted > 0 {
-		say("not isolated: %d tasks were claimed by another tenant, or from another queue, than they were enqueued for%s",
+		say("not isolated: %d tasks were claimed by the wrong tenant or from the wrong queue%s",
 			l.Misrouted, sampleOf("misrouted: ", l.Samples))
 	}
 	if l.Reordered > 0 {
@@ -21,31 +20,31 @@ func Balance(l *result.Ledger) (problems []string) {
 			l.Reordered, sampleOf("reordered: ", l.Samples))
 	}
 	if l.Contested+l.Revoked > 0 {
-		say("not exclusive: %d tasks were claimed while another lease of the task was valid, and %d completions refused although their lease was valid%s",
+		say("not exclusive: %d tasks were claimed while another lease of the task was valid, and %d completions were refused although their lease was valid%s",
 			l.Contested, l.Revoked, sample(slices.Concat(samplesOf("contested: ", l.Samples), samplesOf("revoked: ", l.Samples))))
 	}
 	if l.Misread > 0 {
-		say("not read back: %d of %d reads were answered with something else than the task, with another tenant's task, or without a task that was there%s",
+		say("not read back: %d of %d reads returned wrong data, another tenant's task, or no task although it existed%s",
 			l.Misread, l.Reads, several(samplesOf("misread: ", l.Samples)))
 	}
 	if l.Miscounted > 0 {
-		say("not retried as failed: %d tasks were claimed with another attempt than the one after the last that was failed%s",
+		say("not retried as failed: %d tasks were claimed with an attempt that does not follow their last failed attempt%s",
 			l.Miscounted, several(samplesOf("miscounted: ", l.Samples)))
 	}
 	if l.Early > 0 {
-		say("not delayed: %d of %d deliveries of tasks with a delay came before the task was due%s",
+		say("not delayed: %d of %d deliveries of delayed tasks came before their due time%s",
 			l.Early, l.Delayed, several(samplesOf("early: ", l.Samples)))
 	}
 	if l.WrongResults > 0 {
-		say("not returned: %d of %d results of completed tasks were read back as another result, or not found%s",
+		say("not returned: %d of %d results of completed tasks were wrong or not found%s",
 			l.WrongResults, l.Results, several(samplesOf("wrong result: ", l.Samples)))
 	}
 	if l.Unextended > 0 {
-		say("not extended: %d extensions were refused although their lease was valid, and %d acknowledged%s",
+		say("not extended: %d extensions were refused although their lease was valid, and %d were acknowledged%s",
 			l.Unextended, l.Extended, several(samplesOf("unextended: ", l.Samples)))
 	}
 	if l.Rekeyed > 0 {
-		say("not idempotent: %d of %d tasks that were enqueued again under their key were answered with another id than the first%s",
+		say("not idempotent: %d of %d repeated enqueues with the same key returned another task id%s",
 			l.Rekeyed, l.Repeated, several(samplesOf("rekeyed: ", l.Samples)))
 	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {

@@ -7,28 +7,28 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Conserved returns the problems of the server's account. Tasks whose outcome is unknown to the
-// ledger may be on either side.
+// Conserved compares the server's counts with a ledger and returns a sentence for each difference.
+// For a task whose outcome the ledger does not know, either outcome is accepted.
 func Conserved(c observe.Counts, l *result.Ledger) (problems []string) {
 	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	held := c.Ready + c.Leased + c.Delayed + c.Dead
 	if c.Stored != held {
-		say("the server says it holds %d tasks, its store has %d", held, c.Stored)
+		say("the server reports %d held tasks, but its store has %d", held, c.Stored)
 	}
 	if c.Enqueued != c.Completed+held {
-		say("the server says %d tasks were enqueued, but %d completed and %d held are %d", c.Enqueued, c.Completed, held, c.Completed+held)
+		say("the server reports %d enqueued tasks, but %d completed and %d held are %d", c.Enqueued, c.Completed, held, c.Completed+held)
 	}
 	if c.Enqueued < l.Enqueued || c.Enqueued > l.Enqueued+l.Unknown {
-		say("the server acknowledged %d enqueues, it counts %d", l.Enqueued, c.Enqueued)
+		say("the server acknowledged %d enqueues, but counts %d", l.Enqueued, c.Enqueued)
 	}
 	if c.Completed < l.Completed || c.Completed > l.Completed+l.Unknown+l.InDoubt {
-		say("the server acknowledged the completion of %d tasks, it counts %d", l.Completed, c.Completed)
+		say("the server acknowledged the completion of %d tasks, but counts %d", l.Completed, c.Completed)
 	}
 	if l.Failed > 0 && (c.Dead < l.Dead || c.Dead > l.Dead+l.Unknown+l.InDoubt) {
-		say("the server acknowledged the last failure of %d tasks, it counts %d dead", l.Dead, c.Dead)
+		say("the server acknowledged the last failure of %d tasks, but counts %d dead", l.Dead, c.Dead)
 	}
 	if left := l.Enqueued - min(l.Enqueued, l.Completed); held > left+l.Unknown {
-		say("%d tasks should be left, the server still holds %d (%d ready, %d leased, %d delayed, %d dead)",
+		say("expected %d remaining tasks, but the server holds %d (%d ready, %d leased, %d delayed, %d dead)",
 			left, held, c.Ready, c.Leased, c.Delayed, c.Dead)
 	}
 	return problems

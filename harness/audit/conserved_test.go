@@ -30,7 +30,7 @@ func TestConserved(t *testing.T) {
 			ledger: result.Ledger{Enqueued: 10, Completed: 6},
 		},
 		{
-			name:   "unknown tasks were enqueued after all, and are still held",
+			name:   "unknown tasks were enqueued, and are still held",
 			counts: observe.Counts{Enqueued: 12, Completed: 10, Ready: 2, Stored: 2},
 			ledger: result.Ledger{Enqueued: 10, Unknown: 2, Completed: 10},
 		},
@@ -55,71 +55,71 @@ func TestConserved(t *testing.T) {
 			ledger: result.Ledger{Enqueued: 10, Completed: 8, InDoubt: 2},
 		},
 		{
-			name:     "more were completed than were in doubt",
+			name:     "more tasks were completed than were in doubt",
 			counts:   observe.Counts{Enqueued: 10, Completed: 10},
 			ledger:   result.Ledger{Enqueued: 10, Completed: 8, InDoubt: 1},
-			problems: []string{"the server acknowledged the completion of 8 tasks, it counts 10"},
+			problems: []string{"the server acknowledged the completion of 8 tasks, but counts 10"},
 		},
 		{
-			name:   "tasks are dead whose last attempt was failed",
+			name:   "tasks are dead after their last attempt failed",
 			counts: observe.Counts{Enqueued: 10, Completed: 8, Dead: 2, Stored: 2},
 			ledger: result.Ledger{Enqueued: 10, Completed: 8, Failed: 5, Retried: 3, Dead: 2},
 		},
 		{
-			name:     "a task is not dead whose last attempt was failed",
+			name:     "a task is not dead after its last attempt failed",
 			counts:   observe.Counts{Enqueued: 10, Completed: 8, Dead: 1, Delayed: 1, Stored: 2},
 			ledger:   result.Ledger{Enqueued: 10, Completed: 8, Failed: 5, Retried: 3, Dead: 2},
-			problems: []string{"the server acknowledged the last failure of 2 tasks, it counts 1 dead"},
+			problems: []string{"the server acknowledged the last failure of 2 tasks, but counts 1 dead"},
 		},
 		{
 			name:     "the store lost a record",
 			counts:   observe.Counts{Enqueued: 10, Completed: 9, Ready: 1},
 			ledger:   result.Ledger{Enqueued: 10, Completed: 9},
-			problems: []string{"the server says it holds 1 tasks, its store has 0"},
+			problems: []string{"the server reports 1 held tasks, but its store has 0"},
 		},
 		{
 			name:     "the store kept a record",
 			counts:   observe.Counts{Enqueued: 10, Completed: 10, Stored: 1},
 			ledger:   result.Ledger{Enqueued: 10, Completed: 10},
-			problems: []string{"the server says it holds 0 tasks, its store has 1"},
+			problems: []string{"the server reports 0 held tasks, but its store has 1"},
 		},
 		{
-			name:     "its own counters do not add up",
+			name:     "the server's counters do not add up",
 			counts:   observe.Counts{Enqueued: 10, Completed: 8, Ready: 1, Stored: 1},
 			ledger:   result.Ledger{Enqueued: 10, Completed: 8},
-			problems: []string{"the server says 10 tasks were enqueued, but 8 completed and 1 held are 9"},
+			problems: []string{"the server reports 10 enqueued tasks, but 8 completed and 1 held are 9"},
 		},
 		{
-			name:   "it forgot an acknowledged enqueue",
+			name:   "the server forgot an acknowledged enqueue",
 			counts: observe.Counts{Enqueued: 9, Completed: 9},
 			ledger: result.Ledger{Enqueued: 10, Completed: 9},
 			problems: []string{
-				"the server acknowledged 10 enqueues, it counts 9",
+				"the server acknowledged 10 enqueues, but counts 9",
 			},
 		},
 		{
-			name:   "it counts more enqueues than can be",
+			name:   "the server counts more enqueues than possible",
 			counts: observe.Counts{Enqueued: 13, Completed: 12, Ready: 1, Stored: 1},
 			ledger: result.Ledger{Enqueued: 10, Unknown: 2, Completed: 10},
 			problems: []string{
-				"the server acknowledged 10 enqueues, it counts 13",
+				"the server acknowledged 10 enqueues, but counts 13",
 			},
 		},
 		{
-			name:   "it acknowledged a completion and kept the task",
+			name:   "the server acknowledged a completion and kept the task",
 			counts: observe.Counts{Enqueued: 10, Completed: 9, Leased: 1, Stored: 1},
 			ledger: result.Ledger{Enqueued: 10, Completed: 10},
 			problems: []string{
-				"the server acknowledged the completion of 10 tasks, it counts 9",
-				"0 tasks should be left, the server still holds 1 (0 ready, 1 leased, 0 delayed, 0 dead)",
+				"the server acknowledged the completion of 10 tasks, but counts 9",
+				"expected 0 remaining tasks, but the server holds 1 (0 ready, 1 leased, 0 delayed, 0 dead)",
 			},
 		},
 		{
-			name:   "it completed tasks without a completion",
+			name:   "the server completed tasks without a request",
 			counts: observe.Counts{Enqueued: 10, Completed: 10},
 			ledger: result.Ledger{Enqueued: 10, Completed: 8},
 			problems: []string{
-				"the server acknowledged the completion of 8 tasks, it counts 10",
+				"the server acknowledged the completion of 8 tasks, but counts 10",
 			},
 		},
 		{
@@ -128,12 +128,12 @@ func TestConserved(t *testing.T) {
 			ledger: result.Ledger{Enqueued: 9, Unknown: 1, Completed: 10},
 		},
 		{
-			name:   "more held than can be left",
+			name:   "the server has more tasks than can remain",
 			counts: observe.Counts{Enqueued: 12, Completed: 8, Delayed: 3, Dead: 1, Stored: 4},
 			ledger: result.Ledger{Enqueued: 11, Unknown: 1, Completed: 9},
 			problems: []string{
-				"the server acknowledged the completion of 9 tasks, it counts 8",
-				"2 tasks should be left, the server still holds 4 (0 ready, 0 leased, 3 delayed, 1 dead)",
+				"the server acknowledged the completion of 9 tasks, but counts 8",
+				"expected 2 remaining tasks, but the server holds 4 (0 ready, 0 leased, 3 delayed, 1 dead)",
 			},
 		},
 	} {
@@ -151,15 +151,15 @@ func TestConservedOfAnHonestServer(t *testing.T) {
 		count := rapid.Uint64Range(0, 1000)
 		l := result.Ledger{Enqueued: count.Draw(t, "enqueued"), Unknown: count.Draw(t, "unknown")}
 		l.Completed = rapid.Uint64Range(0, l.Enqueued).Draw(t, "completed")
-		stored := rapid.Uint64Range(0, l.Unknown).Draw(t, "unknown tasks enqueued after all")
-		done := rapid.Uint64Range(0, stored).Draw(t, "of which completed")
+		stored := rapid.Uint64Range(0, l.Unknown).Draw(t, "unknown tasks that were enqueued")
+		done := rapid.Uint64Range(0, stored).Draw(t, "completed unknown tasks")
 		c := observe.Counts{Enqueued: l.Enqueued + stored, Completed: l.Completed + done}
 		c.Stored = c.Enqueued - c.Completed
 		c.Ready = rapid.Uint64Range(0, c.Stored).Draw(t, "ready")
 		c.Leased = c.Stored - c.Ready
 		assert.Empty(t, Conserved(c, &l))
 
-		by := l.Unknown + rapid.Uint64Range(1, 10).Draw(t, "wrong by")
+		by := l.Unknown + rapid.Uint64Range(1, 10).Draw(t, "error")
 		for _, wrong := range []*uint64{&c.Enqueued, &c.Completed, &c.Ready, &c.Leased, &c.Delayed, &c.Dead, &c.Stored} {
 			*wrong += by
 			assert.NotEmpty(t, Conserved(c, &l))

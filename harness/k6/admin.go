@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/k6/options"
 )
 
-// admin is a script's reads of the admin listener. It changes nothing there.
+// admin implements the script's admin object, which only reads from the admin listener.
 type admin struct{ *queueClient }
 
 func (a admin) object() *sobek.Object {
@@ -53,7 +53,7 @@ func (a admin) object() *sobek.Object {
 	})
 }
 
-// queue is the script's: it reads one queue.
+// queue implements the script's method: it reads one queue.
 func (a admin) queue(name, from sobek.Value) *sobek.Promise {
 	const call = "admin.queue"
 	queue, ok := export(name).(string)
@@ -69,13 +69,13 @@ func (a admin) queue(name, from sobek.Value) *sobek.Promise {
 	})
 }
 
-// Listings have as many items as a script asks for, or listDefault.
+// Default and maximum number of items in a list.
 const (
 	listDefault = 100
 	listMax     = 1000
 )
 
-// adminOptions are what the reads take, and what they read from.
+// adminOptions are the options of the reads, and the client that they use.
 type adminOptions struct {
 	client adminpb.AdminServiceClient
 
@@ -90,7 +90,7 @@ func adminQueue(o *adminOptions, v options.Value) (err error) { o.queue, err = v
 
 func adminLimit(o *adminOptions, v options.Value) error { return v.IntInto(&o.limit, 1, listMax) }
 
-// states are those in which the server lists tasks.
+// states are the states by which the server can list tasks.
 var states = map[string]queuepb.TaskState{
 	"ready":   queuepb.TaskState_TASK_STATE_READY,
 	"delayed": queuepb.TaskState_TASK_STATE_DELAYED,
@@ -116,7 +116,7 @@ var (
 	}
 )
 
-// read promises what the admin listener says.
+// read returns a promise of the admin listener's answer.
 func (a admin) read(call string, from sobek.Value, table options.Table[adminOptions], do func(context.Context, *adminOptions) (func() any, error)) *sobek.Promise {
 	o := &adminOptions{tenant: a.options.tenant, limit: listDefault, state: queuepb.TaskState_TASK_STATE_READY}
 	if err := a.usable(call); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/harness/k6/k6api"
 )
 
-// balance is the script's: it returns the account as it stands.
+// balance implements the script's function: it returns the current balance of the ledger.
 func (i *instance) balance() *sobek.Object {
 	if i.inInit() {
 		i.throw(&callError{call: "balance", code: codeInvalid, cause: errInit})
@@ -36,10 +36,10 @@ func (i *instance) balance() *sobek.Object {
 	})
 }
 
-// instanceEnv names this load host where k6's execution segment does not.
+// instanceEnv names this load host. The default is derived from k6's execution segment.
 const instanceEnv = "PRONY_INSTANCE"
 
-// name is the script's instance(): what tells this load host from others.
+// name implements the script's instance(): a name of this load host that no other one has.
 func (i *instance) name() string {
 	if name := i.process.env(instanceEnv, ""); name != "" {
 		return name
@@ -47,14 +47,14 @@ func (i *instance) name() string {
 	if i.inInit() {
 		i.throw(&callError{
 			call: "instance", code: codeInvalid,
-			cause: errors.New("k6 does not tell its execution segment while the script is read: call it in setup or in a VU's function, or set " + instanceEnv),
+			cause: errors.New("k6 does not provide its execution segment in the init context: call it in setup or in a VU's function, or set " + instanceEnv),
 		})
 	}
 	return segmentName(i.vu.State())
 }
 
-// segmentName is that of the part of the load that this process has: "i0" where it has all of it.
-// It can be in a queue's name.
+// segmentName returns a name for this process's segment of the load, or "i0" without segments. It
+// is valid in a queue's name.
 func segmentName(state *k6api.State) string {
 	segment := state.Options.ExecutionSegment
 	if segment == nil {

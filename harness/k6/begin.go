@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// meter returns the account for a call. The load begins with the first call that a VU makes: what
-// setup does comes before it, and takes no time of it.
+// meter returns the meter for a call. The first call of a VU begins the load. Calls of setup do
+// not, so that the load's window does not include the time of setup.
 func (i *instance) meter() (*load.Meter, error) {
 	meter, err := i.process.theMeter()
 	if err == nil && !i.aside() {
@@ -23,10 +23,10 @@ func (i *instance) meter() (*load.Meter, error) {
 	return meter, err
 }
 
-// aside reports whether this is setup or teardown, which k6 gives no number.
+// aside reports whether this is setup or teardown, which have no VU number in k6.
 func (i *instance) aside() bool { return i.vu.State().VUID == 0 }
 
-// shareOf is how much of the load k6 gives to this process, above 0 and up to 1.
+// shareOf returns this process's share of the load, above 0 and up to 1.
 func shareOf(state *k6api.State) float64 {
 	if segment := state.Options.ExecutionSegment; segment != nil {
 		return segment.FloatLength()
@@ -34,7 +34,7 @@ func shareOf(state *k6api.State) float64 {
 	return 1
 }
 
-// theMeter returns the account, which is made for the first call.
+// theMeter returns the meter, which the first call creates.
 func (p *process) theMeter() (*load.Meter, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +49,7 @@ func (p *process) theMeter() (*load.Meter, error) {
 	case p.wanted != nil:
 		cfg.Workload, cfg.Phases = p.wanted.workload, p.wanted.phases
 	default:
-		cfg.Epoch = time.Now() // and its window has no end
+		cfg.Epoch = time.Now() // without a load, the window has no end
 	}
 	p.account = ledger.New(round, load.SendersMax, nil)
 	cfg.Ledger = p.account
@@ -61,7 +61,7 @@ func (p *process) theMeter() (*load.Meter, error) {
 	return meter, nil
 }
 
-// begin begins the load, once. Under `prony run` the harness says when.
+// begin begins the load once. Under `prony run` the harness sets the time.
 func (p *process) begin(share float64, name string) error {
 	p.beginning.Do(func() {
 		p.mu.Lock()
@@ -81,7 +81,7 @@ func (p *process) tryBegin(share float64) error {
 	}
 	path, given := p.lookup(k6run.ControlEnv)
 	if !given {
-		return fmt.Errorf("%s is set and %s is not: have `prony run` start k6, or unset both", k6run.PlanEnv, k6run.ControlEnv)
+		return fmt.Errorf("%s is set and %s is not: start k6 with `prony run`, or unset both", k6run.PlanEnv, k6run.ControlEnv)
 	}
 	conn, err := control.Dial(p.live, path)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p *process) reportProgress(to *control.Conn) {
 			return
 		}
 		if to.Progress(p.meter.Progress()) != nil {
-			return // the harness is gone, which finish says
+			return // the connection has ended; finish returns the error
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/k6/k6api/k6test"
 )
 
-// The two ways to enqueue and to work: plain calls and sessions.
+// Scripts can enqueue and work with plain calls or with sessions.
 var ways = map[string]string{
 	"plain calls": `const produce = (t) => c.produce(t), claim = (o) => c.claim({queue: 'q', ...o}), s = c;`,
 	"sessions":    `const p = c.producer(), s = c.worker({queues: ['q'], slots: 16}), produce = (t) => p.produce(t), claim = (o) => s.claim(o);`,
@@ -44,7 +44,7 @@ func TestACycleIsEnteredAndCounted(t *testing.T) {
 			assert.GreaterOrEqual(t, counts["prony_settle_duration"], 1)
 			for _, none := range []string{"prony_lost", "prony_duplicated", "prony_corrupted", "prony_misrouted", "prony_refused", "prony_failed_calls"} {
 				assert.EqualValues(t, 0, sums[none], none)
-				assert.Equal(t, 1, counts[none], "%s has a sample, so that a threshold on it says something", none)
+				assert.Equal(t, 1, counts[none], "%s has a sample, so that a threshold on it is evaluated", none)
 			}
 		})
 	}
@@ -130,7 +130,7 @@ func TestAStaleLeaseIsRefused(t *testing.T) {
 	assert.Equal(t, "stale_token", fieldOf(t, err, "code"))
 	assert.Equal(t, "complete", fieldOf(t, err, "call"))
 	b := s.must(`return queue.balance()`).(map[string]any)
-	assert.EqualValues(t, 2, b["completed"], "the other one was completed all the same")
+	assert.EqualValues(t, 2, b["completed"], "the other task was completed")
 	assert.EqualValues(t, 0, b["duplicated"])
 	sums, _ := s.Sum()
 	assert.EqualValues(t, 2, sums["prony_cycles"])
@@ -162,10 +162,10 @@ func TestATaskOfAnotherQueueIsFound(t *testing.T) {
 	require.NoError(t, s.module.process.finish())
 	sums, _ := s.Sum()
 	assert.EqualValues(t, 1, sums["prony_misrouted"])
-	assert.EqualValues(t, 0, sums["prony_cycles"], "a task that came from elsewhere makes no cycle")
+	assert.EqualValues(t, 0, sums["prony_cycles"], "a task from another producer is not a cycle")
 }
 
-// A claim may name its tenant: what it gets there is where it belongs.
+// A claim may name its tenant: tasks of that tenant are not misrouted.
 func TestAClaimNamesItsTenant(t *testing.T) {
 	server := startServer(t)
 	s := run(t, server.env(), `const c = queue.connect(), other = queue.connect({tenant: 'other'});`)
@@ -212,7 +212,7 @@ func TestIdempotencyKeysMakeOneTask(t *testing.T) {
 		if ((await c.admin.queue('q')).ready !== 2) throw new Error('not 2');`)
 }
 
-// A script may open a session for each iteration: one that it closes is forgotten.
+// A script may open a session for each iteration: closed sessions do not accumulate.
 func TestClosedSessionsAreForgotten(t *testing.T) {
 	server := startServer(t)
 	module := New()

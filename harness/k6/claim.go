@@ -18,15 +18,15 @@ import (
 	"github.com/pronybench/prony/harness/load"
 )
 
-// claimWaitDefault is how long a claim waits for a first task.
+// claimWaitDefault is the default wait for the first task of a claim.
 const claimWaitDefault = time.Second
 
-// claimOptions are what a claim takes.
+// claimOptions are the options of a claim.
 type claimOptions struct {
 	max  int
 	wait time.Duration
 
-	// Those of a plain call follow.
+	// Only for plain calls.
 	queues []string
 	tenant string
 	lease  time.Duration
@@ -66,16 +66,16 @@ var (
 	}
 )
 
-// taker makes scripts' tasks of what was claimed.
+// taker converts claimed tasks to the Tasks of a script.
 type taker struct {
 	of      *instance
 	owner   any
-	tenant  string        // that claims: the ledger finds another one's task
-	settler *load.Settler // nil where tasks are not entered in the ledger
-	from    ledger.Address
+	tenant  string         // the claiming tenant: the ledger detects tasks of other tenants
+	settler *load.Settler  // nil without a ledger
+	from    ledger.Address // of the last task
 }
 
-// take enters claimed tasks. It is called by one call at a time.
+// take records claimed tasks in the ledger and returns them. It is not safe for concurrent use.
 func (t *taker) take(leased []*queuepb.Task) []*Task {
 	tasks := make([]*Task, len(leased))
 	all := make([]Task, len(leased))
@@ -98,7 +98,8 @@ func (t *taker) take(leased []*queuepb.Task) []*Task {
 	return tasks
 }
 
-// settlerOf returns what a session enters its claims with; nil where it does not.
+// settlerOf returns the settler that records a session's claims in the ledger, and creates it at
+// the first call. It returns nil without a ledger.
 func (i *instance) settlerOf(c *connectOptions, settler **load.Settler) (*load.Settler, error) {
 	if *settler != nil || !c.ledger {
 		return *settler, nil
@@ -111,7 +112,7 @@ func (i *instance) settlerOf(c *connectOptions, settler **load.Settler) (*load.S
 	return *settler, nil
 }
 
-// claim is the script's: it claims by a plain call.
+// claim implements the script's method: it claims with a plain call.
 func (c *queueClient) claim(from sobek.Value) *sobek.Promise {
 	const call = "claim"
 	o := claimOptions{max: 1, wait: claimWaitDefault, tenant: c.options.tenant}
@@ -142,21 +143,21 @@ func (c *queueClient) claim(from sobek.Value) *sobek.Promise {
 			return nil, record.failedCall(ctx, settler, record.of(o.tenant, o.queues[0]), err)
 		}
 		if n := len(response.GetTasks()); n > o.max {
-			return nil, fmt.Errorf("the server handed out %d tasks where %d were asked for", n, o.max)
+			return nil, fmt.Errorf("the server returned %d tasks, but %d were requested", n, o.max)
 		}
 		tasks := t.take(response.GetTasks())
 		return func() any { return tasks }, nil
 	})
 }
 
-// counts reports whether an error is of a call that failed: not of one that the end of its
-// iteration cut short, nor of a script that uses what it has closed.
+// counts reports whether err counts as a failed call. An error does not count if the end of the
+// iteration interrupted the call, or if the script used a closed session.
 func counts(ctx context.Context, err error) bool {
 	return err != nil && !errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, errSessionClosed)
 }
 
-// cut marks the error of a call that the end of its iteration cut short, so that the account does
-// not take it for a failure.
+// cut marks the error of a call that the end of its iteration interrupted, so that the meter does
+// not count it as a failure.
 func cut(ctx context.Context, err error) error {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("%w: %w", context.Canceled, err)
@@ -164,7 +165,7 @@ func cut(ctx context.Context, err error) error {
 	return err
 }
 
-// failedCall counts a call that failed, and returns why it did.
+// failedCall counts a failed call and returns err.
 func (r *recorder) failedCall(ctx context.Context, settler *load.Settler, tags *k6api.TagSet, err error) error {
 	if !counts(ctx, err) {
 		return err
@@ -177,12 +178,12 @@ func (r *recorder) failedCall(ctx context.Context, settler *load.Settler, tags *
 	return err
 }
 
-// waited reports whether a claim ended because its wait was over.
+// waited reports whether a claim ended because its wait expired.
 func waited(call context.Context, wait context.Context, err error) bool {
 	return call.Err() == nil && wait.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded)
 }
 
-// receive claims from a session: it waits for the first task, and takes what else is at hand.
+// receive claims from a session. It waits for the first task, and adds tasks that have arrived.
 func receive(ctx context.Context, w *client.Worker, o claimOptions) ([]*queuepb.Task, error) {
 	var leased []*queuepb.Task
 	for len(leased) < o.max {

@@ -20,7 +20,7 @@ type queueClient struct {
 	*instance
 	options connectOptions
 	closed  bool
-	open    map[closable]bool // the sessions that it has, until they are closed
+	open    map[closable]bool // sessions that are not closed
 	sender  *load.Sender
 	settler *load.Settler
 }
@@ -29,7 +29,7 @@ func newClient(i *instance, o connectOptions) *queueClient {
 	return &queueClient{instance: i, options: o, open: map[closable]bool{}}
 }
 
-// object is what the script has of it.
+// object returns the script's object of the client.
 func (c *queueClient) object() *sobek.Object {
 	o := c.instance.object(map[string]any{
 		"produce":  c.produce,
@@ -48,18 +48,18 @@ func (c *queueClient) object() *sobek.Object {
 	return o
 }
 
-// usable says why a call can't be made now, if so.
+// usable returns an error if calls are not possible now.
 func (c *queueClient) usable(call string) error {
 	switch {
 	case c.inInit():
 		return &callError{call: call, code: codeInvalid, cause: errInit}
 	case c.closed:
-		return &callError{call: call, code: codeClosed, cause: errors.New("the client was closed before; connect again")}
+		return &callError{call: call, code: codeClosed, cause: errors.New("the client is closed; connect again")}
 	}
 	return nil
 }
 
-// connection is the VU's own among those of the process.
+// connection returns the VU's connection among those of the process.
 func (c *queueClient) connection(of connection) (*client.Client, error) {
 	p, err := c.process.pool(of)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *queueClient) connection(of connection) (*client.Client, error) {
 	return p.client(c.vu.State().VUID), nil
 }
 
-// api is the plain calls.
+// api returns the client for plain calls.
 func (c *queueClient) api() (queuepb.QueueServiceClient, error) {
 	conn, err := c.connection(c.options.connection)
 	if err != nil {
@@ -77,14 +77,14 @@ func (c *queueClient) api() (queuepb.QueueServiceClient, error) {
 	return conn.API(), nil
 }
 
-// tenantOption is the option of calls that take nothing else.
+// tenantOption is the only option of some calls.
 type tenantOption struct{ tenant string }
 
 var tenantTable = options.Table[tenantOption]{
 	"tenant": func(t *tenantOption, v options.Value) (err error) { t.tenant, err = v.Text(); return err },
 }
 
-// produce is the script's: it enqueues by a plain call.
+// produce implements the script's method: it enqueues with a plain call.
 func (c *queueClient) produce(tasks, from sobek.Value) *sobek.Promise {
 	const call = "produce"
 	o := tenantOption{c.options.tenant}
@@ -102,7 +102,7 @@ func (c *queueClient) produce(tasks, from sobek.Value) *sobek.Promise {
 	return c.instance.produce(call, o.tenant, &c.options, tasks, &c.sender, enqueuePlainly(api, o.tenant))
 }
 
-// producerOptions are what producer takes.
+// producerOptions are the options of producer.
 type producerOptions struct {
 	tenant     string
 	idempotent bool
@@ -113,7 +113,7 @@ var producerTable = options.Table[producerOptions]{
 	"idempotent": func(p *producerOptions, v options.Value) (err error) { p.idempotent, err = v.Bool(); return err },
 }
 
-// producer is the script's: it returns a session that is opened by its first call.
+// producer implements the script's method: it returns a session, which opens at its first call.
 func (c *queueClient) producer(from sobek.Value) *sobek.Object {
 	const call = "producer"
 	o := producerOptions{tenant: c.options.tenant}
@@ -151,7 +151,7 @@ func (c *queueClient) producer(from sobek.Value) *sobek.Object {
 	})
 }
 
-// close is the script's: it ends the VU's sessions.
+// close implements the script's method: it ends the VU's sessions.
 func (c *queueClient) close() *sobek.Promise {
 	const call = "close"
 	if c.inInit() {
@@ -161,10 +161,10 @@ func (c *queueClient) close() *sobek.Promise {
 	return c.end(call, slices.Collect(maps.Keys(c.open))...)
 }
 
-// closeMax bounds how long a session may take to end in order.
+// closeMax bounds the time for closing a session.
 const closeMax = 5 * time.Second
 
-// end closes sessions. One that broke before has nothing left to close in order.
+// end closes sessions and returns a promise. A session that broke earlier is already closed.
 func (c *queueClient) end(call string, sessions ...closable) *sobek.Promise {
 	for _, s := range sessions {
 		delete(c.open, s)

@@ -33,7 +33,7 @@ const (
 	retryMax       = 10 * time.Minute
 )
 
-// connection says how to reach a server: VUs that say the same share their connections.
+// connection has the parameters of connections. VUs with equal parameters share connections.
 type connection struct {
 	address, admin, token string
 	tls                   bool
@@ -43,10 +43,10 @@ type connection struct {
 	retry                 time.Duration
 	retries               bool // retry was given
 	connections           int
-	idempotent            bool // of a producer
+	idempotent            bool // for a producer
 }
 
-// connectOptions are what connect takes.
+// connectOptions are the options of connect.
 type connectOptions struct {
 	connection
 	tenant  string
@@ -103,9 +103,9 @@ func readTLS(c *connectOptions, v options.Value) (err error) {
 	return nil
 }
 
-// connect is the script's: it returns a client. It connects to nothing, unless there is no token:
-// then it asks the server whether one is needed, so that a script without a token ends as it is
-// read.
+// connect implements the script's function: it returns a client. It opens no connection, except
+// without a token: it then asks the server whether it requires one, so that a script without a
+// required token ends in the init context.
 func (i *instance) connect(from sobek.Value) *sobek.Object {
 	const call = "connect"
 	if i.failure != nil {
@@ -119,11 +119,11 @@ func (i *instance) connect(from sobek.Value) *sobek.Object {
 		},
 		tenant: tenantDefault, timeout: timeoutDefault, ledger: true,
 	}
-	c.tls = c.ca != "" // unless the script says otherwise
+	c.tls = c.ca != "" // the script's options may override it
 	if err := connectTable.Read(i.vu.Runtime(), call, from, &c); err != nil {
 		i.throw(err)
 	}
-	if c.token == "" && i.process.plan == nil { // the harness says which token its servers want
+	if c.token == "" && i.process.plan == nil { // the harness passes the token of its servers
 		var err error
 		if c.token, err = i.process.localToken(c.address); err != nil {
 			i.throw(failed(call, err))
@@ -139,7 +139,7 @@ func (i *instance) connect(from sobek.Value) *sobek.Object {
 	return newClient(i, c).object()
 }
 
-// env returns an environment variable, or what it is where it is not set.
+// env returns an environment variable, or missing if it is unset or empty.
 func (p *process) env(name, missing string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -149,17 +149,17 @@ func (p *process) env(name, missing string) string {
 	return missing
 }
 
-// pool is the connections that VUs share.
+// pool has the connections that VUs share.
 type pool struct {
 	of      connection
 	clients []*client.Client
 	admin   *client.Admin
 
-	asked   sync.Once // whether the server asks for a token
-	refusal error     // why it refuses calls without one
+	asked   sync.Once // asks whether the server requires a token
+	refusal error     // if not nil, the server refuses calls without a token
 }
 
-// pool returns the connections to a server. Nothing is connected before the first call.
+// pool returns the connections with the given parameters. They connect at their first call.
 func (p *process) pool(of connection) (*pool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,7 +187,7 @@ func (p *process) pool(of connection) (*pool, error) {
 	return made, nil
 }
 
-// client returns the connection of a VU: they go round.
+// client returns the connection of a VU. VUs are assigned to connections in turn.
 func (p *pool) client(vu uint64) *client.Client {
 	return p.clients[vu%uint64(len(p.clients))]
 }
@@ -214,7 +214,8 @@ func (c *connection) options() ([]grpc.DialOption, error) {
 	if c.idempotent {
 		dial = append(dial, client.WithIdempotency())
 	}
-	if c.retries || !strings.Contains(c.address, ",") { // a call to one server fails at once unless the script asks for more
+	// By default, calls to a single server are not retried.
+	if c.retries || !strings.Contains(c.address, ",") {
 		dial = append(dial, client.WithRetryMax(c.retry))
 	}
 	if c.tls {
@@ -227,7 +228,8 @@ func (c *connection) options() ([]grpc.DialOption, error) {
 	return dial, nil
 }
 
-// config is what the script says of TLS. Certificates come as text: scripts read files with open().
+// config returns the script's TLS configuration. Certificates are PEM text: scripts read files with
+// open().
 func (c *connection) config() (*tls.Config, error) {
 	config := &tls.Config{ServerName: c.serverName, MinVersion: tls.VersionTLS12}
 	if c.ca != "" {
@@ -246,7 +248,8 @@ func (c *connection) config() (*tls.Config, error) {
 	return config, nil
 }
 
-// millis is a duration as the wire has it, rounded up: what is asked for is never cut to nothing.
+// millis converts a duration for the wire. It rounds up, so that a positive duration never becomes
+// 0.
 func millis(d time.Duration) uint64 {
 	return uint64(math.Ceil(float64(d) / float64(time.Millisecond)))
 }

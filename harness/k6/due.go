@@ -1,17 +1,17 @@
 package k6
 
-// Due is when tasks that are to be sent together were due. A script hands it on to produce.
+// Due has the due times of tasks to send together. A script passes it to produce.
 type Due struct {
 	Length int     `js:"length"`
-	at     []int64 // of those not sent yet, in nanoseconds since the load began
+	at     []int64 // due times of the unsent tasks, in nanoseconds since the load began
 }
 
 func (d *Due) left() int {
 	return len(d.at)
 }
 
-// take returns when the next n tasks were due; nil of no Due, of tasks that are due when they are
-// sent.
+// take removes and returns the due times of the next n tasks. A nil Due returns nil: its tasks are
+// due when they are sent.
 func (d *Due) take(n int) []int64 {
 	if d == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 // callError is a call that failed, or that the server refused as a whole.
 type callError struct {
 	call  string
-	field string // at fault, where that is known
-	code  string // what a script can go by
+	field string // the invalid field, if known
+	code  string // for the script's error handling
 	cause error
 }
 
@@ -32,7 +32,7 @@ func (e *callError) Error() string {
 
 func (e *callError) Unwrap() error { return e.cause }
 
-// The codes of errors.
+// Codes of errors.
 const (
 	codeInvalid     = "invalid_argument"
 	codeNotFound    = "not_found"
@@ -46,7 +46,7 @@ const (
 	codeFailed      = "failed"
 )
 
-// failed says why a call failed.
+// failed converts the error of a call to an error for the script, with its code, field and remedy.
 func failed(call string, err error) error {
 	var known *callError
 	var fault *options.Error
@@ -63,7 +63,8 @@ func failed(call string, err error) error {
 		if s.Code() == codes.Unauthenticated {
 			e.cause = fmt.Errorf("%s: %s", s.Message(), tokenRemedy)
 		}
-	case isStatus && s.Code() != codes.Unknown && err.Error() == s.Err().Error(): // gRPC's own words say nothing more
+	case isStatus && s.Code() != codes.Unknown && err.Error() == s.Err().Error():
+		// Omit gRPC's prefix, which adds nothing.
 		e.cause = errors.New(s.Message())
 	}
 	if _, why, dialled := strings.Cut(err.Error(), `Error while dialing: `); dialled && e.code == codeUnavailable {
@@ -75,7 +76,7 @@ func failed(call string, err error) error {
 	return e
 }
 
-// rootStatus finds the gRPC status among an error's causes.
+// rootStatus returns the gRPC status among an error's causes, or err without one.
 func rootStatus(err error) error {
 	var s interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &s) {
@@ -84,14 +85,14 @@ func rootStatus(err error) error {
 	return err
 }
 
-// codeOf says what kind of failure an error is.
+// codeOf returns the code of an error.
 func codeOf(err error) string {
 	var known *callError
 	if errors.As(err, &known) {
 		return known.code
 	}
 	if c := status.Code(rootStatus(err)); c == codes.Unauthenticated || c == codes.PermissionDenied {
-		return codeDenied // whatever else became of the call
+		return codeDenied // takes precedence over the client's classification
 	}
 	for _, kind := range []struct {
 		is   error
@@ -125,11 +126,11 @@ func codeOf(err error) string {
 	return codeFailed
 }
 
-// shownMax is how many refused items an error names.
+// shownMax is the maximum number of refused items in an error.
 const shownMax = 3
 
-// refusals says which items of a call the server refused, or has left unknown; nil where it did
-// all.
+// refusals returns an error that lists the items of a call that the server refused or whose outcome
+// is unknown. It returns nil if there are no such items.
 func refusals(call, noun string, outcomes []error) error {
 	var shown []string
 	var first error
@@ -161,7 +162,7 @@ func refusals(call, noun string, outcomes []error) error {
 	return e
 }
 
-// refusal names the field at fault, where the server says which.
+// refusal returns the message of a refusal, with the invalid field if the server named it.
 func refusal(err error) string {
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Field != "" && !strings.HasPrefix(refused.Message, refused.Field) {
@@ -170,8 +171,7 @@ func refusal(err error) string {
 	return err.Error()
 }
 
-// errorOf is an error as a script catches it: an Error whose fields call, field and code say what
-// it is about.
+// errorOf converts an error to a JavaScript Error with the fields call, field and code.
 func (i *instance) errorOf(err error) *sobek.Object {
 	o := i.vu.Runtime().NewGoError(err)
 	fields := map[string]string{}

@@ -10,11 +10,11 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// writeInstance writes what this process measured to a file, for `prony k6 fold`. Without a load
-// there is no window that several processes have in common.
+// writeInstance writes the measurements of this process to a file, for `prony k6 fold`. It fails
+// without a load, because then the processes have no common window.
 func writeInstance(path string, i k6run.Instance, o *load.Outcome, balance result.Ledger) error {
 	if i.Phases.Window == 0 {
-		return fmt.Errorf("%s is set, and the script has no load whose outcome could be written: call load(), or unset it", k6run.OutcomeEnv)
+		return fmt.Errorf("%s is set, but the script has no load: call load(), or unset it", k6run.OutcomeEnv)
 	}
 	outcome, err := k6run.Encode(o, balance)
 	if err != nil {
@@ -26,7 +26,7 @@ func writeInstance(path string, i k6run.Instance, o *load.Outcome, balance resul
 		return fmt.Errorf("write the outcome: %w", err)
 	}
 	if err := os.WriteFile(path, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write the outcome, as %s says: %w", k6run.OutcomeEnv, err)
+		return fmt.Errorf("write the outcome to the file in %s: %w", k6run.OutcomeEnv, err)
 	}
 	return nil
 }

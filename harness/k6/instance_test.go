@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/k6run"
 )
 
-// Each process of a test writes what its part of the load was.
+// Each process of a test writes the measurements of its part of the load.
 func TestInstancesWriteTheirOutcomes(t *testing.T) {
 	server := startServer(t)
 	const init = `const c = queue.connect(), l = queue.load({window: '1h', drain: '1s'});`
@@ -40,8 +40,7 @@ func TestInstancesWriteTheirOutcomes(t *testing.T) {
 	}
 }
 
-// A script without a load has no window that others could share, and a file that can't be written
-// is an error.
+// It fails without a load, which defines the common window, and if the file cannot be written.
 func TestAnInstanceNeedsALoadAndAFile(t *testing.T) {
 	server := startServer(t)
 	env := server.env()
@@ -49,12 +48,12 @@ func TestAnInstanceNeedsALoadAndAFile(t *testing.T) {
 	module := New()
 	vu := run(t, env, `const c = queue.connect();`)
 	vu.must(`await c.produce({queue: 'q', size: 64});`)
-	require.ErrorContains(t, vu.module.process.finish(), "PRONY_OUTCOME is set, and the script has no load")
+	require.ErrorContains(t, vu.module.process.finish(), "PRONY_OUTCOME is set, but the script has no load")
 	assert.NoFileExists(t, env[k6run.OutcomeEnv])
 
 	env[k6run.OutcomeEnv] = filepath.Join(t.TempDir(), "missing", "outcome.json")
 	vu = read(t, module, env, `const c = queue.connect(), l = queue.load({window: '1h'});`)
 	vu.RunAs(1, k6test.Segment(t, "0:1"))
 	vu.must(`await l.next();`)
-	require.ErrorContains(t, module.process.finish(), "write the outcome, as PRONY_OUTCOME says")
+	require.ErrorContains(t, module.process.finish(), "write the outcome to the file in PRONY_OUTCOME")
 }

@@ -18,23 +18,23 @@ import (
 	"github.com/pronybench/prony/harness/k6run"
 )
 
-// opencensus, which k6 links, starts a goroutine as it is loaded.
+// opencensus, which k6 links, starts a goroutine in an init function.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent())
 }
 
-// server is an engine inside the test.
+// server is an engine in the test's process.
 type server struct {
 	address, admin, token string
 	stop                  func()
 }
 
-// startServer starts one that asks for tokens.
+// startServer starts a server that requires tokens.
 func startServer(t testing.TB) *server {
 	return startServerWith(t, node.Config{Listen: []string{"127.0.0.1:0"}})
 }
 
-// startServerWith starts one with a configuration, which it completes.
+// startServerWith completes a configuration and starts a server with it.
 func startServerWith(t testing.TB, config node.Config) *server {
 	t.Helper()
 	if config.DataDir == "" {
@@ -58,19 +58,19 @@ func startServerWith(t testing.TB, config node.Config) *server {
 	return &server{address: n.Addresses()[0], admin: n.Admin(), token: strings.TrimSpace(string(secret)), stop: stop}
 }
 
-// env is what a script finds in its environment to reach the server.
+// env returns the environment variables with which a script reaches the server.
 func (s *server) env() map[string]string {
 	return map[string]string{k6run.AddressEnv: s.address, k6run.AdminEnv: s.admin, k6run.TokenEnv: s.token}
 }
 
-// script is a VU at work.
+// script is a running VU.
 type script struct {
 	*k6test.VU
 	t      *testing.T
 	module *Module
 }
 
-// run starts a VU: init is its init context.
+// run starts a VU with the code of its init context.
 func run(t *testing.T, env map[string]string, init string) *script {
 	t.Helper()
 	s := read(t, New(), env, init)
@@ -78,7 +78,7 @@ func run(t *testing.T, env map[string]string, init string) *script {
 	return s
 }
 
-// read reads a script.
+// read runs the code of an init context.
 func read(t *testing.T, module *Module, env map[string]string, init string) *script {
 	t.Helper()
 	s := &script{VU: k6test.NewVU(t, module, env), t: t, module: module}
@@ -88,8 +88,7 @@ func read(t *testing.T, module *Module, env map[string]string, init string) *scr
 	return s
 }
 
-// do runs the body of an async function on the event loop, and returns what it returns, or what it
-// throws.
+// do runs the body of an async function on the event loop, and returns its value or its exception.
 func (s *script) do(body string) (any, error) {
 	s.t.Helper()
 	var came, failure sobek.Value
@@ -105,7 +104,7 @@ func (s *script) do(body string) (any, error) {
 	return came.Export(), nil
 }
 
-// must is do of what may not throw.
+// must is do and fails the test on an exception.
 func (s *script) must(body string) any {
 	s.t.Helper()
 	value, err := s.do(body)
@@ -113,7 +112,7 @@ func (s *script) must(body string) any {
 	return value
 }
 
-// fails is do of what must throw; it returns the message.
+// fails is do, requires an exception and returns its message.
 func (s *script) fails(body string) string {
 	s.t.Helper()
 	_, err := s.do(body)
@@ -130,7 +129,7 @@ func (e *thrown) Error() string {
 	return e.value.String()
 }
 
-// fieldOf is a field of the error that a script caught.
+// fieldOf returns a field of an error that a script caught.
 func fieldOf(t *testing.T, err error, name string) string {
 	t.Helper()
 	var e *thrown

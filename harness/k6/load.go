@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Defaults and bounds of load: those of a scenario's workload.
+// Defaults and bounds of load, the same as for a scenario's workload.
 const (
 	sizeDefault     = 64
 	inFlightDefault = 100_000
@@ -60,7 +60,7 @@ var loadTable = options.Table[wantedLoad]{
 	},
 }
 
-// arrivalsOptions are what arrivals may say.
+// arrivalsOptions are the options of arrivals.
 type arrivalsOptions struct {
 	rate, from, to, burst float64
 	over, every, length   time.Duration
@@ -86,7 +86,7 @@ var arrivalsTable = options.Table[arrivalsOptions]{
 	"length": func(a *arrivalsOptions, v options.Value) error { return lengthInto(&a.length, v) },
 }
 
-// readArrivals reads 'closed', or when tasks are due.
+// readArrivals reads 'closed' or a schedule of arrivals.
 func readArrivals(l *wantedLoad, v options.Value) error {
 	if text, err := v.Text(); err == nil {
 		if text != scenario.Closed {
@@ -116,13 +116,13 @@ func readArrivals(l *wantedLoad, v options.Value) error {
 	return nil
 }
 
-// loadHandle is a script's load.
+// loadHandle implements the script's load object.
 type loadHandle struct {
 	*instance
 	wanted *wantedLoad
 }
 
-// load is the script's: it says what the load of the process is.
+// load implements the script's function: it defines the load of the process.
 func (i *instance) load(from sobek.Value) *sobek.Object {
 	const call = "load"
 	if i.failure != nil {
@@ -139,7 +139,7 @@ func (i *instance) load(from sobek.Value) *sobek.Object {
 		i.throw(err)
 	}
 	if w.phases.Window == 0 && i.process.plan == nil {
-		i.throw(&options.Error{Call: call, Field: "window", Remedy: "pass how long tasks are sent, such as '10s'"})
+		i.throw(&options.Error{Call: call, Field: "window", Remedy: "pass the time for sending tasks, such as '10s'"})
 	}
 	if w.workload.Arrivals.Timed() && w.workload.InFlight == 0 {
 		w.workload.InFlight = inFlightDefault
@@ -182,12 +182,12 @@ func (l *loadHandle) object() *sobek.Object {
 	})
 }
 
-// inMillis writes a duration as k6's options take it.
+// inMillis formats a duration for k6's options.
 func inMillis(d time.Duration) string {
 	return fmt.Sprintf("%dms", int64(math.Ceil(d.Seconds()*1e3)))
 }
 
-// next is the script's: it waits until tasks are to be sent.
+// next implements the script's method: it waits until tasks are due.
 func (l *loadHandle) next(n sobek.Value) *sobek.Promise {
 	const call = "load.next"
 	count := l.wanted.workload.Batch
@@ -220,7 +220,7 @@ func (l *loadHandle) next(n sobek.Value) *sobek.Promise {
 	})
 }
 
-// done is the script's.
+// done implements the script's method.
 func (l *loadHandle) done() bool {
 	meter, err := l.meter()
 	if err != nil {

@@ -46,9 +46,9 @@ func TestADueIsSentOnce(t *testing.T) {
 		globalThis.due = await l.next();
 		if (due.length !== 3) throw new Error(due.length);
 		await c.produce({queue: 'q', size: 64, count: 2, due});`)
-	assert.Contains(t, s.fails(`await c.produce({queue: 'q', size: 64, count: 2, due})`), "prony: produce: count: only 1 tasks of this due are not sent yet")
+	assert.Contains(t, s.fails(`await c.produce({queue: 'q', size: 64, count: 2, due})`), "prony: produce: count: only 1 tasks of this due are unsent")
 	s.must(`await c.produce({queue: 'q', size: 64, due})`)
-	assert.Contains(t, s.fails(`await c.produce({queue: 'q', size: 64, due})`), "prony: produce: due: its tasks were sent before")
+	assert.Contains(t, s.fails(`await c.produce({queue: 'q', size: 64, due})`), "prony: produce: due: its tasks have already been sent")
 	assert.Contains(t, s.fails(`await l.next(0)`), "prony: load.next: n is 0: pass 1 to 1000")
 }
 
@@ -57,9 +57,9 @@ func TestAProcessHasOneLoad(t *testing.T) {
 	first := read(t, module, nil, `const l = queue.load({window: '1s', arrivals: {rate: 5}});`)
 	again := k6test.NewVU(t, module, nil)
 	_, err := again.VU.Runtime().RunString(`queue.load({window: '1s', arrivals: {rate: 5}})`)
-	require.NoError(t, err, "each VU says the same")
+	require.NoError(t, err, "all VUs pass the same options")
 	_, err = again.VU.Runtime().RunString(`queue.load({window: '2s'})`)
-	require.ErrorContains(t, err, "prony: load: it was called before with other options")
+	require.ErrorContains(t, err, "prony: load: it was already called with other options")
 	require.NotNil(t, first.module.process.wanted)
 	assert.Equal(t, scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 5}}, first.module.process.wanted.workload.Arrivals)
 }
@@ -86,12 +86,11 @@ func TestArrivalsAreRead(t *testing.T) {
 	} {
 		assert.Contains(t, s.fails(`queue.load({window: '1s', arrivals: `+text+`})`), want, text)
 	}
-	assert.Contains(t, s.fails(`queue.load({})`), "prony: load: window: pass how long tasks are sent, such as '10s'")
+	assert.Contains(t, s.fails(`queue.load({})`), "prony: load: window: pass the time for sending tasks, such as '10s'")
 	assert.Contains(t, s.fails(`queue.load({window: '1s', batch: 0})`), "prony: load: batch is 0: pass a whole number from 1 to 1000")
 }
 
-// What setup does comes before the load, which begins with the first call of a VU, and has its
-// host's share of the rate.
+// The load begins with the first call of a VU, after setup, and has its host's share of the rate.
 func TestALoadBeginsWithTheFirstVU(t *testing.T) {
 	server := startServer(t)
 	module := New()
@@ -100,7 +99,7 @@ func TestALoadBeginsWithTheFirstVU(t *testing.T) {
 	setup.RunAs(0, k6test.Segment(t, "0:1/4"))
 	setup.must(`await c.produce({queue: 'q', size: 64}); await c.complete(await c.claim({queue: 'q'}));`)
 	assert.Zero(t, module.process.meter.Progress().Elapsed)
-	assert.Contains(t, setup.fails(`await l.next()`), "prony: load.next: setup comes before the load, and teardown after it")
+	assert.Contains(t, setup.fails(`await l.next()`), "prony: load.next: not available in setup and teardown")
 	vu := read(t, module, server.env(), init)
 	vu.RunAs(1, k6test.Segment(t, "0:1/4"))
 	vu.must(`const due = await l.next(); if (due.length !== 1) throw new Error(due.length);`)
@@ -108,7 +107,7 @@ func TestALoadBeginsWithTheFirstVU(t *testing.T) {
 	require.NoError(t, module.process.finish())
 	outcome := module.process.meter.Outcome()
 	assert.InDelta(t, 100, outcome.Open.PerSecond, 1e-9)
-	assert.Zero(t, outcome.Cycles, "what setup completed is in no window")
+	assert.Zero(t, outcome.Cycles, "completions of setup are not in the window")
 	assert.EqualValues(t, 1, module.process.account.Balance().Completed)
 }
 
@@ -132,8 +131,7 @@ func TestLoadHostsHaveNames(t *testing.T) {
 	}
 }
 
-// A script that tries again at once is held up a little longer each time, and no longer than
-// failMax.
+// A script that retries immediately is delayed a little longer each time, at most failMax.
 func TestFailuresAreToldWithPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s session[closable]

@@ -24,7 +24,7 @@ func TestMistakesNameTheCallAndTheField(t *testing.T) {
 		`queue.connect({tls: {cert: 'x'}})`:                                                         "prony: connect: tls is [object Object]: pass both cert and key, or neither",
 		`queue.connect({address: 'example.org:1', token: 's'})`:                                     "an access token goes to another host with WithTLS",
 		`await c.produce({size: 64})`:                                                               "prony: produce: queue: pass the queue's name",
-		`await c.produce({queue: 'q'})`:                                                             "prony: produce: payload: pass a payload, or a size of it",
+		`await c.produce({queue: 'q'})`:                                                             "prony: produce: payload: pass a payload or a size",
 		`await c.produce({queue: 'q', size: 31})`:                                                   "prony: produce: size is 31: pass a whole number from 32 to 1048576",
 		`await c.produce({queue: 'q', size: 64, payload: 'x'})`:                                     "prony: produce: size: pass a payload or a size, not both",
 		`await c.produce({queue: 'q', payload: 7})`:                                                 "prony: produce: payload is 7: pass a string, an ArrayBuffer, or an object to be sent as JSON",
@@ -32,7 +32,7 @@ func TestMistakesNameTheCallAndTheField(t *testing.T) {
 		`await c.produce([])`:                                                                       "prony: produce: tasks: pass 1 to 1000 tasks",
 		`await c.produce([{queue: 'q', size: 64}, {size: 64}])`:                                     "prony: produce: tasks[1].queue: pass the queue's name",
 		`await c.produce([{queue: 'q', size: 64, count: 600}, {queue: 'q', size: 64, count: 600}])`: "prony: produce: tasks is 1200: pass at most 1000 in one call",
-		`await c.produce({queue: 'q', size: 64, due: 3})`:                                           "prony: produce: due is 3: pass what next() of a load has resolved to",
+		`await c.produce({queue: 'q', size: 64, due: 3})`:                                           "prony: produce: due is 3: pass the value that next() of a load resolved to",
 		`await c.produce({queue: 'q', size: 64, prority: 1})`:                                       "prony: produce: prority: there is no such option; did you mean priority?",
 		`await p.produce({queue: 'q', size: 64, priority: 10})`:                                     "prony: producer.produce: priority is 10: pass a whole number from 0 to 9",
 		`await p.produce({queue: 'no spaces', size: 64})`:                                           "prony: producer.produce: queue",
@@ -46,36 +46,36 @@ func TestMistakesNameTheCallAndTheField(t *testing.T) {
 		`await c.complete('x')`:                                                                     "prony: complete: tasks: pass a task, or an array of tasks, as claim() resolved to",
 		`await w.fail([{}])`:                                                                        "prony: worker.fail: tasks: pass tasks as claim() resolved to",
 		`await c.produce({queue: 'm', size: 64}); await w.complete(await c.claim({queue: 'm'}))`:    "was claimed by another client or worker: settle it there",
-		`await c.produce({queue: 'n', size: 64}); await c.extend(await c.claim({queue: 'n'}))`:      "prony: extend: lease: pass for how long the lease is to hold from now",
-		`await c.produce({queue: 'o', size: 64, count: 2}); await c.complete(await c.claim({queue: 'o', max: 2}), {result: 'x'})`: "prony: complete: result: a result is of one task: complete it alone",
+		`await c.produce({queue: 'n', size: 64}); await c.extend(await c.claim({queue: 'n'}))`:      "prony: extend: lease: pass the new duration of the lease, from now",
+		`await c.produce({queue: 'o', size: 64, count: 2}); await c.complete(await c.claim({queue: 'o', max: 2}), {result: 'x'})`: "prony: complete: result: a result needs a single task: complete it alone",
 		`await c.task()`:                                   "prony: task: id: pass a task's id, as produce() resolved to",
 		`await c.task('nonsense')`:                         "prony: task: ",
 		`await c.admin.queue('nope')`:                      "prony: admin.queue: name: ",
 		`await c.admin.tasks({})`:                          "prony: admin.tasks: queue: pass the queue's name",
 		`await c.admin.tasks({queue: 'q', state: 'done'})`: `prony: admin.tasks: state is "done": pass one of dead, delayed, leased, ready`,
-		`const x = c.producer(); await x.close(); await x.produce({queue: 'q', size: 64})`: "prony: producer.produce: it was closed before; open another one",
-		`const x = c.worker({queues: ['q']}); await x.close(); await x.claim()`:            "prony: worker.claim: it was closed before; open another one",
+		`const x = c.producer(); await x.close(); await x.produce({queue: 'q', size: 64})`: "prony: producer.produce: the session is closed; open another one",
+		`const x = c.worker({queues: ['q']}); await x.close(); await x.claim()`:            "prony: worker.claim: the session is closed; open another one",
 		`queue.load({window: '1s'})`: "prony: load: call it in the init context, outside of all functions",
 	} {
 		assert.Contains(t, s.fails(body), want, body)
 	}
 	assert.Contains(t, s.fails(`const d = queue.connect(); await d.close(); await d.produce({queue: 'q', size: 64})`),
-		"prony: produce: the client was closed before; connect again")
+		"prony: produce: the client is closed; connect again")
 	b := s.must(`return queue.balance()`).(map[string]any)
-	assert.EqualValues(t, 0, b["unknown"], "what was never sent is not in doubt")
+	assert.EqualValues(t, 0, b["unknown"], "calls that were never sent are not in doubt")
 	sums, _ := s.Sum()
-	assert.EqualValues(t, 0, sums["prony_failed_calls"], "a script's mistakes are not calls that failed")
+	assert.EqualValues(t, 0, sums["prony_failed_calls"], "a script's mistakes are not failed calls")
 }
 
 func TestNothingIsSentInTheInitContext(t *testing.T) {
 	s := read(t, New(), nil, `const c = queue.connect({address: '127.0.0.1:1'});`)
 	for body, want := range map[string]string{
-		`await c.produce({queue: 'q', size: 64})`: "prony: produce: nothing is sent while the script is read",
-		`await c.worker({queues: ['q']}).claim()`: "prony: worker.claim: nothing is sent while the script is read",
-		`await c.admin.status()`:                  "prony: admin.status: nothing is sent while the script is read",
-		`await c.close()`:                         "prony: close: nothing is sent while the script is read",
-		`queue.balance()`:                         "prony: balance: nothing is sent while the script is read",
-		`queue.instance()`:                        "prony: instance: k6 does not tell its execution segment while the script is read",
+		`await c.produce({queue: 'q', size: 64})`: "prony: produce: not available in the init context",
+		`await c.worker({queues: ['q']}).claim()`: "prony: worker.claim: not available in the init context",
+		`await c.admin.status()`:                  "prony: admin.status: not available in the init context",
+		`await c.close()`:                         "prony: close: not available in the init context",
+		`queue.balance()`:                         "prony: balance: not available in the init context",
+		`queue.instance()`:                        "prony: instance: k6 does not provide its execution segment in the init context",
 	} {
 		assert.Contains(t, s.fails(body), want, body)
 	}
@@ -103,8 +103,8 @@ func TestABadTokenIsNamed(t *testing.T) {
 	assert.EqualValues(t, 0, b["lost"])
 }
 
-// Without a token each call of each VU would fail for the same reason: the script ends as it is
-// read, and the server is asked once.
+// Without a token each call of each VU would fail for the same reason. Therefore the script ends in
+// the init context, and the server is asked once.
 func TestAMissingTokenIsNamedInTheInitContext(t *testing.T) {
 	server := startServer(t)
 	env := server.env()
@@ -120,7 +120,7 @@ func TestAMissingTokenIsNamedInTheInitContext(t *testing.T) {
 	}
 	require.Len(t, module.process.pools, 1)
 	server.stop()
-	assert.Equal(t, want, s.fails(`queue.connect()`), "the answer is known")
+	assert.Equal(t, want, s.fails(`queue.connect()`), "the first answer is reused")
 	s.must(`queue.connect({token: 'of-somebody', address: '127.0.0.1:1'})`)
 	s.must(`queue.connect({address: '127.0.0.1:1'})`)
 	s.Run()
@@ -149,7 +149,7 @@ func TestADeadServerIsAnErrorOfEachCall(t *testing.T) {
 	assert.EqualValues(t, 5, sums["prony_failed_calls"])
 }
 
-// A call that fails is one that failed, however many kinds of tasks it had.
+// A failed call counts once, even with several kinds of tasks.
 func TestAFailedCallIsCountedOnce(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -159,10 +159,10 @@ func TestAFailedCallIsCountedOnce(t *testing.T) {
 	outcome := s.module.process.meter.Outcome()
 	assert.EqualValues(t, 1, outcome.FailedCalls.Count)
 	assert.Contains(t, outcome.FailedCalls.First, "connection refused")
-	assert.EqualValues(t, 0, s.module.process.account.Balance().Unknown, "a call that was not sent has stored nothing")
+	assert.EqualValues(t, 0, s.module.process.account.Balance().Unknown, "an unsent call has stored nothing")
 }
 
-// A call that the end of its iteration cuts short has not failed: k6 ended it.
+// A call that the end of its iteration interrupts does not count as failed.
 func TestACallThatIsCutShortHasNotFailed(t *testing.T) {
 	server := startServer(t)
 	s := run(t, server.env(), `const c = queue.connect(), w = c.worker({queues: ['q']});`)
@@ -177,7 +177,7 @@ func TestACallThatIsCutShortHasNotFailed(t *testing.T) {
 	assert.EqualValues(t, 0, s.module.process.meter.Outcome().FailedCalls.Count)
 }
 
-// A session that broke is opened anew by a later call, once there is a server again.
+// A later call reopens a broken session when the server is back.
 func TestASessionIsOpenedAgain(t *testing.T) {
 	dir, err := os.MkdirTemp("", "k6") // a socket's path must be short
 	require.NoError(t, err)
@@ -198,8 +198,8 @@ func TestASessionIsOpenedAgain(t *testing.T) {
 		await again(() => w.claim({wait: 0}));`)
 }
 
-// A server on this host keeps a token for its operators in its data folder: scripts find it as the
-// server's commands do, and send it to no other host.
+// A server on this host stores its operators' token in its data folder. Scripts find it as the
+// server's commands do, and do not send it to another host.
 func TestTheServersOwnTokenIsFound(t *testing.T) {
 	server := startServer(t)
 	data := t.TempDir()
@@ -222,5 +222,5 @@ func TestTheServersOwnTokenIsFound(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, token, "there is none")
 	require.NoError(t, os.Mkdir(file, 0o700))
-	assert.Contains(t, s.fails(`queue.connect()`), "prony: connect: token: read the server's: read the access token: "+file+" is not a regular file")
+	assert.Contains(t, s.fails(`queue.connect()`), "prony: connect: token: read the server's token: read the access token: "+file+" is not a regular file")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// Bounds of a task. They are the server's own, so that a mistake is found before it is sent.
+// Bounds of a task. They equal the server's, so that a mistake is found before the call.
 const (
 	tasksMax     = 1000
 	payloadMax   = 1 << 20
@@ -26,10 +26,10 @@ const (
 	claimWaitMax = time.Minute
 )
 
-// newTask is a kind of task that a script enqueues, count of them.
+// newTask describes count equal tasks that a script enqueues.
 type newTask struct {
 	client.Task
-	payload []byte // the script's own; nil where it gave a size
+	payload []byte // the script's payload; nil if it gave a size
 	size    int
 	count   int
 	due     *Due
@@ -83,14 +83,14 @@ var newTaskTable = options.Table[newTask]{
 	"due": func(t *newTask, v options.Value) error {
 		due, ok := v.JS().Export().(*Due)
 		if !ok {
-			return v.Fault("pass what next() of a load has resolved to")
+			return v.Fault("pass the value that next() of a load resolved to")
 		}
 		t.due = due
 		return nil
 	},
 }
 
-// payloadOf reads what a task carries.
+// payloadOf reads the payload of a task.
 func payloadOf(v options.Value) ([]byte, error) {
 	var payload []byte
 	switch x := v.JS().Export().(type) {
@@ -107,7 +107,7 @@ func payloadOf(v options.Value) ([]byte, error) {
 		}
 		text, err := object.MarshalJSON()
 		if err != nil {
-			return nil, v.Fault("it can't be written as JSON: %v", err)
+			return nil, v.Fault("cannot be written as JSON: %v", err)
 		}
 		payload = text
 	}
@@ -134,11 +134,11 @@ func readTasks(rt *sobek.Runtime, call string, from sobek.Value) ([]newTask, err
 		case t.payload != nil && t.size > 0:
 			return missing("size", "pass a payload or a size, not both")
 		case t.payload == nil && t.size == 0:
-			return missing("payload", "pass a payload, or a size of it")
+			return missing("payload", "pass a payload or a size")
 		case t.due != nil && t.count > t.due.left():
-			return missing("count", fmt.Sprintf("only %d tasks of this due are not sent yet", t.due.left()))
+			return missing("count", fmt.Sprintf("only %d tasks of this due are unsent", t.due.left()))
 		case t.due != nil && t.due.left() == 0:
-			return missing("due", "its tasks were sent before")
+			return missing("due", "its tasks have already been sent")
 		}
 		if t.count == 0 {
 			t.count = 1
@@ -172,7 +172,7 @@ func readTasks(rt *sobek.Runtime, call string, from sobek.Value) ([]newTask, err
 	return tasks, nil
 }
 
-// message is a task as a plain call has it.
+// message converts a task for a plain call.
 func message(t *client.Task) *queuepb.NewTask {
 	return &queuepb.NewTask{
 		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload, DelayMs: millis(t.Delay), MaxAttempts: t.MaxAttempts,

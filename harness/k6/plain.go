@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// plain is a message as scripts have it: every field by its name in JSON, those that are empty too,
-// but absent messages; whole numbers as numbers, states and their like as words such as 'ready',
-// and bytes as an ArrayBuffer.
+// plain converts a message to a JavaScript object. It has every field by its JSON name, including
+// empty ones but not absent messages. Integers are numbers, enum values are words such as 'ready',
+// and bytes are an ArrayBuffer.
 func (i *instance) plain(m protoreflect.Message) *sobek.Object {
 	o, fields := i.vu.Runtime().NewObject(), m.Descriptor().Fields()
 	for n := range fields.Len() {
@@ -23,7 +23,7 @@ func (i *instance) plain(m protoreflect.Message) *sobek.Object {
 	return o
 }
 
-// plains is an array of messages.
+// plains converts messages to a JavaScript array.
 func plains[M proto.Message](i *instance, of []M) *sobek.Object {
 	all := make([]any, len(of))
 	for n, m := range of {

@@ -17,37 +17,37 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// process is what the VUs of one k6 process share. It is safe for concurrent use.
+// process is the state that the VUs of one k6 process share. It is safe for concurrent use.
 type process struct {
-	// live ends with the test. Sessions go by it: an iteration's context ends too early for them.
+	// live ends with the test. Sessions use it, because they outlive the context of an iteration.
 	live context.Context
 	end  context.CancelFunc
 
 	watch     sync.Once // subscribes to the test's end
 	beginning sync.Once
-	routes    sync.Map // the ledger.Routes that the account knows
+	routes    sync.Map // ledger.Routes known to account
 
 	mu      sync.Mutex
-	lookup  func(string) (string, bool) // of environment variables
-	failure error                       // why the extension can't be used
-	plan    *k6run.Plan                 // what `prony run` wants; nil of a script that runs on its own
-	wanted  *wantedLoad                 // what the script asked for; nil where it did not
+	lookup  func(string) (string, bool) // looks up environment variables
+	failure error                       // if not nil, the extension cannot be used
+	plan    *k6run.Plan                 // plan of `prony run`; nil without the harness
+	wanted  *wantedLoad                 // load of the script; nil before load() is called
 	meter   *load.Meter                 // nil before the first call
 	account *ledger.Ledger
-	control *control.Conn // nil before the load begins, and of a script that runs on its own
+	control *control.Conn // nil before the load begins, and without the harness
 	pools   []*pool
 	metrics *metrics
 	samples chan<- k6api.SampleContainer // nil before the first call
 	root    *k6api.TagSet
 	logger  logrus.FieldLogger
 	beat    sync.WaitGroup // reports progress
-	share   float64        // of the load; 0 before it begins
-	name    string         // that no other process of the test has
+	share   float64        // share of the load; 0 before it begins
+	name    string         // unique among the processes of the test
 
 	finished bool
 }
 
-// wantedLoad is what load() says.
+// wantedLoad has the options of load().
 type wantedLoad struct {
 	workload scenario.Workload
 	phases   scenario.Phases
@@ -59,8 +59,8 @@ func newProcess() *process {
 	return p
 }
 
-// initialise takes what a VU has while its script is read, and returns why the extension can't be
-// used, if so.
+// initialise sets up the process from a VU's init context. Only the first call has an effect. It
+// returns an error if the extension cannot be used.
 func (p *process) initialise(vu k6api.VU) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *process) initialise(vu k6api.VU) error {
 	return nil
 }
 
-// fail notes why the extension can't be used, and says so.
+// fail logs an error and makes the extension unusable. It ignores nil.
 func (p *process) fail(err error) {
 	if err == nil {
 		return
@@ -109,7 +109,7 @@ func (p *process) fail(err error) {
 	p.failure = errors.Join(p.failure, err)
 }
 
-// want takes what the script says that its load is. All VUs say the same.
+// want stores the script's load. All VUs must pass the same load.
 func (p *process) want(w *wantedLoad) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,14 +117,14 @@ func (p *process) want(w *wantedLoad) error {
 	case p.meter != nil && p.wanted == nil:
 		return errors.New("call it in the init context, before the first task is sent")
 	case p.wanted != nil && !reflect.DeepEqual(p.wanted, w):
-		return errors.New("it was called before with other options: a process has one load, the same for all VUs")
+		return errors.New("it was already called with other options: a process has one load, the same for all VUs")
 	}
 	p.wanted = w
 	return nil
 }
 
-// finish closes the account after teardown: the counts of what went wrong are samples also where
-// they are 0, and the harness gets the outcome.
+// finish closes the ledger after teardown. It adds samples of the fault counters, including zeros,
+// and sends the outcome to the harness or writes it to the file in OutcomeEnv.
 func (p *process) finish() error {
 	defer p.end()
 	p.mu.Lock()

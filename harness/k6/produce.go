@@ -19,25 +19,26 @@ import (
 	"github.com/pronybench/prony/harness/load"
 )
 
-// enqueueing is one call of produce under way.
+// enqueueing is a call of produce.
 type enqueueing struct {
 	tasks  []client.Task
-	parts  []part // of those tasks, in order
+	parts  []part // consecutive parts of tasks
 	record *recorder
-	sender *load.Sender // nil where the tasks are not entered in the ledger
+	sender *load.Sender // nil without a ledger
 }
 
-// part is the tasks of a call that a script gave as one.
+// part has the tasks of a call that a script described with one newTask.
 type part struct {
 	tags  *k6api.TagSet
 	n     int
 	batch load.Batch
 }
 
-// enqueue stores tasks somewhere, as client.Producer's EnqueueBatch does.
+// enqueue enqueues tasks. It returns the same as the EnqueueBatch of client.Producer.
 type enqueue func(ctx context.Context, tasks []client.Task) (ids []string, errs []error, err error)
 
-// prepare seals the tasks of a call: from now on they are under way. It runs on the event loop.
+// prepare creates and seals the tasks of a call. From then on the ledger counts them as sent. It
+// runs on the event loop.
 func (i *instance) prepare(tenant string, kinds []newTask, sender *load.Sender) *enqueueing {
 	e := &enqueueing{record: i.recorder(), sender: sender}
 	for at := range kinds {
@@ -58,8 +59,8 @@ func (i *instance) prepare(tenant string, kinds []newTask, sender *load.Sender) 
 	return e
 }
 
-// payloads makes those of all tasks of a kind, with room for the ledger's header where they are
-// entered in it.
+// payloads returns the payloads of the tasks. If sealed, they include space for the ledger's
+// header.
 func (t *newTask) payloads(sealed bool) [][]byte {
 	size, header := t.size, 0
 	if t.payload != nil {
@@ -77,7 +78,7 @@ func (t *newTask) payloads(sealed bool) [][]byte {
 	return payloads
 }
 
-// carry makes the call and enters what came of it. It runs off the event loop.
+// carry makes the call and records its outcome. It runs outside of the event loop.
 func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outcomes []error, err error) {
 	started := time.Now()
 	ids, outcomes, err = do(ctx, e.tasks)
@@ -104,7 +105,7 @@ func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outco
 			e.sender.Withdraw(p.batch)
 		default:
 			e.record.times(e.record.metrics.enqueue, p.tags, e.sender.Answered(p.batch, own, cause)...)
-			if cause != nil { // the account counts the failed call with its first part
+			if cause != nil { // the first part has counted the failed call
 				cause = fmt.Errorf("%w: %w", context.Canceled, err)
 			}
 		}
@@ -119,13 +120,13 @@ func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outco
 	return ids, outcomes, err
 }
 
-// notSentError says that a call was not made: there was no session to make it over.
+// notSentError means that a call was not sent, because there was no session.
 type notSentError struct{ cause error }
 
 func (e *notSentError) Error() string { return e.cause.Error() }
 func (e *notSentError) Unwrap() error { return e.cause }
 
-// undone reports whether a call that failed is known to have had no effect.
+// undone reports whether a failed call certainly had no effect.
 func undone(err error) bool {
 	var unsent *notSentError
 	switch {
@@ -143,7 +144,7 @@ func undone(err error) bool {
 	return false
 }
 
-// tally counts what the server accepted and refused of n items.
+// tally returns how many of n items the server accepted and refused.
 func tally(n int, outcomes []error, err error) (accepted, refused int) {
 	if err != nil {
 		return 0, 0
@@ -159,7 +160,7 @@ func tally(n int, outcomes []error, err error) (accepted, refused int) {
 	return n, refused
 }
 
-// route has the ledger know a queue, so that a task that is claimed from another one is found.
+// route registers a queue with the ledger, which then detects tasks claimed from another queue.
 func (p *process) route(tenant, queue string) {
 	to := ledger.Route{Tenant: tenant, Queue: queue}
 	if _, known := p.routes.LoadOrStore(to, true); !known {
@@ -167,7 +168,7 @@ func (p *process) route(tenant, queue string) {
 	}
 }
 
-// enqueuePlainly enqueues by one plain call.
+// enqueuePlainly returns an enqueue that makes one plain call.
 func enqueuePlainly(api queuepb.QueueServiceClient, tenant string) enqueue {
 	return func(ctx context.Context, tasks []client.Task) ([]string, []error, error) {
 		request := &queuepb.EnqueueRequest{Tenant: tenant}
@@ -175,7 +176,8 @@ func enqueuePlainly(api queuepb.QueueServiceClient, tenant string) enqueue {
 			request.Tasks = append(request.Tasks, message(&tasks[i]))
 		}
 		response, err := api.Enqueue(ctx, request)
-		if status.Code(err) == codes.ResourceExhausted { // the server is full, and did nothing
+		// An overloaded server has stored nothing.
+		if status.Code(err) == codes.ResourceExhausted {
 			return nil, slices.Repeat([]error{err}, len(tasks)), nil
 		}
 		if err != nil {
@@ -195,7 +197,7 @@ func enqueuePlainly(api queuepb.QueueServiceClient, tenant string) enqueue {
 	}
 }
 
-// refuse notes the server's refusal of an item, where there is one.
+// refuse adds the server's refusal of an item, if any, to the errors of n items.
 func refuse(errs []error, n, at int, e *queuepb.ItemError) []error {
 	if e == nil {
 		return errs
@@ -211,7 +213,7 @@ func refuse(errs []error, n, at int, e *queuepb.ItemError) []error {
 	return errs
 }
 
-// produce promises the ids of the tasks that a script enqueues.
+// produce enqueues a script's tasks and returns a promise of their ids.
 func (i *instance) produce(call, tenant string, c *connectOptions, from sobek.Value, sender **load.Sender, do enqueue) *sobek.Promise {
 	kinds, err := readTasks(i.vu.Runtime(), call, from)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// later makes a call off the event loop and promises what comes of it. made is what the script
-// gets, made on the loop; nil makes it undefined. The call's context ends with the iteration, and
-// after the timeout where that is above 0.
+// later runs a call outside of the event loop and returns a promise of its result. made runs on the
+// event loop and returns the value for the script; nil means undefined. The call's context ends
+// with the iteration, and after the timeout if that is above 0.
 func (i *instance) later(call string, timeout time.Duration, do func(context.Context) (made func() any, err error)) *sobek.Promise {
 	promise, resolve, reject := i.vu.Runtime().NewPromise()
 	settle := i.vu.RegisterCallback()
@@ -31,7 +31,7 @@ func (i *instance) later(call string, timeout time.Duration, do func(context.Con
 	return promise
 }
 
-// call bounds a call. It runs on any goroutine.
+// call runs a call with a timeout. It may run on any goroutine.
 func (i *instance) call(ctx context.Context, timeout time.Duration, do func(context.Context) (func() any, error)) (func() any, error) {
 	if timeout <= 0 {
 		return do(ctx)
@@ -45,7 +45,7 @@ func (i *instance) call(ctx context.Context, timeout time.Duration, do func(cont
 	return made, err
 }
 
-// refused promises nothing but an error.
+// refused returns a rejected promise.
 func (i *instance) refused(err error) *sobek.Promise {
 	promise, _, reject := i.vu.Runtime().NewPromise()
 	if rejectErr := reject(i.errorOf(err)); rejectErr != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/k6/options"
 )
 
-// readOptions are what task and result take.
+// readOptions are the options of task and result.
 type readOptions struct {
 	tenant string
 	wait   time.Duration
@@ -30,7 +30,7 @@ var (
 	}
 )
 
-// read makes a call that only reads.
+// read makes a read-only call for a task.
 func (c *queueClient) read(call string, id, from sobek.Value, table options.Table[readOptions], do func(context.Context, queuepb.QueueServiceClient, string, readOptions) (func() any, error)) *sobek.Promise {
 	o := readOptions{tenant: c.options.tenant}
 	if err := c.usable(call); err != nil {
@@ -54,7 +54,8 @@ func (c *queueClient) read(call string, id, from sobek.Value, table options.Tabl
 	})
 }
 
-// failedRead counts a read that failed. That something is not there, or can't be, is an answer.
+// failedRead counts a failed read and returns err. The answers not_found and invalid_argument do
+// not count as failures.
 func (r *recorder) failedRead(ctx context.Context, tenant string, err error) error {
 	if code := codeOf(err); err == nil || code == codeNotFound || code == codeInvalid {
 		return err
@@ -62,7 +63,7 @@ func (r *recorder) failedRead(ctx context.Context, tenant string, err error) err
 	return r.failedCall(ctx, nil, r.tags.Tags.With("tenant", tenant), err)
 }
 
-// task is the script's: it says where a task stands.
+// task implements the script's method: it returns the state of a task.
 func (c *queueClient) task(id, from sobek.Value) *sobek.Promise {
 	return c.read("task", id, from, readTable, func(ctx context.Context, api queuepb.QueueServiceClient, id string, o readOptions) (func() any, error) {
 		response, err := api.GetTask(ctx, &queuepb.GetTaskRequest{Tenant: o.tenant, Id: id})
@@ -73,7 +74,7 @@ func (c *queueClient) task(id, from sobek.Value) *sobek.Promise {
 	})
 }
 
-// result is the script's: it waits for what comes of a task.
+// result implements the script's method: it waits for the end of a task and returns its result.
 func (c *queueClient) result(id, from sobek.Value) *sobek.Promise {
 	return c.read("result", id, from, resultTable, func(ctx context.Context, api queuepb.QueueServiceClient, id string, o readOptions) (func() any, error) {
 		response, err := api.AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: o.tenant, Id: id, WaitMs: millis(o.wait)})
@@ -90,7 +91,7 @@ func (c *queueClient) result(id, from sobek.Value) *sobek.Promise {
 	})
 }
 
-// stateName is a state as scripts have it: "ready".
+// stateName returns a state's name for scripts, such as "ready".
 func stateName(s queuepb.TaskState) string {
 	return strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_"))
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// metrics are what scripts set thresholds on.
+// metrics are the extension's metrics, for thresholds of scripts.
 type metrics struct {
 	cycles, refused, failedCalls *k6api.Metric
 	cycle, enqueue, settle       trend
 
-	// Known at the test's end.
+	// Sampled once, at the test's end.
 	lost, duplicated, corrupted, misrouted, unsent *k6api.Metric
 }
 
-// trend is a metric of times, in milliseconds.
+// trend is a metric of times in milliseconds.
 type trend struct {
 	*k6api.Metric
 	thinning *thinning
 }
 
-// registerMetrics makes the metrics, with trends that have at most so many samples a second; 0: as
-// many as there are.
+// registerMetrics registers the metrics. Trends have about samplesPerS samples a second, or all
+// samples if samplesPerS is 0.
 func registerMetrics(registry *k6api.Registry, samplesPerS float64) (*metrics, error) {
 	m := &metrics{}
 	for _, c := range []struct {
@@ -63,7 +63,7 @@ func registerMetrics(registry *k6api.Registry, samplesPerS float64) (*metrics, e
 	return m, nil
 }
 
-// recorder makes the samples of one call. It is made on the event loop, and used by the call.
+// recorder collects the samples of one call. It is created on the event loop and used by the call.
 type recorder struct {
 	metrics *metrics
 	out     chan<- k6api.SampleContainer
@@ -72,7 +72,7 @@ type recorder struct {
 	samples k6api.Samples
 }
 
-// recorder returns one with the VU's tags as they are now.
+// recorder returns a recorder with the VU's current tags.
 func (i *instance) recorder() *recorder {
 	state := i.vu.State()
 	i.process.mu.Lock()
@@ -81,7 +81,7 @@ func (i *instance) recorder() *recorder {
 	return &recorder{metrics: i.process.metrics, out: state.Samples, tags: state.Tags.GetCurrentValues()}
 }
 
-// of returns the tags of a queue of a tenant.
+// of returns the tags for a queue of a tenant.
 func (r *recorder) of(tenant, queue string) *k6api.TagSet {
 	return r.tags.Tags.With("queue", queue).With("tenant", tenant)
 }
@@ -102,8 +102,8 @@ func (r *recorder) count(metric *k6api.Metric, tags *k6api.TagSet, n int) {
 	}
 }
 
-// times adds a sample for each group of tasks that took the same time, as many of them as the trend
-// is to have.
+// times adds one sample for each group of tasks with the same latency. The trend's thinning drops
+// some of them.
 func (r *recorder) times(t trend, tags *k6api.TagSet, latencies ...load.Latency) {
 	for _, l := range latencies {
 		value := float64(l.NS) / 1e6
@@ -116,15 +116,16 @@ func (r *recorder) times(t trend, tags *k6api.TagSet, latencies ...load.Latency)
 	}
 }
 
-// push hands the samples over. The call's promise is not settled yet, so that k6 still takes them.
+// push sends the samples to k6. Call it before the call's promise is settled, while k6 still
+// accepts samples.
 func (r *recorder) push() {
 	if len(r.samples) > 0 {
 		r.out <- r.samples
 	}
 }
 
-// sampleBalance makes the samples of what is known at the end, also where nothing is wrong: a
-// threshold on a metric without samples would hold.
+// sampleBalance adds the samples of the test's end. It includes zeros, because a threshold on a
+// metric without samples is not evaluated and passes.
 func (p *process) sampleBalance(o *load.Outcome, b result.Ledger) {
 	p.mu.Lock()
 	out := p.samples

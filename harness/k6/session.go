@@ -9,28 +9,28 @@ import (
 	"github.com/pronybench/prony/engine/client"
 )
 
-// closable is a session of the client's.
+// closable is a session of package client.
 type closable interface{ Close(context.Context) error }
 
-// session is a stream of one VU, opened at its first call, and again by the call after one that
-// found it broken. Its methods may run on any goroutine.
+// session is a stream of one VU. Its first call opens the stream, and a call after a failure
+// reopens it. Its methods are safe for concurrent use.
 type session[S closable] struct {
 	mu     sync.Mutex
 	opened bool
 	stream S
 	closed bool
-	pause  time.Duration // before the next failure is reported
+	pause  time.Duration // delay of the last reported failure; 0 after a success
 }
 
-// A script that tries again at once must not spin: the first failures are reported after failMin,
-// later ones after up to failMax.
+// A script that retries immediately must not spin: failures are reported after a delay, which
+// doubles from failMin to failMax.
 const (
 	failMin = 20 * time.Millisecond
 	failMax = time.Second
 )
 
-// use calls do with the stream, which dial opens if no stream is open. A stream that broke is let
-// go.
+// use calls do with the stream. It opens the stream with dial if none is open, and drops a broken
+// stream.
 func (s *session[S]) use(ctx context.Context, dial func() (S, error), do func(S) error) error {
 	stream, err := s.get(dial)
 	if err != nil {
@@ -65,13 +65,13 @@ func (s *session[S]) get(dial func() (S, error)) (stream S, err error) {
 	return stream, nil
 }
 
-// broken reports whether a session of no use any more gave an error.
+// broken reports whether err means that the session can no longer be used.
 func broken(err error) bool {
 	var refused *client.Error
 	return err != nil && !errors.As(err, &refused) && !errors.Is(err, client.ErrInvalidArgument)
 }
 
-// drop lets the stream go. What it still says is what it broke of.
+// drop closes the stream. It ignores the error, which repeats the failure of the stream.
 func (s *session[S]) drop(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +81,8 @@ func (s *session[S]) drop(ctx context.Context) {
 	}
 }
 
-// patience waits before a failure is reported, longer each time, unless the session was closed by
-// the script.
+// patience returns err after a delay that grows with each failure. It does not delay the error of a
+// session that the script has closed.
 func (s *session[S]) patience(ctx context.Context, err error) error {
 	if errors.Is(err, errSessionClosed) {
 		return err
@@ -100,7 +100,7 @@ func (s *session[S]) patience(ctx context.Context, err error) error {
 	return err
 }
 
-// Close ends the session for good. Closing it again does nothing.
+// Close ends the session. Later calls fail, and closing it again does nothing.
 func (s *session[S]) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

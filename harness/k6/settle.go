@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/load"
 )
 
-// kind is what is done with leased tasks.
+// kind is an operation on leased tasks.
 type kind string
 
 const (
@@ -25,13 +25,13 @@ const (
 	release  kind = "release"
 )
 
-// settling is what is done with the tasks of one call.
+// settling is the operation of one call, with its options.
 type settling struct {
 	kind   kind
-	result []byte // of complete; nil: none
-	reason string // of fail
+	result []byte // for complete; may be nil
+	reason string // for fail
 	delay  time.Duration
-	lease  time.Duration // of extend
+	lease  time.Duration // for extend
 }
 
 func settleDelay(s *settling, v options.Value) (err error) {
@@ -52,16 +52,16 @@ var settleTables = map[kind]options.Table[settling]{
 	release: {"delay": settleDelay},
 }
 
-// settler is a way to settle tasks: by plain calls, or over a session.
+// settler settles tasks with plain calls or over a session.
 type settler struct {
-	call    string        // as scripts know it
-	owner   any           // that claimed the tasks
-	entered *load.Settler // nil where tasks are not entered in the ledger
+	call    string        // name of the script's call
+	owner   any           // claimed the tasks
+	entered *load.Settler // nil without a ledger
 	do      func(context.Context, settling, []*queuepb.Task) ([]error, error)
 }
 
-// settle returns the script's function that does something with tasks. by says how, when it is
-// called.
+// settle returns the script's function for an operation on tasks. by returns the settler for a
+// call.
 func (c *queueClient) settle(k kind, by func(call string) (settler, error)) func(tasks, from sobek.Value) *sobek.Promise {
 	return func(passed, from sobek.Value) *sobek.Promise {
 		if err := c.usable(string(k)); err != nil {
@@ -80,9 +80,9 @@ func (c *queueClient) settle(k kind, by func(call string) (settler, error)) func
 		case err != nil:
 			return c.refused(err)
 		case k == extend && how.lease == 0:
-			return c.refused(&options.Error{Call: s.call, Field: "lease", Remedy: "pass for how long the lease is to hold from now"})
+			return c.refused(&options.Error{Call: s.call, Field: "lease", Remedy: "pass the new duration of the lease, from now"})
 		case how.result != nil && len(tasks) != 1:
-			return c.refused(&options.Error{Call: s.call, Field: "result", Remedy: "a result is of one task: complete it alone"})
+			return c.refused(&options.Error{Call: s.call, Field: "result", Remedy: "a result needs a single task: complete it alone"})
 		}
 		record := c.recorder()
 		return c.later(s.call, c.options.timeout, func(ctx context.Context) (func() any, error) {
@@ -94,7 +94,7 @@ func (c *queueClient) settle(k kind, by func(call string) (settler, error)) func
 	}
 }
 
-// carry makes the call and enters what came of it.
+// carry makes the call and records its outcome.
 func (s *settler) carry(ctx context.Context, how settling, tasks []*Task, record *recorder) error {
 	leased := make([]*queuepb.Task, len(tasks))
 	for i, t := range tasks {
@@ -115,7 +115,7 @@ func (s *settler) carry(ctx context.Context, how settling, tasks []*Task, record
 	if err != nil {
 		entered := s.entered
 		if how.kind == complete {
-			entered = nil // which has counted it
+			entered = nil // completed has counted it
 		}
 		return record.failedCall(ctx, entered, record.of(tasks[0].Tenant, tasks[0].Queue), err)
 	}
@@ -123,7 +123,7 @@ func (s *settler) carry(ctx context.Context, how settling, tasks []*Task, record
 	return refusals(s.call, "task", outcomes)
 }
 
-// completed enters the outcome of a completion, the tasks of each queue together.
+// completed records the outcome of a completion, separately for consecutive tasks of each queue.
 func (s *settler) completed(tasks []*Task, outcomes []error, err error, record *recorder) {
 	for from := 0; from < len(tasks); {
 		to := from + 1
@@ -153,7 +153,7 @@ func (s *settler) completed(tasks []*Task, outcomes []error, err error, record *
 	}
 }
 
-// sound counts the completions acknowledged, of tasks with a sound payload: the cycles.
+// sound returns the number of cycles: acknowledged completions of tasks with an intact payload.
 func sound(claims []load.Claim, outcomes []error, err error) (n int) {
 	if err != nil {
 		return 0
@@ -166,7 +166,7 @@ func sound(claims []load.Claim, outcomes []error, err error) (n int) {
 	return n
 }
 
-// plainly settles by one plain call.
+// plainly returns a settler that makes one plain call.
 func (c *queueClient) plainly(call string) (settler, error) {
 	api, err := c.api()
 	if err != nil {
@@ -192,7 +192,7 @@ func (c *queueClient) plainly(call string) (settler, error) {
 	}}, nil
 }
 
-// call makes the plain call. All tasks of one claim are of one tenant.
+// call makes the plain call. All tasks must belong to one tenant, as those of one claim do.
 func (h settling) call(ctx context.Context, api queuepb.QueueServiceClient, tasks []*queuepb.Task) ([]*queuepb.SettleResult, error) {
 	tenant := tasks[0].GetTenant()
 	switch h.kind {

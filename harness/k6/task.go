@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/load"
 )
 
-// Task is a leased task as a script has it.
+// Task is a leased task of a script.
 type Task struct {
 	ID         string `js:"id"`
 	Tenant     string `js:"tenant"`
@@ -21,16 +21,16 @@ type Task struct {
 	LeaseUntil int64  `js:"leaseUntil"`
 
 	of      *instance
-	owner   any // what claimed it, and can settle it
+	owner   any // claimed the task, and can settle it
 	leased  *queuepb.Task
-	claim   load.Claim // of a task that is entered in the ledger
+	claim   load.Claim // zero without a ledger
 	payload []byte     // without the ledger's header
 }
 
 // Text returns the payload as text.
 func (t *Task) Text() string { return string(t.payload) }
 
-// JSON returns what the payload says as JSON.
+// JSON returns the value of a JSON payload.
 func (t *Task) JSON() (any, error) {
 	var v any
 	if err := json.Unmarshal(t.payload, &v); err != nil {
@@ -39,13 +39,12 @@ func (t *Task) JSON() (any, error) {
 	return v, nil
 }
 
-// Bytes returns the payload. The script may change it.
+// Bytes returns a copy of the payload, which the script may change.
 func (t *Task) Bytes() sobek.ArrayBuffer {
 	return t.of.vu.Runtime().NewArrayBuffer(append([]byte{}, t.payload...))
 }
 
-// tasksOf reads what a script passes to be settled: a task, or an array of tasks, all claimed by
-// the owner.
+// tasksOf reads the tasks that a script settles: a task or an array of tasks, all claimed by owner.
 func tasksOf(call string, from sobek.Value, owner any) ([]*Task, error) {
 	fault := func(format string, args ...any) error {
 		return &options.Error{Call: call, Field: "tasks", Remedy: fmt.Sprintf(format, args...)}

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// samplesPerSDefault is how many samples a second a trend has at most, unless samplesEnv says
-// otherwise: k6 keeps each one until the test's end, in several copies, and sorts them every two
-// seconds.
+// samplesPerSDefault is the default of samplesEnv. It bounds memory and CPU time, because k6 stores
+// each sample until the test's end, in several copies, and sorts them every two seconds.
 const samplesPerSDefault = 100
 
-// samplesEnv says how many samples a second a trend has at most; 0: as many as there are.
+// samplesEnv sets about how many samples a second a trend has; 0 means all.
 const samplesEnv = "PRONY_SAMPLES_PER_S"
 
-// samplesPerS reads it.
+// samplesPerS returns the value of samplesEnv.
 func samplesPerS(lookup func(string) (string, bool)) (float64, error) {
 	text, set := lookup(samplesEnv)
 	if !set || text == "" {
@@ -29,20 +28,19 @@ func samplesPerS(lookup func(string) (string, bool)) (float64, error) {
 	return float64(n), nil
 }
 
-// thinning draws samples of a trend at random, so that there are about so many a second however
-// many values there are, and their percentiles are about those of all. It is safe for concurrent
-// use.
+// thinning selects values of a trend at random as samples. It selects about perS values a second,
+// so that their percentiles approximate those of all values. It is safe for concurrent use.
 type thinning struct {
 	perS float64 // 0: every value is a sample
 
 	mu     sync.Mutex
-	second int64   // since 1970, which is counted now
-	seen   float64 // values in it so far
-	part   float64 // of the values that are drawn, by the second before
-	most   float64 // the largest value so far
+	second int64   // current second, since 1970
+	seen   float64 // number of values in second
+	part   float64 // share of the values to select, from the previous second's rate
+	most   float64 // largest value of the test
 }
 
-// draws reports whether a value is to be a sample. The largest one so far always is.
+// draws reports whether a value becomes a sample. The largest value so far always does.
 func (t *thinning) draws(now time.Time, value float64) bool {
 	if t.perS == 0 {
 		return true
@@ -59,7 +57,7 @@ func (t *thinning) draws(now time.Time, value float64) bool {
 	largest := value > t.most
 	t.most = max(t.most, value)
 	part := t.part
-	if t.seen > t.perS { // more than the second before
+	if t.seen > t.perS { // the rate has risen since the previous second
 		part = min(part, t.perS/t.seen)
 	}
 	return largest || part >= 1 || rand.Float64() < part

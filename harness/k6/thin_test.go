@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drawn are the samples of values that come evenly, so many a second, for some seconds.
+// drawn returns the samples of values at a constant rate for some seconds.
 func drawn(t *thinning, perS, seconds int) (samples []float64) {
 	began := time.Unix(1000, 0)
 	for i := range perS * seconds {
@@ -41,15 +41,15 @@ func TestATrendHasABoundedNumberOfSamples(t *testing.T) {
 			assert.LessOrEqual(t, len(samples), c.most)
 			slices.Sort(samples)
 			for _, p := range []float64{0.1, 0.5, 0.9, 0.99} {
-				assert.InDelta(t, p, samples[int(p*float64(len(samples)))], 0.03, "percentiles are about those of all values")
+				assert.InDelta(t, p, samples[int(p*float64(len(samples)))], 0.03, "percentiles approximate those of all values")
 			}
-			assert.Greater(t, samples[len(samples)-1], 0.999, "the largest is among them")
+			assert.Greater(t, samples[len(samples)-1], 0.999, "the largest value is a sample")
 		})
 	}
 }
 
-// A rate that jumps is bounded in its first second too, and a pause does not make the next value
-// rare.
+// A sudden rate is bounded in its first second too, and the first values after a pause are all
+// selected.
 func TestARateThatJumps(t *testing.T) {
 	thin := &thinning{perS: 100}
 	assert.Less(t, len(drawn(thin, 50_000, 1)), 900)

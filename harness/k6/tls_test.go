@@ -21,7 +21,7 @@ import (
 	"github.com/pronybench/prony/harness/k6run"
 )
 
-// certificate makes one that is its own authority, and its key, both as PEM.
+// certificate returns a self-signed certificate and its key, both as PEM.
 func certificate(t *testing.T, name string) (cert, key string) {
 	t.Helper()
 	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -72,7 +72,7 @@ func TestConnectionsAreEncrypted(t *testing.T) {
 		assert.Contains(t, s.fails(`const c = queue.connect(`+options+`); await c.produce({queue: 'q', size: 64});`), want, options)
 	}
 
-	// What the environment says of TLS holds for a script that says no more.
+	// The TLS settings of the environment apply to a script without TLS options.
 	env := server.env()
 	env[k6run.TLSCAEnv] = cert
 	for name, fails := range map[string]string{"queue.test": "", "other.test": "certificate is valid for queue.test, not other.test"} {

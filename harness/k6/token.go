@@ -17,18 +17,17 @@ import (
 	"github.com/pronybench/prony/harness/k6run"
 )
 
-// What `queued serve` goes by too: where its data is, and the file there that has its operators'
-// token.
+// Names that `queued serve` uses too: the variable and the default of its data folder, and the file
+// there with its operators' token.
 const (
 	dataEnv        = "QUEUED_DATA"
 	dataDefault    = "data"
 	adminTokenFile = "admin.token"
 )
 
-// localToken returns the token that a server on this host keeps for its operators, as its own
-// commands find it: in QUEUED_DATA, or in ./data. The token is "" if an address may be that of
-// another host, if no such file exists, or if this user may not read the file: the server may not
-// ask for a token.
+// localToken returns the operators' token of a server on this host. It looks in QUEUED_DATA or
+// ./data, as the server's commands do. It returns "" if an address may belong to another host, if
+// the file does not exist, or if this user may not read it: the server may not require a token.
 func (p *process) localToken(addresses string) (string, error) {
 	for _, address := range strings.Split(addresses, ",") {
 		if !client.OnThisHost(strings.TrimSpace(address)) {
@@ -41,25 +40,25 @@ func (p *process) localToken(addresses string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("token: read the server's: %w", err)
+		return "", fmt.Errorf("token: read the server's token: %w", err)
 	}
 	return secret, nil
 }
 
-// tokenRemedy says how a script gets a token.
+// tokenRemedy tells a user how to set a token.
 const tokenRemedy = "set " + k6run.TokenEnv + ", or pass token to connect()"
 
-// askedMax bounds how long a server may take to say whether it asks for a token.
+// askedMax is the timeout for asking whether a server requires a token.
 const askedMax = 2 * time.Second
 
-// needsToken returns an error if the server refuses calls without a token. The server is asked once
-// for all VUs: otherwise each call of each VU would fail for the same reason. A server that does
-// not answer is no error here: the calls say so.
+// needsToken returns an error if the server refuses calls without a token. It asks the server once
+// for all VUs; otherwise each call of each VU would fail for the same reason. An unreachable server
+// is not an error here: the calls will report it.
 func (p *pool) needsToken(ctx context.Context) error {
 	p.asked.Do(func() {
 		ctx, cancel := context.WithTimeout(ctx, askedMax)
 		defer cancel()
-		// Any good token may ask for routes, and the answer is small.
+		// Any valid token may read the routes, and the answer is small.
 		_, err := p.client(0).API().GetRoutes(ctx, &queuepb.GetRoutesRequest{})
 		if err != nil && status.Code(rootStatus(err)) == codes.Unauthenticated {
 			p.refusal = &callError{

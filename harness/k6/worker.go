@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/harness/load"
 )
 
-// workerOptions are what worker takes.
+// workerOptions are the options of worker.
 type workerOptions struct {
 	client.WorkerConfig
 }
@@ -39,7 +39,7 @@ var workerTable = options.Table[workerOptions]{
 	"tenant": func(w *workerOptions, v options.Value) (err error) { w.Tenant, err = v.Text(); return err },
 }
 
-// queueWorker is a script's worker session.
+// queueWorker implements the script's worker session.
 type queueWorker struct {
 	*queueClient
 	config  client.WorkerConfig
@@ -47,7 +47,7 @@ type queueWorker struct {
 	settler *load.Settler
 }
 
-// worker is the script's: it returns a session that is opened by its first call.
+// worker implements the script's method: it returns a session, which opens at its first call.
 func (c *queueClient) worker(from sobek.Value) *sobek.Object {
 	const call = "worker"
 	o := workerOptions{client.WorkerConfig{Slots: 1, Tenant: c.options.tenant}}
@@ -72,7 +72,7 @@ func (c *queueClient) worker(from sobek.Value) *sobek.Object {
 	})
 }
 
-// dial returns what opens the stream.
+// dial returns a function that opens the stream.
 func (w *queueWorker) dial() (func() (*client.Worker, error), error) {
 	conn, err := w.connection(w.options.connection)
 	if err != nil {
@@ -81,7 +81,7 @@ func (w *queueWorker) dial() (func() (*client.Worker, error), error) {
 	return func() (*client.Worker, error) { return conn.Worker(w.process.live, w.config) }, nil
 }
 
-// claim is the script's.
+// claim implements the script's method.
 func (w *queueWorker) claim(from sobek.Value) *sobek.Promise {
 	const call = "worker.claim"
 	o := claimOptions{max: 1, wait: claimWaitDefault}
@@ -114,7 +114,7 @@ func (w *queueWorker) claim(from sobek.Value) *sobek.Promise {
 	})
 }
 
-// streamed settles over the session's stream.
+// streamed returns a settler that uses the session's stream.
 func (w *queueWorker) streamed(call string) (settler, error) {
 	dial, err := w.dial()
 	if err != nil {
@@ -133,12 +133,12 @@ func (w *queueWorker) streamed(call string) (settler, error) {
 	}}, nil
 }
 
-// eachMax is how many settlements of one call wait for their answer at once: the session sends them
-// together.
+// eachMax is the maximum number of concurrent settlements of one call. The session sends concurrent
+// settlements together.
 const eachMax = 64
 
-// over settles tasks over a session, and returns the outcome of each; nil where the server took
-// all.
+// over settles tasks over a session. It returns the outcome of each task, or nil if the server
+// accepted all.
 func (h settling) over(ctx context.Context, s *client.Worker, tasks []*queuepb.Task) ([]error, error) {
 	if h.kind == complete && h.result == nil {
 		return s.CompleteBatch(ctx, tasks)
@@ -170,7 +170,7 @@ func (h settling) over(ctx context.Context, s *client.Worker, tasks []*queuepb.T
 		return nil, nil
 	}
 	if all := errs[0]; broken(all) && !slices.ContainsFunc(errs, func(err error) bool { return !broken(err) }) {
-		return nil, all // it is the session's fault, not the tasks'
+		return nil, all // the session is broken
 	}
 	return errs, nil
 }

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// socketBytesMax is the longest path of a Unix socket that any kernel takes.
+	// socketBytesMax is a length of socket paths that every kernel accepts.
 	socketBytesMax = 100
-	// sendTimeout bounds the sending of a message, which fits the socket's buffer.
+	// sendTimeout bounds sending one message. A message fits into the socket's buffer.
 	sendTimeout = 10 * time.Second
 )
 
-// workplace is the folder of one k6 process, for as long as the process runs.
+// workplace is the temporary folder of one k6 process.
 type workplace struct {
 	dir      string
 	listener *net.UnixListener
 }
 
-// newWorkplace makes one, with a socket that is listened on and a configuration of k6's that says
-// nothing: what is on this machine must not change what a scenario runs.
+// newWorkplace creates the folder, listens on its socket, and writes an empty k6 configuration, so
+// that the user's k6 configuration does not affect a scenario.
 func newWorkplace() (w *workplace, err error) {
 	dir, err := os.MkdirTemp("", "prony-k6-")
 	if err == nil && len(filepath.Join(dir, socketName)) > socketBytesMax {
@@ -58,7 +58,7 @@ const socketName = "control"
 func (w *workplace) socket() string { return filepath.Join(w.dir, socketName) }
 func (w *workplace) config() string { return filepath.Join(w.dir, "config.json") }
 
-// close removes it. It may be called again.
+// close closes the listener and removes the folder. It is idempotent.
 func (w *workplace) close() error {
 	var errs []error
 	if w.listener != nil {
@@ -72,21 +72,21 @@ func (w *workplace) close() error {
 	return errors.Join(errs...)
 }
 
-// errEnded says that k6 has ended the connection. One that broke says no more.
+// errEnded means that k6 closed the connection, or that the connection broke.
 var errEnded = errors.New("k6 has ended the connection")
 
-// heard is a message or an error; the error is errEnded if k6 has ended the connection.
+// heard is a received message or an error. The error is errEnded at the end of the connection.
 type heard struct {
 	message Message
 	err     error
 }
 
-// channel is the harness's side of the socket. Its goroutine ends when the connection does, or with
-// the last message.
+// channel is the harness's side of the socket. Its goroutine receives messages. It ends after the
+// last message or the first error, or when close is called.
 type channel struct {
 	conn     *net.UnixConn
 	messages chan heard
-	quit     chan struct{} // closed when no one reads messages any more
+	quit     chan struct{} // closed when messages is no longer read
 	done     chan struct{}
 }
 
@@ -121,10 +121,10 @@ func (c *channel) hear() {
 	}
 }
 
-// parse reads one line.
+// parse decodes a line and checks that it has exactly one message.
 func parse(line []byte) (m Message, err error) {
 	if err := json.Unmarshal(line, &m); err != nil {
-		return Message{}, fmt.Errorf("%.80q is no message: %w", line, err)
+		return Message{}, fmt.Errorf("%.80q is not a message: %w", line, err)
 	}
 	parts := 0
 	for _, there := range []bool{m.Ready != nil, m.Progress != nil, m.Outcome != nil} {
@@ -133,12 +133,11 @@ func parse(line []byte) (m Message, err error) {
 		}
 	}
 	if parts != 1 {
-		return Message{}, fmt.Errorf("%.80q has %d of ready, progress and outcome; a message has one", line, parts)
+		return Message{}, fmt.Errorf("%.80q has %d of ready, progress and outcome, expected one", line, parts)
 	}
 	return m, nil
 }
 
-// send sends a message.
 func (c *channel) send(message any) error {
 	line, err := json.Marshal(message)
 	if err == nil {
@@ -150,9 +149,9 @@ func (c *channel) send(message any) error {
 	return err
 }
 
-// close ends the connection and the goroutine.
+// close closes the connection and waits for the goroutine to end.
 func (c *channel) close() {
 	close(c.quit)
-	_ = c.conn.Close() // nothing more is sent, and what was is read
+	_ = c.conn.Close() // no data is lost: all messages have been sent and received
 	<-c.done
 }

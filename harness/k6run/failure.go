@@ -7,15 +7,15 @@ import (
 	"github.com/pronybench/prony/harness/proc"
 )
 
-// Error says what went wrong with a k6 process or its script, with what is needed to understand it.
+// Error is a failure of a k6 process or its script, with the context for a diagnosis.
 type Error struct {
 	Problem string
 	Script  string
-	Status  string   // its exit status, or that it was running
-	LogPath string   // the whole log
+	Status  string   // the exit status, or "running"
+	LogPath string   // the complete log
 	Lines   []string // the log's last lines, oldest first, at most 20
-	// Thresholds says which thresholds of the script were crossed, where that is why k6 ended; ""
-	// where it is not.
+	// Thresholds describes the crossed thresholds of the script if k6 ended because of them;
+	// otherwise "".
 	Thresholds string
 }
 
@@ -27,12 +27,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// lastLines returns the last lines of a log for an error. What can't be read says so in their
-// place.
+// lastLines returns the last lines of a log for an Error, or a line with the reason if the log
+// can't be read.
 func lastLines(path string) []string {
 	lines, err := proc.LastLines(path, proc.ErrorLines)
 	if err != nil {
-		return []string{fmt.Sprintf("(it can't be read: %v)", err)}
+		return []string{fmt.Sprintf("(can't be read: %v)", err)}
 	}
 	return lines
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/pronybench/prony/harness/load"
 )
 
-// hookCalls are the calls of the hooks at a window's edges, by a goroutine of its own.
+// hookCalls are the calls of the hooks at a window's edges, in a separate goroutine.
 type hookCalls struct {
-	failed chan struct{} // closed when one has failed
+	failed chan struct{} // closed when a hook has failed
 	done   chan struct{} // closed when the goroutine has ended
-	// Read only after failed, or done.
+	// The rest may only be read after failed or done is closed.
 	err        error
 	start, end load.HookTimes
 }
 
-// callHooks calls the hooks, each at its edge, until one fails or ctx is done.
+// callHooks starts a goroutine that calls each hook at its edge, until one fails or ctx is done.
 func callHooks(ctx context.Context, e edges, hooks load.Hooks) *hookCalls {
 	c := &hookCalls{failed: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -32,7 +32,7 @@ func callHooks(ctx context.Context, e edges, hooks load.Hooks) *hookCalls {
 	return c
 }
 
-// wait waits for the goroutine to end, for a while.
+// wait waits for the goroutine to end, at most for most, and returns the error of the hooks.
 func (c *hookCalls) wait(ctx context.Context, most time.Duration) error {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -40,16 +40,16 @@ func (c *hookCalls) wait(ctx context.Context, most time.Duration) error {
 	case <-c.done:
 		return c.err
 	case <-timer.C:
-		return errors.New("k6: a hook had not returned when the load was over")
+		return errors.New("k6: a hook has not returned although the load has ended")
 	case <-ctx.Done():
 		return stopped(ctx)
 	}
 }
 
-// hookMargin is how long a hook is waited for whose context is done.
+// hookMargin bounds the wait for a hook whose context is done.
 const hookMargin = 5 * time.Second
 
-// abandon waits for a goroutine whose context is done.
+// abandon waits up to hookMargin for a goroutine whose context is done.
 func (c *hookCalls) abandon() {
 	timer := time.NewTimer(hookMargin)
 	defer timer.Stop()

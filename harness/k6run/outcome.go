@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Encode returns what a load's outcome and its ledger's balance are on the wire. The times of the
-// harness's hooks are not among it.
+// Encode returns the wire form of a load's outcome and of its ledger's balance. It omits the times
+// of the harness's hooks.
 func Encode(o *load.Outcome, balance result.Ledger) (*Outcome, error) {
 	h := result.Histograms{Enqueue: o.EnqueueLatency, Settle: o.SettleLatency, Cycle: o.CycleLatency}
 	encoded := &Outcome{
@@ -30,8 +30,8 @@ func Encode(o *load.Outcome, balance result.Ledger) (*Outcome, error) {
 	return encoded, nil
 }
 
-// Load returns the outcome of a load that began at a time, with a monotonic reading, and had those
-// phases. It is Encode's inverse.
+// Load is the inverse of Encode. begin is the time when the load began, with a monotonic reading,
+// and phases are the phases of the load.
 func (o *Outcome) Load(begin time.Time, phases scenario.Phases) (*load.Outcome, error) {
 	h, err := result.DecodeHistograms(o.Histograms)
 	switch {
@@ -40,7 +40,7 @@ func (o *Outcome) Load(begin time.Time, phases scenario.Phases) (*load.Outcome, 
 	case o.FinishedNS < 0:
 		return nil, fmt.Errorf("k6: the outcome: finished_ns is %d, before the load began", o.FinishedNS)
 	case (o.Open == nil) != (h.Slip == nil) || (o.Open == nil) != (h.Service == nil):
-		return nil, fmt.Errorf("k6: the outcome: an open load has its account and the histograms slip and service, and no other has any of them; there are %d histograms, and an account is there: %t",
+		return nil, fmt.Errorf("k6: the outcome: expected arrivals and the histograms slip and service of an open load, or none of them; got %d histograms, arrivals: %t",
 			len(o.Histograms), o.Open != nil)
 	}
 	start := begin.Add(phases.Warmup)

@@ -27,7 +27,7 @@ func drawRefusals(t *rapid.T, name string) load.Refusals {
 	return load.Refusals{Count: rapid.Uint64().Draw(t, name), First: rapid.String().Draw(t, name+" first")}
 }
 
-// requireSame compares all of two outcomes, histograms by what was recorded.
+// requireSame compares two outcomes, and histograms by their recorded values.
 func requireSame(t require.TestingT, want, got load.Outcome) {
 	same := func(want, got **hdrhistogram.Histogram) {
 		require.Equal(t, (*want).Distribution(), (*got).Distribution())
@@ -104,8 +104,8 @@ func TestOutcomeThatCannotBeRead(t *testing.T) {
 		"before the start": {func(o *Outcome) { o.FinishedNS = -1 }, "finished_ns is -1"},
 		"open without slip": {func(o *Outcome) {
 			o.Open, o.Histograms["service"] = &result.Arrivals{}, o.Histograms["cycle"]
-		}, "an account is there: true"},
-		"closed with slip": {func(o *Outcome) { o.Histograms["slip"] = o.Histograms["cycle"] }, "an account is there: false"},
+		}, "arrivals: true"},
+		"closed with slip": {func(o *Outcome) { o.Histograms["slip"] = o.Histograms["cycle"] }, "arrivals: false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := whole()

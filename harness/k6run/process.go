@@ -21,38 +21,38 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Config says what a k6 process is to do.
+// Config configures a k6 process.
 type Config struct {
-	Binary string // as Find returns it
-	// Plan is the script's. Its workload has the script, whose content must be that of when the
-	// scenario was read.
+	Binary string // as returned by Find
+	// Plan is sent to the script. Its workload names the script, whose content must not have
+	// changed since the scenario was read.
 	Plan    Plan
-	Address string       // as of AddressEnv
-	Admin   string       // as of AdminEnv
-	Token   string       // as of TokenEnv; "" where the server wants none
-	CA      clienttls.CA // as of TLSCAEnv and TLSNameEnv; zero where the server has no TLS
-	// LogPath is where its messages go, and SummaryPath what it prints besides: its summary, and
-	// what the script prints there.
+	Address string       // value of AddressEnv
+	Admin   string       // value of AdminEnv
+	Token   string       // value of TokenEnv; "" if the server requires none
+	CA      clienttls.CA // values of TLSCAEnv and TLSNameEnv; zero if the server has no TLS
+	// LogPath receives k6's stderr, its messages. SummaryPath receives its stdout: the summary, and
+	// output of the script.
 	LogPath     string
 	SummaryPath string
 
-	// Where a test does not set them they are the constants of these names.
+	// Tests may set these. Zero means the constant of the same name.
 	readyTimeout, outcomeMargin, exitTimeout, grace time.Duration
 }
 
 const (
-	// readyTimeout bounds the time until the script is ready: its init context runs once for each
+	// readyTimeout bounds the time until the script is ready. Its init context runs once for each
 	// VU.
 	readyTimeout = time.Minute
-	// lead is the time between the harness's word and the warm-up's beginning. It is short, because
-	// k6 counts the durations of a script's scenarios from before.
+	// lead is the time between the begin message and the begin of the warm-up. It is short, because
+	// the durations of a script's scenarios already count during it.
 	lead = 50 * time.Millisecond
-	// outcomeMargin is how long after the drain's time is up the script may say what came of it: k6
-	// lets iterations end, for 30 s where a script does not say otherwise, and runs its teardown.
+	// outcomeMargin bounds the time from the end of the drain to the outcome. In this time k6 waits
+	// for iterations to end, by default up to 30 s, and runs the script's teardown.
 	outcomeMargin = time.Minute
-	// exitTimeout is how long k6 may take to end after that.
+	// exitTimeout bounds the time from the outcome to k6's exit.
 	exitTimeout = 30 * time.Second
-	// grace is how long k6 has between SIGTERM and SIGKILL.
+	// grace is the time between SIGTERM and SIGKILL.
 	grace = 5 * time.Second
 )
 
@@ -67,7 +67,7 @@ func (c *Config) fill() {
 	}
 }
 
-// Process is a k6 process whose script is ready to begin. Close must be called; Run once at most.
+// Process is a k6 process whose script is ready to begin. Call Run at most once, and Close always.
 type Process struct {
 	config  Config
 	place   *workplace
@@ -76,11 +76,11 @@ type Process struct {
 
 	mu     sync.Mutex // guards the rest
 	last   load.Progress
-	lastAt time.Time // when it was so; zero before the first
+	lastAt time.Time // time of last; zero before the first report
 }
 
-// Start starts k6 with the script and returns once the script is ready to begin. When it fails, no
-// process is left. A problem of k6's or the script's is an *Error.
+// Start starts k6 with the script and returns when the script is ready to begin. If it fails, it
+// leaves no process behind. A failure of k6 or of the script is an *Error.
 func Start(ctx context.Context, cfg Config) (*Process, error) {
 	cfg.fill()
 	script, err := checkScript(cfg.Plan.Workload.Script)
@@ -101,14 +101,15 @@ func Start(ctx context.Context, cfg Config) (*Process, error) {
 	return p, nil
 }
 
-// checkScript returns the absolute path of a script that is as it was when the scenario was read.
+// checkScript returns the absolute path of a script. It fails if the script has changed since the
+// scenario was read.
 func checkScript(s scenario.Script) (string, error) {
 	content, err := os.ReadFile(s.Path)
 	if err != nil {
 		return "", &Error{Problem: fmt.Sprintf("the script can't be read: %v", err), Script: s.Path, Status: "not started"}
 	}
 	if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != s.SHA256 {
-		return "", &Error{Problem: "the script is not what it was when the scenario was read: run it again", Script: s.Path, Status: "not started"}
+		return "", &Error{Problem: "the script has changed since the scenario was read: run it again", Script: s.Path, Status: "not started"}
 	}
 	path, err := filepath.Abs(s.Path)
 	if err != nil {
@@ -117,7 +118,6 @@ func checkScript(s scenario.Script) (string, error) {
 	return path, nil
 }
 
-// launch starts the process.
 func (p *Process) launch(script string) (err error) {
 	plan, err := json.Marshal(p.config.Plan)
 	if err != nil {
@@ -125,7 +125,7 @@ func (p *Process) launch(script string) (err error) {
 	}
 	var outputs []*os.File
 	defer func() {
-		for _, f := range outputs { // the process has descriptors of its own
+		for _, f := range outputs { // the process has its own descriptors
 			err = errors.Join(err, f.Close())
 		}
 	}()
@@ -139,7 +139,7 @@ func (p *Process) launch(script string) (err error) {
 	cmd := exec.Command(p.config.Binary, "run", "--quiet", "--no-usage-report", "--address", "", "--no-color",
 		"--log-output", "stderr", "--log-format", "raw", "--config", p.place.config(), script)
 	cmd.Stderr, cmd.Stdout = outputs[0], outputs[1]
-	// Nothing else configures k6 and the extension: a scenario says all that counts.
+	// Only the scenario configures k6 and the extension: inherited settings are removed.
 	cmd.Env = append(proc.Environ("K6_", "PRONY_", "GOMAXPROCS="),
 		AddressEnv+"="+p.config.Address, AdminEnv+"="+p.config.Admin, TokenEnv+"="+p.config.Token,
 		PlanEnv+"="+string(plan), ControlEnv+"="+p.place.socket(),
@@ -154,7 +154,7 @@ func (p *Process) launch(script string) (err error) {
 	return err
 }
 
-// awaitReady waits for k6 to connect and to say that the script is ready.
+// awaitReady waits until k6 has connected and the script is ready.
 func (p *Process) awaitReady(ctx context.Context) error {
 	timeout := time.NewTimer(p.config.readyTimeout)
 	defer timeout.Stop()
@@ -168,7 +168,7 @@ func (p *Process) awaitReady(ctx context.Context) error {
 	}()
 	connected := accepted
 	defer func() {
-		_ = p.place.listener.Close() // one connection is all, and this ends the goroutine
+		_ = p.place.listener.Close() // there is only one connection; this ends the goroutine
 		if p.channel == nil {
 			if conn := <-accepted; conn != nil {
 				_ = conn.Close()
@@ -187,13 +187,13 @@ func (p *Process) awaitReady(ctx context.Context) error {
 		case h := <-messages:
 			switch {
 			case errors.Is(h.err, errEnded):
-				messages = nil // its exit says why, or the time is up
+				messages = nil // wait for k6's exit, which has the reason, or for the timeout
 			case h.err != nil:
-				return p.problem("k6 sent what the harness does not understand: %v", h.err)
+				return p.problem("k6 sent an invalid message: %v", h.err)
 			case h.message.Ready == nil:
-				return p.problem("k6 sent something before the script was ready")
+				return p.problem("k6 sent another message before the script was ready")
 			case h.message.Ready.Version != Version:
-				return p.problem("k6 has version %d of the extension's messages, the harness has %d: run `make k6` and `make build`",
+				return p.problem("the k6 extension has message version %d, the harness has %d: run `make k6` and `make build`",
 					h.message.Ready.Version, Version)
 			default:
 				return nil
@@ -201,28 +201,28 @@ func (p *Process) awaitReady(ctx context.Context) error {
 		case <-p.child.Done():
 			return p.exited("before its script was ready")
 		case <-timeout.C:
-			return p.problem("the script was not ready after %v: it must call load() in its init context, and its VUs must get as far as their first wait", p.config.readyTimeout)
+			return p.problem("the script was not ready after %v: it must call load() in its init context, and its VUs must reach their first wait", p.config.readyTimeout)
 		case <-ctx.Done():
 			return stopped(ctx)
 		}
 	}
 }
 
-// stopped is the error of a wait that the caller ended.
+// stopped returns the error of a wait whose context is done.
 func stopped(ctx context.Context) error { return fmt.Errorf("k6: stopped: %w", context.Cause(ctx)) }
 
-// PID is the process's id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.child.PID() }
 
-// Progress returns what the script last reported, and when that was: zero before the first time.
+// Progress returns the script's last report and its time. Both are zero before the first report.
 func (p *Process) Progress() (last load.Progress, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last, p.lastAt
 }
 
-// Close ends the process and all that it started, and removes what it was given. It returns when
-// that is done.
+// Close ends the process and all its descendants, removes its temporary folder, and returns when
+// this is done.
 func (p *Process) Close() error {
 	var errs []error
 	if p.channel != nil {
@@ -235,7 +235,7 @@ func (p *Process) Close() error {
 	return errors.Join(append(errs, p.place.close())...)
 }
 
-// problem describes a problem as it stands.
+// problem returns an Error with the current status of the process.
 func (p *Process) problem(format string, args ...any) *Error {
 	return &Error{
 		Problem: fmt.Sprintf(format, args...), Script: p.config.Plan.Workload.Script.Path, Status: p.child.Status(),
@@ -243,7 +243,7 @@ func (p *Process) problem(format string, args ...any) *Error {
 	}
 }
 
-// exited describes the end of a process that came too early.
+// exited returns an Error for a process that ended too early.
 func (p *Process) exited(when string) *Error {
 	e := p.problem("k6 ended %s", when)
 	if p.child.ExitCode() == exitThresholds {
@@ -253,5 +253,5 @@ func (p *Process) exited(when string) *Error {
 	return e
 }
 
-// exitThresholds is k6's exit status when thresholds of the script were crossed.
+// exitThresholds is k6's exit status if thresholds of the script were crossed.
 const exitThresholds = 99

@@ -21,7 +21,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// carry starts a process, runs it and closes it: then nothing of it is left.
+// carry starts, runs and closes a process, and checks that nothing of it remains.
 func carry(ctx context.Context, t *testing.T, cfg Config, hooks load.Hooks) (*Ended, error) {
 	t.Helper()
 	p, err := Start(ctx, cfg)
@@ -52,7 +52,7 @@ func TestRoundOfAScript(t *testing.T) {
 	assert.DirExists(t, "/proc/"+strconv.Itoa(p.PID()))
 	last, at := p.Progress()
 	assert.Zero(t, last)
-	assert.True(t, at.IsZero(), "nothing was heard yet")
+	assert.True(t, at.IsZero(), "no report yet")
 	ended, err := p.Run(t.Context(), load.Hooks{WindowStart: edge, WindowEnd: edge, Progress: func(now load.Progress) { seen = append(seen, now) }})
 	require.NoError(t, err)
 	require.NoError(t, p.Close())
@@ -88,8 +88,8 @@ func TestRoundOfAScript(t *testing.T) {
 	assert.Equal(t, "summary\n", string(summary))
 }
 
-// A process has what the plan says in its environment, and nothing that would configure it
-// otherwise.
+// The environment of a process has the plan's settings, and no inherited settings of k6 or the
+// extension.
 func TestWhatAProcessIsCalledWith(t *testing.T) {
 	for _, name := range []string{"K6_VUS", "PRONY_PLAN", "PRONY_INSTANCE", "GOMAXPROCS"} {
 		t.Setenv(name, "17")
@@ -110,12 +110,11 @@ func TestWhatAProcessIsCalledWith(t *testing.T) {
 		assert.Contains(t, lines, want)
 	}
 	for _, line := range lines {
-		assert.NotContains(t, line, "=17", "what this process has is not handed on")
+		assert.NotContains(t, line, "=17", "settings of this process are not inherited")
 	}
 }
 
-// Where there is no such thing as a script's end in order, the error says what k6 did and shows its
-// last messages.
+// If a script does not end properly, the error describes k6's failure and shows its last messages.
 func TestProcessesThatGoWrong(t *testing.T) {
 	t.Parallel()
 	brief := func(of func(*Config) *time.Duration) func(*Config) {
@@ -135,26 +134,26 @@ func TestProcessesThatGoWrong(t *testing.T) {
 		"it is never ready":     {"connect | hang", []func(*Config){ready}, []string{"the script was not ready after 50ms"}},
 		"it hangs up":           {"connect | close | hang", []func(*Config){ready}, []string{"the script was not ready after 50ms"}},
 		"it hangs up and ends":  {"connect | close | exit 104", nil, []string{"k6 ended before its script was ready", "exit status 104"}},
-		"dropped called shed":   {"connect | ready 1 | hang", nil, []string{"k6 has version 1 of the extension's messages, the harness has 2"}},
-		"another version":       {"connect | ready 7 | hang", nil, []string{"k6 has version 7 of the extension's messages, the harness has 2: run `make k6`"}},
-		"garbage":               {"connect | raw GET / HTTP/1.1 | hang", nil, []string{"k6 sent what the harness does not understand", "GET / HTTP/1.1"}},
+		"dropped called shed":   {"connect | ready 1 | hang", nil, []string{"the k6 extension has message version 1, the harness has 2"}},
+		"another version":       {"connect | ready 7 | hang", nil, []string{"the k6 extension has message version 7, the harness has 2: run `make k6`"}},
+		"garbage":               {"connect | raw GET / HTTP/1.1 | hang", nil, []string{"k6 sent an invalid message", "GET / HTTP/1.1"}},
 		"an empty message":      {"connect | raw {} | hang", nil, []string{`"{}" has 0 of ready, progress and outcome`}},
-		"two in one":            {`connect | raw {"ready":{"version":2},"progress":{}} | hang`, nil, []string{"has 2 of ready, progress and outcome"}},
-		"progress first":        {`connect | raw {"progress":{}} | hang`, nil, []string{"k6 sent something before the script was ready"}},
+		"two in one":            {`connect | raw {"ready":{"version":2},"progress":{}} | hang`, nil, []string{"has 2 of ready, progress and outcome, expected one"}},
+		"progress first":        {`connect | raw {"progress":{}} | hang`, nil, []string{"k6 sent another message before the script was ready"}},
 		"too long a message":    {"connect | long | hang", nil, []string{"a message is longer than 4194304 bytes"}},
-		"garbage in the window": {"connect | ready 2 | begin | raw x | hang", nil, []string{"k6 sent what the harness does not understand"}},
-		"ready twice":           {"connect | ready 2 | ready 2 | hang", nil, []string{"that it is ready, twice"}},
-		"it dies":               {"connect | ready 2 | begin | die", nil, []string{"k6 ended without an outcome", "after its load began", "signal: killed"}},
-		"it breaks off":         {"connect | ready 2 | begin | close | hang", []func(*Config){exit}, []string{"k6 broke the connection off without an outcome", "status: running"}},
-		"no outcome":            {"connect | ready 2 | begin | hang", []func(*Config){outcome}, []string{"the script had not ended 50ms after its drain's time was up"}},
-		"too early":             {"connect | ready 2 | begin | outcome | exit 0", nil, []string{"the script ended its load", "after it began, and the window's end was at 110ms: its VUs must go on", "plan.js"}},
-		"too early, and throws": {"say Uncaught | connect | ready 2 | begin | outcome | exit 107", nil, []string{"the script ended its load", "the window's end was at 110ms: k6 did not end in order", "exit status 107", "Uncaught"}},
-		"no histograms":         {`connect | ready 2 | begin | window | raw {"outcome":{"finished_ns":110000000}} | exit 0`, nil, []string{"k6 sent what the harness does not understand", "histogram"}},
+		"garbage in the window": {"connect | ready 2 | begin | raw x | hang", nil, []string{"k6 sent an invalid message"}},
+		"ready twice":           {"connect | ready 2 | ready 2 | hang", nil, []string{"a second ready message"}},
+		"it dies":               {"connect | ready 2 | begin | die", nil, []string{"k6 ended without an outcome", "after the begin of its load", "signal: killed"}},
+		"it breaks off":         {"connect | ready 2 | begin | close | hang", []func(*Config){exit}, []string{"k6 closed the connection without an outcome", "status: running"}},
+		"no outcome":            {"connect | ready 2 | begin | hang", []func(*Config){outcome}, []string{"the script has not ended 50ms after the end of its drain"}},
+		"too early":             {"connect | ready 2 | begin | outcome | exit 0", nil, []string{"the script ended its load", "before the end of the window at 110ms: its VUs must continue", "plan.js"}},
+		"too early, and throws": {"say Uncaught | connect | ready 2 | begin | outcome | exit 107", nil, []string{"the script ended its load", "the end of the window at 110ms: k6 failed", "exit status 107", "Uncaught"}},
+		"no histograms":         {`connect | ready 2 | begin | window | raw {"outcome":{"finished_ns":110000000}} | exit 0`, nil, []string{"k6 sent an invalid message", "histogram"}},
 		"a histogram of noise":  {`connect | ready 2 | begin | window | raw {"outcome":{"finished_ns":110000000,"histograms":{"enqueue":"HIST"}}} | exit 0`, nil, []string{"decode the enqueue histogram"}},
-		"of another kind":       {"connect | ready 2 | begin | window | outcome open | exit 0", nil, []string{"the account of an open load: true; the plan has one: false"}},
-		"it does not end":       {"connect | ready 2 | begin | window | outcome | hang", []func(*Config){exit}, []string{"k6 had not ended 50ms after its script had"}},
-		"it does not obey":      {"stubborn | connect | ready 2 | begin | window | outcome | hang", []func(*Config){exit, grace}, []string{"k6 had not ended 50ms after its script had"}},
-		"its teardown throws":   {"connect | ready 2 | begin | window | outcome | say teardown failed | exit 107", nil, []string{"k6 did not end in order", "exit status 107", "teardown failed"}},
+		"of another kind":       {"connect | ready 2 | begin | window | outcome open | exit 0", nil, []string{"the outcome is of an open load: true, expected false"}},
+		"it does not end":       {"connect | ready 2 | begin | window | outcome | hang", []func(*Config){exit}, []string{"k6 has not ended 50ms after its script"}},
+		"it does not obey":      {"stubborn | connect | ready 2 | begin | window | outcome | hang", []func(*Config){exit, grace}, []string{"k6 has not ended 50ms after its script"}},
+		"its teardown throws":   {"connect | ready 2 | begin | window | outcome | say teardown failed | exit 107", nil, []string{"k6 failed", "exit status 107", "teardown failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -182,12 +181,12 @@ func TestThresholds(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, said, ended.Thresholds)
 
-	// One that aborts the test ends the load before its window.
+	// A threshold that aborts the test ends the load before its window.
 	_, err = carry(t.Context(), t, acting(t, "connect", "ready 2", "begin", "outcome", "say "+said, "exit 99"), load.Hooks{})
 	var of *Error
 	require.ErrorAs(t, err, &of)
 	assert.Equal(t, said, of.Thresholds)
-	assert.Contains(t, err.Error(), "and the window's end was at 110ms: "+said)
+	assert.Contains(t, err.Error(), "before the end of the window at 110ms: "+said)
 }
 
 func TestOpenLoad(t *testing.T) {
@@ -201,7 +200,7 @@ func TestOpenLoad(t *testing.T) {
 	assert.NotNil(t, ended.Outcome.Open.Slip)
 }
 
-// Whoever ends the wait ends the process, wherever it is.
+// A done context ends the process in any phase.
 func TestProcessEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("a server has ended")
@@ -238,8 +237,8 @@ func TestHooksThatFail(t *testing.T) {
 	require.ErrorContains(t, err, "hook at the window start")
 }
 
-// A hook that fails because the process has ended says nothing, also where it is the first to know:
-// why that ended does.
+// If a hook fails because the process has ended, the error is the exit of the process, even if the
+// hook fails first.
 func TestHookThatFailsSinceTheProcessHasEnded(t *testing.T) {
 	t.Parallel()
 	p, err := Start(t.Context(), acting(t, "connect", "ready 2", "begin", "say Aborted", "exit 109"))
@@ -250,7 +249,7 @@ func TestHookThatFailsSinceTheProcessHasEnded(t *testing.T) {
 	<-p.child.Done()
 	broken := &hookCalls{failed: make(chan struct{}), err: errors.New("no such process")}
 	close(broken.failed)
-	p.channel = &channel{} // from which no news comes
+	p.channel = &channel{} // never has a message
 	_, err = p.hear(t.Context(), e, nil, broken)
 	p.channel = heard
 	require.NoError(t, p.Close())
@@ -259,7 +258,7 @@ func TestHookThatFailsSinceTheProcessHasEnded(t *testing.T) {
 	require.ErrorContains(t, err, "Aborted")
 }
 
-// What a process started ends with it, however it ends.
+// A process's descendants end with it, however it ends.
 func TestNothingOfAProcessIsLeft(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string]string{"ends": "exit 0", "dies": "die", "hangs": "hang"} {
@@ -279,7 +278,7 @@ func TestNothingOfAProcessIsLeft(t *testing.T) {
 	}
 }
 
-// gone reports whether a process has ended: whether anybody has reaped it is not ours to say.
+// gone reports whether a process has ended. It may not have been reaped yet.
 func gone(t *testing.T, pid string) bool {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -296,13 +295,13 @@ func TestScriptMustBeAsItWasRead(t *testing.T) {
 	cfg := acting(t, "exit 0")
 	require.NoError(t, os.WriteFile(cfg.Plan.Workload.Script.Path, []byte("other"), 0o600))
 	_, err := Start(t.Context(), cfg)
-	require.ErrorContains(t, err, "the script is not what it was when the scenario was read")
+	require.ErrorContains(t, err, "the script has changed since the scenario was read")
 	require.NoError(t, os.Remove(cfg.Plan.Workload.Script.Path))
 	_, err = Start(t.Context(), cfg)
 	var of *Error
 	require.ErrorAs(t, err, &of)
 	assert.Contains(t, of.Problem, "the script can't be read")
-	assert.NoFileExists(t, cfg.LogPath, "nothing was started")
+	assert.NoFileExists(t, cfg.LogPath, "no process was started")
 }
 
 func TestBinaryThatCannotBeStarted(t *testing.T) {
@@ -313,7 +312,7 @@ func TestBinaryThatCannotBeStarted(t *testing.T) {
 	require.ErrorContains(t, err, "start "+cfg.Binary)
 }
 
-// The path of a socket is short, however long that of the folder for temporary files is.
+// The path of a socket is short even if the path of the temporary folder is long.
 func TestSocketHasAShortPath(t *testing.T) {
 	long := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
 	require.NoError(t, os.Mkdir(long, 0o700))
@@ -340,7 +339,7 @@ func TestErrorShowsTheEndOfTheLog(t *testing.T) {
 	lines := lastLines(path)
 	require.Len(t, lines, proc.ErrorLines)
 	assert.Equal(t, "line 30", lines[0])
-	e := &Error{Problem: "it went wrong", Script: "a.js", Status: "running", LogPath: path, Lines: lines[:1]}
-	assert.Equal(t, "it went wrong\n  script: a.js\n  status: running\n  log: "+path+", which ends with\n    line 30", e.Error())
-	assert.Contains(t, lastLines(path + "x")[0], "it can't be read")
+	e := &Error{Problem: "it failed", Script: "a.js", Status: "running", LogPath: path, Lines: lines[:1]}
+	assert.Equal(t, "it failed\n  script: a.js\n  status: running\n  log: "+path+", which ends with\n    line 30", e.Error())
+	assert.Contains(t, lastLines(path + "x")[0], "can't be read")
 }

@@ -10,21 +10,23 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Ended is what came of a script's load.
+// Ended is the result of a script's load.
 type Ended struct {
 	Outcome *load.Outcome
 	Ledger  result.Ledger
-	// Thresholds says which thresholds of the script were crossed; "" where none was.
+	// Thresholds describes the crossed thresholds of the script; "" if there are none.
 	Thresholds string
 }
 
-// Run tells the script to begin, calls the hooks at the window's edges and with each report of
-// progress, and returns when k6 has ended. Steady is not asked: the window is fixed when the load
-// begins. It returns an error, an *Error where it is k6's or the script's, when the load ended
-// before its window did, when its outcome or k6's end did not come in time, when k6 ended with
-// another status than 0 or that of crossed thresholds, when a hook failed or ctx is done. It takes
-// the time of the phases, and at most about two minutes more. It leaves no goroutine behind but for
-// a hook that goes on though its context is done; the process may be left, for Close.
+// Run sends the script the begin message, calls the hooks at the window's edges and with each
+// report of progress, and returns when k6 has ended. It does not call hooks.Steady, because the
+// window is fixed when the load begins.
+//
+// Run fails if the load ends before its window, if the outcome or k6's exit is late, if k6 exits
+// with a status other than 0 and that of crossed thresholds, if a hook fails, or if ctx is done.
+// A failure of k6 or of the script is an *Error. Run takes the time of the phases and at most about
+// two minutes more. It leaves no goroutine behind, except for a hook that does not return although
+// its context is done. After a failure the process may still run, until Close.
 func (p *Process) Run(ctx context.Context, hooks load.Hooks) (*Ended, error) {
 	epoch := time.Now().Add(lead)
 	e := p.config.Plan.edges(epoch)
@@ -36,7 +38,7 @@ func (p *Process) Run(ctx context.Context, hooks load.Hooks) (*Ended, error) {
 	edgeHooks := callHooks(aside, e, hooks)
 	outcome, err := p.hear(ctx, e, hooks.Progress, edgeHooks)
 	if err == nil {
-		// The window's end came before the outcome did, so the hook at it was called.
+		// The outcome comes after the window's end, so the hook at the end has been called.
 		err = edgeHooks.wait(ctx, p.config.outcomeMargin)
 	}
 	if err == nil {
@@ -49,7 +51,7 @@ func (p *Process) Run(ctx context.Context, hooks load.Hooks) (*Ended, error) {
 	}
 	ended := &Ended{Ledger: outcome.Ledger}
 	if ended.Outcome, err = p.decode(outcome, e); err != nil {
-		return nil, p.problem("k6 sent what the harness does not understand: %v", err)
+		return nil, p.problem("k6 sent an invalid message: %v", err)
 	}
 	ended.Outcome.StartHook, ended.Outcome.EndHook = edgeHooks.start, edgeHooks.end
 	if p.child.ExitCode() == exitThresholds {
@@ -58,15 +60,16 @@ func (p *Process) Run(ctx context.Context, hooks load.Hooks) (*Ended, error) {
 	return ended, nil
 }
 
-// decode returns an outcome, which must be of the kind of load that the plan has.
+// decode converts an outcome. It fails if one of outcome and plan is of an open load and the other
+// is not.
 func (p *Process) decode(o *Outcome, e edges) (*load.Outcome, error) {
 	if open := p.config.Plan.Workload.Arrivals.Timed(); open != (o.Open != nil) {
-		return nil, fmt.Errorf("the outcome has the account of an open load: %t; the plan has one: %t", !open, open)
+		return nil, fmt.Errorf("the outcome is of an open load: %t, expected %t", !open, open)
 	}
 	return o.Load(e.epoch, p.config.Plan.Phases)
 }
 
-// hear takes progress until the outcome comes.
+// hear receives progress until it receives the outcome.
 func (p *Process) hear(ctx context.Context, e edges, progress func(load.Progress), hooks *hookCalls) (*Outcome, error) {
 	late := time.NewTimer(time.Until(e.over.Add(p.config.outcomeMargin)))
 	defer late.Stop()
@@ -77,9 +80,9 @@ func (p *Process) hear(ctx context.Context, e edges, progress func(load.Progress
 			case errors.Is(h.err, errEnded):
 				return nil, p.gone(ctx, withoutOutcome(e))
 			case h.err != nil:
-				return nil, p.problem("k6 sent what the harness does not understand: %v", h.err)
+				return nil, p.problem("k6 sent an invalid message: %v", h.err)
 			case h.message.Ready != nil:
-				return nil, p.problem("k6 sent what the harness does not understand: that it is ready, twice")
+				return nil, p.problem("k6 sent an invalid message: a second ready message")
 			case h.message.Outcome != nil:
 				return p.whole(ctx, h.message.Outcome, e)
 			default:
@@ -89,8 +92,8 @@ func (p *Process) hear(ctx context.Context, e edges, progress func(load.Progress
 				}
 			}
 		case <-hooks.failed:
-			// A hook that looks at the process fails when it has ended, of which the news may come
-			// a moment later.
+			// A hook that reads the process fails after the process has ended. Its end may be
+			// reported a moment later, and is then the better error.
 			timer := time.NewTimer(endedWait)
 			defer timer.Stop()
 			select {
@@ -100,51 +103,50 @@ func (p *Process) hear(ctx context.Context, e edges, progress func(load.Progress
 				return nil, hooks.err
 			}
 		case <-late.C:
-			return nil, p.problem("the script had not ended %v after its drain's time was up", p.config.outcomeMargin)
+			return nil, p.problem("the script has not ended %v after the end of its drain", p.config.outcomeMargin)
 		case <-ctx.Done():
 			return nil, stopped(ctx)
 		}
 	}
 }
 
-// whole returns an outcome unless its load ended before the window did.
+// whole returns the outcome, or an error if the load ended before the window.
 func (p *Process) whole(ctx context.Context, o *Outcome, e edges) (*Outcome, error) {
 	planned := e.windowEnd.Sub(e.epoch)
 	took := min(o.FinishedNS, time.Since(e.epoch))
 	if took >= planned {
 		return o, nil
 	}
-	// How k6 ends says why, unless it is that the script is done.
+	// k6's exit explains why the load ended early, unless the script simply finished.
 	early := p.gone(ctx, "early")
-	why := "its VUs must go on until load.next() resolves to null"
+	why := "its VUs must continue until load.next() resolves to null"
 	switch {
 	case early.Thresholds != "":
 		why = early.Thresholds
 	case p.child.Ended() && p.child.ExitCode() != 0:
-		why = "k6 did not end in order"
+		why = "k6 failed"
 	}
-	early.Problem = fmt.Sprintf("the script ended its load %v after it began, and the window's end was at %v: %s", rounded(max(0, took)), planned, why)
+	early.Problem = fmt.Sprintf("the script ended its load after %v, before the end of the window at %v: %s", rounded(max(0, took)), planned, why)
 	return nil, early
 }
 
-// endedWait is how much later than by its effects the end of a process may be known.
+// endedWait bounds the delay between the effects of a process's end and the report of its end.
 const endedWait = time.Second
 
 func withoutOutcome(e edges) string {
-	return fmt.Sprintf("without an outcome, %v after its load began", rounded(time.Since(e.epoch)))
+	return fmt.Sprintf("without an outcome, %v after the begin of its load", rounded(time.Since(e.epoch)))
 }
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// note keeps a report of progress.
 func (p *Process) note(now load.Progress, e edges) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last, p.lastAt = now, e.epoch.Add(now.Elapsed)
 }
 
-// gone describes the end of a process that has ended the connection, or of one that goes on all the
-// same.
+// gone returns the error for an ended connection: the exit of the process, or that the process
+// still runs after exitTimeout.
 func (p *Process) gone(ctx context.Context, when string) *Error {
 	timer := time.NewTimer(p.config.exitTimeout)
 	defer timer.Stop()
@@ -154,17 +156,17 @@ func (p *Process) gone(ctx context.Context, when string) *Error {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return p.problem("k6 broke the connection off %s", when)
+	return p.problem("k6 closed the connection %s", when)
 }
 
-// awaitExit waits for k6's end, which must be in order.
+// awaitExit waits for k6's exit. It fails for a status other than 0 and exitThresholds.
 func (p *Process) awaitExit(ctx context.Context) error {
 	timer := time.NewTimer(p.config.exitTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.child.Done():
 	case <-timer.C:
-		return p.problem("k6 had not ended %v after its script had", p.config.exitTimeout)
+		return p.problem("k6 has not ended %v after its script", p.config.exitTimeout)
 	case <-ctx.Done():
 		return stopped(ctx)
 	}
@@ -172,7 +174,7 @@ func (p *Process) awaitExit(ctx context.Context) error {
 		return fmt.Errorf("end k6: %w", err)
 	}
 	if code := p.child.ExitCode(); code != 0 && code != exitThresholds {
-		return p.problem("k6 did not end in order")
+		return p.problem("k6 failed")
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// stepsEnv makes the test binary act as a k6 that takes these steps, with " | " between them, and
-// then ends with status 0.
+// stepsEnv makes the test binary act as a k6 that executes the given steps, separated by " | ", and
+// then exits with status 0.
 const stepsEnv = "STAND_IN_STEPS"
 
 func TestMain(m *testing.M) {
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// standIn is a k6 process.
+// standIn acts as a k6 process.
 type standIn struct {
 	plan  Plan
 	conn  net.Conn
@@ -65,22 +65,22 @@ func (s *standIn) act(steps []string) error {
 
 func (s *standIn) step(verb, argument string) (err error) {
 	switch verb {
-	case "say": // in the log
+	case "say": // to the log
 		_, err = fmt.Fprintln(os.Stderr, argument)
-	case "print": // what does not go to the log
+	case "print": // to stdout
 		_, err = fmt.Println(argument)
-	case "note": // what it was called with, in a file
+	case "note": // writes its arguments and environment to a file
 		return os.WriteFile(argument, []byte(strings.Join(append(os.Args, os.Environ()...), "\n")), 0o600)
 	case "connect":
 		s.conn, err = net.Dial("unix", os.Getenv(ControlEnv))
-	case "ready": // of a version
+	case "ready": // with a version
 		version, _ := strconv.Atoi(argument)
 		return s.send(Message{Ready: &Ready{Version: version}})
 	case "raw":
 		_, err = fmt.Fprintln(s.conn, argument)
 	case "long": // a message that is too long
 		_, err = s.conn.Write([]byte(strings.Repeat(" ", MessageBytesMax+1)))
-	case "begin": // waits for the word, and for the time
+	case "begin": // waits for the begin message and its time
 		var begin Begin
 		line, err := bufio.NewReader(s.conn).ReadBytes('\n')
 		if err == nil {
@@ -89,18 +89,18 @@ func (s *standIn) step(verb, argument string) (err error) {
 		s.begun = time.Unix(0, begin.UnixNS)
 		<-time.After(time.Until(s.begun))
 		return err
-	case "progress": // so many completed
+	case "progress": // with the number of completed tasks
 		n, _ := strconv.ParseUint(argument, 10, 64)
 		return s.send(Message{Progress: &load.Progress{Phase: "window", Elapsed: time.Since(s.begun), Completed: n}})
-	case "window": // waits for its end
+	case "window": // waits for the window's end
 		<-time.After(time.Until(s.begun.Add(s.plan.Phases.Warmup + s.plan.Phases.Window)))
-	case "outcome": // of a closed load, "open" of an open one
+	case "outcome": // of a closed load; with "open", of an open one
 		return s.outcome(argument == "open")
 	case "hang":
 		select {}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
-	case "child": // starts a process that would go on, and notes its id in a file
+	case "child": // starts a long-running process and writes its id to a file
 		cmd := exec.Command("sleep", "600")
 		if err := cmd.Start(); err != nil {
 			return err
@@ -114,7 +114,7 @@ func (s *standIn) step(verb, argument string) (err error) {
 		code, _ := strconv.Atoi(argument)
 		os.Exit(code)
 	default:
-		return errors.New("there is no such step")
+		return errors.New("unknown step")
 	}
 	return err
 }
@@ -142,7 +142,7 @@ func (s *standIn) outcome(open bool) error {
 	return s.send(Message{Outcome: encoded})
 }
 
-// planned is a plan of short phases with a script.
+// planned returns a plan with short phases and a script.
 func planned(t *testing.T) Plan {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "plan.js")
@@ -159,17 +159,17 @@ func planned(t *testing.T) Plan {
 	}
 }
 
-// patience bounds what must happen, and says nothing of how fast.
+// patience bounds waits for events that must happen. It is generous: no test checks speed.
 const patience = 30 * time.Second
 
-// acting is a k6 that takes steps. What must come at once does within patience.
+// acting returns the Config of a k6 that executes the steps, with patience as all timeouts.
 func acting(t *testing.T, steps ...string) Config {
 	t.Helper()
 	executable, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "k6")
-	// The steps are in a file of their own, since the environment is what is tested.
+	// A script sets the steps, because the tests check the environment that Start passes.
 	text := fmt.Sprintf("#!/bin/sh\nexport %s='%s'\nexec '%s' \"$@\"\n", stepsEnv, strings.ReplaceAll(strings.Join(steps, " | "), "'", `'\''`), executable)
 	require.NoError(t, buildtest.WriteScript(path, text))
 	return Config{

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// summaryBytesMax bounds what is read of k6's summary, which has a line for each metric and
-// threshold.
+// summaryBytesMax bounds the part of k6's summary that is read. The summary has a line for each
+// metric and threshold.
 const summaryBytesMax = 1 << 20
 
-// crossed says which thresholds of a script were crossed, with the measured values as k6's summary
-// shows them. A script that writes a summary of its own hides them: then it says what k6 says among
-// the last lines of its log.
+// crossed describes the crossed thresholds of a script, with the measured values from k6's summary.
+// A script that writes its own summary hides them; crossed then returns k6's message from the last
+// lines of its log.
 func crossed(summaryPath string, logLines []string) string {
 	if found := crossedIn(summaryPath); len(found) > 0 {
 		return strings.Join(found, "; ")
@@ -27,8 +27,8 @@ func crossed(summaryPath string, logLines []string) string {
 	return "thresholds of the script have been crossed"
 }
 
-// crossedIn returns the crossed thresholds of a summary: nil if the file can't be read or has none.
-// The part of the summary is
+// crossedIn returns the crossed thresholds of a summary, or nil if the file can't be read or has
+// none. That part of the summary looks like this:
 //
 //	█ THRESHOLDS
 //
@@ -65,7 +65,7 @@ func crossedIn(path string) (found []string) {
 	return found
 }
 
-// cutLast cuts text after the last separator.
+// cutLast cuts text after the last separator, which text must have.
 func cutLast(text, separator string) (before, after string) {
 	end := strings.LastIndex(text, separator) + len(separator)
 	return text[:end], strings.TrimSpace(text[end:])

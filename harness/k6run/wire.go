@@ -1,11 +1,13 @@
-// Package k6run runs a k6 process that puts the load on a target: a script sends and completes the
+// Package k6run runs a k6 process that puts load on a target: a script sends and completes the
 // tasks. Prony's extension in that process accounts for the tasks and records the figures, by the
 // rules of package load.
 //
-// The harness hands the plan over in the environment, and then talks to the extension over a Unix
-// socket, a line of JSON for each message: the extension says when its VUs are ready, the harness
-// when the load begins, and the extension how far it is and, once the script has ended, what came
-// of it.
+// The harness passes the plan in the environment. It then exchanges messages with the extension
+// over a Unix socket, one line of JSON for each message:
+//
+//  1. the extension sends Ready when its VUs are ready,
+//  2. the harness sends Begin with the time when the load begins,
+//  3. the extension sends its progress, and the Outcome when the script has ended.
 package k6run
 
 import (
@@ -16,72 +18,81 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Version is that of the messages. Both sides must have the same one: a field under another name
+// Version is the version of the messages. Both sides must have the same version: a renamed field
 // would be read as zero.
 const Version = 2
 
-// The environment of a k6 process. A person may set the first five for a script that runs on its
-// own.
+// Environment variables of a k6 process. A user may set the first five for a script that runs
+// without the harness.
 const (
-	AddressEnv = "PRONY_ADDRESS"  // of the server's gRPC listener; of a cluster those of all nodes, with commas between them
-	AdminEnv   = "PRONY_ADMIN"    // of an admin listener, "host:port"
-	TokenEnv   = "PRONY_TOKEN"    // the access token's secret
-	TLSCAEnv   = "PRONY_TLS_CA"   // the PEM text of the only authority that a server with TLS may have its certificate from
-	TLSNameEnv = "PRONY_TLS_NAME" // the name that the certificate must have; the address if it is not set
-	PlanEnv    = "PRONY_PLAN"     // the Plan, as JSON
-	ControlEnv = "PRONY_CONTROL"  // the path of the Unix socket
-	OutcomeEnv = "PRONY_OUTCOME"  // the path of a file for the Instance, of a script that runs on its own
+	// AddressEnv has the gRPC address of the server, or those of all nodes, separated by commas.
+	AddressEnv = "PRONY_ADDRESS"
+	// AdminEnv has the address of an admin listener, "host:port".
+	AdminEnv = "PRONY_ADMIN"
+	// TokenEnv has the secret of the access token.
+	TokenEnv = "PRONY_TOKEN"
+	// TLSCAEnv has the PEM text of the only authority that may sign the server's certificate.
+	TLSCAEnv = "PRONY_TLS_CA"
+	// TLSNameEnv has the expected name in the certificate; default: the host of the address.
+	TLSNameEnv = "PRONY_TLS_NAME"
+	// PlanEnv has the Plan as JSON.
+	PlanEnv = "PRONY_PLAN"
+	// ControlEnv has the path of the Unix socket.
+	ControlEnv = "PRONY_CONTROL"
+	// OutcomeEnv has the path of a file for the Instance of a script without the harness.
+	OutcomeEnv = "PRONY_OUTCOME"
 )
 
-// MessageBytesMax bounds a message.
+// MessageBytesMax is the maximum length of a message in bytes.
 const MessageBytesMax = 4 << 20
 
-// Plan is what a script is to do.
+// Plan is the load that a script must generate.
 type Plan struct {
 	Version  int               `json:"version"`
-	Round    uint64            `json:"round"` // the id of the ledger
+	Round    uint64            `json:"round"` // id of the ledger
 	Workload scenario.Workload `json:"workload"`
 	Phases   scenario.Phases   `json:"phases"`
 }
 
-// Begin is what the harness sends once: when the warm-up begins, by the host's clock.
+// Begin is the only message of the harness: when the warm-up begins, by the host's clock.
 type Begin struct {
 	UnixNS int64 `json:"unix_ns"`
 }
 
-// Message is what the extension sends. One of its fields is there.
+// Message is a message of the extension. Exactly one of its fields is set.
 type Message struct {
 	Ready    *Ready         `json:"ready,omitempty"`    // the first message
 	Progress *load.Progress `json:"progress,omitempty"` // at most four times a second
 	Outcome  *Outcome       `json:"outcome,omitempty"`  // the last message
 }
 
-// Ready says that the script's VUs are ready to begin.
+// Ready means that the script's VUs are ready to begin.
 type Ready struct {
 	Version int `json:"version"`
 }
 
-// Instance is what one k6 process of several measured, each of which had a part of the load. A
-// process that runs on its own writes it to the file that OutcomeEnv names.
+// Instance has the measurements of one of several k6 processes that share a load. A process without
+// the harness writes it to the file that OutcomeEnv names.
 type Instance struct {
 	Version  int               `json:"version"`
-	Name     string            `json:"name"`  // that no other instance has
-	Share    float64           `json:"share"` // of the load, above 0 and up to 1
+	Name     string            `json:"name"`  // unique among the instances
+	Share    float64           `json:"share"` // share of the load, above 0 and up to 1
 	Arrivals scenario.Arrivals `json:"arrivals"`
 	Phases   scenario.Phases   `json:"phases"`
 	Outcome  Outcome           `json:"outcome"`
 }
 
-// Outcome is what came of a script's load, as load.Outcome is of one that the harness puts on a
-// target itself.
+// Outcome is the wire form of load.Outcome, the result of a load.
 type Outcome struct {
-	FinishedNS time.Duration `json:"finished_ns"` // when nothing was outstanding, or the script had ended, since the warm-up began
+	// FinishedNS is the time from the begin of the warm-up until no task was outstanding or the
+	// script had ended.
+	FinishedNS time.Duration `json:"finished_ns"`
 	Cycles     uint64        `json:"cycles"`
 	Enqueued   uint64        `json:"enqueued"`
-	// Histograms are those of the result, by name and in its encoding: "enqueue", "settle" and
-	// "cycle", and of an open load "slip" and "service".
+	// Histograms are the encoded histograms of a result, by name: "enqueue", "settle" and "cycle",
+	// and for an open load also "slip" and "service".
 	Histograms map[string]string `json:"histograms"`
-	Open       *result.Arrivals  `json:"open,omitempty"` // of an open load
+	Open       *result.Arrivals  `json:"open,omitempty"` // only for an open load
 	Clamped    uint64            `json:"clamped,omitempty"`
 
 	RefusedEnqueues    load.Refusals `json:"refused_enqueues"`

@@ -41,6 +41,6 @@ func TestTasksThatComeEarlyAreIncorrect(t *testing.T) {
 	r := execute(t, s, acting(t, faultNone)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	require.NotEmpty(t, r.Reasons)
-	assert.Regexp(t, `not delayed: \d+ of \d+ deliveries of tasks with a delay came before the task was due; the first: early: producer \d task \d+, `+
+	assert.Regexp(t, `not delayed: \d+ of \d+ deliveries of delayed tasks came before their due time; the first: early: producer \d task \d+, `+
 		`enqueued with a delay of 1s, was claimed [\d.]+ms before the delay ended`, r.Reasons[0])
 }

@@ -38,6 +38,6 @@ func TestExtensionsThatAreRefusedAreIncorrect(t *testing.T) {
 	forTime(s, window) // tasks whose completion is refused stay leased and occupy in-flight slots
 	r := executeUntilDrained(t, s, acting(t, faultStale)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
-	assert.Regexp(t, `not extended: \d+ extensions were refused although their lease was valid, and \d+ acknowledged; the first: unextended: producer \d task \d+: `+
+	assert.Regexp(t, `not extended: \d+ extensions were refused although their lease was valid, and \d+ were acknowledged; the first: unextended: producer \d task \d+: `+
 		`an extension was refused although the lease with token \d+ was valid for`, strings.Join(r.Reasons, "\n"))
 }

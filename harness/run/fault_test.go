@@ -67,7 +67,7 @@ func TestServerBreaksItsContract(t *testing.T) {
 	}{
 		{
 			fault: faultKeeps, verdict: result.Incorrect,
-			says: []string{"not conserved: the server acknowledged the completion of ", " tasks, it counts ", "0 tasks should be left, the server still holds ", " leased"},
+			says: []string{"not conserved: the server acknowledged the completion of ", " tasks, but counts ", "expected 0 remaining tasks, but the server holds ", " leased"},
 			not:  []string{"does not balance", "not all tasks were completed"},
 			check: func(t *testing.T, l result.Ledger) {
 				assert.Equal(t, l.Enqueued, l.Completed, "every completion was acknowledged")
@@ -111,7 +111,7 @@ func TestServerBreaksItsContract(t *testing.T) {
 		},
 		{
 			fault: faultStrays, verdict: result.Incorrect,
-			says: []string{"not isolated: ", " tasks were claimed by another tenant, or from another queue, than they were enqueued for; the first: misrouted: "},
+			says: []string{"not isolated: ", " tasks were claimed by the wrong tenant or from the wrong queue; the first: misrouted: "},
 			not:  []string{"does not balance", "not ordered"},
 			check: func(t *testing.T, l result.Ledger) {
 				assert.Positive(t, l.Misrouted)

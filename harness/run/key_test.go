@@ -36,6 +36,6 @@ func TestKeysThatAreForgottenAreIncorrect(t *testing.T) {
 	s.Workloads[0].Key = 0.2
 	r := execute(t, s, acting(t, faultNone)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
-	assert.Regexp(t, `not idempotent: \d+ of \d+ tasks that were enqueued again under their key were answered with another id than the first; the first: `+
+	assert.Regexp(t, `not idempotent: \d+ of \d+ repeated enqueues with the same key returned another task id; the first: `+
 		`rekeyed: producer \d task \d+ was enqueued as "\d+" under the key "[\w-]+", and again as "\d+"`, strings.Join(r.Reasons, "\n"))
 }

@@ -133,8 +133,8 @@ func TestMisreadsAreIncorrect(t *testing.T) {
 	r := execute(t, s, acting(t, faultMisreads)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	require.NotEmpty(t, r.Reasons)
-	assert.Regexp(t, `^round 1: not read back: \d+ of \d+ reads were answered with something else than the task, with another tenant's task, or `+
-		`without a task that was there; the first: misread: tenant t0 asked for task \d+ \(producer \d task \d+, sent to t0/q0\): the `+
+	assert.Regexp(t, `^round 1: not read back: \d+ of \d+ reads returned wrong data, another tenant's task, or `+
+		`no task although it existed; the first: misread: tenant t0 asked for task \d+ \(producer \d task \d+, sent to t0/q0\): the `+
 		`answer's payload has 64 bytes that do not match their checksum`, r.Reasons[0])
 	assert.Positive(t, r.Metrics[result.ReadMismatches].Median)
 	assert.Contains(t, result.Published(r), result.ReadMismatches, "the metric of the mismatches is published")

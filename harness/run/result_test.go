@@ -36,6 +36,6 @@ func TestResultsThatAreWrongAreIncorrect(t *testing.T) {
 	r := execute(t, s, acting(t, faultNone)).result
 	assert.Equal(t, result.Incorrect, r.Verdict)
 	require.NotEmpty(t, r.Reasons)
-	assert.Regexp(t, `not returned: \d+ of \d+ results of completed tasks were read back as another result, or not found; the first: wrong result: `+
+	assert.Regexp(t, `not returned: \d+ of \d+ results of completed tasks were wrong or not found; the first: wrong result: `+
 		`producer \d task \d+: read back 0 bytes, expected 300`, r.Reasons[0])
 }

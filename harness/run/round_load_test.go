@@ -73,6 +73,6 @@ func TestWorkloadsKnowEachOthersTasks(t *testing.T) {
 	m.checkBalance()
 	assert.Equal(t, result.Incorrect, m.round.Verdict)
 	require.Len(t, m.round.Reasons, 1)
-	assert.Contains(t, m.round.Reasons[0], "not isolated: 1 tasks were claimed by another tenant")
+	assert.Contains(t, m.round.Reasons[0], "not isolated: 1 tasks were claimed by the wrong tenant")
 	assert.Contains(t, m.round.Reasons[0], "of another workload was sent to t0/q0 and claimed from t1/q0")
 }

@@ -1,4 +1,4 @@
-// Package walk visits the files of folders that people name.
+// Package walk visits the files of folders that a user names.
 package walk
 
 import (
@@ -7,7 +7,7 @@ import (
 )
 
 // Dir is filepath.WalkDir for a root that may be a symbolic link, such as runs/latest: it follows
-// that link, and none below it. The visited paths begin with root as given.
+// that link, but no links below it. The visited paths begin with root as given.
 func Dir(root string, visit fs.WalkDirFunc) error {
 	target, err := filepath.EvalSymlinks(root)
 	if err != nil {

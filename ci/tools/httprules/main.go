@@ -1,6 +1,6 @@
 // Command httprules writes the schema of google.api.http, which the engine's .proto files import,
 // into a folder. It prints the descriptors that a Go module carries, so that generating and linting
-// need the Go module proxy only, and nothing of that schema is kept in the repository.
+// need the Go module proxy only, and the repository contains no copy of that schema.
 package main
 
 import (

@@ -35,7 +35,8 @@ func main() {
 	}
 }
 
-// convertAll converts the descriptions in a folder and below it. It fails if there are none.
+// convertAll converts the descriptions in a folder and its subfolders. It fails if it finds no
+// description.
 func convertAll(folder string) error {
 	found := false
 	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
@@ -90,8 +91,8 @@ func convert(text []byte) ([]byte, error) {
 	return write(text, three)
 }
 
-// bytesAsBase64 says of the fields of a schema that are bytes how JSON has them: OpenAPI 3.1 does
-// not define the format byte.
+// bytesAsBase64 sets the content encoding of a schema's bytes fields to base64, because OpenAPI 3.1
+// does not define the format byte.
 func bytesAsBase64(s *openapi3.SchemaRef) {
 	if s == nil || s.Ref != "" {
 		return
@@ -110,7 +111,7 @@ func bytesAsBase64(s *openapi3.SchemaRef) {
 type object = map[string]any
 
 // write returns the JSON of a description, with the descriptions of fields that are messages. The
-// library leaves them out because OpenAPI before 3.1 ignores what stands beside $ref.
+// library omits them because OpenAPI before 3.1 ignores siblings of $ref.
 func write(source []byte, three *openapi3.T) ([]byte, error) {
 	var two struct {
 		Definitions map[string]struct {

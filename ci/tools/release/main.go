@@ -1,8 +1,8 @@
 // Command release prepares and serves the modules of a release. ci/release and ci/dist call it.
 //
-//	release check VERSION               says whether VERSION can be a release
-//	release modules TREE VERSION        makes the go.mod and go.sum files of a checkout those of the release, and stages them in git
-//	release proxy REPO VERSION FOLDER   writes the tagged modules into a folder that GOPROXY can name: file:///FOLDER
+//	release check VERSION               checks whether VERSION can be a release
+//	release modules TREE VERSION        rewrites the go.mod and go.sum files of a checkout for the release, and stages them in git
+//	release proxy REPO VERSION FOLDER   writes the tagged modules into a folder, for GOPROXY=file:///FOLDER
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 // sibling is one of the repository's modules.
 type sibling struct{ path, folder string }
 
-// siblings are in such an order that each module requires only those before it.
+// siblings is ordered: each module requires only modules before it.
 var siblings = []sibling{
 	{"github.com/pronybench/prony/engine", "engine"},
 	{"github.com/pronybench/prony/harness", "harness"},
@@ -26,7 +26,7 @@ var siblings = []sibling{
 	{"github.com/pronybench/prony/harness/peers", "harness/peers"},
 }
 
-// tag returns the name of the git tag at which the go command finds a version of the module.
+// tag returns the git tag that the go command resolves for a version of the module.
 func (s sibling) tag(version string) string { return s.folder + "/" + version }
 
 func main() {

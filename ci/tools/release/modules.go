@@ -82,7 +82,7 @@ func released(path string, text []byte, version string) ([]byte, error) {
 	return file.Format()
 }
 
-// addSums writes lines into a go.sum file, in place of those of the siblings.
+// addSums writes lines into a go.sum file and replaces those of the siblings.
 func addSums(path string, sums []string) error {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// beginWithin is how long the harness may take to say when the load begins.
+	// beginWithin is the timeout for the harness's begin message.
 	beginWithin = 60 * time.Second
-	// beginAway is how far away that may be.
+	// beginAway is the maximum distance of the begin from the current time.
 	beginAway = 60 * time.Second
-	// sendWithin is how long a message may take: the harness does nothing but read them.
+	// sendWithin is the timeout for connecting and for sending a message.
 	sendWithin = 10 * time.Second
 )
 
-// Conn is a connection to the harness. Messages may be sent by several goroutines.
+// Conn is a connection to the harness. Several goroutines may send messages concurrently.
 type Conn struct {
 	socket net.Conn
 
@@ -39,13 +39,14 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 	var d net.Dialer
 	socket, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("prony: connect to the harness at %s, as %s says: %w", path, k6run.ControlEnv, err)
+		return nil, fmt.Errorf("prony: connect to the harness at %s, the value of %s: %w", path, k6run.ControlEnv, err)
 	}
 	return &Conn{socket: socket}, nil
 }
 
-// Ready says that the script's VUs are ready, and waits up to a minute for when the load begins,
-// which it returns with a monotonic reading. It is called once, before any message is sent.
+// Ready reports that the script's VUs are ready, and waits up to beginWithin for the harness to
+// begin the load. It returns the time of the begin, with a monotonic reading. Call it once, before
+// other messages.
 func (c *Conn) Ready(ctx context.Context) (begin time.Time, err error) {
 	if err := c.send(k6run.Message{Ready: &k6run.Ready{Version: k6run.Version}}); err != nil {
 		return begin, err
@@ -65,25 +66,25 @@ func (c *Conn) Ready(ctx context.Context) (begin time.Time, err error) {
 	}
 	var message k6run.Begin
 	if err := json.Unmarshal(text, &message); err != nil {
-		return begin, fmt.Errorf("prony: the harness said %.80q where it should say when the load begins: %w", text, err)
+		return begin, fmt.Errorf("prony: the harness sent %.80q instead of a begin message: %w", text, err)
 	}
 	return onMonotonic(time.Now(), message.UnixNS)
 }
 
-// onMonotonic returns the instant that the host's clock shows as ns since 1970, with a monotonic
+// onMonotonic converts a time of the host's clock, in ns since 1970, to one with a monotonic
 // reading.
 func onMonotonic(now time.Time, ns int64) (time.Time, error) {
-	away := time.Unix(0, ns).Sub(now.Round(0)) // by the same clock
+	away := time.Unix(0, ns).Sub(now.Round(0)) // both without a monotonic reading
 	if away.Abs() > beginAway {
-		return time.Time{}, fmt.Errorf("prony: the harness has the load begin in %v, which is more than %v away", away, beginAway)
+		return time.Time{}, fmt.Errorf("prony: the harness begins the load in %v, which is more than %v away", away, beginAway)
 	}
 	return now.Add(away), nil
 }
 
-// Progress says how far the load is. The harness wants it at most four times a second.
+// Progress sends a report of progress. Call it at most four times a second.
 func (c *Conn) Progress(p load.Progress) error { return c.send(k6run.Message{Progress: &p}) }
 
-// Outcome hands over what came of the load. It is the last message.
+// Outcome sends the result of the load. It is the last message.
 func (c *Conn) Outcome(o *load.Outcome, balance result.Ledger) error {
 	encoded, err := k6run.Encode(o, balance)
 	if err != nil {
@@ -103,7 +104,7 @@ func (c *Conn) Close() error {
 func (c *Conn) send(m k6run.Message) error {
 	text, err := json.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("prony: a message to the harness: %w", err)
+		return fmt.Errorf("prony: encode a message to the harness: %w", err)
 	}
 	text = append(text, '\n')
 	if len(text) > k6run.MessageBytesMax {

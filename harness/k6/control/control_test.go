@@ -70,15 +70,15 @@ func TestPlanThatCannotBeRead(t *testing.T) {
 		plan any
 		says string
 	}{
-		"not JSON":    {"{", "not JSON"},
-		"version":     {changed(func(p *k6run.Plan) { p.Version = 9 }), "version 9 and this k6 knows 2: build prony and k6 from the same commit"},
+		"not JSON":    {"{", "not valid JSON"},
+		"version":     {changed(func(p *k6run.Plan) { p.Version = 9 }), "version 9, but this k6 supports 2: build prony and k6 from the same commit"},
 		"no version":  {"{}", "version 0"},
 		"newer field": {`{"version": 9, "mood": 1}`, "version 9"},
 		"other field": {`{"version": 2, "mood": 1}`, `unknown field "mood"`},
 		"type":        {`{"version": 2, "round": "x"}`, "round"},
-		"long":        {strings.Repeat(" ", k6run.MessageBytesMax+1), "more than the 4194304"},
-		"tenants":     {changed(func(p *k6run.Plan) { p.Workload.Tenants = 0 }), "workload.tenants is 0; it must be at least 1"},
-		"payload":     {changed(func(p *k6run.Plan) { p.Workload.Payload.Max = 31 }), "workload.payload is 31; it must be at least 32"},
+		"long":        {strings.Repeat(" ", k6run.MessageBytesMax+1), "more than the maximum of 4194304"},
+		"tenants":     {changed(func(p *k6run.Plan) { p.Workload.Tenants = 0 }), "workload.tenants is 0, expected at least 1"},
+		"payload":     {changed(func(p *k6run.Plan) { p.Workload.Payload.Max = 31 }), "workload.payload is 31, expected at least 32"},
 		"window":      {changed(func(p *k6run.Plan) { p.Phases.Window = 0 }), "phases.window is 0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestPlanThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// harness is the other end of the socket.
+// harness is the harness's end of the socket.
 type harness struct {
 	net.Conn
 	lines *bufio.Reader
@@ -161,7 +161,7 @@ func TestConversation(t *testing.T) {
 
 	require.NoError(t, c.Close())
 	_, err = h.lines.ReadByte()
-	assert.Error(t, err, "the end is seen")
+	assert.Error(t, err, "the connection has ended")
 }
 
 // Messages of several goroutines don't mix.
@@ -189,7 +189,7 @@ func TestMessagesAreWhole(t *testing.T) {
 
 func TestHarnessThatDoesNotBegin(t *testing.T) {
 	for name, c := range map[string]struct{ said, says string }{
-		"garbage":    {"hello\n", `the harness said "hello`},
+		"garbage":    {"hello\n", `the harness sent "hello`},
 		"far away":   {begin(t, time.Now().Add(time.Hour)), "more than 1m0s away"},
 		"long ago":   {begin(t, time.Unix(0, 0)), "more than 1m0s away"},
 		"cut off":    {`{"unix_ns":`, "EOF"},
@@ -199,7 +199,8 @@ func TestHarnessThatDoesNotBegin(t *testing.T) {
 			conn, h := connect(t)
 			var said sync.WaitGroup
 			said.Go(func() {
-				_, _ = h.Write([]byte(c.said)) // of what is too long the last bytes may find nobody
+				// This fails if the reader closes before the end of a long message.
+				_, _ = h.Write([]byte(c.said))
 				_ = h.Conn.(*net.UnixConn).CloseWrite()
 			})
 			_, err := conn.Ready(t.Context())
@@ -224,7 +225,7 @@ func TestHarnessThatDoesNotBegin(t *testing.T) {
 	})
 }
 
-// A harness that says nothing, in a bubble's time.
+// Ready fails if the harness sends nothing. The timeout runs in a synctest bubble.
 func TestReadyIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -237,7 +238,7 @@ func TestReadyIsBounded(t *testing.T) {
 	})
 }
 
-// A harness that reads nothing.
+// Sending fails if the harness does not read.
 func TestSendIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()

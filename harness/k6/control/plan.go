@@ -1,6 +1,5 @@
-// Package control is the extension's side of the socket over which it talks to the harness, when
-// that has started the k6 process. The messages, and the environment that the process gets, are
-// those of harness/k6run.
+// Package control is the extension's side of the connection to the harness, if the harness started
+// the k6 process. Package k6run defines the messages and the environment of the process.
 package control
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// ReadPlan returns the plan in the environment, which lookup reads; nil without a plan, if a person
-// runs the script with k6.
+// ReadPlan returns the plan in the environment, which lookup reads. It returns nil without a plan:
+// a user then runs the script with k6.
 func ReadPlan(lookup func(name string) (value string, set bool)) (*k6run.Plan, error) {
 	text, set := lookup(k6run.PlanEnv)
 	if !set || text == "" {
@@ -22,19 +21,19 @@ func ReadPlan(lookup func(name string) (value string, set bool)) (*k6run.Plan, e
 	}
 	plan, err := readPlan(text)
 	if err != nil {
-		return nil, fmt.Errorf("prony: the plan in %s: %w; have `prony run` start k6, or unset it", k6run.PlanEnv, err)
+		return nil, fmt.Errorf("prony: the plan in %s: %w; start k6 with `prony run`, or unset it", k6run.PlanEnv, err)
 	}
 	return plan, nil
 }
 
 func readPlan(text string) (*k6run.Plan, error) {
 	if len(text) > k6run.MessageBytesMax {
-		return nil, fmt.Errorf("%d bytes are more than the %d that it may have", len(text), k6run.MessageBytesMax)
+		return nil, fmt.Errorf("it has %d bytes, more than the maximum of %d", len(text), k6run.MessageBytesMax)
 	}
-	// The version is looked at first: a plan of another one may have other fields.
+	// Check the version first: a plan of another version may have other fields.
 	var version struct{ Version int }
 	if err := json.Unmarshal([]byte(text), &version); err != nil {
-		return nil, fmt.Errorf("it is not JSON as expected: %w", err)
+		return nil, fmt.Errorf("it is not valid JSON: %w", err)
 	}
 	if err := checkVersion(version.Version); err != nil {
 		return nil, err
@@ -43,7 +42,7 @@ func readPlan(text string) (*k6run.Plan, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(plan); err != nil {
-		return nil, fmt.Errorf("it is not JSON as expected: %w", err)
+		return nil, fmt.Errorf("it is not a valid plan: %w", err)
 	}
 	if err := checkPlan(plan); err != nil {
 		return nil, err
@@ -51,16 +50,16 @@ func readPlan(text string) (*k6run.Plan, error) {
 	return plan, nil
 }
 
-// checkVersion refuses what another build of the harness says.
+// checkVersion rejects the plan of an incompatible build of the harness.
 func checkVersion(version int) error {
 	if version == k6run.Version {
 		return nil
 	}
-	return fmt.Errorf("it has version %d and this k6 knows %d: build prony and k6 from the same commit", version, k6run.Version)
+	return fmt.Errorf("it has version %d, but this k6 supports %d: build prony and k6 from the same commit", version, k6run.Version)
 }
 
-// checkPlan refuses what no script can do. How arrivals and phases go together is for load.NewMeter
-// to say.
+// checkPlan rejects a plan that no script can follow. load.NewMeter checks the combination of
+// arrivals and phases.
 func checkPlan(p *k6run.Plan) error {
 	w := p.Workload
 	var errs []error
@@ -76,11 +75,11 @@ func checkPlan(p *k6run.Plan) error {
 		{"payload", w.Payload.Max, ledger.HeaderSize},
 	} {
 		if f.value < f.least {
-			errs = append(errs, fmt.Errorf("workload.%s is %d; it must be at least %d", f.name, f.value, f.least))
+			errs = append(errs, fmt.Errorf("workload.%s is %d, expected at least %d", f.name, f.value, f.least))
 		}
 	}
 	if p.Phases.Window <= 0 {
-		errs = append(errs, fmt.Errorf("phases.window is %v; it must be positive", p.Phases.Window))
+		errs = append(errs, fmt.Errorf("phases.window is %v, expected a positive duration", p.Phases.Window))
 	}
 	return errors.Join(errs...)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// left is a script that leaves tasks behind, and what its teardown does.
+// left returns a script that leaves tasks behind, with the given teardown.
 func left(teardown string) string {
 	return strings.NewReplacer("LIB", filepath.Join(root, "scenarios", "k6", "lib"), "TEARDOWN", teardown).Replace(`
 import queue from 'k6/x/prony';
@@ -44,7 +44,7 @@ func TestWhatIsLeftDoesNotBalance(t *testing.T) {
 	assert.Contains(t, o.printed, "the ledger does not balance: ")
 }
 
-// A drain ends though a task that was claimed never comes back.
+// A drain ends although a claimed task never returns.
 func TestADrainThatWaitsForNothingEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -60,8 +60,8 @@ func TestADrainThatWaitsForNothingEnds(t *testing.T) {
 	assert.Equal(t, 5.0, o.metrics["prony_lost"].figures["count"])
 }
 
-// Two runs against the same server do not meet: the second finds nothing of what the first has
-// left.
+// Runs against the same server are independent: the second does not find the tasks that the first
+// left behind.
 func TestRunsDoNotMeet(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -72,8 +72,8 @@ func TestRunsDoNotMeet(t *testing.T) {
 	second.balanced(t)
 }
 
-// A test that is cut short ends soon, with the exit code that says so and an account in which
-// nothing is wrong but that tasks are left.
+// An interrupted test ends soon, with the exit code for it. The only fault in its ledger is that
+// tasks are left.
 func TestATestThatIsCutShort(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -100,14 +100,14 @@ export function cut() {
 	}
 }
 
-// A knob that can't be read is an error that names it.
+// An invalid parameter is an error that names it.
 func TestAKnobThatIsNone(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"RATE=many":   `RATE is "many"; it must be a number of at least 0`,
 		"DURATION=10": `DURATION is "10"; it must be a duration with a unit: '10s', '1m30s'`,
 	} {
-		// Without a token, connect would ask whatever server listens at the default port.
+		// Without a token, connect would ask any server at the default port.
 		o := start(t, []string{"PRONY_TOKEN=unused"}, "-e", given, filepath.Join(root, "scenarios", "k6", "smoke.js"))()
 		assert.Equal(t, scriptException, o.code)
 		assert.Contains(t, o.printed, want)

@@ -7,7 +7,7 @@ import (
 
 var knob = regexp.MustCompile(`\b(?:number|duration)\('([A-Z0-9_]+)'`)
 
-// headOf returns the comment on top of a script.
+// headOf returns the comment at the top of a script.
 func headOf(text string) string {
 	var head []string
 	for line := range strings.Lines(text) {
@@ -19,7 +19,7 @@ func headOf(text string) string {
 	return strings.Join(head, "")
 }
 
-// knobsOf returns the knobs that a script reads.
+// knobsOf returns the parameters that a script reads.
 func knobsOf(text string) []string {
 	var names []string
 	for _, match := range knob.FindAllStringSubmatch(text, -1) {

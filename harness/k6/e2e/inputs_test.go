@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	// What the binaries under test are made of, so that the go command runs these tests again when
-	// it has changed.
+	// The packages of the binaries under test, so that the go command reruns these tests after a
+	// change.
 	_ "github.com/pronybench/prony/engine/node"
 	_ "github.com/pronybench/prony/harness/gate"
 	_ "github.com/pronybench/prony/harness/k6"
@@ -19,16 +19,18 @@ import (
 	_ "github.com/pronybench/prony/harness/run"
 )
 
-// noteInputs has the go command run these tests again when a script has changed. It keeps a result
-// for as long as the files that a test looked at are the same, but only those below the test's
-// module, and what a child process reads it does not see: a link leads to the scripts.
+// noteInputs makes the go command rerun these tests after a change of a script. The go command
+// reuses a result while the files that the test opened are unchanged. It considers only files below
+// the test's module, and not those that a child process reads. Therefore noteInputs stats the
+// scripts through a symbolic link in the module.
 func noteInputs(t *testing.T) {
 	t.Helper()
 	require.NoError(t, lookAtInputs())
 }
 
 var lookAtInputs = sync.OnceValue(func() error {
-	scripts := filepath.Join("testdata", "scenarios") + string(filepath.Separator) // the link's target
+	// The separator at the end makes WalkDir follow the link.
+	scripts := filepath.Join("testdata", "scenarios") + string(filepath.Separator)
 	err := filepath.WalkDir(scripts, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			_, err = os.Stat(path)
@@ -36,7 +38,7 @@ var lookAtInputs = sync.OnceValue(func() error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("look at what is tested: %w", err)
+		return fmt.Errorf("stat the scripts under test: %w", err)
 	}
 	return nil
 })

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runLimit bounds a k6 process: it is killed then, and the test fails.
+// runLimit bounds a k6 process: after this time it is killed, and the test fails.
 const runLimit = 90 * time.Second
 
 // k6's exit codes.
@@ -29,14 +29,14 @@ const (
 	scriptAborted     = 108
 )
 
-// outcome is what came of a k6 process.
+// outcome is the result of a k6 process.
 type outcome struct {
 	code    int
-	printed string // on both outputs
+	printed string // stdout and stderr
 	metrics map[string]metric
 }
 
-// metric is one of k6's summary: its figures, by the names of the summary, and its thresholds.
+// metric is a metric of k6's summary: its figures by their names there, and its thresholds.
 type metric struct {
 	figures    map[string]float64
 	thresholds map[string]bool // crossed
@@ -61,8 +61,8 @@ func (m *metric) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// start runs `k6 run` with arguments and more of an environment than this process has. Call the
-// result to wait for it.
+// start runs `k6 run` with arguments and additional environment variables. Call the result to wait
+// for it.
 func start(t *testing.T, env []string, args ...string) func() outcome {
 	t.Helper()
 	noteInputs(t)
@@ -102,14 +102,14 @@ func start(t *testing.T, env []string, args ...string) func() outcome {
 	}
 }
 
-// clean leaves out of an environment what k6 and the extension go by.
+// clean returns an environment without the variables of k6 and the extension.
 func clean(env []string) []string {
 	return slices.DeleteFunc(env, func(variable string) bool {
 		return strings.HasPrefix(variable, "K6_") || strings.HasPrefix(variable, "PRONY_")
 	})
 }
 
-// script writes a script to a file of this test.
+// script writes a script to a temporary file and returns its path.
 func script(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -117,8 +117,8 @@ func script(t *testing.T, name, text string) string {
 	return path
 }
 
-// balanced asserts that a run of a script of scenarios/k6 ended well: exit code 0, with the
-// thresholds of the account judged and kept.
+// balanced asserts that a run of a script of scenarios/k6 succeeded: exit code 0, and the
+// thresholds of the ledger were evaluated and passed.
 func (o outcome) balanced(t *testing.T) {
 	t.Helper()
 	require.Zero(t, o.code)
@@ -130,7 +130,7 @@ func (o outcome) balanced(t *testing.T) {
 	o.judged(t)
 }
 
-// judged asserts that thresholds were judged, and none was crossed.
+// judged asserts that thresholds were evaluated, and none was crossed.
 func (o outcome) judged(t *testing.T) {
 	t.Helper()
 	judged := 0
@@ -140,5 +140,5 @@ func (o outcome) judged(t *testing.T) {
 			assert.False(t, crossed, "%s: %s", name, expression)
 		}
 	}
-	assert.Positive(t, judged, "no threshold was judged")
+	assert.Positive(t, judged, "no threshold was evaluated")
 }

@@ -1,5 +1,5 @@
-// Package e2e runs the k6 binary with real scripts against a real server: those of scenarios/k6,
-// those that the README shows, and those that are wrong.
+// Package e2e runs the k6 binary with real scripts against a real server: the scripts of
+// scenarios/k6, the scripts of the README, and invalid scripts.
 package e2e
 
 import (

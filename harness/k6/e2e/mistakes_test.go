@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// once is a script whose only iteration does something.
+// once returns a script with the given code in its only iteration.
 func once(body string) string {
 	return `import queue from 'k6/x/prony';
 export const options = { iterations: 1, thresholds: { prony_failed_calls: ['count==0'], prony_cycles: ['count>0'] } };
@@ -21,7 +21,7 @@ export default async function () {
 `
 }
 
-// A script's mistake is an error that names the call and the field, and what to do.
+// The error about a script's mistake names the call, the field and the remedy.
 func TestMistakesNameCallAndField(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -40,11 +40,11 @@ func TestMistakesNameCallAndField(t *testing.T) {
 		},
 		"produce after close": {
 			`await client.close(); await client.produce({ queue: 'mistakes', payload: 'x' });`,
-			`prony: produce: the client was closed before; connect again`,
+			`prony: produce: the client is closed; connect again`,
 		},
 		"produce after the session's close": {
 			`const p = client.producer(); await p.close(); await p.produce({ queue: 'mistakes', payload: 'x' });`,
-			`prony: producer.produce: it was closed before; open another one`,
+			`prony: producer.produce: the session is closed; open another one`,
 		},
 		"not a task": {
 			`await client.complete('task-1');`,
@@ -55,7 +55,7 @@ func TestMistakesNameCallAndField(t *testing.T) {
 			t.Parallel()
 			o := start(t, s.environment(), script(t, "mistake.js", once(c.body)))()
 			assert.Contains(t, o.printed, c.want)
-			assert.Equal(t, thresholdsCrossed, o.code, "no cycle was made")
+			assert.Equal(t, thresholdsCrossed, o.code, "there was no cycle")
 		})
 	}
 }
@@ -70,7 +70,7 @@ func TestABadTokenIsNamed(t *testing.T) {
 	assert.Equal(t, 1.0, o.metrics["prony_failed_calls"].figures["count"])
 }
 
-// However many VUs there are, a script without a token ends at once with one error.
+// A script without a token ends immediately with one error, even with many VUs.
 func TestAMissingTokenEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -100,8 +100,8 @@ func TestAMistakeInTheInitContext(t *testing.T) {
 	assert.Contains(t, o.printed, `prony: connect: timeouts: there is no such option; did you mean timeout?`)
 }
 
-// A server that is not there: the calls fail, the log says so, a threshold is crossed, and the test
-// ends soon.
+// Without a server, the calls fail, the log reports it, a threshold is crossed, and the test ends
+// soon.
 func TestADeadServer(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -129,11 +129,11 @@ func TestACrossedThresholdIsExitCode99(t *testing.T) {
 	o := start(t, env, filepath.Join(root, "scenarios", "k6", "smoke.js"))()
 	assert.Equal(t, thresholdsCrossed, o.code)
 	assert.True(t, o.metrics["prony_cycle_duration"].thresholds["p(99)<0"])
-	assert.False(t, o.metrics["prony_lost"].thresholds["count==0"], "the others were kept")
+	assert.False(t, o.metrics["prony_lost"].thresholds["count==0"], "the other thresholds passed")
 	assert.Contains(t, o.printed, "prony_cycle_duration")
 }
 
-// What is claimed and never completed is lost, and a threshold says so.
+// A task that is claimed and never completed is lost, and crosses a threshold.
 func TestALostTaskIsFound(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

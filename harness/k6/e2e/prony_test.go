@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted is a scenario that a k6 script loads, and ARRIVALS of it.
+// scripted is a scenario with a k6 script. ARRIVALS is a placeholder.
 const scripted = `
 scenario "scripted" {
   topology "single" { durability = "none" }
@@ -42,7 +42,7 @@ scenario "scripted" {
 }
 `
 
-// folded is what prony says of a run.
+// folded is prony's output for a run.
 type folded struct {
 	Verdict   string `json:"verdict"`
 	printed   string
@@ -54,7 +54,7 @@ type folded struct {
 	} `json:"scenarios"`
 }
 
-// fold has prony run a scenario with a script.
+// fold runs a scenario with a script through prony.
 func fold(t *testing.T, path, arrivals string) folded {
 	t.Helper()
 	noteInputs(t)
@@ -86,7 +86,7 @@ func fold(t *testing.T, path, arrivals string) folded {
 	return f
 }
 
-// `prony run` has plan.js do what the scenario says, and folds what came of it into an ordinary
+// `prony run` runs plan.js with the scenario's load, and merges its outcome into an ordinary
 // result.
 func TestPronyRunFoldsAPlanIn(t *testing.T) {
 	t.Parallel()
@@ -107,13 +107,13 @@ func TestPronyRunFoldsAPlanIn(t *testing.T) {
 			}
 			if name == "open" {
 				assert.InDelta(t, 200, metrics["offered_per_s"].Median, 1)
-				assert.Equal(t, 200.0, metrics["cycle_latency_ms_n"].Median, "each that was due is in the latencies")
+				assert.Equal(t, 200.0, metrics["cycle_latency_ms_n"].Median, "the latencies include each task that was due")
 			}
 		})
 	}
 }
 
-// A script's crossed threshold makes a run regressed, and its mistake makes it misconfigured.
+// A crossed threshold makes a run regressed, and a script's mistake makes it misconfigured.
 func TestPronyRunJudgesTheScript(t *testing.T) {
 	t.Parallel()
 	plan, err := os.ReadFile(filepath.Join(root, "scenarios", "k6", "plan.js"))

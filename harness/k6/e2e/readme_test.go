@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// block is a block of code of the README.
+// block is a code block of the README.
 type block struct {
 	kind, text string
 	line       int
@@ -35,12 +35,12 @@ func blocks(t *testing.T) []block {
 			open.text += line + "\n"
 		}
 	}
-	require.Nil(t, open, "a block that does not end")
+	require.Nil(t, open, "a block without an end")
 	return all
 }
 
-// Each script of the README does what it says, one after the other against the same server; each wrong one fails with the
-// error that is shown below it.
+// Each script of the README succeeds, one after the other against the same server. Each wrong script
+// fails with the error in the next block.
 func TestScriptsOfTheReadme(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -61,7 +61,7 @@ func TestScriptsOfTheReadme(t *testing.T) {
 			failed++
 			require.Less(t, i+1, len(all))
 			shown := all[i+1]
-			require.Equal(t, "text", shown.kind, "what is below %s", name)
+			require.Equal(t, "text", shown.kind, "the block after %s", name)
 			t.Run(name, func(t *testing.T) {
 				o := start(t, s.environment(), script(t, "script.js", b.text))()
 				for line := range strings.Lines(shown.text) {
@@ -83,7 +83,7 @@ func TestTheReadmeListsEachScript(t *testing.T) {
 	}
 }
 
-// Each call that index.d.ts declares is in a script of the README.
+// The README's scripts use each call that index.d.ts declares.
 func TestTheReadmeShowsEachCall(t *testing.T) {
 	t.Parallel()
 	var scripts strings.Builder

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shortened has each script of scenarios/k6 take a second or two, and ask little of the host's
-// speed: that most of the tasks of the window are sent in it.
+// shortened has parameters for each script of scenarios/k6, so that it takes a second or two and
+// requires little speed of the host: only that most of the window's tasks are sent in it.
 var shortened = map[string][]string{
 	"smoke.js":             {"DURATION=2s"},
 	"sustained.js":         {"DURATION=2s", "WARMUP=200ms", "RATE=200", "UNSENT_MAX=300"},
@@ -24,7 +24,7 @@ var shortened = map[string][]string{
 	"throughput.js":        {"DURATION=1s", "WARMUP=200ms", "BATCH=1"},
 }
 
-// patient is a minute where a script asks how long something may take at most.
+// patient has a minute for all timeouts of the scripts.
 var patient = []string{"P99_MS=60000", "LATE_MS_MAX=60000", "LIMIT=60s", "DRAIN=60s"}
 
 func TestScripts(t *testing.T) {
@@ -43,13 +43,13 @@ func TestScripts(t *testing.T) {
 			o.balanced(t)
 			assert.Positive(t, o.metrics["prony_cycles"].figures["count"])
 			metric, expression := asked(name)
-			assert.Contains(t, o.metrics[metric].thresholds, expression, "the script asks for cycles")
+			assert.Contains(t, o.metrics[metric].thresholds, expression, "the script requires cycles")
 			assert.Positive(t, o.metrics["checks"].figures["passes"])
 		})
 	}
 }
 
-// asked is the threshold by which a script asks for cycles.
+// asked returns the threshold with which a script requires cycles.
 func asked(name string) (metric, expression string) {
 	switch name {
 	case "prefilled-backlog.js":
@@ -62,7 +62,7 @@ func asked(name string) (metric, expression string) {
 	return "prony_cycles", "count>0"
 }
 
-// Each script says on top what it shows and how to run it, and names its knobs.
+// The header of each script explains what it shows and how to run it, and lists its parameters.
 func TestHeads(t *testing.T) {
 	t.Parallel()
 	noteInputs(t)

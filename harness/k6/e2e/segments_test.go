@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two load hosts, each with half of the VUs, side by side: each has a ledger of its own, and both
-// balance.
+// On two load hosts with half of the VUs each, running concurrently, the ledger of each balances.
 func TestTwoSegmentsBalance(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string][]string{
@@ -37,8 +36,8 @@ func TestTwoSegmentsBalance(t *testing.T) {
 	}
 }
 
-// A script travels to load hosts as an archive, which says nothing of the environment that it was
-// made in.
+// A script can be sent to load hosts as an archive, which does not contain the environment
+// variables of its creation.
 func TestAnArchiveRunsElsewhere(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

@@ -22,17 +22,17 @@ const (
 	stopLimit  = 15 * time.Second
 )
 
-// server is a queued of this test, with the token of its first start.
+// server is a queued process of the test, with the token of its first start.
 type server struct {
 	address, admin, token string
 
 	process *exec.Cmd
-	ended   chan struct{} // closed when it has
-	log     *bytes.Buffer // to be read once it has ended
+	ended   chan struct{} // closed when the process has ended
+	log     *bytes.Buffer // only read after ended
 	stop    func()
 }
 
-// serve starts a server on ports that the system chooses. It is stopped when the test ends.
+// serve starts a server on free ports. The server stops when the test ends.
 func serve(t *testing.T) *server {
 	t.Helper()
 	dir := t.TempDir()
@@ -45,7 +45,7 @@ func serve(t *testing.T) *server {
 	require.NoError(t, s.process.Start())
 	go func() {
 		defer close(s.ended)
-		_ = s.process.Wait() // killed or not: the test says what it expects of it
+		_ = s.process.Wait() // the test checks how it ended
 	}()
 	s.stop = sync.OnceFunc(func() { end(t, s.process.Process, s.ended) })
 	t.Cleanup(func() {
@@ -61,8 +61,7 @@ func serve(t *testing.T) *server {
 	return s
 }
 
-// ready waits until the server answers, and returns where it listens for gRPC and for its
-// administration.
+// ready waits until the server answers, and returns its gRPC and admin addresses.
 func (s *server) ready(t *testing.T, addresses string) (grpc, admin string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
@@ -101,7 +100,7 @@ func (s *server) answers(ctx context.Context, admin string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// end stops a process, in order if it can.
+// end terminates a process, and kills it if that takes too long.
 func end(t *testing.T, process *os.Process, ended <-chan struct{}) {
 	t.Helper()
 	_ = process.Signal(syscall.SIGTERM) // it may have ended
@@ -116,7 +115,7 @@ func end(t *testing.T, process *os.Process, ended <-chan struct{}) {
 	}
 }
 
-// environment is what a k6 process needs to reach the server.
+// environment returns the environment variables with which k6 reaches the server.
 func (s *server) environment() []string {
 	return []string{"PRONY_ADDRESS=" + s.address, "PRONY_ADMIN=" + s.admin, "PRONY_TOKEN=" + s.token}
 }

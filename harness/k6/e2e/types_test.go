@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shapes are what index.d.ts declares: of each interface the names of its members, those of the
-// interfaces that it extends among them, and under "module" what the module exports.
+// shapes returns the declarations of index.d.ts: for each interface the names of its members,
+// including those of extended interfaces, and under "module" the exports of the module.
 func shapes(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "harness", "k6", "index.d.ts"))
@@ -49,7 +49,7 @@ func shapes(t *testing.T) map[string][]string {
 	return members
 }
 
-// printed makes one of each of the module's objects and prints the names of its members.
+// printed creates one of each kind of the module's objects and prints the names of its members.
 const printed = `
 import queue, * as named from 'k6/x/prony';
 export const options = { iterations: 1, thresholds: { prony_failed_calls: ['count==0'] } };
@@ -75,7 +75,7 @@ export default async function () {
 }
 `
 
-// What index.d.ts declares is what there is: nothing is missing, and nothing there is undeclared.
+// index.d.ts declares exactly the members of the module's objects.
 func TestTypesAreThoseOfTheModule(t *testing.T) {
 	t.Parallel()
 	declared := shapes(t)
@@ -94,8 +94,7 @@ func TestTypesAreThoseOfTheModule(t *testing.T) {
 	}
 }
 
-// An option that index.d.ts declares is known to the module, which says of any other that there is
-// none.
+// The module accepts each option that index.d.ts declares, and rejects others as unknown.
 func TestOptionsAreThoseOfTheModule(t *testing.T) {
 	t.Parallel()
 	declared := shapes(t)
@@ -113,8 +112,8 @@ func TestOptionsAreThoseOfTheModule(t *testing.T) {
 	for _, of := range slices.Sorted(maps.Keys(calls)) {
 		require.NotEmpty(t, declared[of], of)
 		for _, option := range append(slices.Clone(declared[of]), "nosuch"+of) {
-			// A symbol is a value that no option can have: that is said of it, and not that there
-			// is no such option.
+			// A function is not a valid value of any option. The error for a known option is about
+			// the value, not that the option does not exist.
 			text.WriteString("  try { " + strings.ReplaceAll(calls[of], "OPTIONS", "{ "+option+": () => {} }") +
 				"; } catch (e) { console.log(`OPTION " + of + " " + option + ": ${e.message.includes('there is no such option') ? 'unknown' : 'known'}`); }\n")
 		}

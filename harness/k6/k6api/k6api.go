@@ -1,5 +1,5 @@
-// Package k6api is what the extension uses of k6. No other package imports k6's modules by their
-// path, so that the next major version of k6 is one edit.
+// Package k6api has the parts of k6 that the extension uses. No other package imports k6's modules,
+// so that a new major version of k6 changes only this package.
 package k6api
 
 import (
@@ -11,41 +11,41 @@ import (
 )
 
 type (
-	// Instance is what an extension is to one VU.
+	// Instance is the extension of one VU.
 	Instance = modules.Instance
-	// Exports is what a script finds in it.
+	// Exports are the values that a script can import.
 	Exports = modules.Exports
-	// VU is what an extension gets of a VU.
+	// VU gives an extension access to a VU.
 	VU = modules.VU
-	// State is what there is of a VU that runs, and not yet while its script is read.
+	// State is the state of a running VU. It does not exist in the init context.
 	State = lib.State
 )
 
-// TestEnd is what k6 tells of a test's end: after teardown, while samples are still taken. The
-// package that names it is k6's own, so it is written as what it is there; the end-to-end tests
-// fail where it is no longer that.
+// TestEnd is k6's event of a test's end: after teardown, while k6 still accepts samples. The
+// package that names it is internal to k6, so this is a copy of its value. The end-to-end tests
+// fail if it changes.
 const TestEnd = 3
 
 type (
-	// Metric is what scripts can set thresholds on.
+	// Metric is a metric; scripts can set thresholds on it.
 	Metric = metrics.Metric
 	// Registry has all metrics of a test.
 	Registry = metrics.Registry
 	// TagSet is a set of tags.
 	TagSet = metrics.TagSet
-	// TagsAndMeta are tags, and what is known of a sample beside them.
+	// TagsAndMeta are tags and metadata of a sample.
 	TagsAndMeta = metrics.TagsAndMeta
 	// TimeSeries is a metric with a set of tags.
 	TimeSeries = metrics.TimeSeries
 	// Sample is a value of a time series.
 	Sample = metrics.Sample
-	// Samples are some of them, handed over together.
+	// Samples are several samples that are sent together.
 	Samples = metrics.Samples
-	// SampleContainer is what k6 takes of samples at a time.
+	// SampleContainer is the unit in which k6 accepts samples.
 	SampleContainer = metrics.SampleContainer
 )
 
-// The kinds of metrics, and of what they hold.
+// Kinds of metrics and of their values.
 const (
 	Counter = metrics.Counter
 	Trend   = metrics.Trend
@@ -53,9 +53,9 @@ const (
 )
 
 var (
-	// Register makes a module known to scripts under a name.
+	// Register makes a module available to scripts under a name.
 	Register = modules.Register
-	// ParseDuration reads a duration as k6's options have it: "1m30s", also with days.
+	// ParseDuration parses a duration of k6's options, such as "1m30s", also with days.
 	ParseDuration = types.ParseExtendedDuration
 	// Execute is k6's command line.
 	Execute = cmd.Execute

@@ -1,6 +1,5 @@
-// Package options reads what scripts pass to calls: objects whose fields are all known and all of
-// their kind. Whatever is wrong is one error that names the call, the field, its value and the
-// remedy.
+// Package options reads the options that scripts pass to calls. It accepts only objects with known
+// fields of the right type. An error names the call, the field, its value and the remedy.
 package options
 
 import (
@@ -14,11 +13,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Error says what is wrong with what a script passed.
+// Error is an invalid argument of a script.
 type Error struct {
 	Call   string // "connect", "produce"
 	Field  string // "timeout", "tls.ca"; "" for the argument itself
-	Value  string // as a script would write it; "" without a value
+	Value  string // in JavaScript notation; "" without a value
 	Remedy string
 }
 
@@ -37,11 +36,11 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("prony: %s: %s is %s: %s", e.Call, what, e.Value, e.Remedy)
 }
 
-// Table says which fields an object has, and how each is entered in a T.
+// Table has the fields of an object, and for each a function that stores its value in a T.
 type Table[T any] map[string]func(*T, Value) error
 
-// Read enters an object's fields in into. An object that is missing, and a field that is undefined
-// or null, leave it as it is.
+// Read stores an object's fields in into. A missing object, and a field that is undefined or null,
+// change nothing.
 func (t Table[T]) Read(rt *sobek.Runtime, call string, from sobek.Value, into *T) error {
 	return t.readAt(rt, call, "", from, into)
 }
@@ -75,7 +74,7 @@ func (t Table[T]) readAt(rt *sobek.Runtime, call, prefix string, from sobek.Valu
 	return nil
 }
 
-// remedy names the option that was most likely meant, or all.
+// remedy suggests the most similar option, or lists all.
 func (t Table[T]) remedy(name string) string {
 	names := slices.Sorted(maps.Keys(t))
 	if nearest := hclfile.Nearest(name, names); nearest != "" {
@@ -90,10 +89,10 @@ func absent(v sobek.Value) bool {
 	return v == nil || sobek.IsUndefined(v) || sobek.IsNull(v)
 }
 
-// showBytesMax bounds how much of a value an error shows.
+// showBytesMax bounds the part of a value that an error shows.
 const showBytesMax = 60
 
-// show writes a value as a script would, shortened.
+// show formats a value in JavaScript notation, shortened to showBytesMax.
 func show(v sobek.Value) string {
 	if absent(v) {
 		return "undefined"

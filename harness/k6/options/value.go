@@ -17,10 +17,10 @@ type Value struct {
 	js          sobek.Value
 }
 
-// JS returns the value as the script has it.
+// JS returns the JavaScript value.
 func (v Value) JS() sobek.Value { return v.js }
 
-// Fault is the error that says what to pass instead of the value.
+// Fault returns an Error about the value, with the remedy.
 func (v Value) Fault(remedy string, args ...any) error {
 	return &Error{Call: v.call, Field: v.field, Value: show(v.js), Remedy: fmt.Sprintf(remedy, args...)}
 }
@@ -91,7 +91,7 @@ func (v Value) Duration(least, most time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// Texts reads an array of strings, none empty, of at least one and at most most.
+// Texts reads an array of 1 to most nonempty strings.
 func (v Value) Texts(most int) ([]string, error) {
 	var texts []string
 	if err := v.each(most, func(item Value) error {
@@ -104,7 +104,7 @@ func (v Value) Texts(most int) ([]string, error) {
 	return texts, nil
 }
 
-// Ints reads an array of whole numbers within bounds, of at least one and at most most.
+// Ints reads an array of 1 to most whole numbers, each within from and to.
 func (v Value) Ints(most int, from, to int64) ([]int64, error) {
 	var numbers []int64
 	if err := v.each(most, func(item Value) error {
@@ -117,7 +117,7 @@ func (v Value) Ints(most int, from, to int64) ([]int64, error) {
 	return numbers, nil
 }
 
-// each calls do for each item of an array.
+// each calls do for each item of an array with 1 to most items.
 func (v Value) each(most int, do func(Value) error) error {
 	object, ok := v.js.(*sobek.Object)
 	if !ok || object.ClassName() != "Array" {
@@ -139,7 +139,7 @@ func (v Value) each(most int, do func(Value) error) error {
 	return nil
 }
 
-// IntInto is Int, into a variable.
+// IntInto is Int and stores the number in into.
 func (v Value) IntInto(into *int, least, most int64) error {
 	n, err := v.Int(least, most)
 	*into = int(n)

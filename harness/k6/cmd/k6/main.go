@@ -1,4 +1,4 @@
-// Command k6 is k6 with Prony's extension, and otherwise k6: `k6 run script.js`.
+// Command k6 is k6 with Prony's extension: `k6 run script.js`.
 package main
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/pronybench/prony/harness/k6/k6api"
 )
 
-// k6 as its makers build it tells them of each run, and fetches another binary for a script whose
-// imports it does not know. This one talks to nobody whom its user does not name, unless the user
-// says so.
+// quiet has defaults of environment variables. By default, k6 reports each run to its makers, and
+// downloads another binary for a script with unknown imports. This one makes no such connections,
+// unless the user sets the variables.
 var quiet = map[string]string{
 	"K6_NO_USAGE_REPORT":           "true",
 	"K6_AUTO_EXTENSION_RESOLUTION": "false",

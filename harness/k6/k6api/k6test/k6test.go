@@ -1,4 +1,4 @@
-// Package k6test is what the extension's tests use of k6: a VU without k6 around it.
+// Package k6test provides a VU without a running k6, for the extension's tests.
 package k6test
 
 import (
@@ -10,16 +10,16 @@ import (
 	"go.k6.io/k6/metrics"
 )
 
-// VU is one VU, which begins in the init context.
+// VU is a VU. It starts in the init context.
 type VU struct {
 	*modulestest.Runtime
 	samples chan metrics.SampleContainer
 }
 
-// samplesMax is how many containers of samples a VU keeps before it blocks.
+// samplesMax is the number of sample containers that a VU buffers before it blocks.
 const samplesMax = 10_000
 
-// NewVU returns a VU whose scripts find a module as the global `queue`.
+// NewVU returns a VU with a module as the global `queue` and the given environment variables.
 func NewVU(t testing.TB, module modules.Module, env map[string]string) *VU {
 	t.Helper()
 	vu := &VU{Runtime: modulestest.NewRuntime(t), samples: make(chan metrics.SampleContainer, samplesMax)}
@@ -30,11 +30,11 @@ func NewVU(t testing.TB, module modules.Module, env map[string]string) *VU {
 	return vu
 }
 
-// Run leaves the init context: from now on the VU may send.
+// Run leaves the init context, so that the VU may make calls.
 func (vu *VU) Run() { vu.RunAs(1, nil) }
 
-// RunAs is Run of the VU with a number, 0 for setup and teardown. The segment is that of its load
-// host; nil: there is one host.
+// RunAs is Run for a VU with the given number, or 0 for setup and teardown. The segment is the
+// execution segment of its load host, or nil if there is only one host.
 func (vu *VU) RunAs(number uint64, segment *lib.ExecutionSegment) {
 	registry := metrics.NewRegistry()
 	vu.MoveToVUContext(&lib.State{
@@ -43,7 +43,7 @@ func (vu *VU) RunAs(number uint64, segment *lib.ExecutionSegment) {
 	})
 }
 
-// Segment reads an execution segment.
+// Segment parses an execution segment.
 func Segment(t testing.TB, text string) *lib.ExecutionSegment {
 	t.Helper()
 	segment, err := lib.NewExecutionSegmentFromString(text)
@@ -53,7 +53,7 @@ func Segment(t testing.TB, text string) *lib.ExecutionSegment {
 	return segment
 }
 
-// Sum adds up the samples of a metric so far, and says how many there were. It takes all samples.
+// Sum returns the sum and the number of samples of each metric since the last call.
 func (vu *VU) Sum() (sums map[string]float64, counts map[string]int) {
 	sums, counts = map[string]float64{}, map[string]int{}
 	for {
