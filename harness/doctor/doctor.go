@@ -184,7 +184,7 @@ func (d *Report) signals(s *result.Signals) {
 		{"throttling", "%", "throttled_percent_max", "share of the time with tasks stopped by the control group's CPU quota", s.ThrottledPercent},
 		{"clock steps", "ms", "clock_step_ms_max", "difference that arose between wall time and monotonic time", s.ClockStepMs},
 		{"frequency", "MHz", "", "lowest of all CPUs and samples", s.FrequencyMHzMin},
-		{"frequency drop", "%", "frequency_drop_percent_max", "slowdown of the fastest CPU", s.FrequencyDropPercent},
+		{"frequency drop", "%", "frequency_drop_percent_max", "drop of the highest CPU frequency", s.FrequencyDropPercent},
 	} {
 		limit := limits[c.limit]
 		switch {

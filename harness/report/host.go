@@ -49,7 +49,7 @@ func hostSection(p *page, r *result.Result) {
 			" CPU the time of processes outside of this run. Waiting is the share of the window in which some task of the host" +
 			" waited for the resource (PSI); the group is the control group of the generator and the servers. Throttled is the time for" +
 			" which its quota stopped its tasks. A clock step is the difference between wall time and monotonic time, and the drop" +
-			" is the largest slowdown of the fastest CPU. Unreadable signals are unknown: they do not count as good.")
+			" is the largest drop of the highest CPU frequency. Unreadable signals are unknown: they do not count as good.")
 		header := []string{">round"}
 		for _, c := range signalColumns {
 			header = append(header, c.header)

@@ -20,7 +20,7 @@ func targetsSection(p *page, r *result.Result) {
 	p.heading(3, "Targets")
 	p.paragraph("The driver program's description of the servers that it launched. The guarantee defines when a server acknowledges: `memory` in the process's memory," +
 		" `os` written to the operating system, `fsync` after an fsync that covers it, `majority` in the memory or files of most nodes, `majority_fsync` after an" +
-		" fsync on most nodes. Each server has its fastest settings for its guarantee.")
+		" fsync on most nodes. Each server has the settings with the highest rate for its guarantee.")
 	var rows [][]string
 	const points = 8 // index of the column with the points whose other columns are equal
 	for _, t := range targets {
