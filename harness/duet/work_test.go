@@ -33,8 +33,8 @@ func TestHeapTotalsAreThoseOfTheRuntime(t *testing.T) {
 	require.ErrorContains(t, err, "found 1 of them")
 }
 
-// Allocations of a reading do not count, and neither do those of an idle server or counts from before
-// the work.
+// Allocations of a reading do not count, and neither do those of an idle server or counts from
+// before the work.
 func TestCountsAreThoseOfTheWork(t *testing.T) {
 	server := func(second, allocs, sets, fsyncs, log float64) workReading {
 		return workReading{at: time.Unix(int64(second), 0), servers: []serverReading{{

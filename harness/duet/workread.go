@@ -137,9 +137,9 @@ const (
 // reading.
 const backgroundFsyncs = "background fsyncs"
 
-// counts returns the growth of the servers' counters during the work. It subtracts the allocations of
-// a reading, and those that an idle server does in the time of the work: otherwise a slow host, on
-// which the work takes longer, would count more of them.
+// counts returns the growth of the servers' counters during the work. It subtracts the allocations
+// of a reading, and those that an idle server does in the time of the work: otherwise a slow host,
+// on which the work takes longer, would count more of them.
 //
 // For a cluster counts leaves out calls, because clients ask for routes at intervals. It also
 // leaves out the writes of followers, because a follower that lags applies several entries at once.

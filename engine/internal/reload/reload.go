@@ -21,8 +21,8 @@ type Options[T any] struct {
 	Names []string // paths of the files; "" is ignored
 	Load  func() (T, error)
 	Now   func() time.Time
-	// Changed is called with the result of Load after the files have changed. If the error is not nil,
-	// the previous value remains in use.
+	// Changed is called with the result of Load after the files have changed. If the error is not
+	// nil, the previous value remains in use.
 	Changed func(T, error)
 }
 

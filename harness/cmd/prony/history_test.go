@@ -36,8 +36,8 @@ func recordedRun(t *testing.T, n int, change func(*result.Result)) string {
 	})
 }
 
-// recordRuns makes a repository, and adds records of runs of its commits to the history: one from before
-// a tag, one without full coverage of its figures, one that is incorrect, and a later one.
+// recordRuns makes a repository, and adds records of runs of its commits to the history: one from
+// before a tag, one without full coverage of its figures, one that is incorrect, and a later one.
 func recordRuns(t *testing.T) {
 	t.Helper()
 	inRepository(t, "harness/code.go", "package harness\n")
