@@ -8,6 +8,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
+// Task is a task to enqueue.
 type Task struct {
 	Queue       string
 	Priority    uint32 // 0 to 9; 9 is the most urgent

@@ -12,6 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/setting"
 )
 
+// Origin is the kind of source that a value came from.
 type Origin string
 
 // These are the origins, in ascending order of precedence.

@@ -95,6 +95,7 @@ func sortCauses(all []StallCause) {
 	})
 }
 
+// MergeStallCauses adds up the causes of slow commits over rounds.
 func MergeStallCauses(rounds []Round) []StallCause {
 	var merged []StallCause
 	for _, r := range rounds {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Watch starts to log a warning when a certificate ends within Soon.
+// Soon is the time before the end of a certificate from which on Watch logs a warning.
 const Soon = 14 * 24 * time.Hour
 
 // State is the validity of a certificate at a point in time.

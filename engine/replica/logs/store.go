@@ -50,7 +50,7 @@ type Options struct {
 }
 
 const (
-	// A large memtable reduces how much of the logs is written a second time, to a table: entries
+	// DefaultMemTableBytes is large because that reduces how much of the logs is written a second time, to a table: entries
 	// that Raft truncates before their memtable is full are written only once. The second column
 	// shows the measured part that is written twice, for the logs of all groups together:
 	//

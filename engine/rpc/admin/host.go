@@ -10,6 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/backup"
 )
 
+// Backup implements adminpb.AdminServiceServer.
 func (a *Service) Backup(ctx context.Context, in *adminpb.BackupRequest) (*adminpb.BackupResponse, error) {
 	if _, err := call.Operator(ctx); err != nil {
 		return nil, a.refuse(err)
