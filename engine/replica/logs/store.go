@@ -50,9 +50,10 @@ type Options struct {
 }
 
 const (
-	// DefaultMemTableBytes is large because that reduces how much of the logs is written a second time, to a table: entries
-	// that Raft truncates before their memtable is full are written only once. The second column
-	// shows the measured part that is written twice, for the logs of all groups together:
+	// DefaultMemTableBytes is large because that reduces how much of the logs is written a second
+	// time, to a table: entries that Raft truncates before their memtable is full are written only
+	// once. The second column shows the measured part that is written twice, for the logs of all
+	// groups together:
 	//
 	//	log between truncations   memtables of 32, 64, 128 MiB: written twice
 	//	64 MiB                    79 %, 49 %, 22 %
