@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-const comparison = `{"version":1,"scenario":"other","verdict":"regressed","reasons":["cycles_per_s fell"]}`
+const comparison = `{"version":4,"scenario":"other","verdict":"regressed","reasons":["cycles_per_s fell"]}`
 
 // The index has the verdict of each scenario by its limits, and the reason if it does not pass: the
 // first broken limit.

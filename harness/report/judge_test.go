@@ -99,7 +99,7 @@ func TestOpenJudgesEachKind(t *testing.T) {
 	assert.Equal(t, result.Pass, s.Judged.Verdict)
 
 	dir = t.TempDir()
-	require.NoError(t, result.WriteComparison(dir, &result.Comparison{Version: 1, Scenario: "compared", Verdict: result.Regressed}))
+	require.NoError(t, result.WriteComparison(dir, &result.Comparison{Version: result.Version, Scenario: "compared", Verdict: result.Regressed}))
 	s, err = report.Open(nil, dir)
 	require.NoError(t, err)
 	assert.Equal(t, result.Regressed, s.Judged.Verdict)

@@ -87,7 +87,7 @@ func TestServerBreaksItsContract(t *testing.T) {
 			says: []string{
 				"the server refused ", " completions of tasks that it had leased: the lease is over: the token is stale", "does not balance",
 				"not all tasks were completed", "not exclusive: 0 tasks were claimed while another lease of the task was valid, and ",
-				" completions refused although their lease was valid; the first: revoked: ",
+				" completions were refused although their lease was valid; the first: revoked: ",
 			},
 			check: func(t *testing.T, l result.Ledger) {
 				assert.Equal(t, l.Enqueued-l.Completed, l.Lost)
