@@ -48,7 +48,7 @@ func TestKillEndsWhatAServerForked(t *testing.T) {
 			pids := pidsIn(t, folder)
 			require.Len(t, pids, 2)
 			assert.Equal(t, pids[:1], s.PIDs())
-			require.ErrorContains(t, s.Restart(t.Context()), "they run")
+			require.ErrorContains(t, s.Restart(t.Context()), "they are running")
 			require.NoError(t, end(s, t.Context()))
 			for _, pid := range pids {
 				assert.False(t, alive(pid), "process %d is left", pid)
