@@ -77,25 +77,15 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 		return counts, err
 	}
 	var r workReadings
-	for _, step := range []struct {
-		into *workReading
-		do   func() error
-	}{
-		{&r.first, func() error { return nil }},
-		{&r.idle, func() error { return nil }},
-		{&r.before, func() error { return pause(ctx, workIdle) }},
-		{&r.after, func() (err error) {
-			spec.Seed, spec.Cycles = workSeed, cycles
-			counts.cycles, err = load.Work(ctx, spec)
-			return err
-		}},
-	} {
-		if err := step.do(); err != nil {
-			return counts, err
-		}
-		if *step.into, err = w.read(ctx); err != nil {
-			return counts, err
-		}
+	if r.first, r.idle, r.before, err = w.readIdle(ctx); err != nil {
+		return counts, err
+	}
+	spec.Seed, spec.Cycles = workSeed, cycles
+	if counts.cycles, err = load.Work(ctx, spec); err != nil {
+		return counts, err
+	}
+	if r.after, err = w.read(ctx); err != nil {
+		return counts, err
 	}
 	if err := w.sameLeaders(ctx); err != nil {
 		return counts, err
@@ -140,13 +130,21 @@ func (w *workRun) sameLeaders(ctx context.Context) error {
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+// readIdle reads the counters of idle servers twice in a row, and again after workIdle.
+func (w *workRun) readIdle(ctx context.Context) (first, idle, before workReading, err error) {
+	if first, err = w.read(ctx); err != nil {
+		return
 	}
+	if idle, err = w.read(ctx); err != nil {
+		return
+	}
+	select {
+	case <-time.After(workIdle):
+	case <-ctx.Done():
+		return first, idle, before, ctx.Err()
+	}
+	before, err = w.read(ctx)
+	return
 }
 
 // read reads the counters of all servers, which must be idle.

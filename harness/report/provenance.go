@@ -100,7 +100,7 @@ func known(v float64, unit string) string {
 	return strings.TrimSpace(render.Digits(v, 3) + " " + unit)
 }
 
-// orNotRecorded returns s, or a placeholder if a run of an older version does not have it.
+// orNotRecorded returns s, or scenario.NotRecorded if the run did not record it.
 func orNotRecorded(s string) string { return cmp.Or(s, scenario.NotRecorded) }
 
 func orUnknown(s string) string { return cmp.Or(s, "unknown") }

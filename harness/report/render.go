@@ -85,7 +85,8 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	return writeFiles(out, pageName, plots, markdown(r, judged, plots, repeats(r, published), kept))
 }
 
-// RenderData renders the pages of all data below reportsDir into the folder out.
+// RenderData renders the pages of all published data below reportsDir into the folder out. It skips
+// folders without a result.
 func RenderData(limits *gate.Baselines, reportsDir, out string) error {
 	folders, err := os.ReadDir(filepath.Join(reportsDir, dataDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,10 +94,17 @@ func RenderData(limits *gate.Baselines, reportsDir, out string) error {
 	}
 	x := NewRenderer(limits)
 	for _, folder := range folders {
+		dir := filepath.Join(reportsDir, dataDir, folder.Name())
 		if !folder.IsDir() {
 			continue
 		}
-		if _, err := x.Render(filepath.Join(reportsDir, dataDir, folder.Name()), out); err != nil {
+		if has, err := result.Exists(dir, resultFile(dir)); err != nil || !has {
+			if err != nil {
+				return fmt.Errorf("report: %w", err)
+			}
+			continue
+		}
+		if _, err := x.Render(dir, out); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	keyFile   = "tls.key"
 )
 
-// anyPeer is a placeholder for the peer address that 'queued cluster init' requires for each node.
+// anyPeer is the peer address that 'queued cluster init' requires for each node.
 // The certificate does not contain it.
 const anyPeer = "127.0.0.1:1"
 

@@ -46,10 +46,8 @@ func reportHTML(c *cobra.Command, limits *gate.Baselines, file string, folders [
 // htmlDocument returns the pages of a folder as one HTML file. It renders the pages of published
 // data first, which the repository does not store.
 func htmlDocument(limits *gate.Baselines, folder string) ([]byte, error) {
-	if info, err := os.Stat(filepath.Join(folder, "data")); err == nil && info.IsDir() {
-		if err := report.RenderData(limits, folder, report.PagesFolder(folder)); err != nil {
-			return nil, err
-		}
+	if err := report.RenderData(limits, folder, report.PagesFolder(folder)); err != nil {
+		return nil, err
 	}
 	return htmlreport.Document(folder)
 }

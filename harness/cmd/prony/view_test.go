@@ -66,6 +66,7 @@ func TestViewRendersPublishedData(t *testing.T) {
 	inFolder(t)
 	write(t, "reports/a.md", "# Page A\n\n[tiny](data/tiny)\n")
 	require.Equal(t, 0, prony(t, "report", "--publish", "reports", stored(t, "runs", "one", nil)).code)
+	write(t, "reports/data/n1/LOCK", "") // as a server's data in the folder of a run that is being measured
 	require.NoError(t, os.RemoveAll("reports/scenarios"))
 	viewing(t, func(url string) {
 		text := fetched(t, url)

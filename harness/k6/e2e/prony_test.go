@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scripted is a scenario with a k6 script. ARRIVALS is a placeholder.
+// scripted is a scenario with a k6 script. Each test replaces ARRIVALS by a block.
 const scripted = `
 scenario "scripted" {
   topology "single" { durability = "none" }
