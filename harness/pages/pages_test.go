@@ -61,6 +61,23 @@ func TestGoldenPages(t *testing.T) {
 	assert.Empty(t, altered, "the same sources and data yield the same bytes")
 }
 
+// A stored plot that no page shows is found, and removed with the next pages.
+func TestUnusedPlotsAreRemoved(t *testing.T) {
+	reports := repository(t)
+	_, err := pages.Write(nil, reports, report.PagesFolder(reports))
+	require.NoError(t, err)
+	unused := filepath.Join(reports, pages.PlotsDir, "unused.svg")
+	write(t, unused, "<svg/>")
+	altered, err := pages.Altered(nil, reports, report.PagesFolder(reports))
+	require.NoError(t, err)
+	require.Len(t, altered, 1)
+	assert.Equal(t, unused, altered[0].File)
+	_, err = pages.Write(nil, reports, report.PagesFolder(reports))
+	require.NoError(t, err)
+	assert.NoFileExists(t, unused)
+	assert.FileExists(t, filepath.Join(reports, pages.PlotsDir, "alone-latency.svg"))
+}
+
 // A page that was changed or deleted by hand is found.
 func TestAlteredPagesAreFound(t *testing.T) {
 	reports := repository(t)

@@ -67,6 +67,14 @@ func TestMergedPercentilesAreThoseOfTheMergedHistogram(t *testing.T) {
 	})
 }
 
+// The rank of a percentile is rounded: it is the first of three samples in each round, and the third
+// of all six.
+func TestTheRangeOfRoundsIncludesThePercentile(t *testing.T) {
+	all, err := stat.MergedPercentiles([]*hdrhistogram.Histogram{histogram(t, 1, 2, 2), histogram(t, 1, 2, 2)}, []float64{41.75}, 0)
+	require.NoError(t, err)
+	assert.Equal(t, [3]float64{1, 2, 2}, [3]float64{all[0].Low, all[0].Center, all[0].High})
+}
+
 func TestMergedPercentilesRefuse(t *testing.T) {
 	_, err := stat.MergedPercentiles(nil, []float64{50}, 0)
 	require.ErrorIs(t, err, stat.ErrNoValues)
