@@ -418,7 +418,7 @@ experiment "entries-for-a-node-that-restarts" {
   named_by   = "an outage of 2.3 s after one of fifty kills, and stalls of about 1 s after others: 21 restarted nodes received the whole store, and a new leader had truncated the entries that the only other node lacked"
   hypothesis = "a node that is down for 2 s finds its entries in the log if 48 instead of 16 MiB stay there"
   change     = "48 MiB of entries stay in a truncated log, and a log is truncated after 32 instead of 64 MiB, so it still has at most 80 MiB"
-  code       = "engine/replica/replica.go: defaultTrailingBytes"
+  code       = "engine/replica/options.go: defaultTrailingBytes"
   effect     = "13 kills, one run each: 4 to 1 copies of the store, slowest return to 95 % of the rate 1,730 to 690 ms, 102,800 to 106,200 cycles/s. raft-full-cycle-batch in turn (ABBA): 407,900 and 363,500 to 394,800 and 393,800 cycles/s, server CPU 2.9 and 3.2 to 2.9 and 3.0 us"
   measured   = "two shared cores, Intel Xeon, ext4; leader-kill.hcl with 13 kills from 20 s on and a window of 100 s, durability none; raft-full-cycle-batch with one round"
   kept       = true
