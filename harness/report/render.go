@@ -98,10 +98,11 @@ func RenderData(limits *gate.Baselines, reportsDir, out string) error {
 		if !folder.IsDir() {
 			continue
 		}
-		if has, err := result.Exists(dir, resultFile(dir)); err != nil || !has {
-			if err != nil {
-				return fmt.Errorf("report: %w", err)
-			}
+		has, err := result.Exists(dir, resultFile(dir))
+		if err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		if !has {
 			continue
 		}
 		if _, err := x.Render(dir, out); err != nil {
