@@ -54,7 +54,7 @@ func TestStopEndsIdleStreams(t *testing.T) {
 	s := serve(t, nil)
 	p := s.produce()
 	p.send(&queuepb.ProduceRequest{Tasks: newTasks("q", 1)})
-	p.answers(1)
+	require.Empty(t, p.answers(1)[0].GetErrors())
 	w := s.work(10, "q")
 	task := w.take(1)[0]
 	w.send(&queuepb.WorkRequest{Settlements: []*queuepb.Settlement{completion(task)}})
