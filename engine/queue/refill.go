@@ -63,14 +63,6 @@ type DueKey struct {
 	Seq  uint64
 }
 
-// Refills returns the Refills that were requested since its last call. The caller must answer each
-// Refill once.
-func (s *State) Refills() []Refill {
-	r := s.refills
-	s.refills = nil
-	return r
-}
-
 // Awaits reports whether the waiter may get more tasks once a Refill is answered.
 func (s *State) Awaits(w *Waiter) bool {
 	if !w.open() {

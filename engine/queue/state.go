@@ -8,8 +8,8 @@ import (
 // State is the state machine of one shard. It is not safe for concurrent use: see the package
 // comment.
 type State struct {
-	cfg     Config
-	journal Journal
+	env
+	watches
 
 	byName map[queueName]*Queue
 	queues map[uint32]*Queue
@@ -27,8 +27,6 @@ type State struct {
 	seqMin   uint64   // no queue issues a lower seq
 	seqMax   uint64   // higher than all issued seqs, for reserve
 
-	nowMs int64 // the time of the last Tick
-
 	leases   map[uint64]*lease
 	found    *lease   // cache: the batch of the last lookup, or nil
 	extended []*lease // batches with extensions since the last Flush
@@ -44,13 +42,11 @@ type State struct {
 	// given is the number of leases granted plus the number of closed waiters removed in this turn.
 	given     int
 	exhausted bool      // given reached Config.turnMax in the last Dispatch
-	worked    int       // number of items processed since the last Worked
 	granted   []*Waiter // waiters with a batch that the running Dispatch fills
 	drawn     []*Waiter // waiters that may have credit from their pools
 	// Once waiters whose grant is retained, because the next Dispatch may add tasks to it
-	held    []*Waiter
-	refills []Refill
-	dirty   []*Queue
+	held  []*Waiter
+	dirty []*Queue
 	// unseen contains the queues whose figures may have changed since TakeChanged last returned
 	// them.
 	unseen ring[*Queue]
@@ -71,13 +67,6 @@ type State struct {
 	markedUntilMs int64 // after this time, no mark of a removed task exists
 
 	ttlMs int64 // a lower bound of the time when the next time to live ends
-	// expiring contains the tasks that changed since the unanswered Refill of StreamExpired was
-	// requested. It is nil if there is no such Refill.
-	expiring map[Ref]bool
-
-	tracked map[Ref]*tracking
-	watched map[Ref]int // number of watches of each task
-	ended   []Ended
 
 	windowsTasks  int // number of fresh tasks in all windows
 	freshRoom     int // capacity of all windows of fresh tasks
@@ -154,15 +143,12 @@ type RecoveredLease struct {
 // journal. It fails if a lease names a queue that is not stored.
 func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	s := &State{
-		cfg:     cfg.withDefaults(),
-		journal: journal,
-		byName:  map[queueName]*Queue{},
-		queues:  map[uint32]*Queue{},
-		absent:  map[queueName]*Queue{},
-		leases:  map[uint64]*lease{},
-		tracked: map[Ref]*tracking{},
-		watched: map[Ref]int{},
-
+		env:       env{cfg: cfg.withDefaults(), journal: journal},
+		watches:   watches{tracked: map[Ref]*tracking{}, watched: map[Ref]int{}},
+		byName:    map[queueName]*Queue{},
+		queues:    map[uint32]*Queue{},
+		absent:    map[queueName]*Queue{},
+		leases:    map[uint64]*lease{},
 		perTenant: map[string]int{},
 		meta:      from.Meta,
 		ttlMs:     orDefault(from.NextExpiryMs, math.MaxInt64),
@@ -263,15 +249,6 @@ func (q *Queue) lane(priority uint8) *lane {
 		q.lanes[priority] = l
 	}
 	return l
-}
-
-// Worked returns the number of items processed since its last call: tasks enqueued, granted,
-// settled or purged, leases expired, records of Refills, waiters visited, and queues whose figures
-// were taken.
-func (s *State) Worked() int {
-	n := s.worked
-	s.worked = 0
-	return n
 }
 
 func (s *State) touch(q *Queue) {
