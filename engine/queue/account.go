@@ -36,39 +36,9 @@ type freed struct {
 	tasks, leases int32 // int32 suffices for one commit
 }
 
-// free returns the queue's counters of freed tasks, bytes and leases, which the caller increases.
-// reportFreed subtracts the counters from the account once per commit and before tasks are leased,
-// not at each change: shards share the account, so each call to it costs a contended write.
-func (s *State) free(q *Queue) *freed {
-	if q.freed == (freed{}) {
-		s.freed = append(s.freed, q)
-	}
-	return &q.freed
-}
-
-func (s *State) reportFreed() {
-	for i, q := range s.freed {
-		if q.freed.tasks > 0 || q.freed.bytes > 0 {
-			q.account.Remove(int64(q.freed.tasks), q.freed.bytes)
-		}
-		if q.freed.leases > 0 {
-			q.account.EndLeases(int(q.freed.leases))
-		}
-		q.freed = freed{}
-		s.freed[i] = nil
-	}
-	s.freed = s.freed[:0]
-}
-
-// charge charges an account for bytes. If the quota refuses them, it first subtracts what this
-// commit has freed, and tries again.
-func (s *State) charge(a Account, bytes int64) error {
-	err := a.Charge(bytes)
-	if err != nil && len(s.freed) > 0 {
-		s.reportFreed()
-		err = a.Charge(bytes)
-	}
-	return err
+// accounts contains the queues with freed tasks, bytes or leases.
+type accounts struct {
+	freed []*Queue // queues with a nonzero Queue.freed
 }
 
 // leaseRetryMs is the time after which dispatch retries a queue whose tenant was at its quota of
@@ -106,7 +76,7 @@ func (s *State) LeaveAccounts() {
 }
 
 func (s *State) restoreAccounts(sign int64) {
-	for _, q := range s.queues {
+	for _, q := range s.byID {
 		c := q.record.Counts
 		q.account.Restore(sign*int64(c.held()), sign*q.record.chargedBytes(), sign*int64(c.Leased))
 	}
@@ -115,4 +85,39 @@ func (s *State) restoreAccounts(sign int64) {
 			s.cfg.Account(at.tenant).Restore(0, sign*sum.bytes, 0)
 		}
 	}
+}
+
+// free returns the queue's counters of freed tasks, bytes and leases, which the caller increases.
+// reportFreed subtracts the counters from the account once per commit and before tasks are leased,
+// not at each change: shards share the account, so each call to it costs a contended write.
+func (ac *accounts) free(q *Queue) *freed {
+	if q.freed == (freed{}) {
+		ac.freed = append(ac.freed, q)
+	}
+	return &q.freed
+}
+
+func (ac *accounts) reportFreed() {
+	for i, q := range ac.freed {
+		if q.freed.tasks > 0 || q.freed.bytes > 0 {
+			q.account.Remove(int64(q.freed.tasks), q.freed.bytes)
+		}
+		if q.freed.leases > 0 {
+			q.account.EndLeases(int(q.freed.leases))
+		}
+		q.freed = freed{}
+		ac.freed[i] = nil
+	}
+	ac.freed = ac.freed[:0]
+}
+
+// charge charges an account for bytes. If the quota refuses them, it first subtracts what this
+// commit has freed, and tries again.
+func (ac *accounts) charge(a Account, bytes int64) error {
+	err := a.Charge(bytes)
+	if err != nil && len(ac.freed) > 0 {
+		ac.reportFreed()
+		err = a.Charge(bytes)
+	}
+	return err
 }

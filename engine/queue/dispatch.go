@@ -392,5 +392,3 @@ func (s *State) servable(q *Queue) bool {
 	}
 	return false
 }
-
-func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.Returned }

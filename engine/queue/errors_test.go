@@ -41,7 +41,7 @@ func TestABrokenInvariantIsFound(t *testing.T) {
 			f.Flush()
 		}},
 		{"is issued twice", func(f *fixture, _ Delivery) {
-			f.meta.NextBatch--
+			f.nextBatch--
 			f.wait(1, "a")
 			f.Dispatch(f.now, nil)
 		}},

@@ -27,11 +27,11 @@ func TokenPlace(token uint64) (batch uint64, i int) {
 
 // lastToken returns a number that is not lower than any token issued so far, and lower than all
 // later tokens.
-func (s *State) lastToken() uint64 { return Token(s.meta.NextBatch, 0) - 1 }
+func (s *State) lastToken() uint64 { return Token(s.nextBatch, 0) - 1 }
 
 func (s *State) newLease() *lease {
-	b := &lease{id: s.meta.NextBatch, index: -1, expiresMs: math.MaxInt64}
-	s.meta.NextBatch++
+	b := &lease{id: s.nextBatch, index: -1, expiresMs: math.MaxInt64}
+	s.nextBatch++
 	before := len(s.leases)
 	if s.leases[b.id] = b; len(s.leases) == before {
 		broken("lease batch %d is issued twice", b.id)
@@ -198,7 +198,7 @@ func (s *State) FindLease(ref Ref) (LeaseRef, bool) {
 }
 
 func (s *State) findLease(ref Ref) (*lease, *LeaseRef) {
-	q := s.queues[ref.Queue]
+	q := s.byID[ref.Queue]
 	if q == nil {
 		return nil, nil
 	}

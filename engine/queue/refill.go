@@ -107,7 +107,7 @@ func (s *State) askReturned(l *lane, limit int) {
 // answered returns the lane of a Refill, and the changes to the lane's records since the request.
 // The lane is nil if the queue was deleted, or if the lane does not wait for this answer.
 func (s *State) answered(r Refill) (*lane, reading) {
-	q := s.queues[r.Queue]
+	q := s.byID[r.Queue]
 	if q == nil {
 		return nil, reading{}
 	}
@@ -120,11 +120,6 @@ func (s *State) answered(r Refill) (*lane, reading) {
 		l.reading = nil
 	}
 	return l, while
-}
-
-func (s *State) resume(q *Queue) {
-	q.awaits = false
-	s.heat(q)
 }
 
 // RefillFresh answers a Refill of StreamFresh. Tasks from nextSeq on were not read. A nextSeq of

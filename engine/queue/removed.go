@@ -50,8 +50,3 @@ func (s *State) removed(q *Queue, ref Ref) bool {
 	mark, found := s.journal.FindKey(q.record.ID, removedName(ref), s.keys.live)
 	return found && mark.Ref == ref
 }
-
-func (q *Queue) keyed(untilMs int64) { q.keyedUntilS = max(q.keyedUntilS, uint32((untilMs+999)/1_000)) }
-
-// keyedUntilMs returns a time after which no key of the queue is valid.
-func (q *Queue) keyedUntilMs() int64 { return int64(q.keyedUntilS) * 1_000 }

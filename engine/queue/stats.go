@@ -53,15 +53,6 @@ func (s *Stats) Add(q *Stats) {
 // Stored returns the number of stored tasks.
 func (s *Stats) Stored() uint64 { return s.Ready + s.Delayed + s.Leased + s.Dead }
 
-// QueueIDs returns the numbers of all queues, in no particular order.
-func (s *State) QueueIDs() []uint32 {
-	ids := make([]uint32, 0, len(s.queues))
-	for id := range s.queues {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
 // Age converts the rates as of fromMs to the rates as of nowMs. The queue must not have changed in
 // between.
 func (s *Stats) Age(fromMs, nowMs int64) {
@@ -69,31 +60,6 @@ func (s *Stats) Age(fromMs, nowMs int64) {
 		kept := math.Exp(-float64(nowMs-fromMs) / rateTauMs)
 		s.EnqueuedPerS *= kept
 		s.CompletedPerS *= kept
-	}
-}
-
-// ChangedQueues returns the number of queues that TakeChanged can return.
-func (s *State) ChangedQueues() int { return s.unseen.len() }
-
-// TakeChanged returns a queue whose figures may have changed since TakeChanged last returned it.
-// ChangedQueues must be above 0. A queue with a lane that is behind remains a changed queue,
-// because its figures change with time.
-func (s *State) TakeChanged() *Queue {
-	s.worked++
-	q := s.unseen.pop()
-	q.unseen = false
-	for _, l := range q.lanes {
-		if l != nil && l.behind {
-			s.show(q)
-		}
-	}
-	return q
-}
-
-func (s *State) show(q *Queue) {
-	if !q.unseen {
-		q.unseen = true
-		s.unseen.push(q)
 	}
 }
 
@@ -173,26 +139,3 @@ func (l *lane) dropGone(s *State) {
 		s.popFresh(l)
 	}
 }
-
-// Queue returns the queue with an id.
-func (s *State) Queue(id uint32) (*Queue, bool) {
-	q, ok := s.queues[id]
-	return q, ok
-}
-
-// Named returns the queue with a name.
-func (s *State) Named(tenant, name string) (*Queue, bool) {
-	q, ok := s.byName[queueName{tenant, name}]
-	return q, ok
-}
-
-// Cursor returns a lower bound of the seqs of a lane's fresh tasks.
-func (q *Queue) Cursor(priority uint8) uint64 {
-	if l := q.lanes[priority]; l != nil {
-		return l.cursor
-	}
-	return q.record.Cursors[priority]
-}
-
-// ID returns the queue's number in its shard.
-func (q *Queue) ID() uint32 { return q.record.ID }
