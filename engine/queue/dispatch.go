@@ -17,9 +17,6 @@ const passedMax = 64
 // grantRoom is the maximum initial capacity of a grant, in tasks.
 const grantRoom = 512
 
-// spareRefsMax limits the total capacity, in leases, of State.spareRefs.
-const spareRefsMax = 4 * maxBatch
-
 // waiterBytesMax approximately limits the payload bytes that were delivered to a waiter and that
 // Sent has not released yet. These payloads occupy memory.
 const waiterBytesMax = 8 << 20

@@ -62,7 +62,7 @@ func TestABrokenInvariantIsFound(t *testing.T) {
 			f.Dispatch(f.now, nil)
 		}},
 		{"is not leased", func(f *fixture, d Delivery) {
-			f.noteEnded(d.Queue, d.Seq)
+			f.pages.noteEnded(d.Queue, d.Seq)
 			settle(f, d)
 		}},
 	} {

@@ -1,7 +1,5 @@
 package queue
 
-import "slices"
-
 // lease leases up to n tasks of the queue to the waiter, most urgent priority first. blocked is
 // true if the waiter could get more tasks, but only after a Refill is answered.
 func (s *State) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
@@ -80,33 +78,11 @@ func (s *State) addLease(q *Queue, w *Waiter, d *Delivery) {
 	d.ExpiresAtMs = s.nowMs + int64(orDefault(w.leaseMs, d.LeaseMs))
 	d.Queue, d.Token = q, Token(b.id, len(b.refs))
 	b.add(&d.LeaseRef)
-	if before := s.noteLeased(q, d.Seq, d.Token); before != 0 {
+	if before := s.pages.noteLeased(q, d.Seq, d.Token); before != 0 {
 		broken("task %d of queue %q is leased twice, with the tokens %d and %d", d.Seq, q.record.Name, before, d.Token)
 	}
 	w.credits--
 	w.bytes += int64(d.Bytes)
 	q.record.Counts.Leased++
 	s.touch(q)
-}
-
-func (s *State) takeRefs() []LeaseRef {
-	last := len(s.spareRefs) - 1
-	if last < 0 {
-		return nil
-	}
-	refs := s.spareRefs[last]
-	s.spareRefs = s.spareRefs[:last]
-	s.spareRefsRoom -= cap(refs)
-	return refs
-}
-
-// fit copies a complete batch to a list of exact size, since the batch may exist for long.
-func (s *State) fit(b *lease) {
-	refs := b.refs
-	b.refs = slices.Clone(refs)
-	if s.spareRefsRoom+cap(refs) <= spareRefsMax {
-		clear(refs)
-		s.spareRefs = append(s.spareRefs, refs[:0])
-		s.spareRefsRoom += cap(refs)
-	}
 }

@@ -1,7 +1,5 @@
 package queue
 
-import "math"
-
 // lease is a batch of tasks that one Dispatch leased to one waiter. It is stored as one record.
 type lease struct {
 	id        uint64
@@ -9,7 +7,7 @@ type lease struct {
 	live      int        // number of refs whose lease has not ended
 	expiresMs int64      // a lower bound of the expiries of all live refs
 	ext       *extensions
-	index     int // place in State.expiry
+	index     int // place in leases.expiry
 }
 
 func (b *lease) deadlineMs() int64 { return b.expiresMs }
@@ -25,36 +23,7 @@ func TokenPlace(token uint64) (batch uint64, i int) {
 	return token >> batchBits, int(token & (maxBatch - 1))
 }
 
-// lastToken returns a number that is not lower than any token issued so far, and lower than all
-// later tokens.
-func (s *State) lastToken() uint64 { return Token(s.nextBatch, 0) - 1 }
-
-func (s *State) newLease() *lease {
-	b := &lease{id: s.nextBatch, index: -1, expiresMs: math.MaxInt64}
-	s.nextBatch++
-	before := len(s.leases)
-	if s.leases[b.id] = b; len(s.leases) == before {
-		broken("lease batch %d is issued twice", b.id)
-	}
-	return b
-}
-
-// find returns the lease of a task, or nil if token is not the token of the task's current lease.
-func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
-	batch, i := TokenPlace(token)
-	b := s.found
-	if b == nil || b.id != batch {
-		b = s.leases[batch]
-		s.found = b
-	}
-	if b == nil || i >= len(b.refs) || b.refs[i].Attempt == 0 || b.refs[i].Ref != ref {
-		return nil, nil
-	}
-	return b, &b.refs[i]
-}
-
-// endLease removes a task from its batch. If it was the last live task, endLease also removes the
-// batch.
+// endLease ends the lease of a task.
 func (s *State) endLease(b *lease, ref *LeaseRef) {
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Leased--
@@ -63,17 +32,8 @@ func (s *State) endLease(b *lease, ref *LeaseRef) {
 	if len(s.starved) > 0 {
 		s.feed()
 	}
-	s.noteEnded(q, ref.Seq)
 	s.changed(ref.Ref)
-	ref.Attempt = 0
-	b.live--
-	if b.live == 0 {
-		delete(s.leases, b.id)
-		s.found = nil
-		s.expiry.remove(b)
-		s.journal.DropLease(b.id)
-		s.dropExtensions(b)
-	}
+	s.removeLease(q, b, ref)
 }
 
 // Tick advances the time: expired leases end, tasks become due, and expired keys and results are
@@ -109,12 +69,6 @@ func (s *State) sweepLeases() {
 		}
 		left = s.expire(b, s.nowMs, left)
 	}
-}
-
-// Swept reports whether all leases that expired at or before byMs have been ended.
-func (s *State) Swept(byMs int64) bool {
-	b, ok := s.expiry.next()
-	return !ok || b.expiresMs > byMs
 }
 
 // expire ends up to most expired leases of a batch, and returns most minus the number of leases
@@ -187,22 +141,6 @@ func (s *State) NextDeadlineMs() int64 {
 		next = min(next, l.dueMs)
 	}
 	return next
-}
-
-// FindLease returns the current lease of a task, or false if it is not leased.
-func (s *State) FindLease(ref Ref) (LeaseRef, bool) {
-	if _, r := s.findLease(ref); r != nil {
-		return *r, true
-	}
-	return LeaseRef{}, false
-}
-
-func (s *State) findLease(ref Ref) (*lease, *LeaseRef) {
-	q := s.byID[ref.Queue]
-	if q == nil {
-		return nil, nil
-	}
-	return s.find(ref, q.leased.token(ref.Seq))
 }
 
 func (b *lease) add(ref *LeaseRef) {

@@ -108,7 +108,7 @@ func (s *State) trim(q *Queue) {
 	}
 	if q.record.Counts.Leased == 0 {
 		if last := q.leased.last; last != nil {
-			s.dropPage(&q.leased, last)
+			s.pages.dropPage(&q.leased, last)
 		}
 		q.leased = leasedRefs{}
 	}

@@ -110,10 +110,3 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, Extras: given.Extras,
 	})
 }
-
-// KeepsResult reports whether a completion would store a result: the token belongs to the current
-// lease, and the task has a result retention.
-func (s *State) KeepsResult(ref Ref, token uint64) bool {
-	_, leased := s.find(ref, token)
-	return leased != nil && leased.Extras != nil && leased.Extras.RetentionMs > 0
-}

@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // State is the state machine of one shard. It is not safe for concurrent use: see the package
 // comment.
@@ -12,15 +9,11 @@ type State struct {
 	watches
 	accounts
 	queues
+	leases
 
-	reserved  Reserved // the last reservation in the journal
-	nextBatch uint64   // the number of the next lease batch
+	reserved Reserved // the last reservation in the journal
 
-	leases   map[uint64]*lease
-	found    *lease   // cache: the batch of the last lookup, or nil
-	extended []*lease // batches with extensions since the last Flush
-	expiry   deadlines[*lease]
-	due      deadlines[*lane]
+	due deadlines[*lane]
 
 	behind    ring[*lane] // lanes that must read the store to count their due tasks
 	counting  int         // number of lanes with an unanswered Refill of StreamDue or StreamNotDue
@@ -35,11 +28,7 @@ type State struct {
 	// Once waiters whose grant is retained, because the next Dispatch may add tasks to it
 	held []*Waiter
 
-	sparePages    []*leasedPage
-	lastEnded     lastEnded
-	spareRefs     [][]LeaseRef // empty lists for new lease batches
-	spareRefsRoom int          // the sum of the capacities of spareRefs
-	unused        []Delivery   // an empty list for a grant, or nil
+	unused []Delivery // an empty list for a grant, or nil
 
 	starved        []*Queue // queues that starve excluded from dispatch
 	starvedRetryMs int64
@@ -87,14 +76,16 @@ type RecoveredLease struct {
 // journal. It fails if a lease names a queue that is not stored.
 func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	s := &State{
-		env:       env{cfg: cfg.withDefaults(), journal: journal},
-		watches:   watches{tracked: map[Ref]*tracking{}, watched: map[Ref]int{}},
-		leases:    map[uint64]*lease{},
-		reserved:  from.Reserved,
-		nextBatch: max(from.Meta.NextBatch, from.Reserved.Batch, 1),
-		ttlMs:     orDefault(from.NextExpiryMs, math.MaxInt64),
+		env:      env{cfg: cfg.withDefaults(), journal: journal},
+		watches:  watches{tracked: map[Ref]*tracking{}, watched: map[Ref]int{}},
+		reserved: from.Reserved,
+		ttlMs:    orDefault(from.NextExpiryMs, math.MaxInt64),
 	}
 	s.queues = newQueues(&s.env, &s.accounts, &from)
+	s.leases = leases{
+		env: &s.env, queues: &s.queues, batches: map[uint64]*lease{},
+		nextBatch: max(from.Meta.NextBatch, from.Reserved.Batch, 1),
+	}
 	s.keys = newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums)
 	s.results = newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums)
 	if s.cfg.Account == nil {
@@ -133,37 +124,6 @@ func (s *State) recoverQueue(r Record) {
 			s.recoverDue(l, r.Due[p])
 		}
 	}
-}
-
-func (s *State) recoverLease(r RecoveredLease) error {
-	b := &lease{id: r.Batch, refs: r.Refs, index: -1, expiresMs: math.MaxInt64}
-	for i := range b.refs {
-		ref := &b.refs[i]
-		if ref.Attempt == 0 {
-			continue
-		}
-		q := s.byID[ref.Queue]
-		if q == nil {
-			return fmt.Errorf("lease batch %d names queue %d, which is not stored", r.Batch, ref.Queue)
-		}
-		b.note(ref)
-		s.noteLeased(q, ref.Seq, Token(r.Batch, i))
-	}
-	if len(r.Extended) > 0 {
-		x := b.extended()
-		for _, i := range r.Extended {
-			x.stored.add(i)
-		}
-	}
-	s.nextBatch = max(s.nextBatch, r.Batch+1)
-	if b.live == 0 {
-		s.journal.DropLease(b.id)
-		s.dropExtensions(b)
-		return nil
-	}
-	s.leases[b.id] = b
-	s.expiry.set(b)
-	return nil
 }
 
 func (s *State) advance(now int64) {

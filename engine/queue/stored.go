@@ -23,24 +23,6 @@ const (
 	partDead
 )
 
-func (s *State) part(t *Stored) part {
-	switch {
-	case s.Leased(t):
-		return partLeased
-	case t.Dead:
-		return partDead
-	case t.HasDue:
-		return partReturned
-	}
-	return partFresh
-}
-
-// Leased reports whether the task is leased now.
-func (s *State) Leased(t *Stored) bool {
-	_, ref := s.findLease(t.Ref)
-	return ref != nil
-}
-
 // ref returns the task as a LeaseRef, whose Attempt is the number of used attempts.
 func (t *Stored) ref() LeaseRef {
 	ref := LeaseRef{
