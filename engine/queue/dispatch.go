@@ -372,20 +372,3 @@ func (s *State) took(sub *subscription, n int) {
 	sub.left = 0
 	w.turn = (sub.index + 1) % len(w.subs)
 }
-
-// servable reports whether the queue has, or may have, a task to lease now.
-func (s *State) servable(q *Queue) bool {
-	if q.record.Paused || q.starved {
-		return false
-	}
-	for _, l := range q.lanes {
-		if l == nil {
-			continue
-		}
-		l.dropGone(s)
-		if l.fresh.len() > 0 || !l.freshAll || l.nextDueMs() <= s.nowMs {
-			return true
-		}
-	}
-	return false
-}

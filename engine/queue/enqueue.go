@@ -72,19 +72,3 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	s.heat(q)
 	return Enqueued{Ref: ref}
 }
-
-// returnTask returns a task to its lane, where it becomes ready at p.DueAtMs. due contains the
-// fields of the task's Due record that are not in p.
-func (s *State) returnTask(ref Ref, p Progress, due Due) {
-	q := s.numbered(ref.Queue)
-	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
-	p.MaxAttempts, p.History = due.MaxAttempts, due.History
-	if due.Extras != nil {
-		p.ExpiresAtMs = due.Extras.ExpiresAtMs
-	}
-	s.journal.PutProgress(ref, p)
-	s.journal.PutDue(ref, due)
-	q.record.Counts.Returned++
-	s.touch(q)
-	s.pushReturned(q.lane(ref.Priority), ref.Seq, due)
-}

@@ -40,13 +40,7 @@ func (s *State) endLease(b *lease, ref *LeaseRef) {
 // dropped. All decisions until the next Tick are made as of this time.
 func (s *State) Tick(now int64) {
 	s.nowMs = now
-	for { // must run first, because the calls below may put due tasks into lanes
-		l, ok := s.due.next()
-		if !ok || l.dueMs > now {
-			break
-		}
-		s.countDue(l)
-	}
+	s.countAllDue() // must run first, because the calls below may put due tasks into lanes
 	s.askCounts()
 	s.dropBuckets(now)
 	s.visitIdle()

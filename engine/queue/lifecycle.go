@@ -18,8 +18,6 @@ const (
 	visitsMax = 256
 	// recovered is the deadline in queues.idle of a queue that was not visited since the recovery.
 	recovered = math.MinInt64
-	// roomKept is the largest capacity, in tasks, of an empty window that shrink does not free.
-	roomKept = 64
 )
 
 // Delete removes a queue without tasks, and its policy. It returns ErrQueueNotEmpty if the queue
@@ -30,19 +28,7 @@ func (s *State) Delete(q *Queue) error {
 		return fmt.Errorf("%w: it has %d tasks", ErrQueueNotEmpty, held)
 	}
 	s.trim(q)
-	for p, l := range q.lanes {
-		if l != nil { // its window contains only removed tasks, or a Refill is unanswered
-			s.windowsTasks -= l.fresh.len()
-			s.returnedTasks -= l.returned.Len()
-			s.freshRoom -= l.fresh.room()
-			s.due.remove(l)
-			if l.reads(StreamDue) {
-				s.counting--
-			}
-			l.behind = false
-			q.lanes[p] = nil
-		}
-	}
+	s.removeLanes(q)
 	s.deleteRecord(q)
 	return nil
 }
@@ -90,40 +76,13 @@ func (s *State) keepRecovered() {
 	}
 }
 
-// trim frees the memory of a queue's empty windows and lanes. A lane without tasks can be restored
-// from the queue's record.
+// trim frees the memory that a queue without tasks in memory does not need.
 func (s *State) trim(q *Queue) {
-	for p, l := range q.lanes {
-		if l == nil {
-			continue
-		}
-		l.dropGone(s)
-		if l.fresh.len() == 0 {
-			s.freshRoom -= l.fresh.room()
-			l.fresh = ring[freshTask]{}
-		}
-		if l.empty() && !q.dirty {
-			q.lanes[p] = nil
-		}
-	}
+	s.trimLanes(q)
 	if q.record.Counts.Leased == 0 {
 		if last := q.leased.last; last != nil {
 			s.pages.dropPage(&q.leased, last)
 		}
 		q.leased = leasedRefs{}
-	}
-}
-
-func (l *lane) empty() bool {
-	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&
-		l.due == 0 && !l.behind && l.reading == nil && !l.listed && l.index < 0
-}
-
-// shrink frees the memory of an empty window if the capacity of all windows exceeds
-// Config.WindowsTasks.
-func (s *State) shrink(l *lane) {
-	if room := l.fresh.room(); room > roomKept && s.freshRoom > s.cfg.WindowsTasks {
-		s.freshRoom -= room
-		l.fresh = ring[freshTask]{}
 	}
 }

@@ -39,15 +39,6 @@ func (q *Queue) Tenant() string { return q.record.Tenant }
 // Name returns the queue's name.
 func (q *Queue) Name() string { return q.record.Name }
 
-func (q *Queue) lane(priority uint8) *lane {
-	l := q.lanes[priority]
-	if l == nil {
-		l = newLane(q, priority)
-		q.lanes[priority] = l
-	}
-	return l
-}
-
 func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.Returned }
 
 // ID returns the queue's number in its shard.

@@ -10,14 +10,9 @@ type State struct {
 	accounts
 	queues
 	leases
+	lanes
 
 	reserved Reserved // the last reservation in the journal
-
-	due deadlines[*lane]
-
-	behind    ring[*lane] // lanes that must read the store to count their due tasks
-	counting  int         // number of lanes with an unanswered Refill of StreamDue or StreamNotDue
-	countAtMs int64       // earliest time at which askCounts requests further counts
 
 	ignorePreference bool // prefersAnother returns false for all waiters
 	// given is the number of leases granted plus the number of closed waiters removed in this turn.
@@ -39,11 +34,6 @@ type State struct {
 	markedUntilMs int64 // after this time, no mark of a removed task exists
 
 	ttlMs int64 // a lower bound of the time when the next time to live ends
-
-	windowsTasks  int // number of fresh tasks in all windows
-	freshRoom     int // capacity of all windows of fresh tasks
-	returnedTasks int // number of returned tasks in all windows
-	cacheBytes    int64
 }
 
 // Recovered is the part of a shard's store that a State needs when it starts.
@@ -82,6 +72,7 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		ttlMs:    orDefault(from.NextExpiryMs, math.MaxInt64),
 	}
 	s.queues = newQueues(&s.env, &s.accounts, &from)
+	s.lanes = lanes{env: &s.env, queues: &s.queues, watches: &s.watches}
 	s.leases = leases{
 		env: &s.env, queues: &s.queues, batches: map[uint64]*lease{},
 		nextBatch: max(from.Meta.NextBatch, from.Reserved.Batch, 1),
@@ -105,25 +96,6 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		s.cfg.Counting(true)
 	}
 	return s, nil
-}
-
-// recoverQueue restores a queue with empty windows, which are filled when a waiter first claims
-// from the queue.
-func (s *State) recoverQueue(r Record) {
-	q := s.newQueue(r)
-	for p, cursor := range r.Cursors {
-		if r.Lanes&(1<<p) == 0 {
-			continue
-		}
-		l := q.lane(uint8(p))
-		l.cursor, l.freshEnd = cursor, cursor
-		l.freshAll = r.Counts.Fresh == 0
-		if r.Counts.Returned > 0 {
-			l.returnedAll = false
-			l.returnedEnd = returnedKey{math.MinInt64, 0}
-			s.recoverDue(l, r.Due[p])
-		}
-	}
 }
 
 func (s *State) advance(now int64) {

@@ -49,14 +49,7 @@ func (s *State) withdraw(t *Stored) {
 		s.passOver(l, t.Ref.Seq)
 		c.Fresh--
 	case partReturned:
-		k := returnedKey{t.Progress.DueAtMs, t.Ref.Seq}
-		s.journal.DropDue(t.Ref, k.dueAtMs)
-		l.noteDropped(k)
-		l.dropDue(k)
-		if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {
-			s.returnedTasks--
-			s.schedule(l)
-		}
+		s.removeReturned(l, returnedKey{t.Progress.DueAtMs, t.Ref.Seq})
 		c.Returned--
 	case partDead:
 		s.journal.DropDead(t.Ref)
