@@ -57,25 +57,6 @@ func (s *State) visitIdle() {
 	}
 }
 
-// keepRecovered prevents the deletion of all recovered queues until the last recovered key and
-// result are dropped. The state knows neither which queues these belong to, nor which of the keys
-// are marks of removed tasks.
-func (s *State) keepRecovered() {
-	if n := len(s.keys.live); n > 0 {
-		s.markedUntilMs = s.keys.live[n-1]
-	}
-	for _, q := range s.byID {
-		q.keyed(s.markedUntilMs)
-		for _, b := range []*buckets{&s.keys, &s.results} {
-			if n := len(b.live); n > 0 {
-				q.keep(b.live[n-1])
-			}
-		}
-		q.idleMs = recovered
-		s.idle.set(q)
-	}
-}
-
 // trim frees the memory that a queue without tasks in memory does not need.
 func (s *State) trim(q *Queue) {
 	s.trimLanes(q)

@@ -1,7 +1,5 @@
 package queue
 
-import "math"
-
 // Stream is the kind of records that a Refill reads.
 type Stream uint8
 
@@ -74,13 +72,6 @@ func (s *State) Awaits(w *Waiter) bool {
 		}
 	}
 	return false
-}
-
-func (s *State) askExpired() {
-	if s.ttlMs <= s.nowMs && s.expiring == nil {
-		s.refills = append(s.refills, Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: s.cfg.SweepMax, BytesMax: s.cfg.RefillBytesMax})
-		s.ttlMs, s.expiring = math.MaxInt64, map[Ref]bool{}
-	}
 }
 
 // RefillExpired answers a Refill of StreamExpired. nextMs is the earliest end of a time to live

@@ -11,6 +11,7 @@ type State struct {
 	queues
 	leases
 	lanes
+	retention
 
 	reserved Reserved // the last reservation in the journal
 
@@ -27,13 +28,6 @@ type State struct {
 
 	starved        []*Queue // queues that starve excluded from dispatch
 	starvedRetryMs int64
-
-	keys    buckets
-	results buckets
-
-	markedUntilMs int64 // after this time, no mark of a removed task exists
-
-	ttlMs int64 // a lower bound of the time when the next time to live ends
 }
 
 // Recovered is the part of a shard's store that a State needs when it starts.
@@ -69,16 +63,19 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		env:      env{cfg: cfg.withDefaults(), journal: journal},
 		watches:  watches{tracked: map[Ref]*tracking{}, watched: map[Ref]int{}},
 		reserved: from.Reserved,
-		ttlMs:    orDefault(from.NextExpiryMs, math.MaxInt64),
 	}
 	s.queues = newQueues(&s.env, &s.accounts, &from)
+	s.retention = retention{
+		env: &s.env, queues: &s.queues, accounts: &s.accounts, watches: &s.watches,
+		keys:    newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums),
+		results: newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums),
+		ttlMs:   orDefault(from.NextExpiryMs, math.MaxInt64),
+	}
 	s.lanes = lanes{env: &s.env, queues: &s.queues, watches: &s.watches}
 	s.leases = leases{
 		env: &s.env, queues: &s.queues, batches: map[uint64]*lease{},
 		nextBatch: max(from.Meta.NextBatch, from.Reserved.Batch, 1),
 	}
-	s.keys = newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums)
-	s.results = newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums)
 	if s.cfg.Account == nil {
 		s.cfg.Account = func(string) Account { return unlimited{} }
 	}

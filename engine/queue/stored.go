@@ -80,44 +80,6 @@ func (s *State) expireTask(e *Expired) {
 	s.journal.DropExpiry(t.Ref, e.AtMs)
 }
 
-// die moves a task to the dead letters. The task must have been removed from its part of the queue.
-// ref.Attempt is the number of used attempts.
-func (s *State) die(ref *LeaseRef, token uint64, reason Reason) {
-	q := s.numbered(ref.Queue)
-	s.dropExpiry(ref)
-	s.journal.PutProgress(ref.Ref, Progress{
-		DueAtMs: s.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
-	})
-	s.journal.PutDead(ref.Ref, Dead{DiedAtMs: s.nowMs, Reason: reason})
-	q.record.Counts.Dead++
-	s.touch(q)
-	s.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
-}
-
-func (s *State) dropExpiry(ref *LeaseRef) {
-	if ref.Extras != nil && ref.Extras.ExpiresAtMs != 0 {
-		s.journal.DropExpiry(ref.Ref, ref.Extras.ExpiresAtMs)
-	}
-}
-
-// drop removes a task with all of its records. The task must have been removed from its part of the
-// queue. attempts is the number of failed attempts, which are in its history unless they were
-// dropped.
-func (s *State) drop(ref *LeaseRef, attempts uint32) {
-	s.journal.DropTask(ref.Ref)
-	if ref.HasProgress {
-		s.journal.DropProgress(ref.Ref)
-	}
-	s.forget(ref, attempts)
-	s.dropExpiry(ref)
-	q := s.numbered(ref.Queue)
-	q.record.Counts.Bytes -= uint64(ref.Bytes)
-	freed := s.free(q)
-	freed.tasks++
-	freed.bytes += ref.chargedBytes()
-	s.touch(q)
-}
-
 // Cancel removes a task in any state, and frees its idempotency key.
 func (s *State) Cancel(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
