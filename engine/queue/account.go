@@ -41,30 +41,6 @@ type accounts struct {
 	freed []*Queue // queues with a nonzero Queue.freed
 }
 
-// leaseRetryMs is the time after which dispatch retries a queue whose tenant was at its quota of
-// leases. The retry is necessary because leases of the tenant may end in another shard, which does
-// not notify this shard.
-const leaseRetryMs = 50
-
-// starve excludes a queue from dispatch until a lease of this shard ends, or leaseRetryMs has
-// passed.
-func (s *State) starve(q *Queue, now int64) {
-	if !q.starved {
-		q.starved = true
-		s.starved = append(s.starved, q)
-		s.starvedRetryMs = now + leaseRetryMs
-	}
-}
-
-func (s *State) feed() {
-	for i, q := range s.starved {
-		q.starved = false
-		s.starved[i] = nil
-		s.heat(q)
-	}
-	s.starved = s.starved[:0]
-}
-
 // LeaveAccounts subtracts the contents of the shard from the tenants' accounts on this node. From
 // now on, the accounts of the shard's next leader include them.
 func (s *State) LeaveAccounts() {

@@ -5,13 +5,6 @@ import (
 	"sort"
 )
 
-// dropGone removes tasks that are gone from the front of the window.
-func (ls *lanes) dropGone(l *lane) {
-	for l.fresh.len() > 0 && l.fresh.front().gone {
-		ls.popFresh(l)
-	}
-}
-
 // pushFresh adds a new task to the window, if the window contains all tasks of the stream and is
 // not full. It returns true if it added the task, which will then probably be claimed soon.
 func (ls *lanes) pushFresh(l *lane, seq uint64, t Task) (soon bool) {
@@ -41,67 +34,6 @@ func (ls *lanes) appendFresh(l *lane, seq uint64, t Task, bytes uint32) {
 	room := l.fresh.room()
 	l.fresh.push(f)
 	ls.freshRoom += l.fresh.room() - room
-}
-
-func (ls *lanes) popFresh(l *lane) freshTask {
-	f := l.fresh.pop()
-	l.cursor = f.seq + 1
-	ls.windowsTasks--
-	if f.cached {
-		ls.cacheBytes -= int64(len(f.task.Payload))
-	}
-	if l.fresh.len() == 0 {
-		ls.shrink(l)
-	}
-	return f
-}
-
-// passOver marks a fresh task as gone. If the task is in the window, it stays there until it
-// reaches the front.
-func (ls *lanes) passOver(l *lane, seq uint64) {
-	l.noteGone(seq)
-	n := l.fresh.len()
-	i := sort.Search(n, func(i int) bool { return l.fresh.at(i).seq >= seq })
-	if i == n || l.fresh.at(i).seq != seq {
-		return
-	}
-	f := l.fresh.at(i)
-	if f.cached {
-		ls.cacheBytes -= int64(len(f.task.Payload))
-	}
-	f.gone, f.cached, f.task = true, false, Task{}
-}
-
-// shrink frees the memory of an empty window if the capacity of all windows exceeds
-// Config.WindowsTasks.
-func (ls *lanes) shrink(l *lane) {
-	if room := l.fresh.room(); room > roomKept && ls.freshRoom > ls.cfg.WindowsTasks {
-		ls.freshRoom -= room
-		l.fresh = ring[freshTask]{}
-	}
-}
-
-func (ls *lanes) windowIsFull(l *lane) bool {
-	n := l.fresh.len()
-	return n >= ls.cfg.WindowTasks || n >= ls.cfg.windowFloor() && ls.windowsTasks >= ls.cfg.WindowsTasks
-}
-
-func (ls *lanes) appendLate(l *lane, while *reading) {
-	for _, t := range while.late {
-		if while.gone[t.Seq] {
-			continue
-		}
-		if ls.windowIsFull(l) {
-			l.freshEnd = t.Seq
-			return
-		}
-		ls.appendFresh(l, t.Seq, t.Task, t.Bytes)
-	}
-	if while.lateLeft {
-		l.freshEnd = while.lateEnd
-		return
-	}
-	l.freshAll = true
 }
 
 // RefillFresh answers a Refill of StreamFresh. Tasks from nextSeq on were not read. A nextSeq of
@@ -135,4 +67,72 @@ func (ls *lanes) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	if nextSeq == math.MaxUint64 {
 		ls.appendLate(l, &while)
 	}
+}
+
+func (ls *lanes) appendLate(l *lane, while *reading) {
+	for _, t := range while.late {
+		if while.gone[t.Seq] {
+			continue
+		}
+		if ls.windowIsFull(l) {
+			l.freshEnd = t.Seq
+			return
+		}
+		ls.appendFresh(l, t.Seq, t.Task, t.Bytes)
+	}
+	if while.lateLeft {
+		l.freshEnd = while.lateEnd
+		return
+	}
+	l.freshAll = true
+}
+
+func (ls *lanes) windowIsFull(l *lane) bool {
+	n := l.fresh.len()
+	return n >= ls.cfg.WindowTasks || n >= ls.cfg.windowFloor() && ls.windowsTasks >= ls.cfg.WindowsTasks
+}
+
+func (ls *lanes) popFresh(l *lane) freshTask {
+	f := l.fresh.pop()
+	l.cursor = f.seq + 1
+	ls.windowsTasks--
+	if f.cached {
+		ls.cacheBytes -= int64(len(f.task.Payload))
+	}
+	if l.fresh.len() == 0 {
+		ls.shrink(l)
+	}
+	return f
+}
+
+// dropGone removes tasks that are gone from the front of the window.
+func (ls *lanes) dropGone(l *lane) {
+	for l.fresh.len() > 0 && l.fresh.front().gone {
+		ls.popFresh(l)
+	}
+}
+
+// shrink frees the memory of an empty window if the capacity of all windows exceeds
+// Config.WindowsTasks.
+func (ls *lanes) shrink(l *lane) {
+	if room := l.fresh.room(); room > roomKept && ls.freshRoom > ls.cfg.WindowsTasks {
+		ls.freshRoom -= room
+		l.fresh = ring[freshTask]{}
+	}
+}
+
+// passOver marks a fresh task as gone. If the task is in the window, it stays there until it
+// reaches the front.
+func (ls *lanes) passOver(l *lane, seq uint64) {
+	l.noteGone(seq)
+	n := l.fresh.len()
+	i := sort.Search(n, func(i int) bool { return l.fresh.at(i).seq >= seq })
+	if i == n || l.fresh.at(i).seq != seq {
+		return
+	}
+	f := l.fresh.at(i)
+	if f.cached {
+		ls.cacheBytes -= int64(len(f.task.Payload))
+	}
+	f.gone, f.cached, f.task = true, false, Task{}
 }

@@ -105,19 +105,3 @@ func (l *lane) empty() bool {
 	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&
 		l.due == 0 && !l.behind && l.reading == nil && !l.listed && l.index < 0
 }
-
-// take claims the lane's next ready task. Returned tasks that are due come before fresh tasks,
-// since they are usually older. If the time to live of a task has ended, take moves it to the dead
-// letters and continues with the next task. Like pop, it fills in d, which must be zero. blocked is
-// true if take must wait for the answer to a Refill.
-func (s *State) take(l *lane, d *Delivery) (ok, blocked bool) {
-	for {
-		ok, blocked = s.pop(l, s.nowMs, d)
-		if !ok || !d.Extras.expired(s.nowMs) {
-			return ok, blocked
-		}
-		d.Attempt-- // no waiter got the task
-		s.die(&d.LeaseRef, s.lastToken(), TimeToLiveOver)
-		*d = Delivery{}
-	}
-}

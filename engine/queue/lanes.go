@@ -22,6 +22,25 @@ type lanes struct {
 	cacheBytes    int64
 }
 
+// recoverQueue restores a queue with empty windows, which are filled when a waiter first claims
+// from the queue.
+func (ls *lanes) recoverQueue(r Record) {
+	q := ls.queues.newQueue(r)
+	for p, cursor := range r.Cursors {
+		if r.Lanes&(1<<p) == 0 {
+			continue
+		}
+		l := q.lane(uint8(p))
+		l.cursor, l.freshEnd = cursor, cursor
+		l.freshAll = r.Counts.Fresh == 0
+		if r.Counts.Returned > 0 {
+			l.returnedAll = false
+			l.returnedEnd = returnedKey{math.MinInt64, 0}
+			ls.recoverDue(l, r.Due[p])
+		}
+	}
+}
+
 func (ls *lanes) removeLanes(q *Queue) {
 	for p, l := range q.lanes {
 		if l != nil { // its window contains only removed tasks, or a Refill is unanswered
@@ -52,25 +71,6 @@ func (ls *lanes) trimLanes(q *Queue) {
 		}
 		if l.empty() && !q.dirty {
 			q.lanes[p] = nil
-		}
-	}
-}
-
-// recoverQueue restores a queue with empty windows, which are filled when a waiter first claims
-// from the queue.
-func (ls *lanes) recoverQueue(r Record) {
-	q := ls.queues.newQueue(r)
-	for p, cursor := range r.Cursors {
-		if r.Lanes&(1<<p) == 0 {
-			continue
-		}
-		l := q.lane(uint8(p))
-		l.cursor, l.freshEnd = cursor, cursor
-		l.freshAll = r.Counts.Fresh == 0
-		if r.Counts.Returned > 0 {
-			l.returnedAll = false
-			l.returnedEnd = returnedKey{math.MinInt64, 0}
-			ls.recoverDue(l, r.Due[p])
 		}
 	}
 }

@@ -141,10 +141,7 @@ func (ls *leases) KeepsResult(ref Ref, token uint64) bool {
 }
 
 // Swept reports whether all leases that expired at or before byMs have been ended.
-func (ls *leases) Swept(byMs int64) bool {
-	b, ok := ls.expiry.next()
-	return !ok || b.expiresMs > byMs
-}
+func (ls *leases) Swept(byMs int64) bool { return ls.expiry.nextMs() > byMs }
 
 func (ls *leases) takeRefs() []LeaseRef {
 	last := len(ls.spareRefs) - 1

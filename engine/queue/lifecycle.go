@@ -57,7 +57,7 @@ func (s *State) visitIdle() {
 	}
 }
 
-// trim frees the memory that a queue without tasks in memory does not need.
+// trim frees the memory of a queue's empty windows and lanes, and of its leases if it has none.
 func (s *State) trim(q *Queue) {
 	s.trimLanes(q)
 	if q.record.Counts.Leased == 0 {

@@ -27,34 +27,6 @@ type queues struct {
 	idle    deadlines[*Queue] // queues that visitIdle will visit
 }
 
-func newQueues(e *env, a *accounts, from *Recovered) queues {
-	return queues{
-		env: e, accounts: a, byName: map[queueName]*Queue{}, byID: map[uint32]*Queue{}, absent: map[queueName]*Queue{},
-		perTenant: map[string]int{}, nextID: max(from.Meta.NextQueue, from.Reserved.Queue), seqMin: from.Reserved.Seq,
-	}
-}
-
-// deleteRecord deletes the record of a queue. The queue stays in memory while waiters wait for it.
-func (qs *queues) deleteRecord(q *Queue) {
-	key := queueName{q.record.Tenant, q.record.Name}
-	delete(qs.byName, key)
-	delete(qs.byID, q.record.ID)
-	qs.deleted, qs.gone = append(qs.deleted, q.record.ID), append(qs.gone, q.record.ID)
-	if qs.perTenant[q.record.Tenant]--; qs.perTenant[q.record.Tenant] == 0 {
-		delete(qs.perTenant, q.record.Tenant)
-	}
-	qs.idle.remove(q)
-	qs.last, q.awaits = nil, false
-	qs.accounts.free(q).bytes += QueueBytes(q.record.Tenant, q.record.Name)
-	qs.accounts.reportFreed() // before the queue loses its record
-	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
-	q.setPolicy(Policy{})
-	q.keyedUntilS = 0
-	if q.subscriptions > 0 {
-		qs.absent[key] = q
-	}
-}
-
 // numbered returns the queue with an id. The queue must exist.
 func (qs *queues) numbered(id uint32) *Queue {
 	if q := qs.last; q != nil && q.record.ID == id {
@@ -98,6 +70,15 @@ func (qs *queues) Queue(id uint32) (*Queue, bool) {
 func (qs *queues) Named(tenant, name string) (*Queue, bool) {
 	q, ok := qs.byName[queueName{tenant, name}]
 	return q, ok
+}
+
+// QueueIDs returns the numbers of all queues, in no particular order.
+func (qs *queues) QueueIDs() []uint32 {
+	ids := make([]uint32, 0, len(qs.byID))
+	for id := range qs.byID {
+		ids = append(ids, id)
+	}
+	return ids
 }
 
 // awaited returns the queue of a name for a waiter. If the queue does not exist, awaited creates it
@@ -148,13 +129,25 @@ func (qs *queues) left(q *Queue) {
 	qs.watchIdle(q)
 }
 
-// QueueIDs returns the numbers of all queues, in no particular order.
-func (qs *queues) QueueIDs() []uint32 {
-	ids := make([]uint32, 0, len(qs.byID))
-	for id := range qs.byID {
-		ids = append(ids, id)
+// deleteRecord deletes the record of a queue. The queue stays in memory while waiters wait for it.
+func (qs *queues) deleteRecord(q *Queue) {
+	key := queueName{q.record.Tenant, q.record.Name}
+	delete(qs.byName, key)
+	delete(qs.byID, q.record.ID)
+	qs.deleted, qs.gone = append(qs.deleted, q.record.ID), append(qs.gone, q.record.ID)
+	if qs.perTenant[q.record.Tenant]--; qs.perTenant[q.record.Tenant] == 0 {
+		delete(qs.perTenant, q.record.Tenant)
 	}
-	return ids
+	qs.idle.remove(q)
+	qs.last, q.awaits = nil, false
+	qs.accounts.free(q).bytes += QueueBytes(q.record.Tenant, q.record.Name)
+	qs.accounts.reportFreed() // before the queue loses its record
+	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
+	q.setPolicy(Policy{})
+	q.keyedUntilS = 0
+	if q.subscriptions > 0 {
+		qs.absent[key] = q
+	}
 }
 
 // TakeDeleted returns the numbers of the queues that were deleted since the last call.

@@ -61,37 +61,6 @@ type DueKey struct {
 	Seq  uint64
 }
 
-// Awaits reports whether the waiter may get more tasks once a Refill is answered.
-func (s *State) Awaits(w *Waiter) bool {
-	if !w.open() {
-		return false
-	}
-	for _, sub := range w.subs {
-		if sub.queue.awaits {
-			return true
-		}
-	}
-	return false
-}
-
-// RefillExpired answers a Refill of StreamExpired. nextMs is the earliest end of a time to live
-// among the entries that were not read, or math.MaxInt64 if all were read.
-func (s *State) RefillExpired(r Refill, tasks []Expired, nextMs int64) {
-	s.worked += len(tasks)
-	changed := s.expiring
-	s.expiring = nil
-	for i := range tasks {
-		if changed[tasks[i].Ref] { // what was read may be outdated
-			nextMs = min(nextMs, r.FromMs)
-			continue
-		}
-		s.expireTask(&tasks[i])
-	}
-	// If further tasks have expired, the next Tick is due immediately and requests them. Other
-	// commands are decided in between.
-	s.ttlMs = min(s.ttlMs, nextMs)
-}
-
 // ask adds a Refill for a lane, unless a Refill for the same stream of the lane is unanswered.
 func (ls *lanes) ask(l *lane, r Refill) {
 	if l.reads(r.Stream) {

@@ -1,13 +1,11 @@
 package queue
 
-import "math"
-
-// retention determines which records of tasks are stored, and for how long: idempotency keys,
-// results, histories, and tasks with a time to live.
+// retention stores idempotency keys, results and histories, and removes them and the tasks
+// themselves.
 type retention struct {
 	*env
-	queues   *queues
 	accounts *accounts
+	queues   *queues
 	watches  *watches
 
 	keys    buckets
@@ -46,9 +44,49 @@ func (r *retention) dropBuckets(now int64) {
 	}
 }
 
-func (r *retention) askExpired() {
-	if r.ttlMs <= r.nowMs && r.watches.expiring == nil {
-		r.refills = append(r.refills, Refill{Stream: StreamExpired, FromMs: r.nowMs, Limit: r.cfg.SweepMax, BytesMax: r.cfg.RefillBytesMax})
-		r.ttlMs, r.watches.expiring = math.MaxInt64, map[Ref]bool{}
+// die moves a task to the dead letters. The task must have been removed from its part of the queue.
+// ref.Attempt is the number of used attempts.
+func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
+	q := r.queues.numbered(ref.Queue)
+	r.dropExpiry(ref)
+	r.journal.PutProgress(ref.Ref, Progress{
+		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
+	})
+	r.journal.PutDead(ref.Ref, Dead{DiedAtMs: r.nowMs, Reason: reason})
+	q.record.Counts.Dead++
+	r.queues.touch(q)
+	r.watches.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
+}
+
+// drop removes a task with all of its records. The task must have been removed from its part of the
+// queue. attempts is the number of failed attempts, which are in its history unless they were
+// dropped.
+func (r *retention) drop(ref *LeaseRef, attempts uint32) {
+	r.journal.DropTask(ref.Ref)
+	if ref.HasProgress {
+		r.journal.DropProgress(ref.Ref)
+	}
+	r.forget(ref, attempts)
+	r.dropExpiry(ref)
+	q := r.queues.numbered(ref.Queue)
+	q.record.Counts.Bytes -= uint64(ref.Bytes)
+	freed := r.accounts.free(q)
+	freed.tasks++
+	freed.bytes += ref.chargedBytes()
+	r.queues.touch(q)
+}
+
+// remove drops a cancelled or purged task, and frees its key. attempts is as in drop.
+func (r *retention) remove(ref *LeaseRef, attempts uint32) {
+	r.drop(ref, attempts)
+	q := r.queues.numbered(ref.Queue)
+	q.record.Counts.Removed++
+	r.mark(q, ref.Ref)
+	r.watches.end(Ended{Ref: ref.Ref, How: Removed})
+}
+
+func (r *retention) dropExpiry(ref *LeaseRef) {
+	if ref.Extras != nil && ref.Extras.ExpiresAtMs != 0 {
+		r.journal.DropExpiry(ref.Ref, ref.Extras.ExpiresAtMs)
 	}
 }

@@ -1,16 +1,5 @@
 package queue
 
-// removeReturned removes a task that is cancelled or died.
-func (ls *lanes) removeReturned(l *lane, k returnedKey) {
-	ls.journal.DropDue(l.ref(k.seq), k.dueAtMs)
-	l.noteDropped(k)
-	l.dropDue(k)
-	if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {
-		ls.returnedTasks--
-		ls.schedule(l)
-	}
-}
-
 // returnTask returns a task to its lane, where it becomes ready at p.DueAtMs. due contains the
 // fields of the task's Due record that are not in p.
 func (ls *lanes) returnTask(ref Ref, p Progress, due Due) {
@@ -50,6 +39,17 @@ func (ls *lanes) pushReturned(l *lane, seq uint64, due Due) {
 func (ls *lanes) insertReturned(l *lane, t returnedTask) {
 	l.returned.ReplaceOrInsert(t)
 	ls.returnedTasks++
+}
+
+// removeReturned removes a task that is cancelled or died.
+func (ls *lanes) removeReturned(l *lane, k returnedKey) {
+	ls.journal.DropDue(l.ref(k.seq), k.dueAtMs)
+	l.noteDropped(k)
+	l.dropDue(k)
+	if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {
+		ls.returnedTasks--
+		ls.schedule(l)
+	}
 }
 
 // RefillReturned answers a Refill of StreamReturned. more is true if the stream contains further

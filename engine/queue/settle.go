@@ -110,3 +110,16 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, Extras: given.Extras,
 	})
 }
+
+// endLease ends the lease of a task, in its batch and in the counters of its queue.
+func (s *State) endLease(b *lease, ref *LeaseRef) {
+	q := s.numbered(ref.Queue)
+	q.record.Counts.Leased--
+	s.free(q).leases++
+	s.touch(q)
+	if len(s.starved) > 0 {
+		s.feed()
+	}
+	s.changed(ref.Ref)
+	s.removeLease(q, b, ref)
+}

@@ -3,31 +3,18 @@ package queue
 import "math"
 
 // State is the state machine of one shard. It is not safe for concurrent use: see the package
-// comment.
+// comment. Its own methods are the commands; the parts that it embeds have the fields.
 type State struct {
 	env
-	watches
 	accounts
 	queues
-	leases
+	watches
 	lanes
+	leases
 	retention
+	dispatcher
 
 	reserved Reserved // the last reservation in the journal
-
-	ignorePreference bool // prefersAnother returns false for all waiters
-	// given is the number of leases granted plus the number of closed waiters removed in this turn.
-	given     int
-	exhausted bool      // given reached Config.turnMax in the last Dispatch
-	granted   []*Waiter // waiters with a batch that the running Dispatch fills
-	drawn     []*Waiter // waiters that may have credit from their pools
-	// Once waiters whose grant is retained, because the next Dispatch may add tasks to it
-	held []*Waiter
-
-	unused []Delivery // an empty list for a grant, or nil
-
-	starved        []*Queue // queues that starve excluded from dispatch
-	starvedRetryMs int64
 }
 
 // Recovered is the part of a shard's store that a State needs when it starts.
@@ -64,21 +51,26 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		watches:  watches{tracked: map[Ref]*tracking{}, watched: map[Ref]int{}},
 		reserved: from.Reserved,
 	}
-	s.queues = newQueues(&s.env, &s.accounts, &from)
-	s.retention = retention{
-		env: &s.env, queues: &s.queues, accounts: &s.accounts, watches: &s.watches,
-		keys:    newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums),
-		results: newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums),
-		ttlMs:   orDefault(from.NextExpiryMs, math.MaxInt64),
+	if s.cfg.Account == nil {
+		s.cfg.Account = func(string) Account { return unlimited{} }
+	}
+	s.queues = queues{
+		env: &s.env, accounts: &s.accounts,
+		byName: map[queueName]*Queue{}, byID: map[uint32]*Queue{}, absent: map[queueName]*Queue{}, perTenant: map[string]int{},
+		nextID: max(from.Meta.NextQueue, from.Reserved.Queue), seqMin: from.Reserved.Seq,
 	}
 	s.lanes = lanes{env: &s.env, queues: &s.queues, watches: &s.watches}
 	s.leases = leases{
 		env: &s.env, queues: &s.queues, batches: map[uint64]*lease{},
 		nextBatch: max(from.Meta.NextBatch, from.Reserved.Batch, 1),
 	}
-	if s.cfg.Account == nil {
-		s.cfg.Account = func(string) Account { return unlimited{} }
+	s.retention = retention{
+		env: &s.env, accounts: &s.accounts, queues: &s.queues, watches: &s.watches,
+		keys:    newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums),
+		results: newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums),
+		ttlMs:   orDefault(from.NextExpiryMs, math.MaxInt64),
 	}
+	s.dispatcher = dispatcher{env: &s.env, queues: &s.queues, lanes: &s.lanes, leases: &s.leases, retention: &s.retention}
 	for i := range from.Queues {
 		s.recoverQueue(from.Queues[i])
 	}
@@ -93,12 +85,6 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		s.cfg.Counting(true)
 	}
 	return s, nil
-}
-
-func (s *State) advance(now int64) {
-	if now != s.nowMs {
-		s.Tick(now)
-	}
 }
 
 // Flush writes to the journal the records that are stored once per commit: those of the changed

@@ -59,27 +59,6 @@ func (s *State) withdraw(t *Stored) {
 	s.touch(q)
 }
 
-// Expired is a task whose time to live ended at AtMs.
-type Expired struct {
-	Stored
-	AtMs  int64
-	Found bool // whether the task is stored
-}
-
-// expireTask moves a task whose time to live has ended to the dead letters. If the task is leased,
-// giveBack moves it when its lease ends without completion.
-func (s *State) expireTask(e *Expired) {
-	t := &e.Stored
-	if e.Found {
-		if p := s.part(t); p == partFresh || p == partReturned {
-			ref := t.ref()
-			s.withdraw(t)
-			s.die(&ref, t.Progress.Token, TimeToLiveOver)
-		}
-	}
-	s.journal.DropExpiry(t.Ref, e.AtMs)
-}
-
 // Cancel removes a task in any state, and frees its idempotency key.
 func (s *State) Cancel(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
