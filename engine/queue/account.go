@@ -41,28 +41,6 @@ type accounts struct {
 	freed []*Queue // queues with a nonzero Queue.freed
 }
 
-// LeaveAccounts subtracts the contents of the shard from the tenants' accounts on this node. From
-// now on, the accounts of the shard's next leader include them.
-func (s *State) LeaveAccounts() {
-	if s.cfg.Counting != nil {
-		s.cfg.Counting(false)
-	}
-	s.reportFreed()
-	s.restoreAccounts(-1)
-}
-
-func (s *State) restoreAccounts(sign int64) {
-	for _, q := range s.byID {
-		c := q.record.Counts
-		q.account.Restore(sign*int64(c.held()), sign*q.record.chargedBytes(), sign*int64(c.Leased))
-	}
-	for _, b := range []*buckets{&s.keys, &s.results} {
-		for at, sum := range b.sums {
-			s.cfg.Account(at.tenant).Restore(0, sign*sum.bytes, 0)
-		}
-	}
-}
-
 // free returns the queue's counters of freed tasks, bytes and leases, which the caller increases.
 // reportFreed subtracts the counters from the account once per commit and before tasks are leased,
 // not at each change: shards share the account, so each call to it costs a contended write.
@@ -96,4 +74,26 @@ func (ac *accounts) charge(a Account, bytes int64) error {
 		err = a.Charge(bytes)
 	}
 	return err
+}
+
+// LeaveAccounts subtracts the contents of the shard from the tenants' accounts on this node. From
+// now on, the accounts of the shard's next leader include them.
+func (s *State) LeaveAccounts() {
+	if s.cfg.Counting != nil {
+		s.cfg.Counting(false)
+	}
+	s.reportFreed()
+	s.restoreAccounts(-1)
+}
+
+func (s *State) restoreAccounts(sign int64) {
+	for _, q := range s.byID {
+		c := q.record.Counts
+		q.account.Restore(sign*int64(c.held()), sign*q.record.chargedBytes(), sign*int64(c.Leased))
+	}
+	for _, b := range []*buckets{&s.keys, &s.results} {
+		for at, sum := range b.sums {
+			s.cfg.Account(at.tenant).Restore(0, sign*sum.bytes, 0)
+		}
+	}
 }

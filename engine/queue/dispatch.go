@@ -94,11 +94,11 @@ const leaseRetryMs = 50
 
 // starve excludes a queue from dispatch until a lease of this shard ends, or leaseRetryMs has
 // passed.
-func (d *dispatcher) starve(q *Queue, now int64) {
+func (d *dispatcher) starve(q *Queue) {
 	if !q.starved {
 		q.starved = true
 		d.starved = append(d.starved, q)
-		d.starvedRetryMs = now + leaseRetryMs
+		d.starvedRetryMs = d.nowMs + leaseRetryMs
 	}
 }
 

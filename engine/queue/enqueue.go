@@ -26,11 +26,11 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	}
 	var key newKey
 	if n.Key != "" {
-		before, valid, used := s.findKey(q, n.Key, now)
+		before, valid, used := s.findKey(q, n.Key)
 		if valid {
 			return Enqueued{Ref: before.Ref, Duplicate: true}
 		}
-		key = s.newKey(q, n.Key, before, used, now)
+		key = s.newKey(q, n.Key, before, used)
 	}
 	if err := q.account.Add(TaskBytes(len(n.Payload)) + key.bytes); err != nil {
 		return Enqueued{Err: err}

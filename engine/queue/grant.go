@@ -9,7 +9,7 @@ func (d *dispatcher) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) 
 	allowed := q.account.Lease(n)
 	if allowed == 0 {
 		if d.lanes.servable(q) {
-			d.starve(q, d.nowMs)
+			d.starve(q)
 		}
 		return 0, false
 	}

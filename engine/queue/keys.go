@@ -19,16 +19,16 @@ type newKey struct {
 
 // findKey returns the record of a key. valid reports whether the key still belongs to the record's
 // task: the key has not expired, and the task was not removed.
-func (r *retention) findKey(q *Queue, key string, now int64) (k KeyRef, valid, found bool) {
+func (r *retention) findKey(q *Queue, key string) (k KeyRef, valid, found bool) {
 	k, found = r.journal.FindKey(q.record.ID, key, r.keys.live)
-	return k, found && k.ExpiresAtMs > now && !r.removed(q, k.Ref), found
+	return k, found && k.ExpiresAtMs > r.nowMs && !r.removed(q, k.Ref), found
 }
 
 // newKey prepares the record of a key that belongs to no task. If used is true, before is an older
 // record of the key. The new record must expire later than the older record, because FindKey
 // returns the record that expires last.
-func (r *retention) newKey(q *Queue, key string, before KeyRef, used bool, now int64) newKey {
-	expires := now + int64(r.cfg.KeyWindowMs)
+func (r *retention) newKey(q *Queue, key string, before KeyRef, used bool) newKey {
+	expires := r.nowMs + int64(r.cfg.KeyWindowMs)
 	if used && before.ExpiresAtMs >= expires {
 		expires = before.ExpiresAtMs + 1
 	}

@@ -15,7 +15,7 @@ type Result struct {
 // keepResult stores the result of a task that is about to be dropped. The tenant's charge for the
 // task becomes the charge for the result. Only a result that is larger than the task with its
 // history needs an additional charge, which the quota may refuse.
-func (r *retention) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now int64) error {
+func (r *retention) keepResult(ref *LeaseRef, retentionMs uint64, value []byte) error {
 	q := r.queues.numbered(ref.Queue)
 	bytes, task := ResultBytes(len(value)), ref.chargedBytes()
 	if more := bytes - task; more > 0 {
@@ -24,12 +24,12 @@ func (r *retention) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, 
 		}
 	}
 	r.accounts.free(q).bytes -= min(bytes, task) // drop later subtracts the whole charge of the task
-	until := now + int64(retentionMs)
+	until := r.nowMs + int64(retentionMs)
 	bucket := r.results.at(until)
 	q.keep(until)
 	r.results.note(bucket)
 	r.results.add(bucket, q.record.Tenant, bytes)
-	r.journal.PutResult(ref.Ref, bucket, Result{CompletedAtMs: now, RetainedUntilMs: until, Value: value})
+	r.journal.PutResult(ref.Ref, bucket, Result{CompletedAtMs: r.nowMs, RetainedUntilMs: until, Value: value})
 	return nil
 }
 

@@ -34,12 +34,12 @@ func (r *retention) keepRecovered() {
 	}
 }
 
-func (r *retention) dropBuckets(now int64) {
+func (r *retention) dropBuckets() {
 	free := func(tenant string, bytes int64) { r.cfg.Account(tenant).Remove(0, bytes) }
-	if last, any := r.keys.drop(now, free); any {
+	if last, any := r.keys.drop(r.nowMs, free); any {
 		r.journal.DropKeys(last)
 	}
-	if last, any := r.results.drop(now, free); any {
+	if last, any := r.results.drop(r.nowMs, free); any {
 		r.journal.DropResults(last)
 	}
 }

@@ -72,7 +72,7 @@ func (s *State) backoff(ref *LeaseRef) Backoff {
 func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	given := *ref
 	if x := given.Extras; x != nil && x.RetentionMs > 0 {
-		if err := s.keepResult(&given, x.RetentionMs, result, s.nowMs); err != nil {
+		if err := s.keepResult(&given, x.RetentionMs, result); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ func (s *State) Tick(now int64) {
 	s.nowMs = now
 	s.countAllDue() // must run first, because the calls below may put due tasks into lanes
 	s.askCounts()
-	s.dropBuckets(now)
+	s.dropBuckets()
 	s.visitIdle()
 	s.askExpired()
 	if len(s.starved) > 0 && now >= s.starvedRetryMs {
@@ -31,18 +31,18 @@ func (s *State) sweepLeases() {
 		if !ok || b.expiresMs > s.nowMs {
 			return
 		}
-		left = s.expire(b, s.nowMs, left)
+		left = s.expire(b, left)
 	}
 }
 
 // expire ends up to most expired leases of a batch, and returns most minus the number of leases
 // that it ended. If it cannot end all leases of the batch, it builds a heap by expiry for the
 // batch. Without the heap, each further call would visit all tasks of the batch.
-func (s *State) expire(b *lease, now int64, most int) (left int) {
+func (s *State) expire(b *lease, most int) (left int) {
 	left = most
-	if b.ext == nil && b.live <= most && b.expiresAlike(now) {
+	if b.ext == nil && b.live <= most && b.expiresAlike(s.nowMs) {
 		for i := range b.refs {
-			if s.expireRef(b, i, now) {
+			if s.expireRef(b, i) {
 				left--
 			}
 		}
@@ -50,11 +50,11 @@ func (s *State) expire(b *lease, now int64, most int) (left int) {
 	}
 	for x := b.extended(); len(x.byTime) > 0 && left > 0; {
 		i := int(x.byTime[0])
-		if ref := &b.refs[i]; ref.Attempt != 0 && ref.ExpiresAtMs > now {
+		if ref := &b.refs[i]; ref.Attempt != 0 && ref.ExpiresAtMs > s.nowMs {
 			break
 		}
 		b.dropFirst()
-		if s.expireRef(b, i, now) {
+		if s.expireRef(b, i) {
 			left--
 		}
 	}
@@ -64,13 +64,13 @@ func (s *State) expire(b *lease, now int64, most int) (left int) {
 	return left
 }
 
-func (s *State) expireRef(b *lease, i int, now int64) bool {
+func (s *State) expireRef(b *lease, i int) bool {
 	ref := &b.refs[i]
 	if ref.Attempt == 0 {
 		return false
 	}
 	s.worked++
-	s.attemptFailed(b, ref, Token(b.id, i), now, Attempt{EndedAtMs: now, Outcome: LeaseExpired, Error: "lease expired"})
+	s.attemptFailed(b, ref, Token(b.id, i), s.nowMs, Attempt{EndedAtMs: s.nowMs, Outcome: LeaseExpired, Error: "lease expired"})
 	return true
 }
 

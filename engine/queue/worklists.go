@@ -59,8 +59,8 @@ func (qs *queues) TakeChanged() *Queue {
 	return q
 }
 
-// flushQueues writes the records of the changed queues to the journal, and removes the records of the
-// deleted queues. It returns false if no queue was changed or deleted.
+// flushQueues writes the records of the changed queues to the journal, and removes the records of
+// the deleted queues. It returns false if no queue was changed or deleted.
 func (qs *queues) flushQueues() bool {
 	if len(qs.dirty) == 0 && len(qs.deleted) == 0 {
 		return false
