@@ -94,7 +94,7 @@ func (c *await) resolve(d *decider, f *Found, err error, last bool) *answer {
 }
 
 // publish answers a wait that was never decided because the shard had failed. For other waits, it
-// continues the first reading; decider.unanswered answers them when the shard stops.
+// continues the first reading; decider.end answers them when the shard stops.
 func (c *await) publish(s *Shard, err error) {
 	if !c.waits {
 		c.reply(Awaited{}, err)

@@ -52,8 +52,6 @@ func (d *decider) drain(timer *time.Timer) (commands []command, since time.Durat
 	}
 }
 
-func (d *decider) due() bool { return d.state.NextDeadlineMs() <= d.shard.opts.NowMs() }
-
 func (d *decider) wait(timer *time.Timer) {
 	if d.shard.opts.Space.Changes() != nil {
 		timer.Reset(spaceWait)

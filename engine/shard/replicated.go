@@ -41,7 +41,16 @@ func (d *decider) end(why error) {
 	} else {
 		d.state.LeaveAccounts()
 	}
-	left := d.unanswered()
+	var left []command
+	for _, c := range d.figures.asking {
+		left = append(left, &figuresAnswer{c})
+	}
+	left = append(left, d.carried...)
+	for _, all := range d.awaits.of {
+		for _, c := range all {
+			left = append(left, &answer{to: c})
+		}
+	}
 	for sub := range d.subscriptions.open {
 		left = append(left, &endSubscription{sub: sub})
 	}
@@ -50,21 +59,6 @@ func (d *decider) end(why error) {
 		d.shard.pipe <- turn{commands: left, err: why}
 		planted.Send(n)
 	}
-}
-
-func (d *decider) unanswered() (commands []command) {
-	for _, c := range d.figures.asking {
-		commands = append(commands, &figuresAnswer{c})
-	}
-	d.figures.asking = nil
-	commands, d.carried = append(commands, d.carried...), nil
-	for _, all := range d.awaits.of {
-		for _, c := range all {
-			commands = append(commands, &answer{to: c})
-		}
-	}
-	clear(d.awaits.of)
-	return commands
 }
 
 // endSubscription is the command that fails a subscription of a replicated shard after the loss of

@@ -57,7 +57,7 @@ func (d *decider) idle() bool {
 	case len(d.figures.asking) > 0 && d.refills.unanswered == 0:
 		return false
 	}
-	return d.shard.opts.Space.Changes() != nil || !d.state.Unfinished() && !d.due()
+	return d.shard.opts.Space.Changes() != nil || !d.state.Unfinished() && d.state.NextDeadlineMs() > d.shard.opts.NowMs()
 }
 
 // pass advances the time of the state machine and returns it. If the disk's space allows no
