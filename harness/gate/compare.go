@@ -105,6 +105,7 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	if err != nil {
 		fail(result.Invalid, "%v", err)
 		c.Metrics = notJudged(arms, policy)
+		addHosts(c, base.Result, change.Result)
 		return c
 	}
 	if paired {
@@ -114,6 +115,7 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 		fail(result.Invalid, "%v", err)
 	}
 	c.Warnings = append(c.Warnings, j.warnings...)
+	addHosts(c, base.Result, change.Result)
 	j.verdict(c)
 	of := []result.Arm{base}
 	if control != nil {
@@ -143,7 +145,7 @@ func alike(arms []result.Arm) error {
 			return fmt.Errorf("%s is of scenario %q and %s of %q: figures of different scenarios can't be compared",
 				arms[0].Name, arms[0].Result.Scenario, a.Name, a.Result.Scenario)
 		case len(a.Result.Points) > 0:
-			return fmt.Errorf("%s has a sweep of %d points, but a comparison needs a single point: use a scenario without a sweep", a.Name, len(a.Result.Points))
+			return fmt.Errorf("%s has a sweep of %d points, but a comparison needs a single point: name a point of two stored runs with --point, or use a scenario without a sweep", a.Name, len(a.Result.Points))
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ With --json each command prints one JSON document on stdout, even if it fails; a
 	root.AddCommand(runCommand(args), guardCommand(args), checkCommand(), baselineCommand(args), publishCommand(args), reportCommand(), historyCommand(), viewCommand(),
 		convertCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
-	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args), soakCommand(args, deploySoak), serialCommand(args), hostsCommand(), k6Command())
+	root.AddCommand(compareCommand(args), ratchetCommand(args), gateCommand(args), soakCommand(args, deploySoak), serialCommand(args), k6Command())
 	root.AddCommand(profileCommand(), doctorCommand(), initCommand(), completionCommand(), versionCommand())
 	return root
 }
