@@ -67,11 +67,9 @@ test-long: ## Run the long form of the tests, which takes hours: kills, power fa
 race: ## Run the short form of all tests under the race detector
 	go test -race -timeout 30m $(PACKAGES)
 
-lint: $(HTTP_RULES) ## Check formatting, go vet, golangci-lint, the documents, added text, the workflows and the schema; changes nothing
+lint: $(HTTP_RULES) ## Check formatting, golangci-lint, the documents, added text, the workflows and the schema; changes nothing
 	@cd engine && unformatted=$$($(TOOL) gofumpt -l $(MODULES:%=../%)) && \
 		{ [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt':"; echo "$$unformatted"; exit 1; }; }
-	go vet $(PACKAGES)
-	cd $(APART) && GOWORK=off go vet ./...
 	@set -e; for module in $(MODULES); do echo "golangci-lint: $$module"; (cd $$module && $(TOOL) golangci-lint run ./...); done
 	go run ./harness/cmd/prony report lint
 	cd ci/tools && GOWORK=off go run ./words
