@@ -106,8 +106,11 @@ func (b *betweenHosts) start(context.Context, time.Time) (err error) {
 }
 
 func (b *betweenHosts) stop(ctx context.Context) error {
-	if b == nil || ctx.Err() != nil {
+	if b == nil {
 		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	to, err := b.network.Count(false)
 	if err != nil {
