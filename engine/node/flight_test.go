@@ -33,7 +33,7 @@ func TestFlightRecorder(t *testing.T) {
 		status, body = a.ask(http.MethodGet, "/debug/trace/snapshot")
 		require.Equal(t, http.StatusOK, status)
 		assert.True(t, strings.HasPrefix(body, "go 1."), "%.20q", body)
-		assert.Contains(t, body, "shard.(*Shard).decide", "the trace has the server's functions")
+		assert.Contains(t, body, "shard.(*decider).decide", "the trace has the server's functions")
 	}
 	for range 2 {
 		status, _ = a.ask(http.MethodPost, "/debug/trace/stop")

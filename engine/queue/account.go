@@ -36,18 +36,23 @@ type freed struct {
 	tasks, leases int32 // int32 suffices for one commit
 }
 
+// accounts contains the queues with freed tasks, bytes or leases.
+type accounts struct {
+	freed []*Queue // queues with a nonzero Queue.freed
+}
+
 // free returns the queue's counters of freed tasks, bytes and leases, which the caller increases.
 // reportFreed subtracts the counters from the account once per commit and before tasks are leased,
 // not at each change: shards share the account, so each call to it costs a contended write.
-func (s *State) free(q *Queue) *freed {
+func (ac *accounts) free(q *Queue) *freed {
 	if q.freed == (freed{}) {
-		s.freed = append(s.freed, q)
+		ac.freed = append(ac.freed, q)
 	}
 	return &q.freed
 }
 
-func (s *State) reportFreed() {
-	for i, q := range s.freed {
+func (ac *accounts) reportFreed() {
+	for i, q := range ac.freed {
 		if q.freed.tasks > 0 || q.freed.bytes > 0 {
 			q.account.Remove(int64(q.freed.tasks), q.freed.bytes)
 		}
@@ -55,44 +60,20 @@ func (s *State) reportFreed() {
 			q.account.EndLeases(int(q.freed.leases))
 		}
 		q.freed = freed{}
-		s.freed[i] = nil
+		ac.freed[i] = nil
 	}
-	s.freed = s.freed[:0]
+	ac.freed = ac.freed[:0]
 }
 
 // charge charges an account for bytes. If the quota refuses them, it first subtracts what this
 // commit has freed, and tries again.
-func (s *State) charge(a Account, bytes int64) error {
+func (ac *accounts) charge(a Account, bytes int64) error {
 	err := a.Charge(bytes)
-	if err != nil && len(s.freed) > 0 {
-		s.reportFreed()
+	if err != nil && len(ac.freed) > 0 {
+		ac.reportFreed()
 		err = a.Charge(bytes)
 	}
 	return err
-}
-
-// leaseRetryMs is the time after which dispatch retries a queue whose tenant was at its quota of
-// leases. The retry is necessary because leases of the tenant may end in another shard, which does
-// not notify this shard.
-const leaseRetryMs = 50
-
-// starve excludes a queue from dispatch until a lease of this shard ends, or leaseRetryMs has
-// passed.
-func (s *State) starve(q *Queue, now int64) {
-	if !q.starved {
-		q.starved = true
-		s.starved = append(s.starved, q)
-		s.starvedRetryMs = now + leaseRetryMs
-	}
-}
-
-func (s *State) feed() {
-	for i, q := range s.starved {
-		q.starved = false
-		s.starved[i] = nil
-		s.heat(q)
-	}
-	s.starved = s.starved[:0]
 }
 
 // LeaveAccounts subtracts the contents of the shard from the tenants' accounts on this node. From
@@ -106,7 +87,7 @@ func (s *State) LeaveAccounts() {
 }
 
 func (s *State) restoreAccounts(sign int64) {
-	for _, q := range s.queues {
+	for _, q := range s.byID {
 		c := q.record.Counts
 		q.account.Restore(sign*int64(c.held()), sign*q.record.chargedBytes(), sign*int64(c.Leased))
 	}

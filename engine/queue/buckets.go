@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -119,98 +118,4 @@ func (b *buckets) drop(now int64, free func(tenant string, bytes int64)) (last i
 		}
 	}
 	return last, n > 0
-}
-
-// resultBucketMs is the width of the buckets of results, in milliseconds.
-const resultBucketMs = 3600_000
-
-// keyBucketMs returns the width of the buckets of idempotency keys: a quarter of the key window, so
-// that a lookup reads at most five buckets. A sixth bucket may exist if an enqueue reused the key
-// of a task that was removed in the same millisecond.
-func keyBucketMs(windowMs uint64) int64 { return max(1_000, int64(windowMs)/4) }
-
-// KeyRef is the record of an idempotency key.
-type KeyRef struct {
-	Ref         Ref
-	ExpiresAtMs int64
-}
-
-// findKey returns the record of a key. valid reports whether the key still belongs to the record's
-// task: the key has not expired, and the task was not removed.
-func (s *State) findKey(q *Queue, key string, now int64) (k KeyRef, valid, found bool) {
-	k, found = s.journal.FindKey(q.record.ID, key, s.keys.live)
-	return k, found && k.ExpiresAtMs > now && !s.removed(q, k.Ref), found
-}
-
-type newKey struct {
-	bucket      int64
-	expiresAtMs int64
-	bytes       int64 // the charge; 0 if it replaces an older record
-}
-
-// newKey prepares the record of a key that belongs to no task. If used is true, before is an older
-// record of the key. The new record must expire later than the older record, because FindKey
-// returns the record that expires last.
-func (s *State) newKey(q *Queue, key string, before KeyRef, used bool, now int64) newKey {
-	expires := now + int64(s.cfg.KeyWindowMs)
-	if used && before.ExpiresAtMs >= expires {
-		expires = before.ExpiresAtMs + 1
-	}
-	k := newKey{bucket: s.keys.at(expires), expiresAtMs: expires, bytes: KeyBytes(len(key))}
-	if used && s.journal.HasKey(q.record.ID, key, k.bucket) {
-		k.bytes = 0
-	}
-	return k
-}
-
-func (s *State) putKey(q *Queue, key string, ref Ref, k newKey) {
-	q.keep(k.expiresAtMs)
-	q.keyed(k.expiresAtMs)
-	s.keys.note(k.bucket)
-	if k.bytes > 0 {
-		s.keys.add(k.bucket, q.record.Tenant, k.bytes)
-	}
-	s.journal.PutKey(q.record.ID, key, k.bucket, KeyRef{ref, k.expiresAtMs})
-}
-
-// Result is the result of a completed task.
-type Result struct {
-	CompletedAtMs   int64
-	RetainedUntilMs int64
-	Value           []byte
-}
-
-// keepResult stores the result of a task that is about to be dropped. The tenant's charge for the
-// task becomes the charge for the result. Only a result that is larger than the task with its
-// history needs an additional charge, which the quota may refuse.
-func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now int64) error {
-	q := s.numbered(ref.Queue)
-	bytes, task := ResultBytes(len(value)), ref.chargedBytes()
-	if more := bytes - task; more > 0 {
-		if err := s.charge(q.account, more); err != nil {
-			return fmt.Errorf("keep a result of %d bytes: %w, or complete the task without a result", len(value), err)
-		}
-	}
-	s.free(q).bytes -= min(bytes, task) // drop later subtracts the whole charge of the task
-	until := now + int64(retentionMs)
-	bucket := s.results.at(until)
-	q.keep(until)
-	s.results.note(bucket)
-	s.results.add(bucket, q.record.Tenant, bytes)
-	s.journal.PutResult(ref.Ref, bucket, Result{CompletedAtMs: now, RetainedUntilMs: until, Value: value})
-	return nil
-}
-
-// ResultBuckets returns the times of the buckets that may contain results, oldest first. The caller
-// must not change the slice.
-func (s *State) ResultBuckets() []int64 { return s.results.live }
-
-func (s *State) dropBuckets(now int64) {
-	free := func(tenant string, bytes int64) { s.cfg.Account(tenant).Remove(0, bytes) }
-	if last, any := s.keys.drop(now, free); any {
-		s.journal.DropKeys(last)
-	}
-	if last, any := s.results.drop(now, free); any {
-		s.journal.DropResults(last)
-	}
 }

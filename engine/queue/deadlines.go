@@ -1,6 +1,9 @@
 package queue
 
-import "container/heap"
+import (
+	"container/heap"
+	"math"
+)
 
 // timed is an element of a deadlines.
 type timed interface {
@@ -35,6 +38,14 @@ func (d *deadlines[T]) next() (v T, ok bool) {
 		return v, false
 	}
 	return d.h[0], true
+}
+
+// nextMs returns the earliest deadline, or math.MaxInt64 if the heap is empty.
+func (d *deadlines[T]) nextMs() int64 {
+	if v, ok := d.next(); ok {
+		return v.deadlineMs()
+	}
+	return math.MaxInt64
 }
 
 type timedHeap[T timed] []T

@@ -22,6 +22,20 @@
 // limits the work of each kind in a turn. Unfinished and NextDeadlineMs determine when the next
 // turn is due.
 //
+// # Parts
+//
+// A State embeds its parts, and its own methods are the commands that need several of them. A part
+// uses only env and the parts that it names:
+//
+//	env         configuration, journal, time, requested Refills
+//	accounts    what the queues have freed, but not yet subtracted from the tenants' accounts
+//	watches     tasks whose changes or ends the caller needs to know
+//	queues      the table of queues, and the queues that need work: accounts
+//	lanes       tasks that are neither leased nor dead, by queue and priority: queues, watches
+//	leases      lease batches, their expiries and extensions: queues
+//	retention   keys, results, histories, times to live, dead letters: accounts, queues, watches
+//	dispatcher  waiters, their credit and their turns: queues, lanes, leases, retention
+//
 // # Concurrency
 //
 // A State is not safe for concurrent use: one goroutine owns it. Several states may share Accounts

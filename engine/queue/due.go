@@ -33,34 +33,53 @@ type DueCount struct {
 // dueNone is the place after all tasks.
 var dueNone = returnedKey{math.MaxInt64, math.MaxUint64}
 
-func (s *State) addDue(l *lane, k returnedKey) {
-	switch {
-	case !k.less(l.counted):
-	case k.dueAtMs <= s.nowMs || l.unsure:
-		l.due++
-	default:
-		l.counted = k // k is not due, so all counted tasks are before it
-	}
-}
-
 func (l *lane) dropDue(k returnedKey) {
 	if k.less(l.counted) {
 		l.due--
 	}
 }
 
-func (s *State) countDue(l *lane) {
-	if !l.behind && l.counted.dueAtMs <= s.nowMs {
-		s.show(l.queue)
-		s.countWindow(l)
-		if l.counted.dueAtMs <= s.nowMs {
-			s.fallBehind(l)
-		}
+func (l *lane) dueCount(nowMs int64) DueCount {
+	before := l.counted
+	if !l.unsure && before.dueAtMs > nowMs {
+		before = returnedKey{nowMs + 1, 0}
 	}
-	s.schedule(l)
+	return DueCount{Tasks: l.due, BeforeMs: before.dueAtMs, BeforeSeq: before.seq}
 }
 
-func (s *State) countWindow(l *lane) {
+// countAllDue counts the tasks that became due.
+func (ls *lanes) countAllDue() {
+	for {
+		l, ok := ls.due.next()
+		if !ok || l.dueMs > ls.nowMs {
+			return
+		}
+		ls.countDue(l)
+	}
+}
+
+func (ls *lanes) addDue(l *lane, k returnedKey) {
+	switch {
+	case !k.less(l.counted):
+	case k.dueAtMs <= ls.nowMs || l.unsure:
+		l.due++
+	default:
+		l.counted = k // k is not due, so all counted tasks are before it
+	}
+}
+
+func (ls *lanes) countDue(l *lane) {
+	if !l.behind && l.counted.dueAtMs <= ls.nowMs {
+		ls.queues.show(l.queue)
+		ls.countWindow(l)
+		if l.counted.dueAtMs <= ls.nowMs {
+			ls.fallBehind(l)
+		}
+	}
+	ls.schedule(l)
+}
+
+func (ls *lanes) countWindow(l *lane) {
 	end := dueNone
 	if !l.returnedAll {
 		end = l.counted
@@ -70,7 +89,7 @@ func (s *State) countWindow(l *lane) {
 	}
 	n := uint64(0)
 	l.returned.AscendGreaterOrEqual(returnedTask{returnedKey: l.counted}, func(t returnedTask) bool {
-		if t.dueAtMs > s.nowMs {
+		if t.dueAtMs > ls.nowMs {
 			end = t.returnedKey
 			return false
 		}
@@ -79,71 +98,71 @@ func (s *State) countWindow(l *lane) {
 	})
 	l.due += n
 	l.counted = end
-	s.noteCounted(l, n)
+	ls.noteCounted(l, n)
 }
 
 // noteCounted stores the queue's record after many tasks were counted, so that a recovery does not
 // count them again.
-func (s *State) noteCounted(l *lane, n uint64) {
-	if l.unsaved += n; l.unsaved >= uint64(s.cfg.LookMax) {
-		s.touch(l.queue)
+func (ls *lanes) noteCounted(l *lane, n uint64) {
+	if l.unsaved += n; l.unsaved >= uint64(ls.cfg.LookMax) {
+		ls.queues.touch(l.queue)
 	}
 }
 
-func (s *State) fallBehind(l *lane) {
+func (ls *lanes) fallBehind(l *lane) {
 	l.behind = true
-	s.show(l.queue)
+	ls.queues.show(l.queue)
 	if !l.listed {
 		l.listed = true
-		s.behind.push(l)
+		ls.behind.push(l)
 	}
 }
 
 // askCounts requests the counts of lanes that are behind, at most every countEveryMs.
-func (s *State) askCounts() {
-	if s.counting > 0 || s.nowMs < s.countAtMs {
+func (ls *lanes) askCounts() {
+	if ls.counting > 0 || ls.nowMs < ls.countAtMs {
 		return
 	}
-	n := min(s.behind.len(), countLanesMax)
+	n := min(ls.behind.len(), countLanesMax)
 	for range n {
-		l := s.behind.pop()
+		l := ls.behind.pop()
 		l.listed = false
-		s.askCount(l, s.cfg.LookMax/n)
+		ls.askCount(l, ls.cfg.LookMax/n)
 	}
-	if n > 0 && s.behind.len() == 0 {
-		s.countAtMs = s.nowMs + countEveryMs
+	if n > 0 && ls.behind.len() == 0 {
+		ls.countAtMs = ls.nowMs + countEveryMs
 	}
 }
 
 // askCount requests the records that a lane that is behind must count. A recovered count may be
 // ahead of this node's clock, if a node with a faster clock stored it. The request then counts
 // backwards.
-func (s *State) askCount(l *lane, limit int) {
+func (ls *lanes) askCount(l *lane, limit int) {
 	if !l.behind || l.reads(StreamDue) {
 		return
 	}
-	s.counting++
+	ls.counting++
 	r := Refill{
 		Stream: StreamDue, Queue: l.queue.record.ID, Priority: l.priority,
-		FromMs: l.counted.dueAtMs, FromSeq: l.counted.seq, UntilMs: s.nowMs, Limit: max(1, limit),
+		FromMs: l.counted.dueAtMs, FromSeq: l.counted.seq, UntilMs: ls.nowMs, Limit: max(1, limit),
 	}
-	if (returnedKey{s.nowMs + 1, 0}).less(l.counted) {
+	if (returnedKey{ls.nowMs + 1, 0}).less(l.counted) {
 		r.Stream = StreamNotDue
 	}
-	s.ask(l, r)
+	ls.ask(l, r)
 }
 
 // RefillDue answers a Refill of StreamDue or StreamNotDue. tasks contains the places of the
 // records. For StreamDue, next is the place of the first record after them; for StreamNotDue, the
 // place of the last record that was read backwards. more is true if the reading stopped at r.Limit.
-func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
-	s.worked += len(tasks)
-	l, while := s.answered(r)
+func (ls *lanes) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
+	ls.worked += len(tasks)
+	l, while := ls.answered(r)
 	if l == nil {
 		return
 	}
-	s.counting--
-	s.show(l.queue)
+	ls.counting--
+	ls.queues.show(l.queue)
 	from := returnedKey{r.FromMs, r.FromSeq}
 	if l.behind && l.counted == from {
 		back := r.Stream == StreamNotDue
@@ -161,27 +180,19 @@ func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
 		}
 		l.counted = to
 		l.unsure = back && more
-		l.behind = more || l.counted.dueAtMs <= s.nowMs
-		s.noteCounted(l, n)
+		l.behind = more || l.counted.dueAtMs <= ls.nowMs
+		ls.noteCounted(l, n)
 	}
 	if l.behind {
-		s.fallBehind(l)
+		ls.fallBehind(l)
 		if more {
-			s.countAtMs = s.nowMs
+			ls.countAtMs = ls.nowMs
 		}
 	}
-	s.schedule(l)
+	ls.schedule(l)
 }
 
-func (l *lane) dueCount(nowMs int64) DueCount {
-	before := l.counted
-	if !l.unsure && before.dueAtMs > nowMs {
-		before = returnedKey{nowMs + 1, 0}
-	}
-	return DueCount{Tasks: l.due, BeforeMs: before.dueAtMs, BeforeSeq: before.seq}
-}
-
-func (s *State) recoverDue(l *lane, c DueCount) {
+func (ls *lanes) recoverDue(l *lane, c DueCount) {
 	l.due, l.counted, l.unsure = c.Tasks, returnedKey{c.BeforeMs, c.BeforeSeq}, true
-	s.fallBehind(l)
+	ls.fallBehind(l)
 }

@@ -196,7 +196,7 @@ func TestLeasesThatExpireTogetherEndInParts(t *testing.T) {
 		require.Equal(t, left == 0, f.Swept(f.now))
 		if turns == 3 {
 			// A task that is not swept yet.
-			last := ds[slices.IndexFunc(ds, func(d Delivery) bool { return f.leases[d.Token>>batchBits] != nil })]
+			last := ds[slices.IndexFunc(ds, func(d Delivery) bool { return f.batches[d.Token>>batchBits] != nil })]
 			out := make([]error, 1)
 			f.Settle(f.now, "t", []Settlement{{Ref: last.Ref, Token: last.Token, Action: Complete}}, out)
 			require.ErrorIs(t, out[0], ErrStaleToken)

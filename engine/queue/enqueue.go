@@ -26,11 +26,11 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	}
 	var key newKey
 	if n.Key != "" {
-		before, valid, used := s.findKey(q, n.Key, now)
+		before, valid, used := s.findKey(q, n.Key)
 		if valid {
 			return Enqueued{Ref: before.Ref, Duplicate: true}
 		}
-		key = s.newKey(q, n.Key, before, used, now)
+		key = s.newKey(q, n.Key, before, used)
 	}
 	if err := q.account.Add(TaskBytes(len(n.Payload)) + key.bytes); err != nil {
 		return Enqueued{Err: err}
@@ -71,20 +71,4 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	q.record.Counts.Fresh++
 	s.heat(q)
 	return Enqueued{Ref: ref}
-}
-
-// returnTask returns a task to its lane, where it becomes ready at p.DueAtMs. due contains the
-// fields of the task's Due record that are not in p.
-func (s *State) returnTask(ref Ref, p Progress, due Due) {
-	q := s.numbered(ref.Queue)
-	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
-	p.MaxAttempts, p.History = due.MaxAttempts, due.History
-	if due.Extras != nil {
-		p.ExpiresAtMs = due.Extras.ExpiresAtMs
-	}
-	s.journal.PutProgress(ref, p)
-	s.journal.PutDue(ref, due)
-	q.record.Counts.Returned++
-	s.touch(q)
-	s.pushReturned(q.lane(ref.Priority), ref.Seq, due)
 }

@@ -41,7 +41,7 @@ func TestABrokenInvariantIsFound(t *testing.T) {
 			f.Flush()
 		}},
 		{"is issued twice", func(f *fixture, _ Delivery) {
-			f.meta.NextBatch--
+			f.nextBatch--
 			f.wait(1, "a")
 			f.Dispatch(f.now, nil)
 		}},
@@ -62,7 +62,7 @@ func TestABrokenInvariantIsFound(t *testing.T) {
 			f.Dispatch(f.now, nil)
 		}},
 		{"is not leased", func(f *fixture, d Delivery) {
-			f.noteEnded(d.Queue, d.Seq)
+			f.pages.noteEnded(d.Queue, d.Seq)
 			settle(f, d)
 		}},
 	} {

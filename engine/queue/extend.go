@@ -65,35 +65,6 @@ func (b *lease) extended() *extensions {
 	return x
 }
 
-func (s *State) extend(b *lease, i int, untilMs int64) {
-	x := b.extended()
-	b.refs[i].ExpiresAtMs = untilMs
-	b.rise(int(x.at[i]))
-	b.sink(int(x.at[i]))
-	if !x.waiting.has(i) {
-		x.waiting.add(i)
-		x.pending = append(x.pending, uint16(i))
-		if len(x.pending) == 1 {
-			s.extended = append(s.extended, b)
-		}
-	}
-	s.reschedule(b)
-}
-
-// reschedule sets the deadline of a batch with extensions to the expiry of its first live task. It
-// removes settled tasks from the top of the heap.
-func (s *State) reschedule(b *lease) {
-	x := b.ext
-	for len(x.byTime) > 0 && b.refs[x.byTime[0]].Attempt == 0 {
-		b.dropFirst()
-	}
-	b.expiresMs = math.MaxInt64
-	if len(x.byTime) > 0 {
-		b.expiresMs = b.refs[x.byTime[0]].ExpiresAtMs
-	}
-	s.expiry.set(b)
-}
-
 func (b *lease) dropFirst() {
 	h := b.ext.byTime
 	last := len(h) - 1
@@ -140,27 +111,56 @@ func (b *lease) sink(k int) {
 	}
 }
 
-func (s *State) flushExtended() (any bool) {
-	for k, b := range s.extended {
-		s.extended[k] = nil
-		if b.live > 0 {
-			any = s.storeExtensions(b) || any
+func (ls *leases) extend(b *lease, i int, untilMs int64) {
+	x := b.extended()
+	b.refs[i].ExpiresAtMs = untilMs
+	b.rise(int(x.at[i]))
+	b.sink(int(x.at[i]))
+	if !x.waiting.has(i) {
+		x.waiting.add(i)
+		x.pending = append(x.pending, uint16(i))
+		if len(x.pending) == 1 {
+			ls.extended = append(ls.extended, b)
 		}
 	}
-	s.extended = s.extended[:0]
+	ls.reschedule(b)
+}
+
+// reschedule sets the deadline of a batch with extensions to the expiry of its first live task. It
+// removes settled tasks from the top of the heap.
+func (ls *leases) reschedule(b *lease) {
+	x := b.ext
+	for len(x.byTime) > 0 && b.refs[x.byTime[0]].Attempt == 0 {
+		b.dropFirst()
+	}
+	b.expiresMs = math.MaxInt64
+	if len(x.byTime) > 0 {
+		b.expiresMs = b.refs[x.byTime[0]].ExpiresAtMs
+	}
+	ls.expiry.set(b)
+}
+
+func (ls *leases) flushExtended() (any bool) {
+	for k, b := range ls.extended {
+		ls.extended[k] = nil
+		if b.live > 0 {
+			any = ls.storeExtensions(b) || any
+		}
+	}
+	ls.extended = ls.extended[:0]
 	return any
 }
 
-func (s *State) storeExtensions(b *lease) (any bool) {
+func (ls *leases) storeExtensions(b *lease) (any bool) {
 	x := b.ext
 	if extensionsPart*(len(x.pending)+x.stored.len()) >= len(b.refs) {
-		s.journal.ReplaceLease(b.id, b.refs)
-		s.dropExtensions(b)
+		ls.journal.ReplaceLease(b.id, b.refs)
+		ls.dropExtensions(b)
 		any = true
 	} else {
 		for _, i := range x.pending {
 			if ref := &b.refs[i]; ref.Attempt != 0 {
-				s.journal.PutExtension(b.id, int(i), ref.ExpiresAtMs)
+				ls.journal.PutExtension(b.id, int(i), ref.ExpiresAtMs)
 				x.stored.add(int(i))
 				any = true
 			}
@@ -171,10 +171,10 @@ func (s *State) storeExtensions(b *lease) (any bool) {
 	return any
 }
 
-func (s *State) dropExtensions(b *lease) {
+func (ls *leases) dropExtensions(b *lease) {
 	if b.ext == nil {
 		return
 	}
-	b.ext.stored.each(func(i int) { s.journal.DropExtension(b.id, i) })
+	b.ext.stored.each(func(i int) { ls.journal.DropExtension(b.id, i) })
 	clear(b.ext.stored)
 }

@@ -1,56 +1,57 @@
 package queue
 
-import "slices"
+// grantRoom is the maximum initial capacity of a grant, in tasks.
+const grantRoom = 512
 
 // lease leases up to n tasks of the queue to the waiter, most urgent priority first. blocked is
 // true if the waiter could get more tasks, but only after a Refill is answered.
-func (s *State) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
+func (d *dispatcher) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
 	allowed := q.account.Lease(n)
 	if allowed == 0 {
-		if s.servable(q) {
-			s.starve(q, s.nowMs)
+		if d.lanes.servable(q) {
+			d.starve(q)
 		}
 		return 0, false
 	}
-	took, blocked = s.leaseAllowed(q, w, allowed)
+	took, blocked = d.leaseAllowed(q, w, allowed)
 	if took < allowed {
 		q.account.EndLeases(allowed - took)
 	}
 	return took, blocked
 }
 
-func (s *State) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool) {
+func (d *dispatcher) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool) {
 	for p := MaxPriority; p >= 0 && took < n; p-- {
 		l := q.lanes[p]
 		if l == nil {
 			continue
 		}
 		for took < n && w.open() {
-			d := w.slot(s, q)
-			ok, blocked := s.take(l, d)
+			slot := d.slot(w, q)
+			ok, blocked := d.take(l, slot)
 			if !ok {
-				s.takeBack(w)
+				d.takeBack(w)
 				if blocked { // tasks of lower priority must not be leased before
 					return took, true
 				}
 				break
 			}
-			s.addLease(q, w, d)
+			d.addLease(q, w, slot)
 			took++
 		}
 	}
 	return took, false
 }
 
-func (w *Waiter) slot(s *State, q *Queue) *Delivery {
+func (d *dispatcher) slot(w *Waiter, q *Queue) *Delivery {
 	if w.grant == nil {
 		switch {
-		case w.once || s.cfg.Deliveries == nil:
+		case w.once || d.cfg.Deliveries == nil:
 			w.grant = make([]Delivery, 0, min(w.credits, max(1, int(q.ready())+1), grantRoom))
-		case s.unused != nil:
-			w.grant, s.unused = s.unused, nil
+		case d.unused != nil:
+			w.grant, d.unused = d.unused, nil
 		default:
-			w.grant = s.cfg.Deliveries()
+			w.grant = d.cfg.Deliveries()
 		}
 	}
 	w.grant = append(w.grant, Delivery{})
@@ -58,55 +59,49 @@ func (w *Waiter) slot(s *State, q *Queue) *Delivery {
 }
 
 // takeBack removes the unused last slot of the waiter's grant, and the list if it is then empty.
-func (s *State) takeBack(w *Waiter) {
+func (d *dispatcher) takeBack(w *Waiter) {
 	w.grant = w.grant[:len(w.grant)-1]
 	if len(w.grant) > 0 {
 		return
 	}
 	if !w.once {
-		s.unused = w.grant
+		d.unused = w.grant
 	}
 	w.grant = nil
 }
 
-// addLease leases the task in d, the last slot of the waiter's grant.
-func (s *State) addLease(q *Queue, w *Waiter, d *Delivery) {
+// addLease leases the task in slot, the last slot of the waiter's grant.
+func (d *dispatcher) addLease(q *Queue, w *Waiter, slot *Delivery) {
 	if w.batch == nil {
-		w.batch = s.newLease()
-		s.granted = append(s.granted, w)
-		w.batch.refs = s.takeRefs()
+		w.batch = d.leases.newLease()
+		d.granted = append(d.granted, w)
+		w.batch.refs = d.leases.takeRefs()
 	}
 	b := w.batch
-	d.ExpiresAtMs = s.nowMs + int64(orDefault(w.leaseMs, d.LeaseMs))
-	d.Queue, d.Token = q, Token(b.id, len(b.refs))
-	b.add(&d.LeaseRef)
-	if before := s.noteLeased(q, d.Seq, d.Token); before != 0 {
-		broken("task %d of queue %q is leased twice, with the tokens %d and %d", d.Seq, q.record.Name, before, d.Token)
+	slot.ExpiresAtMs = d.nowMs + int64(orDefault(w.leaseMs, slot.LeaseMs))
+	slot.Queue, slot.Token = q, Token(b.id, len(b.refs))
+	b.add(&slot.LeaseRef)
+	if before := d.leases.pages.noteLeased(q, slot.Seq, slot.Token); before != 0 {
+		broken("task %d of queue %q is leased twice, with the tokens %d and %d", slot.Seq, q.record.Name, before, slot.Token)
 	}
 	w.credits--
-	w.bytes += int64(d.Bytes)
+	w.bytes += int64(slot.Bytes)
 	q.record.Counts.Leased++
-	s.touch(q)
+	d.queues.touch(q)
 }
 
-func (s *State) takeRefs() []LeaseRef {
-	last := len(s.spareRefs) - 1
-	if last < 0 {
-		return nil
-	}
-	refs := s.spareRefs[last]
-	s.spareRefs = s.spareRefs[:last]
-	s.spareRefsRoom -= cap(refs)
-	return refs
-}
-
-// fit copies a complete batch to a list of exact size, since the batch may exist for long.
-func (s *State) fit(b *lease) {
-	refs := b.refs
-	b.refs = slices.Clone(refs)
-	if s.spareRefsRoom+cap(refs) <= spareRefsMax {
-		clear(refs)
-		s.spareRefs = append(s.spareRefs, refs[:0])
-		s.spareRefsRoom += cap(refs)
+// take claims the lane's next ready task. Returned tasks that are due come before fresh tasks,
+// since they are usually older. If the time to live of a task has ended, take moves it to the dead
+// letters and continues with the next task. Like pop, it fills in slot, which must be zero. blocked
+// is true if take must wait for the answer to a Refill.
+func (d *dispatcher) take(l *lane, slot *Delivery) (ok, blocked bool) {
+	for {
+		ok, blocked = d.lanes.pop(l, d.nowMs, slot)
+		if !ok || !slot.Extras.expired(d.nowMs) {
+			return ok, blocked
+		}
+		slot.Attempt-- // no waiter got the task
+		d.retention.die(&slot.LeaseRef, d.leases.lastToken(), TimeToLiveOver)
+		*slot = Delivery{}
 	}
 }

@@ -32,13 +32,13 @@ func TestGrantsUseTheListsTheyAreGiven(t *testing.T) {
 		assert.Same(t, &list[:1][0], &ds[0])
 		for i := range ds {
 			assert.Equal(t, []byte{byte(n), byte(i)}, ds[i].Payload)
-			require.Equal(t, ds[i].LeaseRef, s.leases[ds[i].Token>>batchBits].refs[i], "the lease has its own copy")
+			require.Equal(t, ds[i].LeaseRef, s.batches[ds[i].Token>>batchBits].refs[i], "the lease has its own copy")
 		}
 		assert.Empty(t, s.Dispatch(1, nil))
 		assert.LessOrEqual(t, taken, n+1, "the next turn uses the list that a turn without a task did not need")
 		clear(ds)
 		settle := make([]Settlement, 0, len(tasks))
-		for _, b := range s.leases {
+		for _, b := range s.batches {
 			for i := range b.refs {
 				settle = append(settle, Settlement{Ref: b.refs[i].Ref, Token: Token(b.id, i), Action: Complete})
 			}
@@ -48,7 +48,7 @@ func TestGrantsUseTheListsTheyAreGiven(t *testing.T) {
 		for _, err := range errs {
 			require.NoError(t, err)
 		}
-		require.Empty(t, s.leases)
+		require.Empty(t, s.batches)
 	}
 }
 

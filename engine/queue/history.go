@@ -18,32 +18,32 @@ func (h History) bytes() int64 { return int64(h.NewestBytes) + int64(h.BeforeByt
 // remember adds a failed attempt to the history of a leased task, and drops attempts that are too
 // old. If the tenant's quota of bytes is exhausted, it omits the attempt, because a failure must
 // always take effect.
-func (s *State) remember(ref *LeaseRef, a Attempt) {
-	q := s.numbered(ref.Queue)
+func (r *retention) remember(ref *LeaseRef, a Attempt) {
+	q := r.queues.numbered(ref.Queue)
 	c := &q.record.Counts
 	// it starts a new part
-	if n, part := ref.Attempt, s.cfg.historyPart; n > 1 && (n-1)%part == 0 {
+	if n, part := ref.Attempt, r.cfg.historyPart; n > 1 && (n-1)%part == 0 {
 		if n > 2*part {
-			s.journal.DropAttempts(ref.Ref, n-2*part, n-part-1)
+			r.journal.DropAttempts(ref.Ref, n-2*part, n-part-1)
 			c.HistoryBytes -= uint64(ref.History.BeforeBytes)
-			s.free(q).bytes += int64(ref.History.BeforeBytes)
+			r.accounts.free(q).bytes += int64(ref.History.BeforeBytes)
 		}
 		ref.History = History{BeforeBytes: ref.History.NewestBytes}
 	}
 	bytes := AttemptBytes(a.Error)
-	if s.charge(q.account, bytes) != nil {
+	if r.accounts.charge(q.account, bytes) != nil {
 		return
 	}
 	ref.History.NewestBytes += uint32(bytes)
 	c.HistoryBytes += uint64(bytes)
-	s.journal.PutAttempt(ref.Ref, ref.Attempt, a)
+	r.journal.PutAttempt(ref.Ref, ref.Attempt, a)
 }
 
 // forget drops the history of a task. attempts is the number of the last attempt that may be
 // stored.
-func (s *State) forget(ref *LeaseRef, attempts uint32) {
+func (r *retention) forget(ref *LeaseRef, attempts uint32) {
 	if attempts > 0 {
-		s.journal.DropAttempts(ref.Ref, 1, attempts)
+		r.journal.DropAttempts(ref.Ref, 1, attempts)
 	}
-	s.numbered(ref.Queue).record.Counts.HistoryBytes -= uint64(ref.History.bytes())
+	r.queues.numbered(ref.Queue).record.Counts.HistoryBytes -= uint64(ref.History.bytes())
 }

@@ -24,25 +24,45 @@ type leasedPage struct {
 	tokens [leasedPageTasks]uint64 // 0 means not leased
 }
 
-// leasedPagesSpare limits the number of empty pages that a State keeps for reuse.
+// leasedPages contains what the leasedRefs of all queues share.
+type leasedPages struct {
+	spare     []*leasedPage
+	lastEnded lastEnded
+}
+
+// leasedPagesSpare limits the length of leasedPages.spare.
 const leasedPagesSpare = 1_024
 
 // leasedPagesKept limits the size of an empty map that is kept: a map that ever had more pages is
 // dropped when its queue has no leases.
 const leasedPagesKept = 64
 
+// lastEnded caches the page of the lease that ended last, since leases often end in the order of
+// their seqs.
+type lastEnded struct {
+	of   *leasedRefs
+	page *leasedPage // nil if there is none
+}
+
+func (x *leasedRefs) token(seq uint64) uint64 {
+	if p := x.pages[seq/leasedPageTasks]; p != nil {
+		return p.tokens[seq%leasedPageTasks]
+	}
+	return 0
+}
+
 // noteLeased stores the token of a leased task. It returns 0, or the task's token if the task was
 // leased already, which is a broken invariant.
-func (s *State) noteLeased(q *Queue, seq, token uint64) (before uint64) {
+func (lp *leasedPages) noteLeased(q *Queue, seq, token uint64) (before uint64) {
 	x := &q.leased
 	at := seq / leasedPageTasks
 	p := x.last
 	if p == nil || p.at != at {
 		if p != nil && p.live == 0 {
-			s.dropPage(x, p)
+			lp.dropPage(x, p)
 		}
 		if p = x.pages[at]; p == nil {
-			p = s.newPage(at)
+			p = lp.newPage(at)
 			if x.pages == nil {
 				x.pages, x.most = map[uint64]*leasedPage{}, 0
 			}
@@ -59,12 +79,12 @@ func (s *State) noteLeased(q *Queue, seq, token uint64) (before uint64) {
 	return before
 }
 
-func (s *State) noteEnded(q *Queue, seq uint64) {
+func (lp *leasedPages) noteEnded(q *Queue, seq uint64) {
 	x := &q.leased
 	at := seq / leasedPageTasks
 	p := x.last
 	if p == nil || p.at != at {
-		p = s.endedPage(x, at)
+		p = lp.endedPage(x, at)
 	}
 	if p == nil || p.tokens[seq%leasedPageTasks] == 0 {
 		broken("the lease of task %d of queue %q ends, and the task is not leased", seq, q.record.Name)
@@ -74,51 +94,37 @@ func (s *State) noteEnded(q *Queue, seq uint64) {
 		return
 	}
 	if p != x.last {
-		s.dropPage(x, p)
+		lp.dropPage(x, p)
 	}
 	if len(x.pages) == 1 && x.last != nil && x.last.live == 0 && x.most > leasedPagesKept {
-		s.dropPage(x, x.last)
+		lp.dropPage(x, x.last)
 		*x = leasedRefs{}
 	}
 }
 
-// lastEnded caches the page of the lease that ended last, since leases often end in the order of
-// their seqs.
-type lastEnded struct {
-	of   *leasedRefs
-	page *leasedPage // nil if there is none
-}
-
-func (s *State) endedPage(x *leasedRefs, at uint64) *leasedPage {
-	if l := &s.lastEnded; l.page == nil || l.of != x || l.page.at != at {
+func (lp *leasedPages) endedPage(x *leasedRefs, at uint64) *leasedPage {
+	if l := &lp.lastEnded; l.page == nil || l.of != x || l.page.at != at {
 		*l = lastEnded{x, x.pages[at]}
 	}
-	return s.lastEnded.page
+	return lp.lastEnded.page
 }
 
-func (x *leasedRefs) token(seq uint64) uint64 {
-	if p := x.pages[seq/leasedPageTasks]; p != nil {
-		return p.tokens[seq%leasedPageTasks]
-	}
-	return 0
-}
-
-func (s *State) newPage(at uint64) *leasedPage {
-	if n := len(s.sparePages); n > 0 {
-		p := s.sparePages[n-1]
-		s.sparePages = s.sparePages[:n-1]
+func (lp *leasedPages) newPage(at uint64) *leasedPage {
+	if n := len(lp.spare); n > 0 {
+		p := lp.spare[n-1]
+		lp.spare = lp.spare[:n-1]
 		p.at = at
 		return p
 	}
 	return &leasedPage{at: at}
 }
 
-func (s *State) dropPage(x *leasedRefs, p *leasedPage) {
+func (lp *leasedPages) dropPage(x *leasedRefs, p *leasedPage) {
 	delete(x.pages, p.at)
-	if s.lastEnded.page == p {
-		s.lastEnded.page = nil
+	if lp.lastEnded.page == p {
+		lp.lastEnded.page = nil
 	}
-	if len(s.sparePages) < leasedPagesSpare {
-		s.sparePages = append(s.sparePages, p)
+	if len(lp.spare) < leasedPagesSpare {
+		lp.spare = append(lp.spare, p)
 	}
 }

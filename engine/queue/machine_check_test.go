@@ -266,7 +266,7 @@ func (m *machine) checkChanged(t *rapid.T) {
 			m.figures[q.ID()] = withoutRates(q)
 		}
 	}
-	for _, q := range m.state.queues {
+	for _, q := range m.state.byID {
 		if got, want := m.figures[q.ID()], withoutRates(q); got != want {
 			t.Fatalf("the figures of an unchanged queue are %+v, and were %+v", want, got)
 		}
@@ -284,7 +284,7 @@ func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
 		}
 		return n
 	}
-	for p, l := range m.state.queues[q.id].lanes {
+	for p, l := range m.state.byID[q.id].lanes {
 		if l == nil {
 			continue
 		}
@@ -304,7 +304,7 @@ func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
 }
 
 func (m *machine) checkStats(t *rapid.T, q *modelQueue, want *Counts) {
-	s := m.exact(m.state.queues[q.id])
+	s := m.exact(m.state.byID[q.id])
 	due := uint64(0)
 	for _, task := range q.tasks {
 		if task.phase == returned && task.dueMs <= m.now {
@@ -352,7 +352,7 @@ func (m *machine) checkEnded(t *rapid.T) {
 // checkWindows compares the contents of the windows with the state's counters and bounds.
 func (m *machine) checkWindows(t *rapid.T) {
 	tasks, back, lanes, cached := 0, 0, 0, int64(0)
-	for _, q := range m.state.queues {
+	for _, q := range m.state.byID {
 		for _, l := range q.lanes {
 			if l == nil {
 				continue

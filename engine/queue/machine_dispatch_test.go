@@ -106,7 +106,7 @@ func (m *machine) checkNothingLeft(t *rapid.T) {
 			if w.credits == 0 || q == nil {
 				continue
 			}
-			starved := m.state.queues[q.id].starved && m.retriesLease()
+			starved := m.state.byID[q.id].starved && m.retriesLease()
 			if next, due := m.state.NextDeadlineMs(), q.earliest(m.now); next > due && !q.paused && !starved {
 				t.Fatalf("the next deadline is %d, but a task with a waiter is due at %d", next, due)
 			}

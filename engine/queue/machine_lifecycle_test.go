@@ -43,7 +43,7 @@ func (m *machine) deleteQueue(t *rapid.T) {
 			m.lateRefill(t)
 		}
 	}
-	err := m.state.Delete(m.state.queues[q.id])
+	err := m.state.Delete(m.state.byID[q.id])
 	if q.held() > 0 {
 		if !errors.Is(err, ErrQueueNotEmpty) {
 			t.Fatalf("a queue with %d tasks is deleted: %v", q.held(), err)
@@ -74,7 +74,7 @@ func (q *modelQueue) held() (n int) {
 // result or waiter was lost with them.
 func (m *machine) vanished(t *rapid.T) {
 	for _, q := range slices.Clone(m.order) {
-		if _, there := m.state.queues[q.id]; there {
+		if _, there := m.state.byID[q.id]; there {
 			continue
 		}
 		for _, w := range m.waiters {

@@ -187,7 +187,7 @@ func (m *machine) purge(t *rapid.T) {
 }
 
 func (m *machine) purgeSome(t *rapid.T, q *modelQueue, n int) (more bool) {
-	got, more := m.state.Purge(m.state.queues[q.id], n)
+	got, more := m.state.Purge(m.state.byID[q.id], n)
 	lanes := map[uint8][]*modelTask{}
 	for _, task := range q.tasks {
 		if task.waits() {

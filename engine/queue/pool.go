@@ -16,7 +16,7 @@ type Pool interface {
 
 // draw takes credit from the waiter's pool, for about as many tasks as the waiter's queues contain.
 // It does nothing if the waiter still has credit.
-func (s *State) draw(w *Waiter) {
+func (d *dispatcher) draw(w *Waiter) {
 	if w.credits > 0 {
 		return
 	}
@@ -24,32 +24,22 @@ func (s *State) draw(w *Waiter) {
 	if !w.once {
 		n = w.demand()
 	}
-	w.credits = w.pool.Take(n, s.weight(w))
+	w.credits = w.pool.Take(n, d.weight(w))
 	w.starved = w.credits == 0
-	s.noteDrawn(w)
+	d.noteDrawn(w)
 }
 
-func (s *State) weight(w *Waiter) int {
+func (d *dispatcher) weight(w *Waiter) int {
 	if len(w.subs) == 1 {
 		return 1
 	}
 	sum := 0
 	for _, sub := range w.subs {
-		if s.servable(sub.queue) {
+		if d.lanes.servable(sub.queue) {
 			sum += sub.share()
 		}
 	}
 	return max(1, sum)
-}
-
-// share returns the weight of a queue for its waiter in this state. The tasks of a spread queue are
-// divided about equally among the states that use the pool. All tasks of an ordered queue are in
-// one state, so its weight there is multiplied by the number of states.
-func (sub *subscription) share() int {
-	if sub.queue.record.Policy.Placement == Ordered {
-		return sub.weight * max(1, sub.waiter.states)
-	}
-	return sub.weight
 }
 
 // demand estimates how many tasks of its queues the waiter could get now. It returns at most a few
@@ -66,16 +56,26 @@ func (w *Waiter) demand() int {
 	return max(1, n)
 }
 
-func (s *State) noteDrawn(w *Waiter) {
+// share returns the weight of a queue for its waiter in this state. The tasks of a spread queue are
+// divided about equally among the states that use the pool. All tasks of an ordered queue are in
+// one state, so its weight there is multiplied by the number of states.
+func (sub *subscription) share() int {
+	if sub.queue.record.Policy.Placement == Ordered {
+		return sub.weight * max(1, sub.waiter.states)
+	}
+	return sub.weight
+}
+
+func (d *dispatcher) noteDrawn(w *Waiter) {
 	if w.pool != nil && w.credits > 0 && !w.drawn {
 		w.drawn = true
-		s.drawn = append(s.drawn, w)
+		d.drawn = append(d.drawn, w)
 	}
 }
 
-func (s *State) returnDrawn() {
-	kept := s.drawn[:0]
-	for _, w := range s.drawn {
+func (d *dispatcher) returnDrawn() {
+	kept := d.drawn[:0]
+	for _, w := range d.drawn {
 		if w.held {
 			kept = append(kept, w)
 			continue
@@ -85,6 +85,6 @@ func (s *State) returnDrawn() {
 		}
 		w.credits, w.drawn = 0, false
 	}
-	clear(s.drawn[len(kept):])
-	s.drawn = kept
+	clear(d.drawn[len(kept):])
+	d.drawn = kept
 }

@@ -63,21 +63,6 @@ func (l *lane) noteGone(seq uint64) {
 	l.reading.gone[seq] = true
 }
 
-// noteLate records a new fresh task that is not in the window.
-func (s *State) noteLate(l *lane, seq uint64, t Task) {
-	if !l.reads(StreamFresh) || l.reading.lateLeft {
-		return
-	}
-	r := l.reading
-	if len(r.late) == s.cfg.WindowTasks {
-		r.lateLeft, r.lateEnd = true, seq
-		return
-	}
-	bytes := uint32(len(t.Payload))
-	t.Payload = nil
-	r.late = append(r.late, SeqTask{Seq: seq, Task: t, Bytes: bytes})
-}
-
 func (l *lane) noteMoved(t *returnedTask) {
 	if l.reading != nil {
 		l.reading.note(t.returnedKey, moved{due: t.due})
@@ -146,4 +131,19 @@ func (r *reading) count(stored []DueKey, from, to returnedKey) (n uint64) {
 
 func (k returnedKey) compare(o returnedKey) int {
 	return cmp.Or(cmp.Compare(k.dueAtMs, o.dueAtMs), cmp.Compare(k.seq, o.seq))
+}
+
+// noteLate records a new fresh task that is not in the window.
+func (ls *lanes) noteLate(l *lane, seq uint64, t Task) {
+	if !l.reads(StreamFresh) || l.reading.lateLeft {
+		return
+	}
+	r := l.reading
+	if len(r.late) == ls.cfg.WindowTasks {
+		r.lateLeft, r.lateEnd = true, seq
+		return
+	}
+	bytes := uint32(len(t.Payload))
+	t.Payload = nil
+	r.late = append(r.late, SeqTask{Seq: seq, Task: t, Bytes: bytes})
 }

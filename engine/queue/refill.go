@@ -1,7 +1,5 @@
 package queue
 
-import "math"
-
 // Stream is the kind of records that a Refill reads.
 type Stream uint8
 
@@ -63,29 +61,8 @@ type DueKey struct {
 	Seq  uint64
 }
 
-// Refills returns the Refills that were requested since its last call. The caller must answer each
-// Refill once.
-func (s *State) Refills() []Refill {
-	r := s.refills
-	s.refills = nil
-	return r
-}
-
-// Awaits reports whether the waiter may get more tasks once a Refill is answered.
-func (s *State) Awaits(w *Waiter) bool {
-	if !w.open() {
-		return false
-	}
-	for _, sub := range w.subs {
-		if sub.queue.awaits {
-			return true
-		}
-	}
-	return false
-}
-
 // ask adds a Refill for a lane, unless a Refill for the same stream of the lane is unanswered.
-func (s *State) ask(l *lane, r Refill) {
+func (ls *lanes) ask(l *lane, r Refill) {
 	if l.reads(r.Stream) {
 		return
 	}
@@ -93,20 +70,20 @@ func (s *State) ask(l *lane, r Refill) {
 		l.reading = &reading{}
 	}
 	*l.reading.of(r.Stream) = true
-	s.refills = append(s.refills, r)
+	ls.refills = append(ls.refills, r)
 }
 
 // askFresh and askReturned request the records after the end of a window.
-func (s *State) askFresh(l *lane, limit int, bytesMax int64) {
-	s.ask(l, Refill{
+func (ls *lanes) askFresh(l *lane, limit int, bytesMax int64) {
+	ls.ask(l, Refill{
 		Stream: StreamFresh, Queue: l.queue.record.ID, Priority: l.priority,
-		FromSeq: l.freshEnd, UntilSeq: l.queue.record.NextSeq, Limit: min(limit, refillMax), LookMax: s.cfg.LookMax,
-		BytesMax: bytesMax, PayloadBytesMax: max(0, s.cfg.CacheBytesMax-s.cacheBytes),
+		FromSeq: l.freshEnd, UntilSeq: l.queue.record.NextSeq, Limit: min(limit, refillMax), LookMax: ls.cfg.LookMax,
+		BytesMax: bytesMax, PayloadBytesMax: max(0, ls.cfg.CacheBytesMax-ls.cacheBytes),
 	})
 }
 
-func (s *State) askReturned(l *lane, limit int) {
-	s.ask(l, Refill{
+func (ls *lanes) askReturned(l *lane, limit int) {
+	ls.ask(l, Refill{
 		Stream: StreamReturned, Queue: l.queue.record.ID, Priority: l.priority,
 		FromMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: min(limit, refillMax),
 	})
@@ -114,8 +91,8 @@ func (s *State) askReturned(l *lane, limit int) {
 
 // answered returns the lane of a Refill, and the changes to the lane's records since the request.
 // The lane is nil if the queue was deleted, or if the lane does not wait for this answer.
-func (s *State) answered(r Refill) (*lane, reading) {
-	q := s.queues[r.Queue]
+func (ls *lanes) answered(r Refill) (*lane, reading) {
+	q := ls.queues.byID[r.Queue]
 	if q == nil {
 		return nil, reading{}
 	}
@@ -128,120 +105,4 @@ func (s *State) answered(r Refill) (*lane, reading) {
 		l.reading = nil
 	}
 	return l, while
-}
-
-func (s *State) resume(q *Queue) {
-	q.awaits = false
-	s.heat(q)
-}
-
-// RefillFresh answers a Refill of StreamFresh. Tasks from nextSeq on were not read. A nextSeq of
-// math.MaxUint64 means that the store contains no further task below r.UntilSeq. nextSeq must be
-// above r.FromSeq, even if tasks is empty.
-func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
-	s.worked += len(tasks)
-	l, while := s.answered(r)
-	if l == nil {
-		return
-	}
-	s.resume(l.queue)
-	if l.freshAll || l.fresh.len() > 0 || l.freshEnd != r.FromSeq {
-		return
-	}
-	s.show(l.queue)
-	for _, t := range tasks {
-		if while.gone[t.Seq] {
-			continue
-		}
-		if s.windowIsFull(l) {
-			l.freshEnd = t.Seq
-			return // the remaining tasks are in the store only
-		}
-		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
-	}
-	if l.fresh.len() == 0 { // a recovery then does not read the skipped tasks again
-		l.cursor = max(l.cursor, min(nextSeq, r.UntilSeq))
-	}
-	l.freshEnd = min(nextSeq, r.UntilSeq)
-	if nextSeq == math.MaxUint64 {
-		s.appendLate(l, &while)
-	}
-}
-
-func (s *State) windowIsFull(l *lane) bool {
-	n := l.fresh.len()
-	return n >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.windowsTasks >= s.cfg.WindowsTasks
-}
-
-func (s *State) appendLate(l *lane, while *reading) {
-	for _, t := range while.late {
-		if while.gone[t.Seq] {
-			continue
-		}
-		if s.windowIsFull(l) {
-			l.freshEnd = t.Seq
-			return
-		}
-		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
-	}
-	if while.lateLeft {
-		l.freshEnd = while.lateEnd
-		return
-	}
-	l.freshAll = true
-}
-
-// RefillReturned answers a Refill of StreamReturned. more is true if the stream contains further
-// records.
-func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
-	s.worked += len(due)
-	l, while := s.answered(r)
-	if l == nil {
-		return
-	}
-	s.resume(l.queue)
-	from, end := returnedKey{r.FromMs, r.FromSeq}, dueNone
-	if l.returnedAll || l.returnedEnd != from {
-		return
-	}
-	s.show(l.queue)
-	if n := len(due); more && n > 0 {
-		end = returnedKey{due[n-1].Due.DueAtMs, due[n-1].Seq + 1}
-	}
-	l.returnedAll, l.returnedEnd = !more, end
-	n := 0
-	for _, t := range while.current(due, from, end) {
-		if l.returned.Len() >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.returnedTasks >= s.cfg.WindowsTasks {
-			l.returnedAll, l.returnedEnd = false, t.returnedKey // the rest is in the store only
-			break
-		}
-		s.insertReturned(l, t)
-		n++
-	}
-	s.schedule(l)
-}
-
-func (s *State) askExpired() {
-	if s.ttlMs <= s.nowMs && s.expiring == nil {
-		s.refills = append(s.refills, Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: s.cfg.SweepMax, BytesMax: s.cfg.RefillBytesMax})
-		s.ttlMs, s.expiring = math.MaxInt64, map[Ref]bool{}
-	}
-}
-
-// RefillExpired answers a Refill of StreamExpired. nextMs is the earliest end of a time to live
-// among the entries that were not read, or math.MaxInt64 if all were read.
-func (s *State) RefillExpired(r Refill, tasks []Expired, nextMs int64) {
-	s.worked += len(tasks)
-	changed := s.expiring
-	s.expiring = nil
-	for i := range tasks {
-		if changed[tasks[i].Ref] { // what was read may be outdated
-			nextMs = min(nextMs, r.FromMs)
-			continue
-		}
-		s.expireTask(&tasks[i])
-	}
-	// If further tasks have expired, the next Tick is due immediately and requests them. Other
-	// commands are decided in between.
-	s.ttlMs = min(s.ttlMs, nextMs)
 }

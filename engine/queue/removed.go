@@ -21,37 +21,30 @@ func removedName(ref Ref) string {
 	return string(name[:])
 }
 
-// remove drops a cancelled or purged task, and frees its key. attempts is as in drop. The mark is
-// charged less than the task that is dropped, so no quota can refuse it.
-func (s *State) remove(ref *LeaseRef, attempts uint32) {
-	s.drop(ref, attempts)
-	q := s.numbered(ref.Queue)
-	q.record.Counts.Removed++
-	if n, until := len(s.keys.live), q.keyedUntilMs(); n > 0 && until > s.nowMs {
-		// The last bucket contains the keys that expire last. Putting the mark into a later bucket
-		// would cost each lookup another read.
-		bucket := min(s.keys.at(until), s.keys.live[n-1])
-		s.free(q).bytes -= KeyBytes(removedMarkLen)
-		s.keys.note(bucket)
-		s.keys.add(bucket, q.record.Tenant, KeyBytes(removedMarkLen))
-		s.markedUntilMs = max(s.markedUntilMs, bucket)
-		s.journal.PutKey(q.record.ID, removedName(ref.Ref), bucket, KeyRef{ref.Ref, until})
+// mark writes a mark for a task that was just dropped, if the task's queue may have unexpired keys.
+// The mark is charged less than the task was, so no quota can refuse it.
+func (r *retention) mark(q *Queue, ref Ref) {
+	n, until := len(r.keys.live), q.keyedUntilMs()
+	if n == 0 || until <= r.nowMs {
+		return
 	}
-	s.end(Ended{Ref: ref.Ref, How: Removed})
+	// The last bucket contains the keys that expire last. Putting the mark into a later bucket
+	// would cost each lookup another read.
+	bucket := min(r.keys.at(until), r.keys.live[n-1])
+	r.accounts.free(q).bytes -= KeyBytes(removedMarkLen)
+	r.keys.note(bucket)
+	r.keys.add(bucket, q.record.Tenant, KeyBytes(removedMarkLen))
+	r.markedUntilMs = max(r.markedUntilMs, bucket)
+	r.journal.PutKey(q.record.ID, removedName(ref), bucket, KeyRef{ref, until})
 }
 
 // removed reports whether a task has a mark.
-func (s *State) removed(q *Queue, ref Ref) bool {
-	if s.markedUntilMs <= s.nowMs {
+func (r *retention) removed(q *Queue, ref Ref) bool {
+	if r.markedUntilMs <= r.nowMs {
 		return false
 	}
 	// The record found may be a producer's key and no mark: older servers accepted keys that are
 	// not UTF-8. Such a key belongs to another task.
-	mark, found := s.journal.FindKey(q.record.ID, removedName(ref), s.keys.live)
+	mark, found := r.journal.FindKey(q.record.ID, removedName(ref), r.keys.live)
 	return found && mark.Ref == ref
 }
-
-func (q *Queue) keyed(untilMs int64) { q.keyedUntilS = max(q.keyedUntilS, uint32((untilMs+999)/1_000)) }
-
-// keyedUntilMs returns a time after which no key of the queue is valid.
-func (q *Queue) keyedUntilMs() int64 { return int64(q.keyedUntilS) * 1_000 }

@@ -77,22 +77,13 @@ func (r *Recovered) AfterRestore(term, agoMs uint64) (Reserved, error) {
 	return out, nil
 }
 
-// skipReserved makes the state skip the numbers below the reservation r. It must run before queues
-// are recovered.
-func (s *State) skipReserved(r Reserved) {
-	s.reserved = r
-	s.seqMin = r.Seq
-	s.meta.NextBatch = max(s.meta.NextBatch, r.Batch)
-	s.meta.NextQueue = max(s.meta.NextQueue, r.Queue)
-}
-
 // reserve writes a new reservation if this commit issued numbers beyond the last reservation. The
 // journal makes this commit durable before its answers are sent.
 func (s *State) reserve() {
 	r := &s.reserved
-	if s.meta.NextBatch <= r.Batch && s.meta.NextQueue <= r.Queue && s.seqMax <= r.Seq {
+	if s.nextBatch <= r.Batch && s.nextID <= r.Queue && s.seqMax <= r.Seq {
 		return
 	}
-	*r = Reserved{Batch: s.meta.NextBatch + batchesReserved, Queue: s.meta.NextQueue + queuesReserved, Seq: max(s.seqMax, s.seqMin) + seqsReserved}
+	*r = Reserved{Batch: s.nextBatch + batchesReserved, Queue: s.nextID + queuesReserved, Seq: max(s.seqMax, s.seqMin) + seqsReserved}
 	s.journal.PutReserved(*r)
 }

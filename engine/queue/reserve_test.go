@@ -80,12 +80,12 @@ func TestEachNumberHasAReservationOfItsOwn(t *testing.T) {
 			f.fill("q", 1)
 		},
 		"batches": func(f *fixture) {
-			f.meta.NextBatch = f.reserved.Batch
+			f.nextBatch = f.reserved.Batch
 			w := f.wait(1, "q")
 			require.Len(t, f.dispatch()[w], 1)
 		},
 		"queues": func(f *fixture) {
-			f.meta.NextQueue = f.reserved.Queue
+			f.nextID = f.reserved.Queue
 			f.fill("another", 1)
 		},
 	} {

@@ -72,7 +72,7 @@ func (s *State) backoff(ref *LeaseRef) Backoff {
 func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	given := *ref
 	if x := given.Extras; x != nil && x.RetentionMs > 0 {
-		if err := s.keepResult(&given, x.RetentionMs, result, s.nowMs); err != nil {
+		if err := s.keepResult(&given, x.RetentionMs, result); err != nil {
 			return err
 		}
 	}
@@ -111,9 +111,15 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 	})
 }
 
-// KeepsResult reports whether a completion would store a result: the token belongs to the current
-// lease, and the task has a result retention.
-func (s *State) KeepsResult(ref Ref, token uint64) bool {
-	_, leased := s.find(ref, token)
-	return leased != nil && leased.Extras != nil && leased.Extras.RetentionMs > 0
+// endLease ends the lease of a task, in its batch and in the counters of its queue.
+func (s *State) endLease(b *lease, ref *LeaseRef) {
+	q := s.numbered(ref.Queue)
+	q.record.Counts.Leased--
+	s.free(q).leases++
+	s.touch(q)
+	if len(s.starved) > 0 {
+		s.feed()
+	}
+	s.changed(ref.Ref)
+	s.removeLease(q, b, ref)
 }

@@ -53,15 +53,6 @@ func (s *Stats) Add(q *Stats) {
 // Stored returns the number of stored tasks.
 func (s *Stats) Stored() uint64 { return s.Ready + s.Delayed + s.Leased + s.Dead }
 
-// QueueIDs returns the numbers of all queues, in no particular order.
-func (s *State) QueueIDs() []uint32 {
-	ids := make([]uint32, 0, len(s.queues))
-	for id := range s.queues {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
 // Age converts the rates as of fromMs to the rates as of nowMs. The queue must not have changed in
 // between.
 func (s *Stats) Age(fromMs, nowMs int64) {
@@ -72,52 +63,6 @@ func (s *Stats) Age(fromMs, nowMs int64) {
 	}
 }
 
-// ChangedQueues returns the number of queues that TakeChanged can return.
-func (s *State) ChangedQueues() int { return s.unseen.len() }
-
-// TakeChanged returns a queue whose figures may have changed since TakeChanged last returned it.
-// ChangedQueues must be above 0. A queue with a lane that is behind remains a changed queue,
-// because its figures change with time.
-func (s *State) TakeChanged() *Queue {
-	s.worked++
-	q := s.unseen.pop()
-	q.unseen = false
-	for _, l := range q.lanes {
-		if l != nil && l.behind {
-			s.show(q)
-		}
-	}
-	return q
-}
-
-func (s *State) show(q *Queue) {
-	if !q.unseen {
-		q.unseen = true
-		s.unseen.push(q)
-	}
-}
-
-// Refresh reports whether Stats would return exact figures of a queue, as of asOfMs (a time in the
-// past) or later. If not, it requests Refills for a part of the missing records. The caller calls
-// Refresh again when these Refills are answered.
-func (s *State) Refresh(q *Queue, asOfMs int64) (exact bool) {
-	exact = true
-	for _, l := range q.lanes {
-		switch {
-		case l == nil:
-		case l.behind && (l.unsure || l.counted.dueAtMs <= asOfMs):
-			exact = false
-			s.countAtMs = min(s.countAtMs, s.nowMs)
-			if s.counting < countLanesMax {
-				s.askCount(l, s.cfg.LookMax/countLanesMax)
-			}
-		default:
-			exact = s.knowsOldest(l) && exact
-		}
-	}
-	return exact
-}
-
 const (
 	// oldestTasks and oldestBytes limit the tasks and bytes of a Refill that finds a lane's oldest
 	// ready task.
@@ -125,17 +70,38 @@ const (
 	oldestBytes = 64 << 10
 )
 
+// Refresh reports whether Stats would return exact figures of a queue, as of asOfMs (a time in the
+// past) or later. If not, it requests Refills for a part of the missing records. The caller calls
+// Refresh again when these Refills are answered.
+func (ls *lanes) Refresh(q *Queue, asOfMs int64) (exact bool) {
+	exact = true
+	for _, l := range q.lanes {
+		switch {
+		case l == nil:
+		case l.behind && (l.unsure || l.counted.dueAtMs <= asOfMs):
+			exact = false
+			ls.countAtMs = min(ls.countAtMs, ls.nowMs)
+			if ls.counting < countLanesMax {
+				ls.askCount(l, ls.cfg.LookMax/countLanesMax)
+			}
+		default:
+			exact = ls.knowsOldest(l) && exact
+		}
+	}
+	return exact
+}
+
 // knowsOldest reports whether the lane's oldest ready task is in memory or does not exist. If not,
 // it requests the task with a Refill.
-func (s *State) knowsOldest(l *lane) bool {
+func (ls *lanes) knowsOldest(l *lane) bool {
 	known := true
 	if l.due > 0 && l.returned.Len() == 0 {
-		s.askReturned(l, min(oldestTasks, s.cfg.windowFloor()))
+		ls.askReturned(l, min(oldestTasks, ls.cfg.windowFloor()))
 		known = false
 	}
-	l.dropGone(s)
+	ls.dropGone(l)
 	if l.queue.record.Counts.Fresh > 0 && l.fresh.len() == 0 && !l.freshAll {
-		s.askFresh(l, min(oldestTasks, s.cfg.windowFloor()), min(s.cfg.RefillBytesMax, oldestBytes))
+		ls.askFresh(l, min(oldestTasks, ls.cfg.windowFloor()), min(ls.cfg.RefillBytesMax, oldestBytes))
 		known = false
 	}
 	return known
@@ -143,7 +109,7 @@ func (s *State) knowsOldest(l *lane) bool {
 
 // Stats returns the figures of a queue. They are exact if Refresh returned true for the queue after
 // the last change of the state.
-func (s *State) Stats(q *Queue, now int64) Stats {
+func (ls *lanes) Stats(q *Queue, now int64) Stats {
 	r, c := &q.record, &q.record.Counts
 	out := Stats{
 		ID: r.ID, Tenant: r.Tenant, Name: r.Name, Policy: r.Policy, PolicyVersion: r.PolicyVersion, Paused: r.Paused,
@@ -167,32 +133,3 @@ func (s *State) Stats(q *Queue, now int64) Stats {
 	}
 	return out
 }
-
-func (l *lane) dropGone(s *State) {
-	for l.fresh.len() > 0 && l.fresh.front().gone {
-		s.popFresh(l)
-	}
-}
-
-// Queue returns the queue with an id.
-func (s *State) Queue(id uint32) (*Queue, bool) {
-	q, ok := s.queues[id]
-	return q, ok
-}
-
-// Named returns the queue with a name.
-func (s *State) Named(tenant, name string) (*Queue, bool) {
-	q, ok := s.byName[queueName{tenant, name}]
-	return q, ok
-}
-
-// Cursor returns a lower bound of the seqs of a lane's fresh tasks.
-func (q *Queue) Cursor(priority uint8) uint64 {
-	if l := q.lanes[priority]; l != nil {
-		return l.cursor
-	}
-	return q.record.Cursors[priority]
-}
-
-// ID returns the queue's number in its shard.
-func (q *Queue) ID() uint32 { return q.record.ID }

@@ -23,24 +23,6 @@ const (
 	partDead
 )
 
-func (s *State) part(t *Stored) part {
-	switch {
-	case s.Leased(t):
-		return partLeased
-	case t.Dead:
-		return partDead
-	case t.HasDue:
-		return partReturned
-	}
-	return partFresh
-}
-
-// Leased reports whether the task is leased now.
-func (s *State) Leased(t *Stored) bool {
-	_, ref := s.findLease(t.Ref)
-	return ref != nil
-}
-
 // ref returns the task as a LeaseRef, whose Attempt is the number of used attempts.
 func (t *Stored) ref() LeaseRef {
 	ref := LeaseRef{
@@ -67,79 +49,13 @@ func (s *State) withdraw(t *Stored) {
 		s.passOver(l, t.Ref.Seq)
 		c.Fresh--
 	case partReturned:
-		k := returnedKey{t.Progress.DueAtMs, t.Ref.Seq}
-		s.journal.DropDue(t.Ref, k.dueAtMs)
-		l.noteDropped(k)
-		l.dropDue(k)
-		if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {
-			s.returnedTasks--
-			s.schedule(l)
-		}
+		s.removeReturned(l, returnedKey{t.Progress.DueAtMs, t.Ref.Seq})
 		c.Returned--
 	case partDead:
 		s.journal.DropDead(t.Ref)
 		c.Dead--
 	case partLeased:
 	}
-	s.touch(q)
-}
-
-// Expired is a task whose time to live ended at AtMs.
-type Expired struct {
-	Stored
-	AtMs  int64
-	Found bool // whether the task is stored
-}
-
-// expireTask moves a task whose time to live has ended to the dead letters. If the task is leased,
-// giveBack moves it when its lease ends without completion.
-func (s *State) expireTask(e *Expired) {
-	t := &e.Stored
-	if e.Found {
-		if p := s.part(t); p == partFresh || p == partReturned {
-			ref := t.ref()
-			s.withdraw(t)
-			s.die(&ref, t.Progress.Token, TimeToLiveOver)
-		}
-	}
-	s.journal.DropExpiry(t.Ref, e.AtMs)
-}
-
-// die moves a task to the dead letters. The task must have been removed from its part of the queue.
-// ref.Attempt is the number of used attempts.
-func (s *State) die(ref *LeaseRef, token uint64, reason Reason) {
-	q := s.numbered(ref.Queue)
-	s.dropExpiry(ref)
-	s.journal.PutProgress(ref.Ref, Progress{
-		DueAtMs: s.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
-	})
-	s.journal.PutDead(ref.Ref, Dead{DiedAtMs: s.nowMs, Reason: reason})
-	q.record.Counts.Dead++
-	s.touch(q)
-	s.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
-}
-
-func (s *State) dropExpiry(ref *LeaseRef) {
-	if ref.Extras != nil && ref.Extras.ExpiresAtMs != 0 {
-		s.journal.DropExpiry(ref.Ref, ref.Extras.ExpiresAtMs)
-	}
-}
-
-// drop removes a task with all of its records. The task must have been removed from its part of the
-// queue. attempts is the number of failed attempts, which are in its history unless they were
-// dropped.
-func (s *State) drop(ref *LeaseRef, attempts uint32) {
-	s.journal.DropTask(ref.Ref)
-	if ref.HasProgress {
-		s.journal.DropProgress(ref.Ref)
-	}
-	s.forget(ref, attempts)
-	s.dropExpiry(ref)
-	q := s.numbered(ref.Queue)
-	q.record.Counts.Bytes -= uint64(ref.Bytes)
-	freed := s.free(q)
-	freed.tasks++
-	freed.bytes += ref.chargedBytes()
 	s.touch(q)
 }
 

@@ -44,13 +44,3 @@ func (l *waiters) rotate() {
 	l.remove(sub)
 	l.push(sub)
 }
-
-// Paused returns the names of the waiter's queues that are paused.
-func (w *Waiter) Paused() (names []string) {
-	for _, sub := range w.subs {
-		if sub.queue.record.Paused {
-			names = append(names, sub.queue.record.Name)
-		}
-	}
-	return names
-}

@@ -6,8 +6,8 @@ import "github.com/pronybench/prony/engine/queue"
 // Options.Unsynced, which tracks the acknowledgements that a power loss could undo. It must run
 // before the first answer is sent: otherwise a client could see an acknowledgement that Unsynced
 // does not include yet.
-func (s *Shard) acknowledge(t *turn) {
-	if t.err != nil || !s.opts.Unsynced.Counts() {
+func (p *publisher) acknowledge(t *turn) {
+	if t.err != nil || !p.shard.opts.Unsynced.Counts() {
 		return
 	}
 	tasks := 0
@@ -19,7 +19,7 @@ func (s *Shard) acknowledge(t *turn) {
 			tasks += c.completed()
 		}
 	}
-	s.opts.Unsynced.Acknowledged(tasks)
+	p.shard.opts.Unsynced.Acknowledged(tasks)
 }
 
 func (c *enqueue) stored() (n int) {

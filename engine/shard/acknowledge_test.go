@@ -196,7 +196,7 @@ func BenchmarkAcknowledge(b *testing.B) {
 			if counts {
 				w.Begin()
 			}
-			s := &Shard{opts: Options{Unsynced: w}}
+			p := &publisher{shard: &Shard{opts: Options{Unsynced: w}}}
 			t := &turn{}
 			for i := range 16 {
 				if i%2 == 0 {
@@ -207,7 +207,7 @@ func BenchmarkAcknowledge(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				s.acknowledge(t)
+				p.acknowledge(t)
 			}
 		})
 	}

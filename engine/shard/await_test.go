@@ -32,7 +32,7 @@ func (f *fixture) together(send func()) {
 	f.t.Helper()
 	entered, gate := make(chan struct{}), make(chan struct{})
 	require.NoError(f.t, put(f.Shard, &query[struct{}]{
-		decided: func(*Shard, int64) (none struct{}, err error) {
+		decided: func(*decider, int64) (none struct{}, err error) {
 			close(entered)
 			<-gate
 			return none, nil

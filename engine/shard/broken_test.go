@@ -21,10 +21,10 @@ func TestABrokenInvariantStopsTheShard(t *testing.T) {
 	ref := f.enqueue(queue.NewTask{Queue: "q"})[0]
 
 	broken := ask(t, func(r func(struct{}, error)) error {
-		return put(f.Shard, &query[struct{}]{reply: r, decided: func(s *Shard, _ int64) (none struct{}, err error) {
-			s.state.Cancel(&queue.Stored{Ref: ref})
+		return put(f.Shard, &query[struct{}]{reply: r, decided: func(d *decider, _ int64) (none struct{}, err error) {
+			d.state.Cancel(&queue.Stored{Ref: ref})
 			// A task that was removed: the queue's task count would become negative.
-			s.state.Cancel(&queue.Stored{Ref: ref})
+			d.state.Cancel(&queue.Stored{Ref: ref})
 			return none, nil
 		}})
 	})
@@ -63,9 +63,9 @@ func TestABrokenInvariantAnswersWhatWaits(t *testing.T) {
 	}
 	look := answer()
 	f.inbox.waiting = append(f.inbox.waiting,
-		&begin{examine: &examine{tenant: tenant, refs: []queue.Ref{ref}, resolve: func(*Shard, int, *Found, error) {}, reply: func(_ *Shard, err error) { look(Found{}, err) }}},
-		&query[Found]{reply: answer(), decided: func(s *Shard, _ int64) (Found, error) { panic(&queue.BrokenError{Invariant: "a test"}) }},
-		&query[Found]{reply: answer(), decided: func(s *Shard, _ int64) (Found, error) { return Found{}, nil }},
+		&begin{examine: &examine{tenant: tenant, refs: []queue.Ref{ref}, resolve: func(*decider, int, *Found, error) {}, reply: func(_ *Shard, err error) { look(Found{}, err) }}},
+		&query[Found]{reply: answer(), decided: func(d *decider, _ int64) (Found, error) { panic(&queue.BrokenError{Invariant: "a test"}) }},
+		&query[Found]{reply: answer(), decided: func(d *decider, _ int64) (Found, error) { return Found{}, nil }},
 	)
 	f.inbox.mu.Unlock()
 	signal.Send(f.inbox.wake)
@@ -84,5 +84,5 @@ func TestABrokenInvariantAnswersWhatWaits(t *testing.T) {
 func TestAnUnknownRefillIsAnError(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	defer f.stop()
-	require.ErrorContains(t, f.readSome([]queue.Refill{{Stream: 99}}).err, "stream 99")
+	require.ErrorContains(t, readRefills(f.store, []queue.Refill{{Stream: 99}}).err, "stream 99")
 }

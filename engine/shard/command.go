@@ -9,12 +9,12 @@ import (
 )
 
 // command is a request to the shard. The deciding goroutine calls decide, which may use the state
-// machine. decide must not block, except in commitEarly. The publishing goroutine calls publish
-// exactly once: with nil when the turn is durable, or with an error if the turn failed. It also
-// calls publish for a command that was never decided. publish must not block or use the state
-// machine.
+// machine. decide must not block, except in commits.submitEarly. The publishing goroutine calls
+// publish exactly once: with nil when the turn is durable, or with an error if the turn failed. It
+// also calls publish for a command that was never decided. publish must not block or use the
+// state machine.
 type command interface {
-	decide(s *Shard, nowMs int64)
+	decide(d *decider, nowMs int64)
 	publish(s *Shard, err error)
 }
 
@@ -41,19 +41,19 @@ func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue
 	return s.inbox.put(&enqueue{tenant: tenant, tasks: tasks, bytes: l.bytes, reply: reply}, l)
 }
 
-func (c *enqueue) decide(s *Shard, nowMs int64) {
+func (c *enqueue) decide(d *decider, nowMs int64) {
 	// The disk's free space may have shrunk since the command was admitted.
-	if err := s.opts.Space.Growth(); err != nil {
-		s.opts.Space.CountRefusals(err, 1)
+	if err := d.shard.opts.Space.Growth(); err != nil {
+		d.shard.opts.Space.CountRefusals(err, 1)
 		c.refuse(err)
 		return
 	}
 	c.out = spareEnqueued.Take(len(c.tasks))
 	if planted.Hits(planted.Lost) {
-		s.plantedEnqueue(c, nowMs)
+		plantedEnqueue(d.state, c, nowMs)
 		return
 	}
-	s.state.Enqueue(nowMs, c.tenant, c.tasks, c.out)
+	d.state.Enqueue(nowMs, c.tenant, c.tasks, c.out)
 }
 
 func (c *enqueue) publish(_ *Shard, err error) { c.reply(c.out, err) }
@@ -71,16 +71,16 @@ func (s *Shard) Settle(tenant string, settlements []queue.Settlement, reply func
 	return s.inbox.put(&settle{tenant: tenant, settlements: settlements, reply: reply}, load{})
 }
 
-func (c *settle) decide(s *Shard, nowMs int64) {
+func (c *settle) decide(d *decider, nowMs int64) {
 	if planted.Enabled {
 		plantedSettle(c.settlements)
 	}
 	c.out = spareOutcomes.Take(len(c.settlements))
-	if low := s.opts.Space.Growth(); low != nil {
-		s.settleLow(c, nowMs, low)
+	if low := d.shard.opts.Space.Growth(); low != nil {
+		d.settleLow(c, nowMs, low)
 		return
 	}
-	s.state.Settle(nowMs, c.tenant, c.settlements, c.out)
+	d.state.Settle(nowMs, c.tenant, c.settlements, c.out)
 }
 
 func (c *settle) publish(_ *Shard, err error) { c.reply(c.out, err) }
@@ -113,10 +113,9 @@ type subscribe struct {
 	err error
 }
 
-func (c *subscribe) decide(s *Shard, _ int64) {
-	c.sub.waiter, c.err = s.subscribe(c.sub.claim, c.sub)
-	if c.err == nil && s.subs != nil {
-		s.subs[c.sub] = struct{}{}
+func (c *subscribe) decide(d *decider, _ int64) {
+	if c.err = d.subscriptions.begin(c.sub); c.err == nil && d.subscriptions.open != nil {
+		d.subscriptions.open[c.sub] = struct{}{}
 	}
 }
 
@@ -159,9 +158,9 @@ type change struct {
 	to  func(*queue.State, *queue.Waiter)
 }
 
-func (c *change) decide(s *Shard, _ int64) {
+func (c *change) decide(d *decider, _ int64) {
 	if c.sub.waiter != nil {
-		c.to(s.state, c.sub.waiter)
+		c.to(d.state, c.sub.waiter)
 	}
 }
 
@@ -181,9 +180,9 @@ type unsubscribe struct {
 	closed func()
 }
 
-func (c *unsubscribe) decide(s *Shard, _ int64) {
+func (c *unsubscribe) decide(d *decider, _ int64) {
 	if c.sub.waiter != nil {
-		s.leaving = append(s.leaving, c.sub)
+		d.subscriptions.leaving = append(d.subscriptions.leaving, c.sub)
 	}
 }
 

@@ -17,7 +17,7 @@ type turn struct {
 	early     []earlyCommit // commits that had to be visible before later decisions
 	commit    storage.Commit
 	committed bool             // whether commit is set; false if the turn changed nothing
-	verified  storage.Proposal // confirms that this node leads; see commit
+	verified  storage.Proposal // confirms that this node leads; see commits.submit
 	err       error
 	times     batchTimes
 	nowMs     int64     // the time of the state machine at the decision
@@ -25,50 +25,67 @@ type turn struct {
 	grants    []queue.Grant
 }
 
+// decider decides the commands of a shard. The deciding goroutine owns it.
+type decider struct {
+	shard         *Shard
+	state         *queue.State
+	commits       commits
+	subscriptions subscriptions
+	refills       refills
+	awaits        awaits
+	figures       figuresRequests
+
+	tickedMs int64     // the state machine's time
+	failure  error     // why the shard failed; after that it decides nothing
+	carried  []command // commands that a later turn answers: see carry
+	toRead   []*begin  // examines that began in this turn
+	resolved int       // number of tasks that this turn resolved
+}
+
 // turn decides and commits commands, and passes them to the publishing goroutine. since is the
 // arrival time of the oldest command, and began is the time when the turn started.
 //
-// After a failure, turn decides nothing, and publish answers the commands with the failure. The
-// same applies to commands that earlier turns left unanswered (Shard.carried).
-func (s *Shard) turn(commands []command, since, began time.Duration) {
-	t := turn{commands: commands, err: s.failure}
+// After a failure, turn decides nothing, and the publisher answers the commands with the failure.
+// The same applies to commands that earlier turns left unanswered (decider.carried).
+func (d *decider) turn(commands []command, since, began time.Duration) {
+	t := turn{commands: commands, err: d.failure}
 	if t.err == nil {
 		t.times = batchTimes{since: since, began: began}
-		s.decideAndCommit(&t)
-		if s.opts.Turned != nil {
-			s.opts.Turned(TurnStats{Items: s.state.Worked() + s.resolved, Took: stages.Now() - began})
+		d.decideAndCommit(&t)
+		if d.shard.opts.Turned != nil {
+			d.shard.opts.Turned(TurnStats{Items: d.state.Worked() + d.resolved, Took: stages.Now() - began})
 		}
-		s.resolved = 0
+		d.resolved = 0
 	} else {
-		t.commands = s.takeCarried(t.commands)
+		t.commands = d.takeCarried(t.commands)
 	}
-	if s.failure = t.err; t.err != nil {
-		s.fail(t.err)
+	if d.failure = t.err; t.err != nil {
+		d.shard.fail(t.err)
 	}
 	n := len(t.commands) // after the send below, the publishing goroutine owns the commands
-	s.pipe <- t
+	d.shard.pipe <- t
 	planted.Send(n)
 }
 
 // decideAndCommit runs the phases decide and commit. If an invariant of the state machine is
 // broken, the state machine panics with a *queue.BrokenError, which ends the turn before its
-// commit. The mutations in the batch are then never submitted: t.err also becomes Shard.failure,
-// after which no command is decided. publish still waits for the commits that the turn submitted
-// early. decideAndCommit does not recover from other panics.
-func (s *Shard) decideAndCommit(t *turn) {
+// commit. The mutations in the batch are then never submitted: t.err also becomes decider.failure,
+// after which no command is decided. The publisher still waits for the commits that the turn
+// submitted early. decideAndCommit does not recover from other panics.
+func (d *decider) decideAndCommit(t *turn) {
 	defer func() {
 		if broken := queue.Broken(recover()); broken != nil {
 			t.err, t.times = broken, batchTimes{}
-			t.commands, t.grants, t.committed = s.takeCarried(t.commands), nil, false
-			t.early, s.early = append(t.early, s.early...), nil
-			s.readSubmitted(t.err)
+			t.commands, t.grants, t.committed = d.takeCarried(t.commands), nil, false
+			t.early = append(t.early, d.commits.takeEarly()...)
+			d.readSubmitted(t.err)
 		}
 	}()
-	s.decide(t)
-	s.commit(t)
-	s.readSubmitted(t.err)
+	d.decide(t)
+	d.commits.submit(t)
+	d.readSubmitted(t.err)
 	if t.err == nil {
-		t.commands = s.takeRefills(t.commands)
+		t.commands = d.refills.take(t.commands)
 	}
 }
 
@@ -78,31 +95,31 @@ func (s *Shard) decideAndCommit(t *turn) {
 // claim that does not wait is closed immediately and must still get the ready tasks. The ends of
 // tasks are collected last: the turn that commits them then also answers the callers that wait for
 // them.
-func (s *Shard) decide(t *turn) {
-	s.batch.Begin(storage.StepOther)
-	now, full := s.pass()
+func (d *decider) decide(t *turn) {
+	d.commits.batch.Begin(storage.StepOther)
+	now, full := d.pass()
 	t.nowMs = now
 	for _, c := range t.commands {
 		planted.Command()
-		s.batch.Begin(stepOf(c))
-		s.decideOrRefuse(c, now, full)
+		d.commits.batch.Begin(stepOf(c))
+		d.decideOrRefuse(c, now, full)
 	}
-	t.commands = s.takeCarried(t.commands)
-	t.err = s.failure // set by a command that read the store
+	t.commands = d.takeCarried(t.commands)
+	t.err = d.failure // set by a command that read the store
 	switch {
 	case t.err != nil:
-		s.leave(func(*Subscription) bool { return false })
+		d.subscriptions.leave(func(*Subscription) bool { return false })
 	case full != nil:
-		t.commands = s.carry(t.commands, false)
+		t.commands = d.carry(t.commands, false)
 	default:
-		s.batch.Begin(storage.StepClaim)
-		t.grants = s.state.Dispatch(now, nil)
-		t.commands = s.carry(t.commands, s.state.Exhausted())
+		d.commits.batch.Begin(storage.StepClaim)
+		t.grants = d.state.Dispatch(now, nil)
+		t.commands = d.carry(t.commands, d.state.Exhausted())
 	}
-	t.early, s.early = s.early, nil
-	t.commands = s.ended(t.commands)
+	t.early = d.commits.takeEarly()
+	t.commands = d.awaits.ended(t.commands)
 	if t.err == nil {
-		t.commands = s.answerFigures(t.commands, now)
+		t.commands = d.figures.answer(t.commands, now)
 	}
 }
 
@@ -118,10 +135,10 @@ func stepOf(c command) storage.Step {
 	return storage.StepOther
 }
 
-func (s *Shard) takeCarried(commands []command) []command {
-	if len(s.carried) > 0 {
-		commands = append(s.carried, commands...)
-		s.carried = nil
+func (d *decider) takeCarried(commands []command) []command {
+	if len(d.carried) > 0 {
+		commands = append(d.carried, commands...)
+		d.carried = nil
 	}
 	return commands
 }
@@ -131,11 +148,11 @@ func (s *Shard) takeCarried(commands []command) []command {
 // get ready tasks, because dispatch reached its bound (all is true) or a Refill is under way; a
 // later turn answers the command that closed it. Second, a purge that removed nothing because it
 // needs a Refill is answered after the Refill; otherwise its caller would repeat the call in vain.
-func (s *Shard) carry(commands []command, all bool) []command {
-	if len(s.leaving) == 0 && s.refilling == 0 {
+func (d *decider) carry(commands []command, all bool) []command {
+	if len(d.subscriptions.leaving) == 0 && d.refills.unanswered == 0 {
 		return commands
 	}
-	stays := func(sub *Subscription) bool { return sub.waiter != nil && (all || s.state.Awaits(sub.waiter)) }
+	stays := func(sub *Subscription) bool { return sub.waiter != nil && (all || d.state.Awaits(sub.waiter)) }
 	commands = slices.DeleteFunc(commands, func(c command) bool {
 		later := false
 		switch c := c.(type) {
@@ -144,13 +161,13 @@ func (s *Shard) carry(commands []command, all bool) []command {
 		case *unsubscribe:
 			later = stays(c.sub)
 		case *query[Purged]:
-			later = s.refilling > 0 && c.err == nil && c.out.More && c.out.Removed == 0
+			later = d.refills.unanswered > 0 && c.err == nil && c.out.More && c.out.Removed == 0
 		}
 		if later {
-			s.carried = append(s.carried, c)
+			d.carried = append(d.carried, c)
 		}
 		return later
 	})
-	s.leave(stays)
+	d.subscriptions.leave(stays)
 	return commands
 }

@@ -17,12 +17,12 @@ const deleteTries = 3
 // same name.
 func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
-		decided: func(s *Shard, _ int64) (none struct{}, err error) {
-			q, ok := s.state.Named(tenant, name)
+		decided: func(d *decider, _ int64) (none struct{}, err error) {
+			q, ok := d.state.Named(tenant, name)
 			if !ok {
 				return none, ErrNoQueue
 			}
-			return none, s.state.Delete(q)
+			return none, d.state.Delete(q)
 		},
 		refused: refuseAll[struct{}],
 		reply:   reply,

@@ -45,13 +45,13 @@
 // If a commit fails, later decisions may rely on mutations that the store never applied. The store
 // and the log therefore fail all later commits: a broken store accepts no further batch, and a
 // replicated store skips an entry whose predecessor it did not apply. Turns that committed nothing
-// have no commit that could fail, so publish fails them with the first error. A replicated shard
+// have no commit that could fail, so the publisher fails them with the first error. A replicated shard
 // has a second hazard: its node may have lost the leadership without noticing. If a turn committed
 // nothing, but its answers depend on the state, the shard therefore first asks the log to confirm
 // the leadership (storage.Log.Verify).
 //
 // Reads of the store see only submitted batches; in a replicated store, only applied batches. A
-// decision that needs a read therefore uses one of two ways. commitEarly makes all earlier
+// decision that needs a read therefore uses one of two ways. commits.submitEarly makes all earlier
 // decisions visible in the store before the read. Or the read runs in the background, and a later
 // turn corrects the result for the changes since then (examine.go, refill.go).
 //
@@ -66,13 +66,13 @@
 // publishing goroutine usually calls the reply function, so a reply function must not block and
 // must not call Close.
 //
-//   - The deciding goroutine owns the state machine, the batch, and the fields of Shard that are
-//     grouped under its name. No other goroutine may touch them, so they need no lock. In exchange,
+//   - The deciding goroutine owns the decider, and with it the state machine and the batch. No other
+//     goroutine may touch them, so they need no lock; a Shard has no reference to them. In exchange,
 //     the deciding goroutine must not do slow work: while it waits, no command of the shard makes
 //     progress. It blocks only for four reasons: the pipe is full, the store or the log has not
-//     accepted a batch yet, commitEarly waits, or there is no work.
-//   - The publishing goroutine owns a turn, its commands and its grants from the moment they enter
-//     the pipe. It may read the store, but not the state machine. To change the state it puts a
+//     accepted a batch yet, commits.submitEarly waits, or there is no work.
+//   - The publishing goroutine owns the publisher. It also owns a turn, its commands and its grants
+//     from the moment they enter the pipe. It may read the store, but not the state machine. To change the state it puts a
 //     command into the inbox, as any caller does.
 //   - Lists, lookups and refills read the store in separate goroutines, which Shard.reading tracks.
 //     Lookups and refills pass their results to the deciding goroutine with inbox.resume, which

@@ -10,58 +10,56 @@ import (
 
 // run is the deciding goroutine: it drains the inbox, and decides and commits the commands in one
 // or more turns. It closes the pipe when it ends, which ends the publishing goroutine.
-func (s *Shard) run() {
-	defer close(s.pipe)
+func (d *decider) run() {
+	defer close(d.shard.pipe)
 	timer := time.NewTimer(math.MaxInt64)
 	defer timer.Stop()
 	for {
-		commands, since, over := s.drain(timer)
+		commands, since, over := d.drain(timer)
 		if over {
 			return
 		}
-		began := s.deciding.begin()
-		for first := s.entry(commands); first < len(commands); first = s.entry(commands) {
-			s.turn(append(s.spare(), commands[:first]...), since, began)
+		began := d.shard.deciding.begin()
+		for first := d.shard.entry(commands); first < len(commands); first = d.shard.entry(commands) {
+			d.turn(append(d.shard.spare(), commands[:first]...), since, began)
 			commands, began = commands[first:], stages.Now()
 		}
-		s.turn(commands, since, began)
-		s.deciding.end()
+		d.turn(commands, since, began)
+		d.shard.deciding.end()
 	}
 }
 
 // drain waits until there is work and takes all waiting commands. since is the arrival time of the
 // oldest command, or 0 if no command waited. If the shard is closed and has finished all accepted
 // work, drain sends the last answers and returns over = true.
-func (s *Shard) drain(timer *time.Timer) (commands []command, since time.Duration, over bool) {
+func (d *decider) drain(timer *time.Timer) (commands []command, since time.Duration, over bool) {
 	for {
-		commands, since, closed := s.inbox.take(s.spare())
-		if len(commands) > 0 || !s.idle() {
+		commands, since, closed := d.shard.inbox.take(d.shard.spare())
+		if len(commands) > 0 || !d.idle() {
 			runtime.Gosched() // callers that are about to send a command join this turn
-			commands, later, _ := s.inbox.take(commands)
+			commands, later, _ := d.shard.inbox.take(commands)
 			if since == 0 {
 				since = later
 			}
 			return commands, since, false
 		}
-		if closed != nil && s.examining.Load() == 0 && (s.refilling == 0 || s.failure != nil) {
-			s.end(closed)
+		if closed != nil && d.shard.examining.Load() == 0 && (d.refills.unanswered == 0 || d.failure != nil) {
+			d.end(closed)
 			return nil, 0, true
 		}
-		s.keep(commands)
-		s.wait(timer)
+		d.shard.keep(commands)
+		d.wait(timer)
 	}
 }
 
-func (s *Shard) due() bool { return s.state.NextDeadlineMs() <= s.opts.NowMs() }
-
-func (s *Shard) wait(timer *time.Timer) {
-	if s.opts.Space.Changes() != nil {
+func (d *decider) wait(timer *time.Timer) {
+	if d.shard.opts.Space.Changes() != nil {
 		timer.Reset(spaceWait)
-	} else if next := s.state.NextDeadlineMs(); s.failure == nil && next != math.MaxInt64 {
-		timer.Reset(time.Duration(next-s.opts.NowMs()) * time.Millisecond)
+	} else if next := d.state.NextDeadlineMs(); d.failure == nil && next != math.MaxInt64 {
+		timer.Reset(time.Duration(next-d.shard.opts.NowMs()) * time.Millisecond)
 	}
 	select {
-	case <-s.inbox.wake:
+	case <-d.shard.inbox.wake:
 	case <-timer.C:
 	}
 }

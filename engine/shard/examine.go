@@ -28,7 +28,7 @@ type examine struct {
 	changes bool
 	// The deciding goroutine calls resolve once for each task: with the task's current state, or
 	// with an error, which is ErrNotFound if the task is not stored.
-	resolve func(s *Shard, i int, f *Found, err error)
+	resolve func(d *decider, i int, f *Found, err error)
 	// reply is called once: with nil when all tasks are resolved and the changes that resolve made
 	// are durable, or with an error.
 	reply func(s *Shard, err error)
@@ -58,20 +58,20 @@ type begin struct {
 	reading bool // the reading has already begun, so publish must not start it
 }
 
-func (c *begin) decide(s *Shard, _ int64) {
+func (c *begin) decide(d *decider, _ int64) {
 	c.marks, c.looked = make([]uint64, len(c.refs)), make([]storage.Looked, len(c.refs))
 	for i, ref := range c.refs {
-		if q, ok := s.state.Queue(ref.Queue); !ok || q.Tenant() != c.tenant && !planted.Hits(planted.Read) || ref.Priority > queue.MaxPriority {
-			c.resolve(s, i, nil, ErrNotFound)
+		if q, ok := d.state.Queue(ref.Queue); !ok || q.Tenant() != c.tenant && !planted.Hits(planted.Read) || ref.Priority > queue.MaxPriority {
+			c.resolve(d, i, nil, ErrNotFound)
 			continue
 		}
-		c.marks[i] = s.state.Track(ref)
+		c.marks[i] = d.state.Track(ref)
 		c.left = append(c.left, i)
 	}
 	if len(c.left) > 0 {
 		c.stale, c.looks = c.left, true
-		s.examining.Add(1)
-		s.toRead = append(s.toRead, c)
+		d.shard.examining.Add(1)
+		d.toRead = append(d.toRead, c)
 	}
 }
 
@@ -87,14 +87,14 @@ func (c *begin) refuse(err error) bool {
 // readSubmitted starts the readings of this turn, unless the store is replicated or the turn
 // failed. A store with its own log shows submitted decisions to reads. A replicated store shows
 // only applied decisions, so begin.publish starts the readings instead.
-func (s *Shard) readSubmitted(err error) {
-	for i, c := range s.toRead {
-		if c.reading = err == nil && s.opts.Replicate == nil; c.reading {
-			c.read(s)
+func (d *decider) readSubmitted(err error) {
+	for i, c := range d.toRead {
+		if c.reading = err == nil && d.shard.opts.Replicate == nil; c.reading {
+			c.read(d.shard)
 		}
-		s.toRead[i] = nil
+		d.toRead[i] = nil
 	}
-	s.toRead = s.toRead[:0]
+	d.toRead = d.toRead[:0]
 }
 
 func (c *begin) publish(s *Shard, err error) {
@@ -145,14 +145,14 @@ type resolving struct {
 	resolved bool // this command resolved at least one task
 }
 
-func (c *resolving) decide(s *Shard, nowMs int64) {
-	if c.next == 0 && c.changedSince(s) {
+func (c *resolving) decide(d *decider, nowMs int64) {
+	if c.next == 0 && c.changedSince(d) {
 		c.reread = true
 		return
 	}
 	for n := 0; n < sliceMax && c.next < len(c.left); n++ {
 		i := c.left[c.next]
-		if c.err == nil && s.state.Changes(c.refs[i]) != c.marks[i] {
+		if c.err == nil && d.state.Changes(c.refs[i]) != c.marks[i] {
 			if c.rounds < roundsMax {
 				c.again = append(c.again, i)
 				c.next++
@@ -162,23 +162,23 @@ func (c *resolving) decide(s *Shard, nowMs int64) {
 				break // leave the task that needs a commit to a separate turn
 			}
 			n = sliceMax
-			if !c.readNow(s, i) {
+			if !c.readNow(d, i) {
 				return
 			}
 		}
-		s.state.Untrack(c.refs[i])
-		s.resolved++
+		d.state.Untrack(c.refs[i])
+		d.resolved++
 		c.resolved = true
-		c.one(s, i, nowMs)
+		c.one(d, i, nowMs)
 		c.next++
 	}
 	switch {
 	case c.next < len(c.left):
 		c.more = true
-		s.inbox.resume(&resolving{examine: c.examine})
+		d.shard.inbox.resume(&resolving{examine: c.examine})
 	case len(c.again) > 0:
 		c.left, c.again, c.next = c.again, nil, 0
-		c.reread = c.changedSince(s)
+		c.reread = c.changedSince(d)
 	}
 }
 
@@ -194,13 +194,13 @@ func (c *resolving) refuse(err error) bool {
 // changedSince reports whether tasks changed since they were marked and must be read again. It
 // lists these tasks in stale and marks their current change counts, since the next reading sees all
 // decisions so far. After an error or roundsMax rounds it returns false.
-func (x *examine) changedSince(s *Shard) bool {
+func (x *examine) changedSince(d *decider) bool {
 	if x.err != nil || x.rounds == roundsMax {
 		return false
 	}
 	x.stale = nil
 	for _, i := range x.left {
-		if changes := s.state.Changes(x.refs[i]); changes != x.marks[i] {
+		if changes := d.state.Changes(x.refs[i]); changes != x.marks[i] {
 			x.marks[i] = changes
 			x.stale = append(x.stale, i)
 		}
@@ -212,19 +212,19 @@ func (x *examine) changedSince(s *Shard) bool {
 	return true
 }
 
-func (x *examine) one(s *Shard, i int, nowMs int64) {
+func (x *examine) one(d *decider, i int, nowMs int64) {
 	if x.err != nil {
-		x.resolve(s, i, nil, x.err)
+		x.resolve(d, i, nil, x.err)
 		return
 	}
 	l := &x.looked[i]
 	if !l.Found {
-		x.resolve(s, i, nil, ErrNotFound)
+		x.resolve(d, i, nil, ErrNotFound)
 		return
 	}
-	q, _ := s.state.Queue(l.Ref.Queue) // a queue with a tracked task exists
+	q, _ := d.state.Queue(l.Ref.Queue) // a queue with a tracked task exists
 	f := &Found{Stored: l.Stored, Queue: q.Name(), LastError: l.LastError}
-	switch lease, leased := s.state.FindLease(l.Ref); {
+	switch lease, leased := d.state.FindLease(l.Ref); {
 	case leased:
 		f.State, f.Lease = Leased, lease
 	case l.Dead:
@@ -234,16 +234,16 @@ func (x *examine) one(s *Shard, i int, nowMs int64) {
 	default:
 		f.State = Ready
 	}
-	x.resolve(s, i, f, nil)
+	x.resolve(d, i, f, nil)
 }
 
 // readNow waits until all decisions so far are visible and reads a task. It returns false if the
 // shard failed.
-func (x *examine) readNow(s *Shard, i int) bool {
-	if s.failure = s.commitEarly(); s.failure != nil {
+func (x *examine) readNow(d *decider, i int) bool {
+	if d.failure = d.commits.submitEarly(); d.failure != nil {
 		return false
 	}
-	looked, err := s.store.LookAll([]queue.Ref{x.refs[i]}, x.payloads)
+	looked, err := d.shard.store.LookAll([]queue.Ref{x.refs[i]}, x.payloads)
 	if err != nil {
 		x.err = fmt.Errorf("look up a task: %w", err)
 		return true

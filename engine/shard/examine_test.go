@@ -109,10 +109,10 @@ func TestAwaitBehindAFailedDecisionIsAnswered(t *testing.T) {
 	f.stats()
 	entered, gate := make(chan struct{}), make(chan struct{})
 	require.NoError(t, put(f.Shard, &query[struct{}]{
-		decided: func(s *Shard, _ int64) (none struct{}, err error) {
+		decided: func(d *decider, _ int64) (none struct{}, err error) {
 			close(entered)
 			<-gate
-			s.failure = errDisk
+			d.failure = errDisk
 			return none, nil
 		},
 		reply: func(struct{}, error) {},

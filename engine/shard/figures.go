@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // The figures of a queue are its statistics. They are exact: a task that became due is counted as
@@ -35,6 +36,15 @@ type figures struct {
 	left    []uint32 // queues whose figures are not known yet
 	out     []queue.Stats
 	err     error
+}
+
+// figuresRequests contains the requests for figures that are not answered. The deciding goroutine
+// owns it.
+type figuresRequests struct {
+	state  *queue.State
+	last   *lastFigures
+	space  *storage.Space
+	asking []*figures
 }
 
 // lastFigures stores the figures of all queues as of the last request. For the next request for all
@@ -94,19 +104,19 @@ func (s *Shard) QueueStats(tenant, name string, reply func(queue.Stats, error)) 
 	}}, load{})
 }
 
-func (c *figures) decide(s *Shard, nowMs int64) {
+func (c *figures) decide(d *decider, nowMs int64) {
 	c.asked, c.asOfMs = true, nowMs
 	if c.named == nil {
-		s.asking = append(s.asking, c)
+		d.figures.asking = append(d.figures.asking, c)
 		return
 	}
 	c.begun = true
-	if q, ok := s.state.Named(c.named.tenant, c.named.name); ok {
+	if q, ok := d.state.Named(c.named.tenant, c.named.name); ok {
 		c.left = []uint32{q.ID()}
 	} else {
 		c.err = ErrNoQueue
 	}
-	s.asking = append(s.asking, c)
+	d.figures.asking = append(d.figures.asking, c)
 }
 
 // publish answers only a request that was never decided. figuresAnswer answers the others.
@@ -118,7 +128,7 @@ func (c *figures) publish(_ *Shard, err error) {
 
 type figuresAnswer struct{ to *figures }
 
-func (*figuresAnswer) decide(*Shard, int64) {}
+func (*figuresAnswer) decide(*decider, int64) {}
 
 func (a *figuresAnswer) publish(s *Shard, err error) {
 	switch err = errors.Join(a.to.err, err); {
@@ -132,30 +142,30 @@ func (a *figuresAnswer) publish(s *Shard, err error) {
 	}
 }
 
-// answerFigures continues the requests for figures, and appends the answers of completed ones to
+// answer continues the requests for figures, and appends the answers of completed ones to
 // commands. At most one request for all queues is under way. Later requests for all queues wait for
 // it, and then visit only the queues that changed since.
-func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
-	if gone := s.state.TakeDeleted(); len(gone) > 0 {
-		s.lastFigures.drop(gone)
+func (r *figuresRequests) answer(commands []command, nowMs int64) []command {
+	if gone := r.state.TakeDeleted(); len(gone) > 0 {
+		r.last.drop(gone)
 	}
 	queues, reads := figuresQueuesMax, figuresReadsMax
 	// The state machine's time is stopped, so no lease expires.
-	still := s.opts.Space.Changes() != nil
-	left := s.asking[:0]
+	still := r.space.Changes() != nil
+	left := r.asking[:0]
 	ofAll := false // a request for all queues is under way
-	for _, c := range s.asking {
+	for _, c := range r.asking {
 		if c.named == nil {
 			if ofAll {
 				left = append(left, c)
 				continue
 			}
 			if !c.begun {
-				c.begun, c.asOfMs, c.changed = true, nowMs, s.state.ChangedQueues()
+				c.begun, c.asOfMs, c.changed = true, nowMs, r.state.ChangedQueues()
 			}
 		}
-		if still || s.state.Swept(c.asOfMs) {
-			c.read(s, nowMs, &queues, &reads)
+		if still || r.state.Swept(c.asOfMs) {
+			c.read(r, nowMs, &queues, &reads)
 		}
 		ofAll = ofAll || c.named == nil && !c.done()
 		if c.done() {
@@ -164,8 +174,8 @@ func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 			left = append(left, c)
 		}
 	}
-	clear(s.asking[len(left):])
-	s.asking = left
+	clear(r.asking[len(left):])
+	r.asking = left
 	return commands
 }
 
@@ -173,7 +183,7 @@ func (c *figures) done() bool { return len(c.left) == 0 && c.changed == 0 }
 
 // read takes the known figures and requests the unknown ones. queues and reads are the remaining
 // limits of the turn, which read reduces.
-func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
+func (c *figures) read(r *figuresRequests, nowMs int64, queues, reads *int) {
 	left := c.left[:0]
 	for i, id := range c.left {
 		if *queues == 0 || *reads == 0 {
@@ -181,7 +191,7 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 			break
 		}
 		*queues--
-		if q, ok := s.state.Queue(id); ok && !c.take(s, q, nowMs) {
+		if q, ok := r.state.Queue(id); ok && !c.take(r, q, nowMs) {
 			*reads--
 			left = append(left, id)
 		} // else the figures were taken, or the queue was deleted
@@ -189,7 +199,7 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 	c.left = left
 	for ; c.changed > 0 && *queues > 0 && *reads > 0; c.changed-- {
 		*queues--
-		if q := s.state.TakeChanged(); !c.take(s, q, nowMs) {
+		if q := r.state.TakeChanged(); !c.take(r, q, nowMs) {
 			*reads--
 			c.left = append(c.left, q.ID())
 		}
@@ -201,18 +211,18 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 
 // take stores a queue's figures. If they are unknown, it requests a reading of the store and
 // returns false.
-func (c *figures) take(s *Shard, q *queue.Queue, nowMs int64) bool {
+func (c *figures) take(r *figuresRequests, q *queue.Queue, nowMs int64) bool {
 	if !q.Stored() { // the queue was deleted
 		return true
 	}
-	if !s.state.Refresh(q, c.asOfMs) {
+	if !r.state.Refresh(q, c.asOfMs) {
 		return false
 	}
-	st := s.state.Stats(q, nowMs)
+	st := r.state.Stats(q, nowMs)
 	if c.named != nil {
 		c.out = append(c.out, st)
 	} else {
-		s.lastFigures.put(st, nowMs)
+		r.last.put(st, nowMs)
 	}
 	return true
 }

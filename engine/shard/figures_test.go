@@ -124,7 +124,7 @@ func TestFiguresLetOthersHaveTheirTurn(t *testing.T) {
 	f.nowMs.Add(50)
 	gate, order := make(chan struct{}), make(chan string, 2)
 	require.NoError(t, put(f.Shard, &query[struct{}]{
-		decided: func(*Shard, int64) (none struct{}, err error) { <-gate; return none, nil },
+		decided: func(*decider, int64) (none struct{}, err error) { <-gate; return none, nil },
 		reply:   func(struct{}, error) {},
 	}))
 	require.NoError(t, f.Stats(func(st []queue.Stats, err error) {
@@ -165,7 +165,7 @@ func TestFiguresCostWhatChanged(t *testing.T) {
 	f.enqueue(tasks...)
 	changed := func() int {
 		return receive(t, ask(t, func(r func(int, error)) error {
-			return put(f.Shard, &query[int]{decided: func(s *Shard, _ int64) (int, error) { return s.state.ChangedQueues(), nil }, reply: r})
+			return put(f.Shard, &query[int]{decided: func(d *decider, _ int64) (int, error) { return d.state.ChangedQueues(), nil }, reply: r})
 		})).value
 	}
 	require.Equal(t, queues, changed())

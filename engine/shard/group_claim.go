@@ -214,10 +214,9 @@ func (p *poll) deliver(ds []queue.Delivery) {
 	}
 }
 
-func (p *poll) decide(s *Shard, _ int64) {
-	p.sub.waiter, p.err = s.subscribe(p.claim, p.sub)
-	if p.err == nil {
-		s.leaving = append(s.leaving, p.sub)
+func (p *poll) decide(d *decider, _ int64) {
+	if p.err = d.subscriptions.begin(p.sub); p.err == nil {
+		d.subscriptions.leaving = append(d.subscriptions.leaving, p.sub)
 	}
 }
 

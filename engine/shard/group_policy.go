@@ -52,10 +52,10 @@ func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) err
 // therefore need not wait for the store or for other nodes before it serves the shard.
 func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 	return put(s, &query[[]queue.Stats]{
-		decided: func(s *Shard, nowMs int64) (out []queue.Stats, err error) {
-			for _, id := range s.state.QueueIDs() {
-				if q, ok := s.state.Queue(id); ok {
-					out = append(out, s.state.Stats(q, nowMs))
+		decided: func(d *decider, nowMs int64) (out []queue.Stats, err error) {
+			for _, id := range d.state.QueueIDs() {
+				if q, ok := d.state.Queue(id); ok {
+					out = append(out, d.state.Stats(q, nowMs))
 				}
 			}
 			return out, nil

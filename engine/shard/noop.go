@@ -12,7 +12,7 @@ type noop struct {
 	worked uint64 // the result, so that the compiler does not remove the work
 }
 
-func (c *noop) decide(*Shard, int64) { c.worked = serialbudget.Work() }
+func (c *noop) decide(*decider, int64) { c.worked = serialbudget.Work() }
 
 func (c *noop) publish(_ *Shard, err error) { c.reply(err) }
 

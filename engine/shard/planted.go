@@ -13,9 +13,9 @@ import (
 
 // plantedEnqueue acknowledges all tasks of a command, but does not store the last task. The id that
 // it returns for the last task belongs to no stored task.
-func (s *Shard) plantedEnqueue(c *enqueue, nowMs int64) {
+func plantedEnqueue(state *queue.State, c *enqueue, nowMs int64) {
 	stored := len(c.tasks) - 1
-	s.state.Enqueue(nowMs, c.tenant, c.tasks[:stored], c.out[:stored])
+	state.Enqueue(nowMs, c.tenant, c.tasks[:stored], c.out[:stored])
 	c.out[stored] = queue.Enqueued{Ref: queue.Ref{Queue: math.MaxUint32, Seq: uint64(planted.Serial())}}
 }
 
@@ -38,7 +38,7 @@ func plantedSettle(settlements []queue.Settlement) {
 // plantedDeliver changes deliveries to a subscription, or delivers the first of them to another
 // subscription too. The source and the target are never Once claims, since those may already be
 // answered.
-func (s *Shard) plantedDeliver(sub *Subscription, deliveries []queue.Delivery) {
+func plantedDeliver(sub *Subscription, deliveries []queue.Delivery) {
 	first := &deliveries[0]
 	if len(first.Payload) > 0 && planted.Hits(planted.Flipped) {
 		first.Payload = slices.Clone(first.Payload)

@@ -3,6 +3,7 @@ package shard
 import (
 	"cmp"
 	"errors"
+	"time"
 
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stages"
@@ -11,51 +12,58 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// publish is the publishing goroutine. It sends the answers and leased tasks of each turn once the
+// publisher sends the answers and leased tasks of a shard. The publishing goroutine owns it.
+type publisher struct {
+	shard     *Shard
+	published time.Duration // when the last turn was published, by stages.Now
+	waits     equalWaits
+}
+
+// run is the publishing goroutine. It sends the answers and leased tasks of each turn once the
 // turn is durable.
 //
 // It takes the turns in the order of their decisions and waits for each commit before it looks at
 // the next turn. When it publishes a turn, all earlier turns are durable, and with them everything
 // that the decisions relied on. After the first error it publishes no success that relies on the
-// failed turn: the store or the log fails all later commits, and publish fails the turns without a
+// failed turn: the store or the log fails all later commits, and run fails the turns without a
 // commit. A turn without a commit had no effect, so a replicated shard answers its commands with a
 // *NotLeaderError, which allows the caller to try again at the new leader.
 //
 // The order within a turn matters. Acknowledgements are recorded before a client can see them.
 // Tasks are delivered before the commands are answered, because an answer may report the end of a
 // subscription.
-func (s *Shard) publish() {
-	defer close(s.done)
+func (p *publisher) run() {
+	defer close(p.shard.done)
 	var failed error // the first error of a commit
-	for t := range s.pipe {
-		t.times.taken = s.publishing.begin()
-		s.awaitCommit(&t)
+	for t := range p.shard.pipe {
+		t.times.taken = p.shard.publishing.begin()
+		p.awaitCommit(&t)
 		// The turn has no commit that could fail, but it relied on a failed commit.
 		if failed != nil && t.err == nil && !t.committed && len(t.early) == 0 {
-			if t.err = failed; s.opts.Replicate != nil {
-				t.err = &NotLeaderError{s.opts.Number} // the command had no effect
+			if t.err = failed; p.shard.opts.Replicate != nil {
+				t.err = &NotLeaderError{p.shard.opts.Number} // the command had no effect
 			}
 		}
 		if t.err != nil {
 			failed = cmp.Or(failed, t.err)
-			s.fail(t.err)
+			p.shard.fail(t.err)
 		}
-		s.acknowledge(&t)
+		p.acknowledge(&t)
 		// Deliver before publishing the commands: a closing subscription gets its last tasks first.
 		for _, g := range t.grants {
-			s.deliver(g, t.nowMs, t.err)
+			p.deliver(g, t.nowMs, t.err)
 		}
-		s.endWaits()
+		p.waits.end()
 		for _, c := range t.commands {
 			planted.Receive()
-			c.publish(s, t.err)
+			c.publish(p.shard, t.err)
 		}
 		if t.committed {
 			planted.Commit()
 		}
-		s.keep(t.commands)
-		s.publishing.end()
-		s.observe(&t.times)
+		p.shard.keep(t.commands)
+		p.shard.publishing.end()
+		p.observe(&t.times)
 	}
 }
 
@@ -63,7 +71,7 @@ func (s *Shard) publish() {
 // for all early commits, even after an error. If a part of the turn took effect and a later part
 // was refused, the error is ErrUnknownOutcome. If the data folder was removed, the turn fails too:
 // a commit to deleted files is not durable, although its fsync succeeded.
-func (s *Shard) awaitCommit(t *turn) {
+func (p *publisher) awaitCommit(t *turn) {
 	partly := false // at least one early commit took effect
 	for _, c := range t.early {
 		parts, err := c.WaitParts()
@@ -71,7 +79,7 @@ func (s *Shard) awaitCommit(t *turn) {
 		t.err = errors.Join(t.err, err)
 		t.times.answering = stages.Now()
 		if err == nil {
-			s.committed(&c.Commit, parts, len(t.commands), batchTimes{decided: c.began, submitted: c.submitted, durable: t.times.answering})
+			p.committed(&c.Commit, parts, len(t.commands), batchTimes{decided: c.began, submitted: c.submitted, durable: t.times.answering})
 		}
 	}
 	if t.committed && t.err == nil {
@@ -79,10 +87,10 @@ func (s *Shard) awaitCommit(t *turn) {
 		parts, t.err = t.commit.WaitParts()
 		t.times.durable = stages.Now()
 		if t.err == nil {
-			s.committed(&t.commit, parts, len(t.commands), t.times)
+			p.committed(&t.commit, parts, len(t.commands), t.times)
 		}
-		if s.opts.Observe != nil {
-			s.opts.Observe(CommitStats{Commands: len(t.commands), Wait: t.times.durable - t.times.decided})
+		if p.shard.opts.Observe != nil {
+			p.shard.opts.Observe(CommitStats{Commands: len(t.commands), Wait: t.times.durable - t.times.decided})
 		}
 	}
 	if t.verified != nil && t.err == nil {
@@ -93,14 +101,14 @@ func (s *Shard) awaitCommit(t *turn) {
 		t.err = notRefused(t.err)
 	}
 	if t.err == nil {
-		t.err = s.opts.Space.CheckPresent()
+		t.err = p.shard.opts.Space.CheckPresent()
 	}
 }
 
 // deliver sends a subscription the tasks that were leased to it at nowMs. Payloads that are not in
 // memory are read from the store; they are visible there, because the lease is durable. deliver
 // leaves out a task that cannot be read, and returns its credit and bytes to the subscription.
-func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
+func (p *publisher) deliver(g queue.Grant, nowMs int64, err error) {
 	sub := g.Waiter.Owner.(*Subscription) // every waiter's owner is a *Subscription
 	if err != nil {
 		sub.fail(err)
@@ -112,11 +120,11 @@ func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
 	for i := range all {
 		d := &all[i]
 		if !d.Cached {
-			if err := s.read(d); err != nil {
+			if err := p.read(d); err != nil {
 				// A task without a record was cancelled after it was leased.
 				if !errors.Is(err, ErrNotFound) {
 					// The task is not lost: it remains leased until its lease expires.
-					s.opts.Log.Error("a leased task could not be read", "queue", d.Queue.Name(), "seq", d.Seq, "error", err)
+					p.shard.opts.Log.Error("a leased task could not be read", "queue", d.Queue.Name(), "seq", d.Seq, "error", err)
 				}
 				missed++
 				missedBytes += int64(d.Bytes)
@@ -130,10 +138,10 @@ func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
 	}
 	clear(all[kept:])
 	deliveries := all[:kept]
-	s.addWaits(deliveries, nowMs)
+	p.waits.add(deliveries, nowMs)
 	if len(deliveries) > 0 {
 		if planted.Enabled {
-			s.plantedDeliver(sub, deliveries)
+			plantedDeliver(sub, deliveries)
 		}
 		sub.deliver(deliveries)
 	}
@@ -145,8 +153,8 @@ func (s *Shard) deliver(g queue.Grant, nowMs int64, err error) {
 
 // read completes a delivery with the task's payload and last error from the store. It returns
 // ErrNotFound if the task has no record.
-func (s *Shard) read(d *queue.Delivery) error {
-	t, found, err := s.store.Task(d.Ref)
+func (p *publisher) read(d *queue.Delivery) error {
+	t, found, err := p.shard.store.Task(d.Ref)
 	if err != nil {
 		return err
 	}
@@ -155,7 +163,7 @@ func (s *Shard) read(d *queue.Delivery) error {
 	}
 	d.EnqueuedAtMs, d.Payload = t.EnqueuedAtMs, t.Payload
 	if d.Attempt > 1 {
-		if d.LastError, err = s.store.LastError(storage.StepClaim, d.Ref, d.Attempt-1); err != nil {
+		if d.LastError, err = p.shard.store.LastError(storage.StepClaim, d.Ref, d.Attempt-1); err != nil {
 			return err
 		}
 	}

@@ -12,29 +12,30 @@ import (
 // turns, which are whole milliseconds of one clock. The wait of one task is therefore off by up to
 // 1 ms. Errors in both directions are equally frequent, so the mean of many tasks is not biased.
 type equalWaits struct {
-	took time.Duration
-	n    uint64
+	stages *stages.Times
+	took   time.Duration
+	n      uint64
 }
 
-// addWaits records how long tasks waited that were leased at nowMs for the first time. It skips
+// add records how long tasks waited that were leased at nowMs for the first time. It skips
 // tasks that were enqueued with a delay.
-func (s *Shard) addWaits(leased []queue.Delivery, nowMs int64) {
+func (w *equalWaits) add(leased []queue.Delivery, nowMs int64) {
 	for i := range leased {
 		if leased[i].HasProgress { // leased before, or enqueued with a delay
 			continue
 		}
 		took := time.Duration(max(0, nowMs-leased[i].EnqueuedAtMs)) * time.Millisecond
-		if took != s.waits.took {
-			s.endWaits()
-			s.waits.took = took
+		if took != w.took {
+			w.end()
+			w.took = took
 		}
-		s.waits.n++
+		w.n++
 	}
 }
 
-func (s *Shard) endWaits() {
-	if s.waits.n > 0 {
-		s.opts.Stages.ObserveSample(stages.Timed{Stage: stages.Ready, Took: s.waits.took}, s.waits.n)
-		s.waits.n = 0
+func (w *equalWaits) end() {
+	if w.n > 0 {
+		w.stages.ObserveSample(stages.Timed{Stage: stages.Ready, Took: w.took}, w.n)
+		w.n = 0
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // A Refill is a request of the state machine for records of the store. The shard answers Refills
@@ -23,21 +24,30 @@ const (
 	refillBytesMax = 1 << 20
 )
 
-// takeRefills takes the Refills that the state requests. It starts to read them, or in a replicated
-// shard appends the command that starts this once the turn is visible in the store. The reading
-// must not start earlier, because an answer must include all decisions before its Refill: the state
-// corrects the answer only for later changes.
-func (s *Shard) takeRefills(commands []command) []command {
-	refills := s.state.Refills()
-	if len(refills) == 0 {
+// refills answers the Refills of a shard. The deciding goroutine owns it.
+type refills struct {
+	shard      *Shard
+	state      *queue.State
+	unanswered int            // number of unanswered Refills
+	unread     []queue.Refill // Refills that can be read
+	filling    bool           // a goroutine reads Refills
+}
+
+// take takes the Refills that the state requests. It starts to read them, or in a replicated shard
+// appends the command that starts this once the turn is visible in the store. The reading must not
+// start earlier, because an answer must include all decisions before its Refill: the state corrects
+// the answer only for later changes.
+func (r *refills) take(commands []command) []command {
+	requested := r.state.Refills()
+	if len(requested) == 0 {
 		return commands
 	}
-	s.refilling += len(refills)
-	if s.opts.Replicate != nil {
-		return append(commands, &refilling{refills: refills})
+	r.unanswered += len(requested)
+	if r.shard.opts.Replicate != nil {
+		return append(commands, &refilling{refills: requested})
 	}
-	s.unread = append(s.unread, refills...) // a store with its own log shows submitted batches
-	s.readRefills()
+	r.unread = append(r.unread, requested...) // a store with its own log shows submitted batches
+	r.read()
 	return commands
 }
 
@@ -49,7 +59,7 @@ func (c *refilling) publish(s *Shard, err error) {
 	s.inbox.resume(&visible{refills: c.refills, err: err})
 }
 
-func (*refilling) decide(*Shard, int64) {}
+func (*refilling) decide(*decider, int64) {}
 
 // visible starts the reading of Refills whose turn is visible in the store.
 type visible struct {
@@ -57,38 +67,37 @@ type visible struct {
 	err     error
 }
 
-func (c *visible) decide(s *Shard, _ int64) {
+func (c *visible) decide(d *decider, _ int64) {
 	// The tenure has ended: requests for figures that wait for these Refills must fail instead of
 	// waiting forever.
 	if c.err != nil {
-		s.refilling -= len(c.refills)
-		s.failure = &NotLeaderError{s.opts.Number}
+		d.refills.unanswered -= len(c.refills)
+		d.failure = &NotLeaderError{d.shard.opts.Number}
 		return
 	}
-	s.unread = append(s.unread, c.refills...)
-	s.readRefills()
+	d.refills.unread = append(d.refills.unread, c.refills...)
+	d.refills.read()
 }
 
 func (*visible) publish(*Shard, error) {}
 
-// readRefills starts a goroutine that reads the Refills in Shard.unread, unless one is running.
-func (s *Shard) readRefills() {
-	if s.filling || len(s.unread) == 0 {
+// read starts a goroutine that reads the unread Refills, unless one is running.
+func (r *refills) read() {
+	if r.filling || len(r.unread) == 0 {
 		return
 	}
-	s.filling = true
-	refills := s.unread
-	s.unread = nil
-	s.reading.Go(func() { s.inbox.resume(s.readSome(refills)) })
+	r.filling = true
+	s, unread := r.shard, r.unread
+	r.unread = nil
+	s.reading.Go(func() { s.inbox.resume(readRefills(s.store, unread)) })
 }
 
-// readSome reads the answers for one turn. It runs outside of the deciding goroutine, so it must
-// use only the store.
-func (s *Shard) readSome(refills []queue.Refill) *refilled {
+// readRefills reads the answers for one turn.
+func readRefills(store *storage.Store, refills []queue.Refill) *refilled {
 	c := &refilled{}
 	bytes := int64(0)
 	for i, r := range refills {
-		a, err := s.readRefill(r)
+		a, err := readRefill(store, r)
 		if err != nil {
 			c.err = err
 			break
@@ -111,23 +120,23 @@ type refillAnswer struct {
 	bytes  int64 // payload bytes
 }
 
-func (s *Shard) readRefill(r queue.Refill) (a refillAnswer, err error) {
+func readRefill(store *storage.Store, r queue.Refill) (a refillAnswer, err error) {
 	a.refill = r
 	switch r.Stream {
 	case queue.StreamReturned:
-		due, more, err := s.store.Returned(r)
+		due, more, err := store.Returned(r)
 		a.items, a.give = len(due), func(state *queue.State) { state.RefillReturned(r, due, more) }
 		return a, err
 	case queue.StreamDue, queue.StreamNotDue:
-		tasks, next, more, err := s.store.CountDue(r)
+		tasks, next, more, err := store.CountDue(r)
 		a.items, a.give = len(tasks), func(state *queue.State) { state.RefillDue(r, tasks, next, more) }
 		return a, err
 	case queue.StreamExpired:
-		expired, nextMs, err := s.store.Expired(r.FromMs, r.Limit, r.BytesMax)
+		expired, nextMs, err := store.Expired(r.FromMs, r.Limit, r.BytesMax)
 		a.items, a.give = len(expired), func(state *queue.State) { state.RefillExpired(r, expired, nextMs) }
 		return a, err
 	case queue.StreamFresh:
-		tasks, nextSeq, err := s.store.Fresh(r)
+		tasks, nextSeq, err := store.Fresh(r)
 		a.items, a.give = len(tasks), func(state *queue.State) { state.RefillFresh(r, tasks, nextSeq) }
 		for i := range tasks {
 			a.bytes += int64(len(tasks[i].Task.Payload))
@@ -146,23 +155,23 @@ type refilled struct {
 	full    bool // the disk has no space for changes: see refuse
 }
 
-func (c *refilled) decide(s *Shard, _ int64) {
-	s.filling = false
+func (c *refilled) decide(d *decider, _ int64) {
+	d.refills.filling = false
 	if c.err != nil {
-		s.failure = c.err
+		d.failure = c.err
 		return
 	}
 	for _, a := range c.answers {
 		if c.full && a.refill.Stream == queue.StreamExpired {
 			// An empty answer from FromMs on makes the state request these expiries again later.
-			s.state.RefillExpired(a.refill, nil, a.refill.FromMs)
+			d.state.RefillExpired(a.refill, nil, a.refill.FromMs)
 			continue
 		}
-		a.give(s.state)
+		a.give(d.state)
 	}
-	s.refilling -= len(c.answers)
-	s.unread = append(c.left, s.unread...)
-	s.readRefills()
+	d.refills.unanswered -= len(c.answers)
+	d.refills.unread = append(c.left, d.refills.unread...)
+	d.refills.read()
 }
 
 func (*refilled) publish(*Shard, error) {}

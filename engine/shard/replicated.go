@@ -35,19 +35,28 @@ func (s *Shard) Lose() {
 
 // end sends the last turn, which answers all commands, waits and subscriptions that are still open.
 // The deciding goroutine calls it before it ends.
-func (s *Shard) end(why error) {
-	if s.opts.Replicate == nil {
-		why = errors.Join(why, s.failure)
+func (d *decider) end(why error) {
+	if d.shard.opts.Replicate == nil {
+		why = errors.Join(why, d.failure)
 	} else {
-		s.state.LeaveAccounts()
+		d.state.LeaveAccounts()
 	}
-	left := s.unanswered()
-	for sub := range s.subs {
+	var left []command
+	for _, c := range d.figures.asking {
+		left = append(left, &figuresAnswer{c})
+	}
+	left = append(left, d.carried...)
+	for _, all := range d.awaits.of {
+		for _, c := range all {
+			left = append(left, &answer{to: c})
+		}
+	}
+	for sub := range d.subscriptions.open {
 		left = append(left, &endSubscription{sub: sub})
 	}
 	if len(left) > 0 {
 		n := len(left)
-		s.pipe <- turn{commands: left, err: why}
+		d.shard.pipe <- turn{commands: left, err: why}
 		planted.Send(n)
 	}
 }
@@ -56,7 +65,7 @@ func (s *Shard) end(why error) {
 // leadership.
 type endSubscription struct{ sub *Subscription }
 
-func (*endSubscription) decide(*Shard, int64) {}
+func (*endSubscription) decide(*decider, int64) {}
 
 func (c *endSubscription) publish(_ *Shard, err error) { c.sub.fail(err) }
 

@@ -102,43 +102,24 @@ const (
 	commitsMax = 64
 )
 
-// Shard is a running shard. Its methods are safe for concurrent use.
+// Shard is a running shard. Its methods are safe for concurrent use. Any goroutine may use its
+// fields. What only one goroutine may use is not reachable from a Shard: it is in the decider or in
+// the publisher.
 type Shard struct {
 	store *storage.Store
 	opts  Options
 	inbox *inbox
 
-	// Owned by the deciding goroutine:
-	state     *queue.State
-	batch     *storage.Batch             // the mutations of the turn so far
-	last      storage.Commit             // the last submitted commit
-	early     []earlyCommit              // commits of this turn so far: see commitEarly
-	tickedMs  int64                      // the state machine's time
-	failure   error                      // why the shard failed; after that it decides nothing
-	leaving   []*Subscription            // subscriptions that are closed, but have not ended
-	subs      map[*Subscription]struct{} // to fail when leadership is lost; nil if not replicated
-	waiting   map[queue.Ref][]*await     // callers that wait for the end of a task
-	carried   []command                  // commands that a later turn answers: see carry
-	asking    []*figures                 // unanswered requests for figures
-	resolved  int                        // number of tasks that this turn resolved
-	toRead    []*begin                   // examines that began in this turn
-	refilling int                        // number of unanswered Refills
-	unread    []queue.Refill             // Refills that can be read
-	filling   bool                       // a goroutine reads Refills
-
-	subscribers          atomic.Int64 // waiters that have not ended
-	examining            atomic.Int32 // examines under way
-	lastFigures          lastFigures
-	reading              sync.WaitGroup // background readings of the store
-	deciding, publishing stage
-	failed               sync.Once // guards Options.Failed
-	// Owned by the publishing goroutine: the time when the last turn was published, by stages.Now.
-	published time.Duration
-	waits     equalWaits // owned by the publishing goroutine
-
 	pipe    chan turn      // sent from the deciding to the publishing goroutine
 	recycle chan []command // command slices for reuse
 	done    chan struct{}  // closed when the publishing goroutine has ended
+
+	subscribers          atomic.Int64   // waiters that have not ended
+	examining            atomic.Int32   // examines under way
+	lastFigures          lastFigures    // figures of all queues
+	reading              sync.WaitGroup // background readings of the store
+	deciding, publishing stage
+	failed               sync.Once // guards Options.Failed
 }
 
 // New recovers a shard from its store and starts it. The caller owns the store and must close it
@@ -184,14 +165,22 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	}
 	s := &Shard{
 		store: store, opts: o, inbox: newInbox(load{tasks: o.InboxTasksMax, bytes: o.InboxBytesMax}),
-		state: state, batch: batch, waiting: map[queue.Ref][]*await{},
 		pipe: make(chan turn, commitsMax), recycle: make(chan []command, commitsMax), done: make(chan struct{}),
 	}
-	if o.Replicate != nil {
-		s.subs = map[*Subscription]struct{}{}
+	d := &decider{
+		shard: s, state: state,
+		commits:       commits{state: state, batch: batch, log: o.Replicate},
+		subscriptions: subscriptions{state: state, count: &s.subscribers},
+		refills:       refills{shard: s, state: state},
+		awaits:        awaits{state: state, of: map[queue.Ref][]*await{}},
+		figures:       figuresRequests{state: state, last: &s.lastFigures, space: o.Space},
 	}
-	go s.run()
-	go s.publish()
+	if o.Replicate != nil {
+		d.subscriptions.open = map[*Subscription]struct{}{}
+	}
+	p := &publisher{shard: s, waits: equalWaits{stages: o.Stages}}
+	go d.run()
+	go p.run()
 	return s, nil
 }
 
@@ -208,10 +197,10 @@ func (s *Shard) Close() {
 
 // fail stops the shard after an error. The state machine is then ahead of the store, so no further
 // decision may rely on it. Both goroutines call fail; only the first call writes to the log and
-// calls Options.Failed. The deciding goroutine also sets Shard.failure, which makes it refuse all
+// calls Options.Failed. The deciding goroutine also sets decider.failure, which makes it refuse all
 // later commands. If a commit fails, the publishing goroutine gets the error first. The deciding
-// goroutine continues to decide until it gets an error too; publish fails the turns that it decides
-// until then.
+// goroutine continues to decide until it gets an error too; the publisher fails the turns that it
+// decides until then.
 func (s *Shard) fail(err error) {
 	lost := errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome)
 	if lost {

@@ -31,14 +31,14 @@ type changing interface {
 
 // decideOrRefuse decides a command, or refuses it with the error full if full is not nil and the
 // command may change the store.
-func (s *Shard) decideOrRefuse(c command, nowMs int64, full error) {
+func (d *decider) decideOrRefuse(c command, nowMs int64, full error) {
 	if full != nil {
 		if change, ok := c.(changing); ok && change.refuse(full) {
-			s.opts.Space.CountRefusals(full, 1)
+			d.shard.opts.Space.CountRefusals(full, 1)
 			return
 		}
 	}
-	c.decide(s, nowMs)
+	c.decide(d, nowMs)
 }
 
 // admit returns an error while the disk's free space is too low for commands that grow the store.
@@ -50,26 +50,26 @@ func (s *Shard) admit() error {
 	return err
 }
 
-func (s *Shard) idle() bool {
+func (d *decider) idle() bool {
 	switch {
-	case s.failure != nil:
+	case d.failure != nil:
 		return true
-	case len(s.asking) > 0 && s.refilling == 0:
+	case len(d.figures.asking) > 0 && d.refills.unanswered == 0:
 		return false
 	}
-	return s.opts.Space.Changes() != nil || !s.state.Unfinished() && !s.due()
+	return d.shard.opts.Space.Changes() != nil || !d.state.Unfinished() && d.state.NextDeadlineMs() > d.shard.opts.NowMs()
 }
 
 // pass advances the time of the state machine and returns it. If the disk's space allows no
 // changes, full is the reason, and pass does not advance the time. The first call sets the time in
 // any case, since the state machine needs a time.
-func (s *Shard) pass() (nowMs int64, full error) {
-	full = s.opts.Space.Changes()
-	if full == nil || s.tickedMs == 0 {
-		s.tickedMs = s.opts.NowMs()
-		s.state.Tick(s.tickedMs)
+func (d *decider) pass() (nowMs int64, full error) {
+	full = d.shard.opts.Space.Changes()
+	if full == nil || d.tickedMs == 0 {
+		d.tickedMs = d.shard.opts.NowMs()
+		d.state.Tick(d.tickedMs)
 	}
-	return s.tickedMs, full
+	return d.tickedMs, full
 }
 
 func (c *enqueue) refuse(err error) bool {
@@ -116,20 +116,20 @@ func sameError(err error, n int) []error {
 
 // settleLow settles tasks while space is low. It refuses completions with large results and
 // truncates the texts of failures.
-func (s *Shard) settleLow(c *settle, nowMs int64, low error) {
+func (d *decider) settleLow(c *settle, nowMs int64, low error) {
 	left, places := make([]queue.Settlement, 0, len(c.settlements)), make([]int, 0, len(c.settlements))
 	for i := range c.settlements {
 		t := c.settlements[i]
-		if t.Action == queue.Complete && len(t.Result) > resultLowMax && s.state.KeepsResult(t.Ref, t.Token) {
+		if t.Action == queue.Complete && len(t.Result) > resultLowMax && d.state.KeepsResult(t.Ref, t.Token) {
 			c.out[i] = low
-			s.opts.Space.CountRefusals(low, 1)
+			d.shard.opts.Space.CountRefusals(low, 1)
 			continue
 		}
 		t.Error = cut(t.Error, errorLowMax)
 		left, places = append(left, t), append(places, i)
 	}
 	out := make([]error, len(left))
-	s.state.Settle(nowMs, c.tenant, left, out)
+	d.state.Settle(nowMs, c.tenant, left, out)
 	for k, i := range places {
 		c.out[i] = out[k]
 	}

@@ -20,7 +20,7 @@ type batchTimes struct {
 
 // observe adds the times of a published turn to the histograms. The clock is read once per stage
 // and turn, so the cost does not depend on the number of commands.
-func (s *Shard) observe(t *batchTimes) {
+func (p *publisher) observe(t *batchTimes) {
 	if t.began == 0 {
 		return
 	}
@@ -35,7 +35,7 @@ func (s *Shard) observe(t *batchTimes) {
 	add(stages.Decide, t.decided-t.began)
 	answering := max(t.taken, t.durable, t.answering)
 	if t.durable != 0 {
-		if s.opts.Replicate == nil {
+		if p.shard.opts.Replicate == nil {
 			add(stages.Apply, t.submitted-t.decided)
 			add(stages.CommitWait, t.taken-t.submitted)
 			add(stages.Commit, t.durable-t.taken)
@@ -44,7 +44,7 @@ func (s *Shard) observe(t *batchTimes) {
 			add(stages.Commit, t.durable-t.submitted)
 		}
 	}
-	s.published = stages.Now()
-	add(stages.Reply, s.published-answering)
-	s.opts.Stages.Observe(all...)
+	p.published = stages.Now()
+	add(stages.Reply, p.published-answering)
+	p.shard.opts.Stages.Observe(all...)
 }

@@ -56,7 +56,7 @@ func TestStagesSayWhereABatchWaited(t *testing.T) {
 	const held = 20 * time.Millisecond
 	entered, first := make(chan struct{}), make(chan struct{})
 	require.NoError(t, put(f.Shard, &query[struct{}]{ // a slow decision
-		decided: func(*Shard, int64) (none struct{}, err error) {
+		decided: func(*decider, int64) (none struct{}, err error) {
 			close(entered)
 			spin(held)
 			return none, nil
@@ -118,7 +118,7 @@ func TestAReplicatedBatchHasTheLogsStages(t *testing.T) {
 // BenchmarkObserve measures the cost of a batch's stage times: reading the clock and updating the
 // histograms.
 func BenchmarkObserve(b *testing.B) {
-	s := &Shard{opts: Options{Stages: &stages.Times{}}}
+	p := &publisher{shard: &Shard{opts: Options{Stages: &stages.Times{}}}}
 	for b.Loop() {
 		t := batchTimes{since: stages.Now()}
 		t.began = stages.Now()
@@ -126,6 +126,6 @@ func BenchmarkObserve(b *testing.B) {
 		t.submitted = stages.Now()
 		t.taken = stages.Now()
 		t.durable = stages.Now()
-		s.observe(&t)
+		p.observe(&t)
 	}
 }

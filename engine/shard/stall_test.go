@@ -66,7 +66,7 @@ func TestUnderWayTellsOfADecisionThatStalls(t *testing.T) {
 // holdUp is a command whose decision blocks until the test opens gate.
 type holdUp struct{ entered, gate chan struct{} }
 
-func (c holdUp) decide(*Shard, int64) {
+func (c holdUp) decide(*decider, int64) {
 	close(c.entered)
 	<-c.gate
 }

@@ -1,24 +1,31 @@
 package shard
 
-import "github.com/pronybench/prony/engine/queue"
+import (
+	"sync/atomic"
 
-func (s *Shard) subscribe(c queue.Claim, owner any) (*queue.Waiter, error) {
-	w, err := s.state.Subscribe(c, owner)
-	if err == nil {
-		s.subscribers.Add(1)
-	}
-	return w, err
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// subscriptions contains the subscriptions of a shard that need more than their waiters. The
+// deciding goroutine owns it.
+type subscriptions struct {
+	state   *queue.State
+	count   *atomic.Int64              // Shard.subscribers
+	open    map[*Subscription]struct{} // to fail when leadership is lost; nil if not replicated
+	leaving []*Subscription            // subscriptions that are closed, but have not ended
 }
 
-func (s *Shard) unsubscribe(w *queue.Waiter) {
-	s.state.Unsubscribe(w)
-	s.subscribers.Add(-1)
+func (s *subscriptions) begin(sub *Subscription) (err error) {
+	if sub.waiter, err = s.state.Subscribe(sub.claim, sub); err == nil {
+		s.count.Add(1)
+	}
+	return err
 }
 
 // leave ends the closed subscriptions, except those for which stays returns true. It runs after
 // dispatch, because a claim that does not wait is closed immediately and must still get the ready
 // tasks.
-func (s *Shard) leave(stays func(*Subscription) bool) {
+func (s *subscriptions) leave(stays func(*Subscription) bool) {
 	left := s.leaving[:0]
 	for _, sub := range s.leaving {
 		if stays(sub) {
@@ -27,10 +34,11 @@ func (s *Shard) leave(stays func(*Subscription) bool) {
 		}
 		if sub.waiter != nil { // the subscription may have been closed twice
 			sub.paused = sub.waiter.Paused()
-			s.unsubscribe(sub.waiter)
+			s.state.Unsubscribe(sub.waiter)
+			s.count.Add(-1)
 		}
 		sub.waiter = nil
-		delete(s.subs, sub)
+		delete(s.open, sub)
 	}
 	clear(s.leaving[len(left):])
 	s.leaving = left

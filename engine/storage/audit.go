@@ -25,7 +25,7 @@ func (a States) Plus(b States) States {
 
 // Audit counts the stored tasks of each queue by their states at nowMs. It reads the tasks and the
 // queues' records in one snapshot, and reads every task's key.
-func (s *Store) Audit(nowMs int64) (audited []AuditedQueue, err error) {
+func (s *Reads) Audit(nowMs int64) (audited []AuditedQueue, err error) {
 	snap := s.Snapshot()
 	defer closeAfter(snap, &err)
 	queues, err := snap.Queues()

@@ -103,19 +103,7 @@ func (s *Store) commit(b *Batch) error {
 		return s.commitYoung(b)
 	}
 	b.addUp()
-	s.flushes.Commit(b.b.Len())
 	return s.apply(b.b)
-}
-
-// apply applies a batch. After a write to the log has failed, Pebble panics at the next write;
-// apply converts the panic to an error. The store can then be neither used nor closed.
-func (s *Store) apply(b *pebble.Batch) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("write to the log: %v", p)
-		}
-	}()
-	return s.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 
 // Wait returns when the commit is as durable as the store's mode requires. A commit that reserves

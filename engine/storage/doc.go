@@ -17,11 +17,11 @@
 //	err = c.Wait() // the decisions may be acknowledged
 //	err = s.Close()
 //
-// The other methods read. Task, LookHead and LookAll return single tasks. Fresh, Returned, CountDue
-// and Expired answer a queue.Refill. ListFresh, ListReturned, ListLeased and ListDead return pages
-// of the lists of admin calls. Audit compares the counters with the number of records. Package
-// record defines the keys and records, disk defines the durability modes, fsck checks a whole
-// store, and backup copies a store.
+// Store embeds Reads, whose methods read. Task, LookHead and LookAll return single tasks. Fresh,
+// Returned, CountDue and Expired answer a queue.Refill. ListFresh, ListReturned, ListLeased and
+// ListDead return pages of the lists of admin calls. Audit compares the counters with the number of
+// records. Package record defines the keys and records, disk defines the durability modes, fsck
+// checks a whole store, and backup copies a store.
 //
 // # Young records
 //

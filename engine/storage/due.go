@@ -13,7 +13,7 @@ import (
 // CountDue answers a queue.Refill of queue.StreamDue or queue.StreamNotDue. It returns the
 // positions of up to r.Limit Due records, and the arguments next and more for State.RefillDue. It
 // reads keys only.
-func (s *Store) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKey, more bool, err error) {
+func (s *Reads) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKey, more bool, err error) {
 	lane := queue.Ref{Queue: r.Queue, Priority: r.Priority}
 	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
 	o := &pebble.IterOptions{LowerBound: record.DueKey(from, r.FromMs), UpperBound: record.PrefixEnd(record.DueKey(lane, 0)[:1+4+1])}
@@ -21,7 +21,7 @@ func (s *Store) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKe
 	if back {
 		o.LowerBound, o.UpperBound = record.DueKey(lane, r.UntilMs+1), o.LowerBound
 	}
-	it, err := s.db.NewIter(o)
+	it, err := s.on.db.NewIter(o)
 	if err != nil {
 		return nil, next, false, fmt.Errorf("count due tasks: %w", err)
 	}

@@ -60,7 +60,7 @@ func extendLease(l *queue.RecoveredLease, k, v []byte) error {
 	return nil
 }
 
-func (s *Store) voidSettled(leases []queue.RecoveredLease) (err error) {
+func (s *Reads) voidSettled(leases []queue.RecoveredLease) (err error) {
 	if len(leases) == 0 {
 		return nil
 	}
@@ -148,7 +148,7 @@ type LeasedTask struct {
 }
 
 // ListLeased lists leased tasks of a queue, ordered by token. next is empty after the last page.
-func (s *Store) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place, err error) {
+func (s *Reads) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place, err error) {
 	var from uint64 // the first token to read
 	if len(p.After) > 0 {
 		if len(p.After) != 8 {
@@ -189,7 +189,7 @@ func (s *Store) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place
 
 // lookLeased returns a task of a lease batch. ok is false if the task is in another queue or no
 // longer leased.
-func (s *Store) lookLeased(r reader, queueID uint32, token uint64, ref *queue.LeaseRef) (t LeasedTask, ok bool, err error) {
+func (s *Reads) lookLeased(r reader, queueID uint32, token uint64, ref *queue.LeaseRef) (t LeasedTask, ok bool, err error) {
 	if ref.Attempt == 0 || ref.Queue != queueID {
 		return t, false, nil
 	}

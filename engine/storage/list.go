@@ -49,7 +49,7 @@ const lookBytesMax = 64 << 20
 // ListFresh lists the fresh tasks of a queue: those that were never claimed and not delayed.
 // cursors contains, for each priority, a lower bound of the seqs of these tasks. next is empty
 // after the last page.
-func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
+func (s *Reads) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixTask, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil || ref.Priority > queue.MaxPriority || ref.Seq < cursors[ref.Priority] {
@@ -62,7 +62,7 @@ func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 
 // ListReturned lists the tasks of a queue whose Due record is for a time in [fromMs, beforeMs).
 // Such a task is ready again or delayed.
-func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
+func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDue, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
@@ -74,7 +74,7 @@ func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (ou
 }
 
 // ListDead lists dead tasks of a queue for which match returns true.
-func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out []Listed, next Place, err error) {
+func (s *Reads) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDead, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out 
 	})
 }
 
-func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r reader, k []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
+func (s *Reads) list(prefix byte, queueID uint32, p Page, visit func(r reader, k []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
 	from := binary.BigEndian.AppendUint32([]byte{prefix}, queueID)
 	within := from
 	if len(p.After) > 0 {

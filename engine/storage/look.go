@@ -12,14 +12,14 @@ import (
 )
 
 // LookHead returns the records of one task, with the payload's size but without the payload.
-func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
+func (s *Reads) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
 	s.by(StepOther).gets.Add(1)
 	out, found, err = s.look(s.live(), ref, false)
 	s.by(StepOther).decodes.Add(decodesOf(&out, found))
 	return out, found, err
 }
 
-func (s *Store) look(r reader, ref queue.Ref, withPayload bool) (out queue.Stored, found bool, err error) {
+func (s *Reads) look(r reader, ref queue.Ref, withPayload bool) (out queue.Stored, found bool, err error) {
 	out.Ref = ref
 	found, err = view(r, record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
 		var payload []byte
@@ -71,7 +71,7 @@ type Looked struct {
 
 // LookAll returns the records of several tasks from one snapshot. If withPayload is false, it
 // returns the sizes of the payloads, but not the payloads.
-func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err error) {
+func (s *Reads) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err error) {
 	snap := s.frozenTasks(refs)
 	defer closeAfter(snap, &err)
 	out = make([]Looked, len(refs))
@@ -104,7 +104,7 @@ func deadOf(r reader, ref queue.Ref) (queue.Dead, error) {
 // their payloads, whose time to live ended at nowMs or before. nextMs is the time when the next
 // task's time to live ends, or math.MaxInt64 if there is no further task. Expired stops after it
 // has read tasks with bytesMax bytes of payloads; 0 means no limit.
-func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Expired, nextMs int64, err error) {
+func (s *Reads) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Expired, nextMs int64, err error) {
 	nextMs = math.MaxInt64
 	bytes := int64(0)
 	err = s.scan(StepOther, []byte{record.PrefixExpiry}, []byte{record.PrefixExpiry}, func(k, _ []byte) (bool, error) {
@@ -146,12 +146,12 @@ type NumberedAttempt struct {
 
 // LastError returns the error of a task's failed attempt, or "" if the attempt has no record. The
 // operations are attributed to step.
-func (s *Store) LastError(step Step, ref queue.Ref, attempt uint32) (string, error) {
+func (s *Reads) LastError(step Step, ref queue.Ref, attempt uint32) (string, error) {
 	s.by(step).gets.Add(1)
 	return s.lastError(step, s.live(), ref, attempt)
 }
 
-func (s *Store) lastError(step Step, r reader, ref queue.Ref, attempt uint32) (string, error) {
+func (s *Reads) lastError(step Step, r reader, ref queue.Ref, attempt uint32) (string, error) {
 	v, found, err := get(r, record.AttemptKey(ref, attempt))
 	if err != nil || !found {
 		return "", err
@@ -162,7 +162,7 @@ func (s *Store) lastError(step Step, r reader, ref queue.Ref, attempt uint32) (s
 }
 
 // Result looks up a result in the buckets that may contain it.
-func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
+func (s *Reads) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
 	p, err := s.points(StepOther, record.PrefixResult)
 	if err != nil {
 		return r, false, err
@@ -185,7 +185,7 @@ func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bo
 // key looks up an idempotency key in the buckets that may contain it. If several buckets contain a
 // record of the key, it returns the record that expires last. The operations are attributed to
 // step.
-func (s *Store) key(step Step, queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool, err error) {
+func (s *Reads) key(step Step, queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool, err error) {
 	p, err := s.points(step, record.PrefixKey)
 	if err != nil {
 		return k, false, err
@@ -210,8 +210,8 @@ func (s *Store) key(step Step, queueID uint32, key string, buckets []int64) (k q
 
 // buckets returns the times of the buckets that contain keys with the prefix, in ascending order.
 // It needs one seek per bucket.
-func (s *Store) buckets(prefix byte) (out []int64, err error) {
-	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+func (s *Reads) buckets(prefix byte) (out []int64, err error) {
+	it, err := s.on.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
 		return nil, fmt.Errorf("scan %c: %w", prefix, err)
 	}
@@ -235,7 +235,7 @@ type SystemRecord struct {
 }
 
 // System returns all of the node's records.
-func (s *Store) System() (out []SystemRecord, err error) {
+func (s *Reads) System() (out []SystemRecord, err error) {
 	err = s.scan(StepOther, []byte{record.PrefixSystem}, []byte{record.PrefixSystem}, func(k, v []byte) (bool, error) {
 		value, err := record.DecodeSystem(v)
 		if err != nil {
@@ -249,7 +249,7 @@ func (s *Store) System() (out []SystemRecord, err error) {
 
 // Holds reports whether the store contains a task, a queue, an idempotency key, a result or a
 // system record.
-func (s *Store) Holds() (bool, error) {
+func (s *Reads) Holds() (bool, error) {
 	found := false
 	for _, prefix := range []byte{
 		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixResult, record.PrefixSystem,

@@ -13,9 +13,18 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
+// Reads reads the records of a store. It is safe for concurrent use.
+type Reads struct {
+	on    *database
+	young *youngRecords
+	count counters
+	// No lease batch with a number below firstLease exists, now or later. See SkipEndedLeases.
+	firstLease atomic.Uint64
+}
+
 // Task returns a task for a claim. found is false if the task is not stored, because it is done or
 // was removed.
-func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
+func (s *Reads) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	s.by(StepClaim).gets.Add(1)
 	found, err = view(s.live(), record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
 		t, err = record.DecodeTask(v)
@@ -30,11 +39,11 @@ func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 // Fresh answers a queue.Refill of queue.StreamFresh. It returns up to r.Limit tasks from r.FromSeq
 // on, and obeys the limits r.BytesMax and r.LookMax. nextSeq is the first seq that was not read;
 // math.MaxUint64 means that there are no further tasks.
-func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, err error) {
+func (s *Reads) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, err error) {
 	nextSeq = math.MaxUint64
 	looked, read, kept := 0, int64(0), int64(0)
 	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
-	touched, err := newLaneSeqs(s.db, record.RefKey(record.PrefixProgress, from))
+	touched, err := newLaneSeqs(s.on.db, record.RefKey(record.PrefixProgress, from))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -89,8 +98,8 @@ type points struct {
 
 // points returns a points for the store's current keys with the prefix. Its look-ups are attributed
 // to step.
-func (s *Store) points(step Step, prefix byte) (*points, error) {
-	return pointsOf(s.db, prefix, &s.by(step).gets)
+func (s *Reads) points(step Step, prefix byte) (*points, error) {
+	return pointsOf(s.on.db, prefix, &s.by(step).gets)
 }
 
 func pointsOf(r pebble.Reader, prefix byte, gets *atomic.Uint64) (*points, error) {
@@ -153,7 +162,7 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 
 // reread scans a lane for its first task, starting before seqs before ref. It simulates a claim
 // without a cursor; see planted.Claim.
-func (s *Store) reread(ref queue.Ref, before uint64) error {
+func (s *Reads) reread(ref queue.Ref, before uint64) error {
 	ref.Seq -= min(ref.Seq, before)
 	from := record.RefKey(record.PrefixTask, ref)
 	return s.scan(StepClaim, from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
@@ -161,7 +170,7 @@ func (s *Store) reread(ref queue.Ref, before uint64) error {
 
 // Returned answers a queue.Refill of queue.StreamReturned. more is true if it stopped at r.Limit
 // tasks.
-func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err error) {
+func (s *Reads) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err error) {
 	from := record.DueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
 	err = s.scan(StepClaim, from, from[:1+4+1], func(k, v []byte) (bool, error) {
 		ref, dueAtMs, err := record.ParseDueKey(k)
@@ -182,7 +191,7 @@ func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err err
 
 // scan calls visit for the keys with a prefix, starting at from, until visit returns false. k and v
 // are valid only during the call of visit.
-func (s *Store) scan(step Step, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
+func (s *Reads) scan(step Step, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
 	stepped, err := scanSteps(s.live(), from, prefix, visit)
 	s.by(step).scanned.Add(stepped)
 	return err
@@ -236,7 +245,7 @@ func scanSteps(r reader, from, prefix []byte, visit func(k, v []byte) (bool, err
 // Recover returns what queue.New needs to start a shard. Its duration is proportional to the number
 // of queues, plus the number of leases, plus the number of tenants times the number of live
 // buckets.
-func (s *Store) Recover() (queue.Recovered, error) {
+func (s *Reads) Recover() (queue.Recovered, error) {
 	var out queue.Recovered
 	v, found, err := s.get([]byte{record.PrefixMeta})
 	if err != nil {

@@ -29,33 +29,32 @@ type reader interface {
 type youngRecord struct{ key, value []byte }
 
 // live reads the current state of the store. A later call may see later commits.
-type live struct{ *Store }
+type live struct{ y *youngRecords }
 
-func (s *Store) live() reader { return live{s} }
+func (s *Reads) live() reader { return live{s.young} }
 
-func (l live) stored() pebble.Reader { return l.db }
+func (l live) stored() pebble.Reader { return l.y.on.db }
 
 func (l live) young(key []byte) (value []byte, found bool) {
-	y := l.Store.young
 	k, may := youngKey(key)
 	if !may {
 		return nil, false
 	}
-	y.mu.Lock()
-	defer y.mu.Unlock()
-	return y.Get(k)
+	l.y.mu.Lock()
+	defer l.y.mu.Unlock()
+	return l.y.Get(k)
 }
 
 func (l live) open(from, to []byte) (*pebble.Iterator, []youngRecord, error) {
-	y := l.Store.young
+	y := l.y
 	if !mayBeYoung(from, to) {
-		it, err := iterate(l.db, from, to)
+		it, err := iterate(y.on.db, from, to)
 		return it, nil, err
 	}
 	// The lock prevents a commit from storing a young record between the two reads.
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	it, err := iterate(l.db, from, to)
+	it, err := iterate(y.on.db, from, to)
 	return it, y.between(span{from, to}), err
 }
 
@@ -82,7 +81,7 @@ func allLeases() span { return span{[]byte{record.PrefixLease}, []byte{record.Pr
 
 // frozen returns the current state of the store. Of the young records, it includes only those in
 // the given spans, which must be in the order of their keys.
-func (s *Store) frozen(spans ...span) frozen {
+func (s *Reads) frozen(spans ...span) frozen {
 	return s.frozenWith(func(y *youngRecords) (out []youngRecord) {
 		for _, span := range spans {
 			out = append(out, y.between(span)...)
@@ -93,7 +92,7 @@ func (s *Store) frozen(spans ...span) frozen {
 
 // frozenTasks returns the current state of the store. Of the young records, it includes only those
 // of the given tasks.
-func (s *Store) frozenTasks(refs []queue.Ref) frozen {
+func (s *Reads) frozenTasks(refs []queue.Ref) frozen {
 	return s.frozenWith(func(y *youngRecords) (out []youngRecord) {
 		for _, ref := range refs {
 			k := taskKey(ref)
@@ -108,11 +107,11 @@ func (s *Store) frozenTasks(refs []queue.Ref) frozen {
 
 // frozenWith holds the lock while it takes the Pebble snapshot and the young records, so that both
 // are as of the same commit.
-func (s *Store) frozenWith(recent func(y *youngRecords) []youngRecord) frozen {
+func (s *Reads) frozenWith(recent func(y *youngRecords) []youngRecord) frozen {
 	y := s.young
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return frozen{s.db.NewSnapshot(), recent(y)}
+	return frozen{s.on.db.NewSnapshot(), recent(y)}
 }
 
 // Close releases the snapshot.

@@ -207,9 +207,6 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	return out, nil
 }
 
-// Position returns the last applied position of the log, or the zero value before the first entry.
-func (s *Store) Position() Position { return *s.position.Load() }
-
 func (s *Store) readPosition() (floor Position, err error) {
 	var p Position
 	v, found, err := get(s.live(), []byte{record.PrefixPosition})
@@ -269,13 +266,13 @@ func positionOf(v []byte) (p Position) {
 // Recover would step over the deleted keys of all batches that ended since the last flush, while
 // clients wait for it. SkipEndedLeases steps only over the batches that ended since its previous
 // call. It is safe for concurrent use.
-func (s *Store) SkipEndedLeases() error {
+func (s *Reads) SkipEndedLeases() error {
 	was := s.firstLease.Load()
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, was)
 	y := s.young
 	y.mu.Lock() // so that no young record is stored between the two look-ups
-	it, err := iterate(s.db, first, []byte{record.PrefixLease + 1})
+	it, err := iterate(s.on.db, first, []byte{record.PrefixLease + 1})
 	next, found := y.First(leaseKey(was))
 	y.mu.Unlock()
 	if err != nil {

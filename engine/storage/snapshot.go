@@ -10,11 +10,11 @@ import (
 )
 
 // Snapshot is a consistent view of a store's records. Package fsck uses it; the server's reads are
-// methods of Store. The store must stay open until Close. It is safe for concurrent use.
+// methods of Reads. The store must stay open until Close. It is safe for concurrent use.
 type Snapshot struct{ r frozen }
 
 // Snapshot returns a view of all commits submitted before the call.
-func (s *Store) Snapshot() Snapshot { return Snapshot{s.frozen(span{})} }
+func (s *Reads) Snapshot() Snapshot { return Snapshot{s.frozen(span{})} }
 
 // Close releases the view.
 func (s Snapshot) Close() error { return s.r.Close() }

@@ -78,8 +78,8 @@ func (s *Store) storeYoungIn(room uint64) (release func(), err error) {
 
 // compactDeletions compacts a part of one table that contains deletions, in the uppermost level
 // that has such a table. It returns false if there is no such table, apart from skipped tables.
-func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[uint64]bool) (more bool, err error) {
-	levels, err := s.db.SSTables(pebble.WithProperties())
+func (d *database) compactDeletions(ctx context.Context, room uint64, skipped map[uint64]bool) (more bool, err error) {
+	levels, err := d.db.SSTables(pebble.WithProperties())
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +90,7 @@ func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[u
 				continue
 			}
 			from, to := t.Smallest.UserKey, endOfSlice(levels[depth+1:], t.Smallest.UserKey, t.Largest.UserKey)
-			needs, err := s.db.EstimateDiskUsage(from, to)
+			needs, err := d.db.EstimateDiskUsage(from, to)
 			if err != nil {
 				return false, err
 			}
@@ -98,7 +98,7 @@ func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[u
 				skipped[uint64(t.FileNum)] = true
 				continue
 			}
-			return true, s.db.Compact(ctx, from, append(bytes.Clone(to), 0), false)
+			return true, d.db.Compact(ctx, from, append(bytes.Clone(to), 0), false)
 		}
 	}
 	return false, nil

@@ -83,7 +83,7 @@ func (c *stepCounters) load() Operations {
 	}
 }
 
-func (s *Store) by(step Step) *stepCounters { return &s.count.steps[step] }
+func (s *Reads) by(step Step) *stepCounters { return &s.count.steps[step] }
 
 // Begin attributes later writes to the step. It returns the previous step.
 func (b *Batch) Begin(step Step) (before Step) {

@@ -115,23 +115,12 @@ const (
 
 // Store contains the keys and records of one shard. It is safe for concurrent use; a Batch is not.
 type Store struct {
-	db         *pebble.DB
-	fs         vfs.FS // does not defer fsyncs, unlike files
-	dir        string
-	lock       *pebble.Lock
-	readOnly   bool
-	replicated bool
+	database
+	Reads
 	durability Durability
-	files      *disk.Files // the guarded files, on top of fs
-	count      counters
 	stalls     writeStalls
-	position   atomic.Pointer[Position]
-	// No lease batch with a number below firstLease exists, now or later. See SkipEndedLeases.
-	firstLease atomic.Uint64
 	filter     *keyFilter // filter of idempotency keys; nil in a read-only store
 	space      *Space
-	flushes    disk.Flushes
-	young      *youngRecords
 	reclaimed  uint64 // Flushes.Committed at the last Reclaim; only Reclaim uses it
 }
 
@@ -186,7 +175,11 @@ func Open(dir string, o Options) (*Store, error) {
 		fs = vfs.Default
 	}
 	fs = o.Space.Files(fs)
-	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, replicated: o.Replicated, durability: o.Durability, space: o.Space, reclaimed: neverReclaimed}
+	s := &Store{
+		database:   database{fs: fs, dir: dir, readOnly: o.ReadOnly, replicated: o.Replicated},
+		durability: o.Durability, space: o.Space, reclaimed: neverReclaimed,
+	}
+	s.on = &s.database
 	if planted.Hits(planted.Unsynced) {
 		o.Durability = None
 	}
@@ -238,14 +231,14 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.YoungLogBytes == 0 {
 		o.YoungLogBytes = int64(o.MemTableBytes)
 	}
-	s.young = &youngRecords{Records: young.New(0), bytesMax: o.YoungBytes, logMax: o.YoungLogBytes}
+	s.young = &youngRecords{on: &s.database, Records: young.New(0), bytesMax: o.YoungBytes, logMax: o.YoungLogBytes}
 	if o.SyncLog != nil {
 		listener.FlushBegin = s.syncBefore(o.SyncLog)
 	}
 	if !o.Replicated {
 		s.files.KeepLogs()
 		if left, err = recoverYoung(s.files, dir); err == nil && !o.ReadOnly && left.found {
-			err = left.save(s)
+			err = left.save(&s.database)
 		}
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.unlock(), s.files.Close())
@@ -278,16 +271,16 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s.db = db
 	if left != nil {
-		if err := s.restore(left); err != nil {
+		if err := s.young.restore(left); err != nil {
 			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.db.Close(), s.unlock(), s.files.Close())
 		}
 	}
 	floor, err := s.readPosition()
 	if err == nil && o.Replicated {
-		err = s.singleEnded()
+		err = s.young.singleEnded()
 	}
 	if err == nil && (o.Replicated || floor != s.Position()) {
-		err = s.replay(floor, o.Entries)
+		err = s.young.replay(floor, o.Entries)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.db.Close(), s.unlock(), s.files.Close())
@@ -357,7 +350,7 @@ func (s *Store) Close() error {
 	}
 	err = errors.Join(err, s.db.Close())
 	if err == nil {
-		err = s.endYoung()
+		err = s.young.end()
 	}
 	err = errors.Join(err, s.files.Close())
 	if err == nil && !s.readOnly {
@@ -366,14 +359,7 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.unlock())
 }
 
-func (s *Store) unlock() error {
-	if s.lock == nil {
-		return nil
-	}
-	return s.lock.Close()
-}
-
-func (s *Store) get(key []byte) ([]byte, bool, error) {
+func (s *Reads) get(key []byte) ([]byte, bool, error) {
 	s.by(StepOther).gets.Add(1)
 	return get(s.live(), key)
 }

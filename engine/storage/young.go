@@ -36,6 +36,7 @@ import (
 // states whether records of later commits may be young. youngrecover.go describes the recovery
 // after a crash, and youngapply.go the differences in a replicated store.
 type youngRecords struct {
+	on *database
 	mu sync.Mutex // held during a commit
 	*young.Records
 	bytesMax int64 // maximum size of Records in memory
@@ -128,7 +129,7 @@ func (y *youngRecords) settleLocked(b *Batch) {
 		b.note(b.b.LogData(drops, nil))
 		y.drops.Reset()
 	}
-	if cut := b.store.files.Logs().Cut(); cut > y.floor.Commit {
+	if cut := y.on.files.Logs().Cut(); cut > y.floor.Commit {
 		y.retireLocked(b, cut, piece)
 	}
 	// When Pebble reads its log, it skips batches without a key, so such a batch gets a key.
@@ -215,7 +216,6 @@ func (s *Store) commitYoung(b *Batch) error {
 
 // commit applies a batch. rotate is true if the caller must make Pebble start a new log.
 func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
-	s := b.store
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.settleLocked(b)
@@ -227,14 +227,13 @@ func (y *youngRecords) commit(b *Batch) (rotate bool, err error) {
 	// whichever log contains the commit, the commit number recorded for that log is then high
 	// enough. Stored must be called after: a log may be recorded as containing the floor only if it
 	// contains the commit that set the floor.
-	s.files.Logs().Committing(y.Number())
-	s.flushes.Commit(b.b.Len())
-	if err := s.apply(b.b); err != nil {
+	y.on.files.Logs().Committing(y.Number())
+	if err := y.on.apply(b.b); err != nil {
 		return false, err
 	}
-	s.files.Logs().Stored(y.floor.Commit)
+	y.on.files.Logs().Stored(y.floor.Commit)
 	y.noteLocked()
-	if begun := s.files.Logs().Begun(); begun != y.begun { // a full memtable also starts a log
+	if begun := y.on.files.Logs().Begun(); begun != y.begun { // a full memtable also starts a log
 		y.begun, y.logBytes = begun, 0
 	}
 	y.logBytes += int64(b.b.Len())
@@ -261,9 +260,9 @@ func (s *Store) storeYoung() (release func(), err error) {
 		y.direct--
 		y.mu.Unlock()
 	}
-	store := s.storePiece
+	store := func() (bool, error) { return y.storePiece(s.NewBatch()) }
 	if s.replicated {
-		store = func() (bool, error) { return s.storeApplied(math.MaxUint64) }
+		store = func() (bool, error) { return y.storeApplied(math.MaxUint64) }
 	}
 	for more := true; more; {
 		if more, err = store(); err != nil {
@@ -274,34 +273,32 @@ func (s *Store) storeYoung() (release func(), err error) {
 	return release, nil
 }
 
-// storePiece stores the oldest young records, about storeAtOnceBytes. The caller must have
-// incremented direct, so that no young records are added. more is true if the caller must call it
-// again. It is false once there is no young record and the stored floor states this.
-func (s *Store) storePiece() (more bool, err error) {
-	y := s.young
+// storePiece stores the oldest young records, about storeAtOnceBytes. b is an empty batch for them.
+// The caller must have incremented direct, so that no young records are added. more is true if the
+// caller must call it again. It is false once there is no young record and the stored floor states
+// this.
+func (y *youngRecords) storePiece(b *Batch) (more bool, err error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.Len() == 0 && y.floor == (record.Floor{Commit: y.Number()}) {
-		return false, nil
+		return false, b.b.Close()
 	}
-	b := s.NewBatch()
 	y.storeLocked(b, y.Number(), storeAtOnceBytes)
 	if y.Len() == 0 {
 		y.floor = record.Floor{Commit: y.Number()}
 		y.retirements.Add(1)
 		y.setFloorLocked(b)
 	}
-	s.flushes.Commit(b.b.Len())
 	b.addUp()
 	if err = b.err; err == nil {
-		err = s.apply(b.b)
+		err = y.on.apply(b.b)
 	}
 	if err == nil {
 		err = b.b.SyncWait()
 	}
 	err = errors.Join(err, b.b.Close())
 	if err == nil {
-		s.files.Logs().Stored(y.floor.Commit)
+		y.on.files.Logs().Stored(y.floor.Commit)
 		y.noteLocked()
 	}
 	return true, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
@@ -166,7 +165,7 @@ func (y *youngRecords) setPositionLocked(at Position, to *pebble.Batch) error {
 func (s *Store) StoreYoung(upTo uint64) error {
 	for more := true; more; {
 		var err error
-		if more, err = s.storeApplied(upTo); err != nil {
+		if more, err = s.young.storeApplied(upTo); err != nil {
 			return fmt.Errorf("store the records that are in the log only: %w", err)
 		}
 	}
@@ -175,15 +174,14 @@ func (s *Store) StoreYoung(upTo uint64) error {
 
 // storeApplied stores a part of the young records of entries up to index upTo. more is true if
 // further such records may exist.
-func (s *Store) storeApplied(upTo uint64) (more bool, err error) {
-	y := s.young
+func (y *youngRecords) storeApplied(upTo uint64) (more bool, err error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	at := s.Position()
+	at := y.on.Position()
 	if y.Len() > 0 && y.Floor() >= upTo || y.Len() == 0 && y.applied.written == at.Index {
 		return false, nil
 	}
-	b := s.db.NewBatch()
+	b := y.on.db.NewBatch()
 	defer closeAfter(b, &err)
 	if err := y.storeToLocked(b, upTo, appliedPieceBytes); err != nil {
 		return false, err
@@ -195,9 +193,9 @@ func (s *Store) storeApplied(upTo uint64) (more bool, err error) {
 		y.retirements.Add(1)
 		y.Trim(record.PrefixTask)
 	}
-	s.flushes.Commit(b.Len())
+	y.on.flushes.Commit(b.Len())
 	y.noteLocked()
-	return true, s.db.Apply(b, pebble.NoSync)
+	return true, y.on.db.Apply(b, pebble.NoSync)
 }
 
 // Kept returns an index of the shared log: a restart needs all entries after it.
@@ -205,26 +203,4 @@ func (s *Store) Kept() uint64 {
 	s.young.mu.Lock()
 	defer s.young.mu.Unlock()
 	return s.young.applied.durable
-}
-
-// syncBefore makes Pebble wait for syncLog before it records that a memtable is in tables. It
-// returns the function that Pebble must call when a flush begins. Without a flush, Pebble does not
-// wait: the output of compactions does not depend on the log.
-func (s *Store) syncBefore(syncLog func() error) (flushBegin func(pebble.FlushInfo)) {
-	var flushes atomic.Bool               // whether a flush began since the log was last synced
-	s.files.BeforeManifest(func() error { // Pebble calls this for one write at a time
-		if !flushes.Swap(false) {
-			return nil
-		}
-		err := syncLog()
-		if err != nil {
-			flushes.Store(true)
-			return fmt.Errorf("sync the log before tables that depend on it: %w", err)
-		}
-		return nil
-	})
-	return func(info pebble.FlushInfo) {
-		flushes.Store(true)
-		s.flushes.Begin(info)
-	}
 }

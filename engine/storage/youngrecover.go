@@ -156,43 +156,42 @@ func (r *recovered) readFile(fs vfs.FS, path string) (err error) {
 	return nil
 }
 
-func (r *recovered) save(s *Store) error {
-	if err := disk.SyncLogs(s.fs, s.dir, r.read); err != nil {
+func (r *recovered) save(d *database) error {
+	if err := disk.SyncLogs(d.fs, d.dir, r.read); err != nil {
 		return err
 	}
 	r.read = nil
-	return disk.WriteIn(s.fs, s.dir, youngName, string(r.Encode()))
+	return disk.WriteIn(d.fs, d.dir, youngName, string(r.Encode()))
 }
 
-func (s *Store) restore(r *recovered) error {
-	floor, err := s.youngFloor()
+func (y *youngRecords) restore(r *recovered) error {
+	floor, err := y.readFloor()
 	if err != nil {
 		return err
 	}
 	if floor.More && !r.found {
-		return &disk.DamagedError{File: s.fs.PathJoin(s.dir, youngName), Problem: "it is missing: restore a backup"}
+		return &disk.DamagedError{File: y.on.fs.PathJoin(y.on.dir, youngName), Problem: "it is missing: restore a backup"}
 	}
-	y := s.young
 	y.Records, y.floor = young.New(max(floor.Commit, r.Number)), floor
-	if s.readOnly {
-		return s.showYoung(r)
+	if y.on.readOnly {
+		return y.show(r)
 	}
 	if !r.found { // floor.More is false, so the file is not missing
-		return r.save(s)
+		return r.save(y.on)
 	}
-	if err := s.storeRecovered(r); err != nil {
+	if err := y.storeRecovered(r); err != nil {
 		return fmt.Errorf("store recovered records: %w", err)
 	}
 	return nil
 }
 
 // left calls visit for those recovered records that are still young, in the order of their keys.
-func (s *Store) left(r *recovered, visit func(k young.Key, value []byte) error) error {
+func (y *youngRecords) left(r *recovered, visit func(k young.Key, value []byte) error) error {
 	return r.Each(func(number uint64, k young.Key, value []byte) error {
-		if number <= s.young.floor.Commit {
+		if number <= y.floor.Commit {
 			return nil
 		}
-		stored, err := exists(s.live(), appendStoredKey(nil, k))
+		stored, err := exists(live{y}, appendStoredKey(nil, k))
 		if err != nil || stored {
 			return err
 		}
@@ -200,61 +199,60 @@ func (s *Store) left(r *recovered, visit func(k young.Key, value []byte) error) 
 	})
 }
 
-func (s *Store) showYoung(r *recovered) error {
+func (y *youngRecords) show(r *recovered) error {
 	var puts young.Puts
-	err := s.left(r, func(k young.Key, value []byte) error {
+	err := y.left(r, func(k young.Key, value []byte) error {
 		puts.Add(k, value)
 		return nil
 	})
 	if err == nil && puts.Len() > 0 {
-		s.young.Add(&puts)
+		y.Add(&puts)
 	}
 	return err
 }
 
 // storeRecovered stores the recovered records under their keys, and then replaces the file YOUNG
 // with a file without records.
-func (s *Store) storeRecovered(r *recovered) error {
-	if r.Len() == 0 && s.young.floor.Commit >= s.young.Number() {
+func (y *youngRecords) storeRecovered(r *recovered) error {
+	if r.Len() == 0 && y.floor.Commit >= y.Number() {
 		return nil
 	}
-	b := s.db.NewBatch()
+	b := y.on.db.NewBatch()
 	write := func() error {
-		s.flushes.Commit(b.Len())
-		err := s.apply(b)
+		err := y.on.apply(b)
 		if err == nil {
 			err = errors.Join(b.SyncWait(), b.Close())
 		}
-		b = s.db.NewBatch()
+		b = y.on.db.NewBatch()
 		return err
 	}
-	err := s.left(r, func(k young.Key, value []byte) error {
+	err := y.left(r, func(k young.Key, value []byte) error {
 		if err := b.Set(appendStoredKey(nil, k), value, nil); err != nil || b.Len() < storeAtOnceBytes {
 			return err
 		}
 		return write()
 	})
-	s.young.floor = record.Floor{Commit: s.young.Number()}
+	y.floor = record.Floor{Commit: y.Number()}
 	if err == nil {
-		err = b.Set([]byte{record.PrefixFloor}, record.EncodeFloor(s.young.floor), nil)
+		err = b.Set([]byte{record.PrefixFloor}, record.EncodeFloor(y.floor), nil)
 	}
 	if err == nil {
 		err = write()
 	}
 	if err == nil {
-		err = s.files.SyncLog()
+		err = y.on.files.SyncLog()
 	}
 	if err != nil {
 		return err
 	}
-	s.files.Logs().Committing(s.young.Number())
-	s.files.Logs().Stored(s.young.floor.Commit)
+	y.on.files.Logs().Committing(y.Number())
+	y.on.files.Logs().Stored(y.floor.Commit)
 	r.Clear()
-	return r.save(s)
+	return r.save(y.on)
 }
 
-func (s *Store) youngFloor() (floor record.Floor, err error) {
-	v, found, err := get(s.live(), []byte{record.PrefixFloor})
+func (y *youngRecords) readFloor() (floor record.Floor, err error) {
+	v, found, err := get(live{y}, []byte{record.PrefixFloor})
 	if err != nil || !found {
 		return floor, err
 	}
@@ -264,22 +262,22 @@ func (s *Store) youngFloor() (floor record.Floor, err error) {
 	return floor, nil
 }
 
-// endYoung removes the file YOUNG and the retained logs of a store that is being closed. There must
-// be no young record.
-func (s *Store) endYoung() error {
-	if s.replicated || s.readOnly {
+// end removes the file YOUNG and the retained logs of a store that is being closed. There must be
+// no young record.
+func (y *youngRecords) end() error {
+	if y.on.replicated || y.on.readOnly {
 		return nil
 	}
-	if err := s.files.SyncLog(); err != nil {
+	if err := y.on.files.SyncLog(); err != nil {
 		return err
 	}
-	if err := s.files.Logs().Finish(); err != nil {
+	if err := y.on.files.Logs().Finish(); err != nil {
 		return fmt.Errorf("remove the retained logs: %w", err)
 	}
-	if err := s.fs.Remove(s.fs.PathJoin(s.dir, youngName)); err != nil {
+	if err := y.on.fs.Remove(y.on.fs.PathJoin(y.on.dir, youngName)); err != nil {
 		return fmt.Errorf("remove the file of recovered records: %w", err)
 	}
-	return disk.SyncDir(s.fs, s.dir)
+	return disk.SyncDir(y.on.fs, y.on.dir)
 }
 
 // endSingle opens and closes the store of a single server before the store becomes replicated,
@@ -302,10 +300,10 @@ func endSingle(fs vfs.FS, dir string, o Options) error {
 
 // singleEnded returns an error if young records from the time before the store became replicated
 // are missing.
-func (s *Store) singleEnded() error {
-	floor, err := s.youngFloor()
+func (y *youngRecords) singleEnded() error {
+	floor, err := y.readFloor()
 	if err == nil && floor.More {
-		err = &disk.DamagedError{File: s.fs.PathJoin(s.dir, youngName), Problem: "it is missing: restore a backup"}
+		err = &disk.DamagedError{File: y.on.fs.PathJoin(y.on.dir, youngName), Problem: "it is missing: restore a backup"}
 	}
 	return err
 }

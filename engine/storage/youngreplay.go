@@ -25,15 +25,15 @@ const joinAgain = "remove this node's data folder, and let it join again"
 
 // replay restores the young records from the log's entries after the floor, up to the store's
 // position.
-func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(LogEntry) error) error) error {
-	y, at := s.young, s.Position()
+func (y *youngRecords) replay(floor Position, entries func(from, to uint64, visit func(LogEntry) error) error) error {
+	at := y.on.Position()
 	// The functions called below require the lock, although no other goroutine uses the store yet.
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	y.Records = young.NewIn(floor.Index, eachSet)
 	y.applied = appliedLog{marks: []Position{floor}, written: floor.Index, durable: floor.Index}
 	if floor.Index == at.Index {
-		return s.passLeasesLocked()
+		return y.passLeasesLocked()
 	}
 	if entries == nil {
 		return fmt.Errorf("tasks and leases of the log entries %d to %d are in the node's Raft log only: start the node and stop it cleanly", floor.Index+1, at.Index)
@@ -56,11 +56,11 @@ func (s *Store) replay(floor Position, entries func(from, to uint64, visit func(
 	if now != at {
 		return fmt.Errorf("the log is not the one that was applied: its entries lead from %+v to %+v, and the store is at %+v: %s", floor, now, at, joinAgain)
 	}
-	if err := r.settleLocked(s); err != nil {
+	if err := r.settleLocked(); err != nil {
 		return err
 	}
 	y.noteLocked()
-	return s.passLeasesLocked()
+	return y.passLeasesLocked()
 }
 
 func (r *replay) entryLocked(e LogEntry, batch []byte) error {
@@ -90,9 +90,9 @@ func (r *replay) entryLocked(e LogEntry, batch []byte) error {
 
 // settleLocked drops the records that are in the tables. It returns an error if a record in
 // r.stored is not in the tables.
-func (r *replay) settleLocked(s *Store) error {
+func (r *replay) settleLocked() error {
 	for _, held := range r.young.Range(young.Key{}, young.Key{Prefix: math.MaxUint8}) {
-		stored, err := inTables(s.db, held.Key)
+		stored, err := inTables(r.young.on.db, held.Key)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (r *replay) settleLocked(s *Store) error {
 		}
 	}
 	for k := range r.stored {
-		stored, err := inTables(s.db, k)
+		stored, err := inTables(r.young.on.db, k)
 		if err != nil {
 			return err
 		}
@@ -126,14 +126,14 @@ func inTables(db *pebble.DB, k young.Key) (bool, error) {
 
 // passLeasesLocked marks the leases in tables as passed, so that an entry that replaces one of
 // these leases does not make it young.
-func (s *Store) passLeasesLocked() (err error) {
-	it, err := iterate(s.db, []byte{record.PrefixLease}, []byte{record.PrefixLease + 1})
+func (y *youngRecords) passLeasesLocked() (err error) {
+	it, err := iterate(y.on.db, []byte{record.PrefixLease}, []byte{record.PrefixLease + 1})
 	if err != nil {
 		return fmt.Errorf("find the last lease: %w", err)
 	}
 	defer closeAfter(it, &err)
 	if it.Last() && len(it.Key()) >= record.IDKeyLen {
-		s.young.Pass(leaseKey(record.IDOf(it.Key())))
+		y.Pass(leaseKey(record.IDOf(it.Key())))
 	}
 	return it.Error()
 }

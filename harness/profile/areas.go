@@ -46,7 +46,7 @@ var areaPrefixes = map[string][]string{
 		pebblePath + "(*memTable).", pebblePath + "(*DB).makeRoomForWrite", pebblePath + "(*DB).NewBatch", pebblePath + "newBatch",
 		"github.com/cockroachdb/pebble/v2/record.", "github.com/cockroachdb/pebble/v2/batchrepr.",
 		enginePath + "storage.(*Batch).", enginePath + "storage.(*youngRecords).", enginePath + "storage.Commit.", enginePath + "storage.(*Store).commit",
-		enginePath + "storage.(*Store).apply", enginePath + "storage/young.", enginePath + "storage/disk.",
+		enginePath + "storage.(*database).apply", enginePath + "storage/young.", enginePath + "storage/disk.",
 	},
 	result.AreaCompaction: {
 		pebblePath + "(*DB).flush", pebblePath + "(*DB).compact", pebblePath + "(*DB).runCompaction", pebblePath + "(*DB).maybeScheduleCompaction",

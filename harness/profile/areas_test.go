@@ -32,7 +32,7 @@ func TestAreaOfAStack(t *testing.T) {
 		{result.AreaCompaction, []string{"github.com/cockroachdb/pebble/v2/sstable.(*RawColumnWriter).Add", pebble + "(*DB).runCompaction"}},
 		{result.AreaReplication, []string{"github.com/hashicorp/raft.(*Raft).leaderLoop"}},
 		{result.AreaReplication, []string{engine + "storage.(*Store).Apply", engine + "replica.(*fsm).Apply"}},
-		{result.AreaCommit, []string{engine + "storage.(*Store).applyX", engine + "storage.(*Store).commit"}},
+		{result.AreaCommit, []string{engine + "storage.(*database).applyX", engine + "storage.(*Store).commit"}},
 		{result.AreaMemory, append([]string{"runtime.nextFreeFast", "runtime.mallocgcSmallScanNoHeader", "runtime.mallocgc", "runtime.newobject"}, shard...)},
 		{result.AreaGC, []string{"runtime.memclrNoHeapPointers", "runtime.scanobject", "runtime.gcDrain", "runtime.gcBgMarkWorker"}},
 		{result.AreaScheduler, []string{"runtime.futex", "runtime.futexsleep", "runtime.notesleep", "runtime.stopm", "runtime.findRunnable", "runtime.schedule", "runtime.mcall"}},

@@ -53,7 +53,7 @@ func TestProfiledRounds(t *testing.T) {
 	share := map[string]float64{}
 	for _, l := range e.result.Locks {
 		assert.NotEmpty(t, l.Name)
-		assert.NotEqual(t, "shard.(*Shard).wait", l.Name, "an idle shard is not a lock")
+		assert.NotEqual(t, "shard.(*decider).wait", l.Name, "an idle shard is not a lock")
 		assert.InDelta(t, l.WaitNs/float64(cycles["profile block of "+l.Node]), l.WaitNsPerCycle, 1e-6)
 		share[l.Node] += l.Share
 		assert.LessOrEqual(t, share[l.Node], 1.000001)

@@ -34,7 +34,7 @@ func TestTraceOfASlowCycle(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(e.folder, trace.File))
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(text), "go 1."), "%.20q", text)
-	assert.Contains(t, string(text), "shard.(*Shard).decide")
+	assert.Contains(t, string(text), "shard.(*decider).decide")
 	assert.Contains(t, strings.Join(e.result.Warnings, "\n"), "the execution of the server before it is in traces/round-02.trace")
 
 	s = small()

@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-// app is the environment of a command line.
+// app is the environment of a command line. The types that embed it contain the commands.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
@@ -173,10 +173,11 @@ Exit codes:
 			root.AddCommand(c)
 		}
 	}
-	add(groupServer, a.serveCommand(), a.configCommand(), a.doctorCommand(), a.probeCommand(), a.restoreCommand(), a.versionCommand())
-	add(groupTasks, a.enqueueCommand(), a.claimCommand(), a.completeCommand(), a.failCommand(), a.extendCommand(), a.releaseCommand(), a.taskCommand(), a.resultCommand())
-	add(groupAdmin, a.statusCommand(), a.queuesCommand(), a.tasksCommand(), a.deadCommand(), a.tenantsCommand(), a.clusterCommand(), a.backupCommand())
-	a.complete(root)
+	server, tasks := serverCommands{a}, taskCommands{a}
+	add(groupServer, server.serve(), server.config(), server.doctor(), server.probe(), server.restore(), server.version())
+	add(groupTasks, tasks.enqueue(), tasks.claim(), tasks.complete(), tasks.fail(), tasks.extend(), tasks.release(), tasks.task(), tasks.result())
+	add(groupAdmin, server.status(), queueCommands{a}.queues(), tasks.tasks(), deadCommands{a}.dead(), tenantCommands{a}.tenants(), clusterCommands{a}.cluster(), server.backup())
+	completions{a}.complete(root)
 	return root
 }
 

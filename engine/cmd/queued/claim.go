@@ -24,7 +24,7 @@ type claimFlags struct {
 	wait, lease time.Duration
 }
 
-func (a *app) claimCommand() *cobra.Command {
+func (a taskCommands) claim() *cobra.Command {
 	var f claimFlags
 	c := &cobra.Command{
 		Use:   "claim --queue QUEUE",

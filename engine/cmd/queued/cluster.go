@@ -13,15 +13,18 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 )
 
-func (a *app) clusterCommand() *cobra.Command {
+// clusterCommands contains the subcommands of cluster.
+type clusterCommands struct{ *app }
+
+func (a clusterCommands) cluster() *cobra.Command {
 	return group("cluster", "Set a cluster up, show it, change its members, move leadership", `  queued cluster init --nodes n1=10.0.0.1:7073,n2=10.0.0.2:7073,n3=10.0.0.3:7073 --out certs
   queued cluster status
   queued cluster add n4 n4.example:7073
   queued cluster transfer --shard 0 --to n2`,
-		a.clusterInit(), a.clusterStatus(), a.clusterAdd(), a.clusterRemove(), a.clusterPromote(), a.clusterDemote(), a.clusterTransfer(), a.clusterSnapshot())
+		a.initialize(), a.status(), a.add(), a.remove(), a.promote(), a.demote(), a.transfer(), a.snapshot())
 }
 
-func (a *app) clusterStatus() *cobra.Command {
+func (a clusterCommands) status() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show the state of a cluster's nodes and shards",
@@ -169,7 +172,7 @@ func behind(s *adminpb.GetClusterResponse, g *adminpb.ClusterGroup) string {
 	return strings.Join(all, ", ")
 }
 
-func (a *app) clusterAdd() *cobra.Command {
+func (a clusterCommands) add() *cobra.Command {
 	var nonvoter bool
 	c := &cobra.Command{
 		Use:   "add NODE ADDRESS",
@@ -203,7 +206,7 @@ const clusterTimeout = time.Minute
 
 // changesCluster adds the connection flags to a command. It sets the default of --timeout to
 // timeout.
-func (a *app) changesCluster(c *cobra.Command, timeout time.Duration) *connection {
+func (a clusterCommands) changesCluster(c *cobra.Command, timeout time.Duration) *connection {
 	conn := a.connect(c, true, false)
 	conn.timeout = timeout
 	c.Flags().Lookup("timeout").DefValue = durationValue{&conn.timeout}.String()
@@ -211,7 +214,7 @@ func (a *app) changesCluster(c *cobra.Command, timeout time.Duration) *connectio
 }
 
 // done prints that the change of a node was successful. If err is not nil, done returns it instead.
-func (a *app) done(err error, node, done string) error {
+func (a clusterCommands) done(err error, node, done string) error {
 	if err != nil {
 		return err
 	}
@@ -220,7 +223,7 @@ func (a *app) done(err error, node, done string) error {
 
 // onMember returns a command that makes one change to a member. If ask is not empty, the command
 // asks for confirmation with this question.
-func (a *app) onMember(c *cobra.Command, ask, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, node string) error) *cobra.Command {
+func (a clusterCommands) onMember(c *cobra.Command, ask, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, node string) error) *cobra.Command {
 	var yes bool
 	c.Use += " NODE"
 	c.Args = oneArg("NODE")
@@ -241,7 +244,7 @@ func (a *app) onMember(c *cobra.Command, ask, done string, call func(ctx context
 	return c
 }
 
-func (a *app) clusterRemove() *cobra.Command {
+func (a clusterCommands) remove() *cobra.Command {
 	return a.onMember(&cobra.Command{
 		Use:   "remove",
 		Short: "Remove a node from the cluster",
@@ -255,7 +258,7 @@ and cannot be used again: stop the node, and give it a new data folder before it
 	})
 }
 
-func (a *app) clusterPromote() *cobra.Command {
+func (a clusterCommands) promote() *cobra.Command {
 	return a.onMember(&cobra.Command{
 		Use:     "promote",
 		Short:   "Give a nonvoter a vote",
@@ -266,7 +269,7 @@ func (a *app) clusterPromote() *cobra.Command {
 	})
 }
 
-func (a *app) clusterDemote() *cobra.Command {
+func (a clusterCommands) demote() *cobra.Command {
 	return a.onMember(&cobra.Command{
 		Use:     "demote",
 		Short:   "Remove a node's vote; the node continues to replicate",
@@ -303,7 +306,7 @@ func (f *shardFlag) words() string {
 	return fmt.Sprintf("shard %d", f.number)
 }
 
-func (a *app) clusterTransfer() *cobra.Command {
+func (a clusterCommands) transfer() *cobra.Command {
 	var shard shardFlag
 	var to string
 	c := &cobra.Command{
@@ -336,7 +339,7 @@ is stopped.`,
 // snapshotTimeout is long because the node flushes and copies all data of each shard.
 const snapshotTimeout = 10 * time.Minute
 
-func (a *app) clusterSnapshot() *cobra.Command {
+func (a clusterCommands) snapshot() *cobra.Command {
 	var shard shardFlag
 	c := &cobra.Command{
 		Use:   "snapshot",

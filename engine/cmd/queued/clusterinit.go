@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-func (a *app) clusterInit() *cobra.Command {
+func (a clusterCommands) initialize() *cobra.Command {
 	var nodes, out string
 	c := &cobra.Command{
 		Use:   "init --nodes NODE=HOST:PORT,... --out DIR",

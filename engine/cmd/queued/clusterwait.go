@@ -25,7 +25,7 @@ const (
 
 // awaitLeaders returns the state of a cluster once each shard has a leader, or the latest state
 // after most. On a terminal it shows what it is waiting for.
-func (a *app) awaitLeaders(c *cobra.Command, conn *connection, most time.Duration) (out *adminpb.GetClusterResponse, err error) {
+func (a clusterCommands) awaitLeaders(c *cobra.Command, conn *connection, most time.Duration) (out *adminpb.GetClusterResponse, err error) {
 	began, said := a.clock.Now(), ""
 	for {
 		err = conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) (err error) {

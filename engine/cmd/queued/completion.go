@@ -19,12 +19,15 @@ const (
 	completionsMax    = 100
 )
 
+// completions completes command lines in a shell.
+type completions struct{ *app }
+
 // completer returns the completions of the typed text.
 type completer = func(c *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective)
 
 // complete adds the completion of flags and arguments to root and all its subcommands. For all
 // other arguments, the shell completes file names.
-func (a *app) complete(root *cobra.Command) {
+func (a completions) complete(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		a.complete(c)
 	}
@@ -44,7 +47,7 @@ func (a *app) complete(root *cobra.Command) {
 	}
 }
 
-func (a *app) completeFlag(c *cobra.Command, f *pflag.Flag) {
+func (a completions) completeFlag(c *cobra.Command, f *pflag.Flag) {
 	of := func(words []string) completer {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
@@ -68,7 +71,7 @@ func (a *app) completeFlag(c *cobra.Command, f *pflag.Flag) {
 }
 
 // completeQueue asks the admin service for the queues whose names start with the typed text.
-func (a *app) completeQueue(c *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+func (a completions) completeQueue(c *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	holder := &cobra.Command{}
 	conn := a.connect(holder, true, true)
 	conn.fromEnvironment(holder.Flags())

@@ -10,13 +10,13 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-func (a *app) configCommand() *cobra.Command {
+func (a serverCommands) config() *cobra.Command {
 	return group("config", "Check a configuration file, show the settings in effect", `  queued config check /etc/queued.hcl
   queued config show --config /etc/queued.hcl --shards 2`,
 		a.configCheck(), a.configShow())
 }
 
-func (a *app) configCheck() *cobra.Command {
+func (a serverCommands) configCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Report all problems of a configuration file",
@@ -59,7 +59,7 @@ func loadFile(path string) (*config.Loaded, error) {
 
 // badFile prints the problems of a configuration file as the command's result, and returns a
 // badFileError.
-func (a *app) badFile(path string, problems *config.Problems) error {
+func (a serverCommands) badFile(path string, problems *config.Problems) error {
 	err := a.print(members{{"file", path}, {"ok", false}, {"problems", problems.List}}, func(t *table) {
 		for _, p := range problems.List {
 			t.row(p.String())
@@ -68,7 +68,7 @@ func (a *app) badFile(path string, problems *config.Problems) error {
 	return errors.Join(badFileError{fmt.Errorf("%s has %s", path, count(len(problems.List)+problems.Omitted, "problem"))}, err)
 }
 
-func (a *app) configShow() *cobra.Command {
+func (a serverCommands) configShow() *cobra.Command {
 	loader := config.NewLoader()
 	c := &cobra.Command{
 		Use:   "show",

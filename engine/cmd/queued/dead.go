@@ -13,11 +13,14 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-func (a *app) deadCommand() *cobra.Command {
+// deadCommands contains the subcommands of dead.
+type deadCommands struct{ *app }
+
+func (a deadCommands) dead() *cobra.Command {
 	return group("dead", "List, redrive and purge dead letters", `  queued dead list --queue mail
   queued dead redrive --queue mail --error-contains timeout
   queued dead purge --queue mail --all`,
-		a.deadList(), a.deadRedrive(), a.deadPurge())
+		a.list(), a.redrive(), a.purge())
 }
 
 // deadFlags select dead tasks by a filter, or select all dead tasks of a queue.
@@ -88,7 +91,7 @@ func (f *deadFlags) words(ids []string) string {
 	return "the dead letters of queue " + f.queue + " that match the filter"
 }
 
-func (a *app) deadList() *cobra.Command {
+func (a deadCommands) list() *cobra.Command {
 	var f deadFlags
 	var p pages
 	c := &cobra.Command{
@@ -106,7 +109,7 @@ func (a *app) deadList() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListDeadResponse{}
-			err := p.walk(a, func(size uint32, token string) (int, string, error) {
+			err := p.walk(a.app, func(size uint32, token string) (int, string, error) {
 				out, err := api.ListDead(ctx, &adminpb.ListDeadRequest{Tenant: conn.tenant, Queue: f.queue, Filter: f.filter(), PageSize: size, PageToken: token})
 				all.Tasks = append(all.Tasks, out.GetTasks()...)
 				all.NextPageToken = out.GetNextPageToken()
@@ -128,7 +131,7 @@ func (a *app) deadList() *cobra.Command {
 	return c
 }
 
-func (a *app) deadRedrive() *cobra.Command {
+func (a deadCommands) redrive() *cobra.Command {
 	var f deadFlags
 	c := &cobra.Command{
 		Use:   "redrive [ID]...",
@@ -146,7 +149,7 @@ func (a *app) deadRedrive() *cobra.Command {
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := showing(a, "the server redrives "+f.words(ids), func() (*adminpb.RedriveDeadResponse, error) {
+			out, err := showing(a.app, "the server redrives "+f.words(ids), func() (*adminpb.RedriveDeadResponse, error) {
 				return api.RedriveDead(ctx, &adminpb.RedriveDeadRequest{Tenant: conn.tenant, Ids: ids, Queue: f.queue, Filter: f.filter()})
 			})
 			if err != nil {
@@ -158,7 +161,7 @@ func (a *app) deadRedrive() *cobra.Command {
 	return c
 }
 
-func (a *app) deadPurge() *cobra.Command {
+func (a deadCommands) purge() *cobra.Command {
 	var f deadFlags
 	var yes bool
 	c := &cobra.Command{
@@ -180,7 +183,7 @@ func (a *app) deadPurge() *cobra.Command {
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := showing(a, "the server removes "+f.words(ids), func() (*adminpb.PurgeDeadResponse, error) {
+			out, err := showing(a.app, "the server removes "+f.words(ids), func() (*adminpb.PurgeDeadResponse, error) {
 				return api.PurgeDead(ctx, &adminpb.PurgeDeadRequest{Tenant: conn.tenant, Ids: ids, Queue: f.queue, Filter: f.filter()})
 			})
 			if err != nil {
@@ -194,7 +197,7 @@ func (a *app) deadPurge() *cobra.Command {
 
 // printDead prints the result of a change. If ids is not empty, it prints one line for each id;
 // otherwise it prints the number of changed tasks, n.
-func (a *app) printDead(ids []string, results []*queuepb.SettleResult, done string, n uint64) error {
+func (a deadCommands) printDead(ids []string, results []*queuepb.SettleResult, done string, n uint64) error {
 	if len(ids) > 0 {
 		return a.printResults(ids, results, done)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-func (a *app) doctorCommand() *cobra.Command {
+func (a serverCommands) doctor() *cobra.Command {
 	loader := config.NewLoader()
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -51,9 +51,9 @@ command ends with 1 if a check is unfit.`,
 			}
 			if loaded != nil {
 				in.Config, in.Warnings = loaded.Config, loaded.Warnings
-				in.ServerProgram = askServer(a, loaded.Config, serverProgram)
-				in.ServerClock = askServer(a, loaded.Config, serverClock)
-				in.ClusterClocks = askServer(a, loaded.Config, clusterClocks)
+				in.ServerProgram = askServer(a.app, loaded.Config, serverProgram)
+				in.ServerClock = askServer(a.app, loaded.Config, serverClock)
+				in.ClusterClocks = askServer(a.app, loaded.Config, clusterClocks)
 			}
 			shown := a.during(func() string { return "checking the host and the data folder" })
 			findings := doctor.Run(c.Context(), in)
@@ -138,7 +138,7 @@ func certifiedName(cert, key string) (string, error) {
 
 // printFindings prints a table in the layout of 'prony doctor'. Its columns are state, check,
 // value, limit and explanation.
-func (a *app) printFindings(findings []doctor.Finding) error {
+func (a serverCommands) printFindings(findings []doctor.Finding) error {
 	n := map[doctor.Level]int{}
 	for _, f := range findings {
 		n[f.Level]++

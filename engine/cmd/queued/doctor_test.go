@@ -127,7 +127,7 @@ func TestDoctorComparesThePrograms(t *testing.T) {
 // summary line.
 func TestDoctorPrintsATable(t *testing.T) {
 	var out strings.Builder
-	a := &app{out: &out}
+	a := serverCommands{&app{out: &out}}
 	err := a.printFindings([]doctor.Finding{
 		{Check: "open files", Level: doctor.Fit, Value: "1048576", Limit: "limit 2000", Message: "the limit is 1048576"},
 		{Check: "clock", Level: doctor.Warning, Message: "nothing synchronizes it", Remedy: "run chrony"},

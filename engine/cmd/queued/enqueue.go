@@ -28,7 +28,10 @@ type enqueueFlags struct {
 	lines                     bool
 }
 
-func (a *app) enqueueCommand() *cobra.Command {
+// taskCommands contains the commands that enqueue, claim, settle or show tasks.
+type taskCommands struct{ *app }
+
+func (a taskCommands) enqueue() *cobra.Command {
 	var f enqueueFlags
 	c := &cobra.Command{
 		Use:   "enqueue --queue QUEUE [PAYLOAD]",

@@ -60,7 +60,7 @@ func (f *policyFlags) apply(flags *pflag.FlagSet, p *adminpb.QueuePolicy) {
 	set("result-retention", func() { p.ResultRetentionMs = ms(f.retain) })
 }
 
-func (a *app) queuesConfigure() *cobra.Command {
+func (a queueCommands) configure() *cobra.Command {
 	var f policyFlags
 	c := &cobra.Command{
 		Use:   "configure QUEUE",

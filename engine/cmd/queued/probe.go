@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) probeCommand() *cobra.Command {
+func (a serverCommands) probe() *cobra.Command {
 	var live bool
 	c := &cobra.Command{
 		Use:   "probe",

@@ -11,15 +11,18 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-func (a *app) queuesCommand() *cobra.Command {
+// queueCommands contains the subcommands of queues.
+type queueCommands struct{ *app }
+
+func (a queueCommands) queues() *cobra.Command {
 	return group("queues", "List, show, configure, pause, resume, purge and delete queues", `  queued queues list
   queued queues show mail
   queued queues configure mail --max-attempts 5 --lease 2m
   queued queues pause mail`,
-		a.queuesList(), a.queuesShow(), a.queuesConfigure(), a.queuesPause(), a.queuesResume(), a.queuesPurge(), a.queuesDelete())
+		a.list(), a.show(), a.configure(), a.pause(), a.resume(), a.purge(), a.remove())
 }
 
-func (a *app) queuesList() *cobra.Command {
+func (a queueCommands) list() *cobra.Command {
 	var prefix string
 	var p pages
 	c := &cobra.Command{
@@ -35,7 +38,7 @@ func (a *app) queuesList() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListQueuesResponse{}
-			err := p.walk(a, func(size uint32, token string) (int, string, error) {
+			err := p.walk(a.app, func(size uint32, token string) (int, string, error) {
 				out, err := api.ListQueues(ctx, &adminpb.ListQueuesRequest{Tenant: conn.tenant, Prefix: prefix, PageSize: size, PageToken: token})
 				all.Queues = append(all.Queues, out.GetQueues()...)
 				all.NextPageToken = out.GetNextPageToken()
@@ -78,7 +81,7 @@ func spell(ms uint64) string {
 	return config.FormatDuration(d)
 }
 
-func (a *app) queuesShow() *cobra.Command {
+func (a queueCommands) show() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "show QUEUE",
 		Short:   "Show a queue's statistics and policy",
@@ -139,7 +142,7 @@ func none(ms uint64) string {
 	return spell(ms)
 }
 
-func (a *app) onQueue(c *cobra.Command, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error) *cobra.Command {
+func (a queueCommands) onQueue(c *cobra.Command, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error) *cobra.Command {
 	c.Use += " QUEUE"
 	c.Args = oneArg("QUEUE")
 	conn := a.connect(c, true, true)
@@ -154,7 +157,7 @@ func (a *app) onQueue(c *cobra.Command, done string, call func(ctx context.Conte
 	return c
 }
 
-func (a *app) queuesPause() *cobra.Command {
+func (a queueCommands) pause() *cobra.Command {
 	return a.onQueue(&cobra.Command{
 		Use:   "pause",
 		Short: "Stop a queue from handing out tasks",
@@ -168,7 +171,7 @@ To pause a queue before its first task, create it with 'queued queues configure 
 	})
 }
 
-func (a *app) queuesResume() *cobra.Command {
+func (a queueCommands) resume() *cobra.Command {
 	return a.onQueue(&cobra.Command{
 		Use:     "resume",
 		Short:   "End a pause",
@@ -179,7 +182,7 @@ func (a *app) queuesResume() *cobra.Command {
 	})
 }
 
-func (a *app) queuesPurge() *cobra.Command {
+func (a queueCommands) purge() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "purge QUEUE",
@@ -196,7 +199,7 @@ func (a *app) queuesPurge() *cobra.Command {
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := showing(a, "the server removes tasks of queue "+args[0], func() (*adminpb.PurgeQueueResponse, error) {
+			out, err := showing(a.app, "the server removes tasks of queue "+args[0], func() (*adminpb.PurgeQueueResponse, error) {
 				return api.PurgeQueue(ctx, &adminpb.PurgeQueueRequest{Tenant: conn.tenant, Queue: args[0]})
 			})
 			if err != nil {
@@ -208,7 +211,7 @@ func (a *app) queuesPurge() *cobra.Command {
 	return c
 }
 
-func (a *app) queuesDelete() *cobra.Command {
+func (a queueCommands) remove() *cobra.Command {
 	var yes, force bool
 	c := &cobra.Command{
 		Use:   "delete QUEUE",
@@ -231,7 +234,7 @@ in all states. The results of its tasks can no longer be read.`,
 			return err
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := showing(a, "the server removes queue "+args[0], func() (*adminpb.DeleteQueueResponse, error) {
+			out, err := showing(a.app, "the server removes queue "+args[0], func() (*adminpb.DeleteQueueResponse, error) {
 				return api.DeleteQueue(ctx, &adminpb.DeleteQueueRequest{Tenant: conn.tenant, Queue: args[0], Force: force})
 			})
 			if err != nil {

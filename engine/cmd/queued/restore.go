@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/backup"
 )
 
-func (a *app) restoreCommand() *cobra.Command {
+func (a serverCommands) restore() *cobra.Command {
 	var from, data string
 	c := &cobra.Command{
 		Use:   "restore --from BACKUP --data DIR",

@@ -27,7 +27,10 @@ const shutdownMax = 5 * time.Second
 // under load. The variable GOGC overrides this value.
 const gcPercent = 400
 
-func (a *app) serveCommand() *cobra.Command {
+// serverCommands contains the commands that run, check or copy a server.
+type serverCommands struct{ *app }
+
+func (a serverCommands) serve() *cobra.Command {
 	loader := config.NewLoader()
 	c := &cobra.Command{
 		Use:   "serve",
@@ -53,7 +56,7 @@ variable, and the variable overrides the file. 'queued config show' prints the v
 			if err != nil {
 				return err
 			}
-			return a.serve(c.Context(), loaded)
+			return a.run(c.Context(), loaded)
 		},
 	}
 	settingFlags(c, loader)
@@ -82,7 +85,7 @@ func settingFlags(c *cobra.Command, loader *config.Loader) {
 	})
 }
 
-func (a *app) logger(c *config.Config) *slog.Logger {
+func (a serverCommands) logger(c *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
 	if c.LogFormat == config.LogJSON {
 		return slog.New(slog.NewJSONHandler(a.err, options))
@@ -90,7 +93,7 @@ func (a *app) logger(c *config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.err, options))
 }
 
-func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
+func (a serverCommands) run(ctx context.Context, loaded *config.Loaded) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

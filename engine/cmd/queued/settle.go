@@ -49,7 +49,7 @@ type settleCall func(ctx context.Context, api queuepb.QueueServiceClient, tenant
 
 // settle returns a command whose arguments are leases. done is the word that it prints for each
 // lease that the server accepted.
-func (a *app) settle(c *cobra.Command, done string, check func(n int) error, call settleCall) *cobra.Command {
+func (a taskCommands) settle(c *cobra.Command, done string, check func(n int) error, call settleCall) *cobra.Command {
 	c.Use += " ID TOKEN [ID TOKEN]..."
 	c.Annotations = map[string]string{tokenKey: "yes"}
 	conn := a.connect(c, false, true)
@@ -106,7 +106,7 @@ func (a *app) printResults(ids []string, results []*queuepb.SettleResult, done s
 	}))
 }
 
-func (a *app) completeCommand() *cobra.Command {
+func (a taskCommands) complete() *cobra.Command {
 	var result, file string
 	c := &cobra.Command{
 		Use:   "complete",
@@ -145,7 +145,7 @@ task or its queue has a result retention.`,
 	})
 }
 
-func (a *app) failCommand() *cobra.Command {
+func (a taskCommands) fail() *cobra.Command {
 	var text string
 	var delay time.Duration
 	c := &cobra.Command{
@@ -168,7 +168,7 @@ attempts are used up. Then they are dead letters: see 'queued dead'.`,
 	})
 }
 
-func (a *app) extendCommand() *cobra.Command {
+func (a taskCommands) extend() *cobra.Command {
 	var lease time.Duration
 	c := &cobra.Command{
 		Use:     "extend",
@@ -188,7 +188,7 @@ func (a *app) extendCommand() *cobra.Command {
 	})
 }
 
-func (a *app) releaseCommand() *cobra.Command {
+func (a taskCommands) release() *cobra.Command {
 	var delay time.Duration
 	c := &cobra.Command{
 		Use:     "release",

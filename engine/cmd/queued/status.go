@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/cmd/queued/doctor"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+func (a serverCommands) status() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
 		Short:   "Show a server's version, configuration and state",
@@ -62,7 +62,7 @@ func diskWord(s adminpb.DiskState) string {
 // backupTimeout is long because the server reads all its data for a backup.
 const backupTimeout = time.Hour
 
-func (a *app) backupCommand() *cobra.Command {
+func (a serverCommands) backup() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup [NAME]",
 		Short: "Make the server write a backup into its data folder",
@@ -82,7 +82,7 @@ with it. 'queued restore' makes a new data folder from a backup.`,
 			request.Name = args[0]
 		}
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := showing(a, "the server writes the backup", func() (*adminpb.BackupResponse, error) { return api.Backup(ctx, request) })
+			out, err := showing(a.app, "the server writes the backup", func() (*adminpb.BackupResponse, error) { return api.Backup(ctx, request) })
 			if err != nil {
 				return err
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-func (a *app) taskCommand() *cobra.Command {
+func (a taskCommands) task() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "task ID",
 		Short:   "Show a task that is not done",
@@ -56,7 +56,7 @@ func taskRows(t *table, task *queuepb.Task) {
 	t.row("payload", string(task.GetPayload()))
 }
 
-func (a *app) resultCommand() *cobra.Command {
+func (a taskCommands) result() *cobra.Command {
 	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "result ID",

@@ -13,13 +13,13 @@ import (
 // payloadColumn is the width of payloads and errors in lists, in characters.
 const payloadColumn = 60
 
-func (a *app) tasksCommand() *cobra.Command {
+func (a taskCommands) tasks() *cobra.Command {
 	return group("tasks", "List a queue's tasks by state, and cancel tasks", `  queued tasks list --queue mail --state delayed
   queued tasks cancel 0000000000000000000000g1`,
-		a.tasksList(), a.tasksCancel())
+		a.list(), a.cancel())
 }
 
-func (a *app) tasksList() *cobra.Command {
+func (a taskCommands) list() *cobra.Command {
 	var queue string
 	var state queuepb.TaskState
 	var p pages
@@ -40,7 +40,7 @@ func (a *app) tasksList() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
 			all := &adminpb.ListTasksResponse{}
-			err := p.walk(a, func(size uint32, token string) (int, string, error) {
+			err := p.walk(a.app, func(size uint32, token string) (int, string, error) {
 				out, err := api.ListTasks(ctx, &adminpb.ListTasksRequest{Tenant: conn.tenant, Queue: queue, State: state, PageSize: size, PageToken: token})
 				all.Tasks = append(all.Tasks, out.GetTasks()...)
 				all.NextPageToken = out.GetNextPageToken()
@@ -62,7 +62,7 @@ func (a *app) tasksList() *cobra.Command {
 	return c
 }
 
-func (a *app) tasksCancel() *cobra.Command {
+func (a taskCommands) cancel() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:   "cancel ID...",

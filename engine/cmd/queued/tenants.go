@@ -13,14 +13,17 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-func (a *app) tenantsCommand() *cobra.Command {
+// tenantCommands contains the subcommands of tenants.
+type tenantCommands struct{ *app }
+
+func (a tenantCommands) tenants() *cobra.Command {
 	return group("tenants", "List tenants, set their quotas, manage access tokens", `  queued tenants list
   queued tenants configure acme --tasks-max 1000000 --enqueues-per-s-max 5000
   queued tenants tokens create --tenant acme --scope produce --note 'web shop'`,
-		a.tenantsList(), a.tenantsConfigure(), a.tokensCommand())
+		a.list(), a.configure(), tokenCommands(a).tokens())
 }
 
-func (a *app) tenantsList() *cobra.Command {
+func (a tenantCommands) list() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List tenants with their usage and quotas",
@@ -101,7 +104,7 @@ func (f *quotaFlags) named(flags *pflag.FlagSet) bool {
 	return slices.ContainsFunc([]string{"tasks-max", "bytes-max", "enqueues-per-s-max", "leases-max", "payload-max", "reset"}, flags.Changed)
 }
 
-func (a *app) tenantsConfigure() *cobra.Command {
+func (a tenantCommands) configure() *cobra.Command {
 	var f quotaFlags
 	c := &cobra.Command{
 		Use:   "configure TENANT",

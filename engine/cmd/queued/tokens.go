@@ -13,10 +13,13 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-func (a *app) tokensCommand() *cobra.Command {
+// tokenCommands contains the subcommands of tenants tokens.
+type tokenCommands struct{ *app }
+
+func (a tokenCommands) tokens() *cobra.Command {
 	return group("tokens", "Create, list, rotate and revoke access tokens", `  queued tenants tokens create --tenant acme --scope produce,work --expires-in 90d
   queued tenants tokens rotate tok_1 --grace 1h`,
-		a.tokensCreate(), a.tokensList(), a.tokensRotate(), a.tokensRevoke())
+		a.create(), a.list(), a.rotate(), a.revoke())
 }
 
 func scopeNames() []string { return []string{"produce", "work", "admin"} }
@@ -37,7 +40,7 @@ func scopes(names []string) (out []adminpb.Scope, err error) {
 	return out, nil
 }
 
-func (a *app) tokensCreate() *cobra.Command {
+func (a tokenCommands) create() *cobra.Command {
 	var tenant, note string
 	var names []string
 	var expires time.Duration
@@ -92,7 +95,7 @@ func scopeWords(k *adminpb.Token) string {
 	return or(strings.Join(words, ","), "-")
 }
 
-func (a *app) tokensList() *cobra.Command {
+func (a tokenCommands) list() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List access tokens, without their secrets",
@@ -117,7 +120,7 @@ func (a *app) tokensList() *cobra.Command {
 	return c
 }
 
-func (a *app) tokensRotate() *cobra.Command {
+func (a tokenCommands) rotate() *cobra.Command {
 	var grace time.Duration
 	c := &cobra.Command{
 		Use:   "rotate ID",
@@ -166,7 +169,7 @@ func oldSecret(grace time.Duration, now time.Time) string {
 	return "also valid until " + when(now.Add(grace).UnixMilli())
 }
 
-func (a *app) tokensRevoke() *cobra.Command {
+func (a tokenCommands) revoke() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use:     "revoke ID",

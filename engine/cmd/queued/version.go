@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/engine/version"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func (a serverCommands) version() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Show the version and the source of this program",

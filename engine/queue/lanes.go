@@ -1,0 +1,171 @@
+package queue
+
+import "math"
+
+// roomKept is the largest capacity, in tasks, of an empty window that shrink does not free.
+const roomKept = 64
+
+// lanes contains the schedule of the lanes of all queues, and the sizes of their windows.
+type lanes struct {
+	*env
+	queues  *queues
+	watches *watches
+
+	due       deadlines[*lane]
+	behind    ring[*lane] // lanes that must read the store to count their due tasks
+	counting  int         // number of lanes with an unanswered Refill of StreamDue or StreamNotDue
+	countAtMs int64       // earliest time at which askCounts requests further counts
+
+	windowsTasks  int // number of fresh tasks in all windows
+	freshRoom     int // capacity of all windows of fresh tasks
+	returnedTasks int // number of returned tasks in all windows
+	cacheBytes    int64
+}
+
+// recoverQueue restores a queue with empty windows, which are filled when a waiter first claims
+// from the queue.
+func (ls *lanes) recoverQueue(r Record) {
+	q := ls.queues.newQueue(r)
+	for p, cursor := range r.Cursors {
+		if r.Lanes&(1<<p) == 0 {
+			continue
+		}
+		l := q.lane(uint8(p))
+		l.cursor, l.freshEnd = cursor, cursor
+		l.freshAll = r.Counts.Fresh == 0
+		if r.Counts.Returned > 0 {
+			l.returnedAll = false
+			l.returnedEnd = returnedKey{math.MinInt64, 0}
+			ls.recoverDue(l, r.Due[p])
+		}
+	}
+}
+
+func (ls *lanes) removeLanes(q *Queue) {
+	for p, l := range q.lanes {
+		if l != nil { // its window contains only removed tasks, or a Refill is unanswered
+			ls.windowsTasks -= l.fresh.len()
+			ls.returnedTasks -= l.returned.Len()
+			ls.freshRoom -= l.fresh.room()
+			ls.due.remove(l)
+			if l.reads(StreamDue) {
+				ls.counting--
+			}
+			l.behind = false
+			q.lanes[p] = nil
+		}
+	}
+}
+
+// trimLanes frees the memory of a queue's empty windows and lanes. A lane without tasks can be
+// restored from the queue's record.
+func (ls *lanes) trimLanes(q *Queue) {
+	for p, l := range q.lanes {
+		if l == nil {
+			continue
+		}
+		ls.dropGone(l)
+		if l.fresh.len() == 0 {
+			ls.freshRoom -= l.fresh.room()
+			l.fresh = ring[freshTask]{}
+		}
+		if l.empty() && !q.dirty {
+			q.lanes[p] = nil
+		}
+	}
+}
+
+// schedule sets the lane's deadline: the time when the next returned task becomes due, or may
+// become due. If a returned task has become due, schedule also marks the queue as hot.
+func (ls *lanes) schedule(l *lane) {
+	l.dueMs = l.counted.dueAtMs
+	if l.behind {
+		l.dueMs = ls.windowNextMs(l)
+	}
+	if l.dueMs == math.MaxInt64 {
+		ls.due.remove(l)
+	} else {
+		ls.due.set(l)
+	}
+	if l.nextDueMs() <= ls.nowMs {
+		ls.queues.heat(l.queue)
+	}
+}
+
+// windowNextMs returns the time when the window's next task becomes due, or the first task beyond
+// the window may become due.
+func (ls *lanes) windowNextMs(l *lane) int64 {
+	next := int64(math.MaxInt64)
+	l.returned.AscendGreaterOrEqual(returnedTask{returnedKey: returnedKey{ls.nowMs + 1, 0}}, func(t returnedTask) bool {
+		next = t.dueAtMs
+		return false
+	})
+	if next == math.MaxInt64 && !l.returnedAll && l.returnedEnd.dueAtMs > ls.nowMs {
+		return l.returnedEnd.dueAtMs
+	}
+	return next
+}
+
+// servable reports whether the queue has, or may have, a task to lease now.
+func (ls *lanes) servable(q *Queue) bool {
+	if q.record.Paused || q.starved {
+		return false
+	}
+	for _, l := range q.lanes {
+		if l == nil {
+			continue
+		}
+		ls.dropGone(l)
+		if l.fresh.len() > 0 || !l.freshAll || l.nextDueMs() <= ls.nowMs {
+			return true
+		}
+	}
+	return false
+}
+
+// pop removes the lane's next task, so that it can be leased or purged. Returned tasks that are due
+// by dueBy come first, then fresh tasks. pop fills in d, which must be zero: the LeaseRef, and
+// those other fields that are in memory. blocked is true if pop must wait for the answer to a
+// Refill.
+func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
+	if l.nextDueMs() <= dueBy {
+		t, found := l.returned.DeleteMin()
+		if !found {
+			ls.askReturned(l, ls.cfg.WindowTasks)
+			return false, true
+		}
+		ls.returnedTasks--
+		l.noteDropped(t.returnedKey)
+		l.dropDue(t.returnedKey)
+		ls.schedule(l)
+		d.LeaseRef = LeaseRef{
+			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts,
+			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, HasProgress: true, Extras: t.due.Extras,
+		}
+		ls.watches.changed(d.Ref)
+		ls.journal.DropDue(d.Ref, t.dueAtMs)
+		l.queue.record.Counts.Returned--
+		return true, false
+	}
+	for l.fresh.len() > 0 {
+		cursor := l.cursor
+		f := ls.popFresh(l)
+		if f.gone {
+			continue
+		}
+		if f.seq < cursor {
+			broken("task %d of queue %q is claimed again, although all tasks below %d were claimed", f.seq, l.queue.record.Name, cursor)
+		}
+		d.Ref, d.Attempt, d.MaxAttempts, d.LeaseMs = l.ref(f.seq), 1, f.task.MaxAttempts, f.task.LeaseMs
+		d.Bytes, d.Extras = f.bytes, f.task.Extras
+		d.EnqueuedAtMs, d.Payload, d.Cached = f.task.EnqueuedAtMs, f.task.Payload, f.cached
+		ls.watches.changed(d.Ref)
+		l.queue.record.Counts.Fresh--
+		return true, false
+	}
+	if l.freshAll {
+		return false, false
+	}
+	ls.askFresh(l, ls.cfg.WindowTasks, ls.cfg.RefillBytesMax)
+	return false, true
+}

@@ -1,0 +1,92 @@
+package queue
+
+// retention stores idempotency keys, results and histories, and removes them and the tasks
+// themselves.
+type retention struct {
+	*env
+	accounts *accounts
+	queues   *queues
+	watches  *watches
+
+	keys    buckets
+	results buckets
+
+	markedUntilMs int64 // after this time, no mark of a removed task exists
+	ttlMs         int64 // a lower bound of the time when the next time to live ends
+}
+
+// keepRecovered prevents the deletion of all recovered queues until the last recovered key and
+// result are dropped. The state knows neither which queues these belong to, nor which of the keys
+// are marks of removed tasks.
+func (r *retention) keepRecovered() {
+	if n := len(r.keys.live); n > 0 {
+		r.markedUntilMs = r.keys.live[n-1]
+	}
+	for _, q := range r.queues.byID {
+		q.keyed(r.markedUntilMs)
+		for _, b := range []*buckets{&r.keys, &r.results} {
+			if n := len(b.live); n > 0 {
+				q.keep(b.live[n-1])
+			}
+		}
+		q.idleMs = recovered
+		r.queues.idle.set(q)
+	}
+}
+
+func (r *retention) dropBuckets() {
+	free := func(tenant string, bytes int64) { r.cfg.Account(tenant).Remove(0, bytes) }
+	if last, any := r.keys.drop(r.nowMs, free); any {
+		r.journal.DropKeys(last)
+	}
+	if last, any := r.results.drop(r.nowMs, free); any {
+		r.journal.DropResults(last)
+	}
+}
+
+// die moves a task to the dead letters. The task must have been removed from its part of the queue.
+// ref.Attempt is the number of used attempts.
+func (r *retention) die(ref *LeaseRef, token uint64, reason Reason) {
+	q := r.queues.numbered(ref.Queue)
+	r.dropExpiry(ref)
+	r.journal.PutProgress(ref.Ref, Progress{
+		DueAtMs: r.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
+	})
+	r.journal.PutDead(ref.Ref, Dead{DiedAtMs: r.nowMs, Reason: reason})
+	q.record.Counts.Dead++
+	r.queues.touch(q)
+	r.watches.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
+}
+
+// drop removes a task with all of its records. The task must have been removed from its part of the
+// queue. attempts is the number of failed attempts, which are in its history unless they were
+// dropped.
+func (r *retention) drop(ref *LeaseRef, attempts uint32) {
+	r.journal.DropTask(ref.Ref)
+	if ref.HasProgress {
+		r.journal.DropProgress(ref.Ref)
+	}
+	r.forget(ref, attempts)
+	r.dropExpiry(ref)
+	q := r.queues.numbered(ref.Queue)
+	q.record.Counts.Bytes -= uint64(ref.Bytes)
+	freed := r.accounts.free(q)
+	freed.tasks++
+	freed.bytes += ref.chargedBytes()
+	r.queues.touch(q)
+}
+
+// remove drops a cancelled or purged task, and frees its key. attempts is as in drop.
+func (r *retention) remove(ref *LeaseRef, attempts uint32) {
+	r.drop(ref, attempts)
+	q := r.queues.numbered(ref.Queue)
+	q.record.Counts.Removed++
+	r.mark(q, ref.Ref)
+	r.watches.end(Ended{Ref: ref.Ref, How: Removed})
+}
+
+func (r *retention) dropExpiry(ref *LeaseRef) {
+	if ref.Extras != nil && ref.Extras.ExpiresAtMs != 0 {
+		r.journal.DropExpiry(ref.Ref, ref.Extras.ExpiresAtMs)
+	}
+}
