@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
@@ -170,3 +171,6 @@ func (g *Gate) relieve() {
 	}
 	g.full.Store(false)
 }
+
+// ErrExhausted means that the server has reached its memory limit. The caller should retry later.
+var ErrExhausted = errors.New("the server has reached its memory limit: try again later")

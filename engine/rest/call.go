@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
@@ -165,3 +166,24 @@ var answers = sync.Pool{New: func() any {
 
 // jsonTypes is the value of the header Content-Type of all answers. It must not be modified.
 var jsonTypes = []string{jsonType}
+
+// onlyRefusal returns the error of a call's only item, or nil. Such an error refuses the whole
+// call. Calls with several items have a separate result for each item.
+func (r *route) onlyRefusal(out any) *queuepb.ItemError {
+	if r.items == "" {
+		return nil
+	}
+	switch m := out.(type) {
+	case *queuepb.EnqueueResponse:
+		if results := m.GetResults(); len(results) == 1 {
+			return results[0].GetError()
+		}
+	case interface {
+		GetResults() []*queuepb.SettleResult
+	}:
+		if results := m.GetResults(); len(results) == 1 {
+			return results[0].GetError()
+		}
+	}
+	return nil
+}

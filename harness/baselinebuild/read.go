@@ -1,11 +1,14 @@
 package baselinebuild
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -165,4 +168,17 @@ func (f *File) checkCreep(b *hclfile.Block) {
 	case len(fallen) == 0 && accepted:
 		b.AttrProblem("accept_creep", fmt.Sprintf("no product falls below %v of its best: accept_creep accepts nothing", CreepShare), "remove accept_creep")
 	}
+}
+
+// CheckText returns the reason why a file cannot store a text, or nil.
+func CheckText(text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return errors.New("is empty")
+	case len(text) > TextMax:
+		return fmt.Errorf("is longer than %d bytes", TextMax)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return errors.New("is not one line of printable text")
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -234,4 +235,24 @@ func (s Series) Slots() (every time.Duration, cycles []float64) {
 		cycles = append(cycles, math.Round(s.total(at+slot)-s.total(at)))
 	}
 	return slot, cycles
+}
+
+// Sample reads the number of cycles every SampleEvery, starting at began. It ends when the window
+// has passed or ctx is done.
+func Sample(ctx context.Context, began time.Time, window time.Duration, cycles func() uint64) Series {
+	ticker := time.NewTicker(SampleEvery)
+	defer ticker.Stop()
+	series := make(Series, 0, int(window/SampleEvery)+2)
+	for {
+		at := time.Since(began)
+		series = append(series, Point{At: at, Total: cycles()})
+		if at >= window {
+			return series
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return series
+		}
+	}
 }

@@ -84,11 +84,7 @@ func settingOf(s *scenario.Scenario, p *result.Point) (setting scenario.Point, k
 	if p.Number >= 1 && p.Number <= len(s.Points) {
 		return s.Points[p.Number-1], true
 	}
-	values := make([]scenario.Value, len(p.Values))
-	for i, v := range p.Values {
-		values[i] = scenario.Value{Path: v.Path, Text: v.Text}
-	}
-	return s.At(values)
+	return s.At(p.Swept())
 }
 
 func boundBy(r *result.Result, point int, metrics map[string]result.Metric, setting scenario.Point) *result.Bound {

@@ -105,6 +105,7 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	if err != nil {
 		fail(result.Invalid, "%v", err)
 		c.Metrics = notJudged(arms, policy)
+		addHosts(c, base.Result, change.Result)
 		return c
 	}
 	if paired {
@@ -114,6 +115,7 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 		fail(result.Invalid, "%v", err)
 	}
 	c.Warnings = append(c.Warnings, j.warnings...)
+	addHosts(c, base.Result, change.Result)
 	j.verdict(c)
 	of := []result.Arm{base}
 	if control != nil {
@@ -143,7 +145,7 @@ func alike(arms []result.Arm) error {
 			return fmt.Errorf("%s is of scenario %q and %s of %q: figures of different scenarios can't be compared",
 				arms[0].Name, arms[0].Result.Scenario, a.Name, a.Result.Scenario)
 		case len(a.Result.Points) > 0:
-			return fmt.Errorf("%s has a sweep of %d points, but a comparison needs a single point: use a scenario without a sweep", a.Name, len(a.Result.Points))
+			return fmt.Errorf("%s has a sweep of %d points, but a comparison needs a single point: name a point of two stored runs with --point, or use a scenario without a sweep", a.Name, len(a.Result.Points))
 		}
 	}
 	return nil
@@ -319,4 +321,29 @@ func (j *judgement) verdict(c *result.Comparison) {
 			c.Reasons = append(c.Reasons, d.Metric+" "+d.Because)
 		}
 	}
+}
+
+// addHosts adds to a comparison of two stored results how their hosts differ, and the figures as
+// shares of the bare data path of each run, which can be compared between hosts. Rounds measured in
+// blocks share a host and do not need it.
+func addHosts(c *result.Comparison, base, change *result.Result) {
+	if c.Paired {
+		return
+	}
+	if c.Hosts = result.HostDifferences(base.Manifest, change.Manifest); len(c.Hosts) > 0 {
+		c.Warnings = append(c.Warnings, "the hosts differ, so a difference is that of host and build together")
+	}
+	for i := range c.Metrics {
+		d := &c.Metrics[i]
+		d.BaseOfBare, d.ChangeOfBare = shareOfBare(base, d.Metric, d.Base), shareOfBare(change, d.Metric, d.Change)
+	}
+}
+
+func shareOfBare(r *result.Result, metric string, m result.Metric) *result.Metric {
+	if bare := r.Bare(result.Point{}); bare != nil {
+		if share, ok := bare.Share(metric, m); ok {
+			return &share
+		}
+	}
+	return nil
 }

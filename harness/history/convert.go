@@ -142,10 +142,7 @@ func conditions(r *result.Result, point result.Point) (durability, settings stri
 	if len(point.Values) == 0 {
 		return r.Manifest.Durability(), s.Configuration()
 	}
-	var values []scenario.Value
-	for _, v := range point.Values {
-		values = append(values, scenario.Value{Path: v.Path, Text: v.Text})
-	}
+	values := point.Swept()
 	durability = r.Manifest.Durability()
 	if at, known := s.At(values); known && at.Topology.Durability != "" {
 		durability = at.Topology.Durability

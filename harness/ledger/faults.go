@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -73,5 +75,50 @@ func (f *faults) read(into *result.Ledger) {
 	into.Delayed, into.Early = f.delayed.Load(), f.early.count
 	for _, kind := range append(f.kinds(), &f.miscounted, &f.early, &f.misresult, &f.unextended, &f.rekeyed) {
 		into.Samples = append(into.Samples, kind.samples...)
+	}
+}
+
+// DelayTolerance is how long before the end of its delay a task may be claimed. A server that
+// measures time in whole milliseconds may truncate the time of the enqueue, so the delay may end up
+// to a millisecond early.
+const DelayTolerance = time.Millisecond
+
+// ClaimedDelayed records the claim of a task with a delay. late is the time from the end of the
+// delay to the claim, measured by the clock of the intended start. A task that is claimed more than
+// DelayTolerance before the end of its delay counts as early.
+func (l *Ledger) ClaimedDelayed(id Identity, delay, late time.Duration) {
+	l.faults.delayed.Add(1)
+	if late < -DelayTolerance {
+		l.faults.add(&l.faults.early, 1, fmt.Sprintf("early: %s, enqueued with a delay of %v, was claimed %v before the delay ended", id, delay, -late))
+	}
+}
+
+// Extended records that the extension of a lease was acknowledged. lease is the lease after the
+// extension.
+func (l *Ledger) Extended(id Identity, lease Lease, now time.Time) {
+	l.faults.extended.Add(1)
+	if l.WatchesLeases() {
+		l.Leased(id, lease, now)
+	}
+}
+
+// ExtensionRefused records that the extension of a lease was refused because the lease had expired
+// or its task no longer exists. now is the time when the caller learned of the refusal. If the
+// lease was still valid, the refusal counts as unextended.
+func (l *Ledger) ExtensionRefused(id Identity, lease Lease, now time.Time) {
+	if lease.valid(now) {
+		l.faults.add(&l.faults.unextended, 1, fmt.Sprintf("unextended: %s: an extension was refused although the lease with token %d was valid for another %v",
+			id, lease.Token, lease.Until.Sub(now).Round(time.Millisecond)))
+	}
+}
+
+// Repeated records that a task was enqueued twice under its idempotency key and that both enqueues
+// were acknowledged. first and second are the IDs that the target returned. The task counts as
+// rekeyed if the IDs differ, because an enqueue with a known key must return the ID of the first
+// task.
+func (l *Ledger) Repeated(id Identity, key, first, second string) {
+	l.faults.repeated.Add(1)
+	if first != second {
+		l.faults.add(&l.faults.rekeyed, 1, fmt.Sprintf("rekeyed: %s was enqueued as %q under the key %q, and again as %q", id, first, key, second))
 	}
 }

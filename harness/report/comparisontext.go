@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
@@ -24,6 +25,13 @@ func ComparisonText(c *result.Comparison) string {
 	} else if len(c.Metrics) > 0 {
 		b.WriteString("\n")
 		b.WriteString(deltaTable(c).Text("  ") + "\n")
+	}
+	if len(c.Hosts) > 0 {
+		t := render.Table{Header: []string{"host", "base", "change"}}
+		for _, h := range c.Hosts {
+			t.Rows = append(t.Rows, []string{h.Name, orUnknown(h.Base), orUnknown(h.Change)})
+		}
+		b.WriteString(t.Text("  ") + "\n")
 	}
 	for _, reason := range c.Reasons {
 		fmt.Fprintf(&b, "  %s\n", reason)
@@ -86,6 +94,10 @@ func shortCommit(s result.Side) string {
 // deltaTable returns the table of the metrics, with a mark for each.
 func deltaTable(c *result.Comparison) render.Table {
 	t := render.Table{Header: []string{"", "metric", "unit", ">base", ">change", ">difference", ">95 % interval", ">control", "verdict"}}
+	bare := slices.ContainsFunc(c.Metrics, func(d result.MetricDelta) bool { return d.BaseOfBare != nil || d.ChangeOfBare != nil })
+	if bare {
+		t.Header = append(t.Header, ">base of bare", ">change of bare")
+	}
 	for _, d := range c.Metrics {
 		row := []string{marks[d.Outcome], d.Metric, d.Unit, shortMedian(d.Base), shortMedian(d.Change), "-", "-", "-", string(d.Outcome)}
 		switch base, change := d.Base.Median, d.Change.Median; {
@@ -97,9 +109,19 @@ func deltaTable(c *result.Comparison) render.Table {
 		if d.ControlRatio > 0 {
 			row[7] = render.Change(d.ControlRatioLow) + " to " + render.Change(d.ControlRatioHigh)
 		}
+		if bare {
+			row = append(row, shareText(d.BaseOfBare), shareText(d.ChangeOfBare))
+		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+func shareText(share *result.Metric) string {
+	if share == nil {
+		return "-"
+	}
+	return render.Digits(share.Median, 3)
 }
 
 func shortMedian(m result.Metric) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 )
 
 // ComparisonFile is the file of a comparison in its folder, next to one run folder for each arm.
@@ -42,6 +43,32 @@ func ReadArm(name, path string) (Arm, error) {
 		return Arm{}, err
 	}
 	return Arm{Name: name, Path: path, Result: r, Histograms: histograms}, nil
+}
+
+// At returns the timed rounds of a single point of a sweep, as if the scenario had no sweep. The
+// result has no profiles, because their paths depend on the point.
+func (a Arm) At(number int) (Arm, error) {
+	i := slices.IndexFunc(a.Result.Points, func(p Point) bool { return p.Number == number })
+	if i < 0 {
+		return a, fmt.Errorf("%s has no point %d: its sweep has %d points", a.Path, number, len(a.Result.Points))
+	}
+	r, p := *a.Result, a.Result.Points[i]
+	s := &r.Manifest.Scenario
+	setting, known := s.At(p.Swept())
+	if !known {
+		return a, fmt.Errorf("%s: the scenario does not have the settings of point %d, %s", a.Path, number, p.Name)
+	}
+	s.Topology, s.Workloads, s.Attack, s.Observe, s.Sweeps = setting.Topology, setting.Workloads, setting.Attack, setting.Observe, nil
+	r.Points, r.Metrics, r.Bound = nil, p.Metrics, p.Bound
+	r.Rounds, r.Profiles = nil, nil
+	for _, round := range a.Result.Rounds {
+		if round.Point == number && round.Timed() {
+			round.Point = 0
+			r.Rounds = append(r.Rounds, round)
+		}
+	}
+	a.Result = &r
+	return a, nil
 }
 
 // WriteComparison stores c in dir. It fails, and writes nothing, if a figure is NaN or infinite.

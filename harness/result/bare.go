@@ -34,11 +34,7 @@ func (r *Result) Bare(point Point) *Reference {
 }
 
 func (r *Reference) suits(of *Result, point Point) bool {
-	var values []scenario.Value
-	for _, v := range point.Values {
-		values = append(values, scenario.Value{Path: v.Path, Text: v.Text})
-	}
-	at, known := of.Manifest.Scenario.At(values)
+	at, known := of.Manifest.Scenario.At(point.Swept())
 	if !known || len(at.Workloads) == 0 || at.Topology.Kind == scenario.ByProgram {
 		return false
 	}

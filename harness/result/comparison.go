@@ -30,6 +30,9 @@ type Comparison struct {
 	Metrics []MetricDelta `json:"metrics"`
 	// Duet describes how a duet was judged; nil for any other comparison.
 	Duet *DuetJudgement `json:"duet,omitempty"`
+	// Hosts lists the differences between the hosts of two stored results; empty for rounds that
+	// were measured in blocks.
+	Hosts []HostDifference `json:"hosts,omitempty"`
 	// Causes explain a difference, most likely first.
 	Causes []Cause `json:"causes,omitempty"`
 	// Search describes the search for the causes of a duet's loss; nil without a search.
@@ -93,6 +96,11 @@ type MetricDelta struct {
 	Warnings   []string `json:"warnings,omitempty"`
 	// Loss is the basis of the outcome of a duet's primary; nil for any other metric.
 	Loss *Loss `json:"loss,omitempty"`
+	// BaseOfBare and ChangeOfBare are the figures of two stored results as ratios to the bare data
+	// path of each run; nil if the run did not measure that path, or if the figure cannot be
+	// compared with it.
+	BaseOfBare   *Metric `json:"base_of_bare,omitempty"`
+	ChangeOfBare *Metric `json:"change_of_bare,omitempty"`
 }
 
 // Outcomes is the outcome of comparing one metric.

@@ -68,6 +68,14 @@ type Point struct {
 	Bound     *Bound     `json:"bound,omitempty"`
 }
 
+// Swept returns the values of the point as values of its scenario.
+func (p Point) Swept() (values []scenario.Value) {
+	for _, v := range p.Values {
+		values = append(values, scenario.Value{Path: v.Path, Text: v.Text})
+	}
+	return values
+}
+
 // Value is a point's value for one sweep.
 type Value struct {
 	Path string `json:"path"` // "workload.main.workers"

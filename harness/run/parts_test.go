@@ -270,9 +270,10 @@ func TestRatesOfASeries(t *testing.T) {
 			since := time.Since(began)
 			return count{at: time.Now(), completed: uint64(since.Milliseconds() * since.Milliseconds())}
 		}
-		samples, err := startSeries(t.Context(), began, 100*time.Millisecond, 3, &topology.Cluster{}, counted).stop(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, []result.Sample{{AtS: 0.1, CyclesPerS: 100_000}, {AtS: 0.2, CyclesPerS: 300_000}, {AtS: 0.3, CyclesPerS: 500_000}}, samples)
+		s := &series{every: 100 * time.Millisecond, n: 3, cluster: &topology.Cluster{}, counted: counted}
+		require.NoError(t, s.start(t.Context(), began))
+		require.NoError(t, s.stop(t.Context()))
+		assert.Equal(t, []result.Sample{{AtS: 0.1, CyclesPerS: 100_000}, {AtS: 0.2, CyclesPerS: 300_000}, {AtS: 0.3, CyclesPerS: 500_000}}, s.samples)
 	})
 }
 
@@ -347,7 +348,7 @@ func TestStorageOperationsPerCycle(t *testing.T) {
 		countersBefore: map[string]float64{"prony_storage_sets_total": 100, "prony_storage_gets_total": 7, completedCounter: 10},
 		countersAfter:  map[string]float64{"prony_storage_sets_total": 520, "prony_storage_gets_total": 7, completedCounter: 210},
 	}
-	w := &windowProbe{servers: []*serverProbe{server}}
+	w := &counters{servers: []*serverProbe{server}}
 	m := &measured{round: result.Round{Cycles: 150, Metrics: map[string]float64{}}}
 	w.storage(m)
 	assert.Equal(t, map[string]float64{result.StorageSetsPerCycle: 2.1, result.StorageGetsPerCycle: 0}, m.round.Metrics)
@@ -359,7 +360,7 @@ func TestStorageOperationsPerCycle(t *testing.T) {
 	assert.InDelta(t, 2.8, m.round.Metrics[result.StorageSetsPerCycle], 1e-9)
 
 	m = &measured{round: result.Round{Cycles: 150, Metrics: map[string]float64{}}}
-	(&windowProbe{}).storage(m)
+	(&counters{}).storage(m)
 	assert.Empty(t, m.round.Metrics, "a server that does not count has no figures")
 	m.round.Cycles = 0
 	w.storage(m)

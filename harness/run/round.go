@@ -117,7 +117,7 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 		return
 	}
 	if attackers != nil {
-		window.beside = append(window.beside, attackers.PID())
+		window.host.beside = append(window.host.beside, attackers.PID())
 	}
 	if err := r.prefill(ctx, loads); err != nil {
 		endAttack(attackers, m)
@@ -126,7 +126,7 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 	}
 	window.rates = watchRates(r.scenario.Phases, loads.done)
 	loads.steady = window.rates.settled
-	window.trace.start(ctx, window.servers)
+	window.trace.record(ctx, window.servers)
 	whileAll, cancel := untilFailure(ctx, cluster)
 	outcome, err := loads.run(whileAll, faults, window)
 	cancel()
@@ -140,9 +140,6 @@ func (r *runner) loadOn(ctx context.Context, loads *loads, p plannedRound, fault
 		return
 	}
 	window.rates.took = outcome.warmup()
-	if window.host != nil {
-		m.round.Signals = window.host.signals
-	}
 	if err := r.take(outcome, p, m); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}

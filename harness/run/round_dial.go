@@ -2,12 +2,14 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pronybench/prony/harness/driver"
-	"github.com/pronybench/prony/harness/driver/embedded"
 	"github.com/pronybench/prony/harness/driver/null"
 	"github.com/pronybench/prony/harness/driver/open"
+	"github.com/pronybench/prony/harness/driver/stream"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
@@ -32,7 +34,7 @@ func dial(ctx context.Context, cluster *topology.Cluster, servers *targetServers
 	dialer := open.By(w.Driver, target, w.Lease)
 	switch w.Driver {
 	case scenario.DriverEmbedded:
-		dialer = func() (driver.Conn, error) { return embedded.Dial(target, w.Lease) }
+		dialer = func() (driver.Conn, error) { return dialEmbedded(target, w.Lease) }
 	case scenario.DriverNull:
 		nothing := null.New() // all connections of the workload share its tasks
 		dialer = func() (driver.Conn, error) { return nothing.Dial(), nil }
@@ -41,4 +43,15 @@ func dial(ctx context.Context, cluster *topology.Cluster, servers *targetServers
 		return nil, fmt.Errorf("workload.driver is %q, expected stream, unary, rest, embedded, null or the driver of a target program", w.Driver)
 	}
 	return open.Conns(w.Connections, dialer)
+}
+
+// dialEmbedded returns a connection to the server inside this process, through the client's
+// streaming sessions over an in-memory pipe: no socket, no system call, no second process. A
+// comparison with other drivers shows the cost of these. Client and server share the process's
+// CPUs, heap and garbage collector, so their usage cannot be separated.
+func dialEmbedded(target driver.Target, lease time.Duration) (driver.Conn, error) {
+	if target.Dialer == nil {
+		return nil, errors.New(`the driver "embedded" needs a server in the same process: use topology "embedded"`)
+	}
+	return stream.Dial(target, lease)
 }

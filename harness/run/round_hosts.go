@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/pronybench/prony/harness/hosts"
 	"github.com/pronybench/prony/harness/result"
@@ -96,7 +97,7 @@ func (b *betweenHosts) close() error {
 	return b.network.Close()
 }
 
-func (b *betweenHosts) windowBegins() (err error) {
+func (b *betweenHosts) start(context.Context, time.Time) (err error) {
 	if b == nil {
 		return nil
 	}
@@ -104,9 +105,12 @@ func (b *betweenHosts) windowBegins() (err error) {
 	return err
 }
 
-func (b *betweenHosts) windowEnds() error {
+func (b *betweenHosts) stop(ctx context.Context) error {
 	if b == nil {
 		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	to, err := b.network.Count(false)
 	if err != nil {
@@ -116,21 +120,27 @@ func (b *betweenHosts) windowEnds() error {
 	return nil
 }
 
+func (b *betweenHosts) fill(m *measured) error {
+	if b != nil {
+		m.round.Hosts = b.passed
+	}
+	return nil
+}
+
 // watchBetween makes the probe count the traffic between the hosts during the window.
 func (w *windowProbe) watchBetween(between *betweenHosts) {
 	w.between = between
 	if between != nil {
-		w.beside = append(w.beside, between.network.ForwarderPID())
+		w.host.beside = append(w.host.beside, between.network.ForwarderPID())
 	}
 }
 
-// judgeBetween stores the traffic between the hosts in the round. It makes the round invalid if the
-// network was not as the scenario specifies.
+// judgeBetween makes the round invalid if the network between the hosts was not as the scenario
+// specifies.
 func (r *runner) judgeBetween(w *windowProbe, m *measured) {
-	if w.between == nil || w.between.passed == nil {
+	if m.round.Hosts == nil {
 		return
 	}
-	m.round.Hosts = w.between.passed
 	j := validity.Reasoned(m.round.Hosts.Misses(), r.scenario.Validity)
 	if late := m.round.Hosts.Late(); late != "" {
 		j.Warnings = append(j.Warnings, late)

@@ -7,6 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 // prefill enqueues the backlog of a workload that only claims. It is called before the warm-up. It
@@ -32,5 +34,14 @@ func (m *measured) judgeRole(o *outcomes) {
 	case w.EnqueuesAlone() && outstanding+uint64(w.EnqueueBatch()) > uint64(w.InFlight):
 		m.fault(result.Invalid, fmt.Sprintf("the producers reached in_flight, %s tasks, before the window's end, and then waited: raise in_flight, or shorten the window",
 			render.Count(w.InFlight)))
+	}
+}
+
+func (m *measured) judgeVolume(p scenario.Phases) {
+	// One of the two is 0: a workload that only enqueues has no cycles, and other workloads do not
+	// count enqueues.
+	if done := m.round.Cycles + m.round.Enqueues; done < uint64(p.Tasks) {
+		m.fault(result.Invalid, fmt.Sprintf("%s of %s tasks were done in the window of %s: raise phases.window, or lower phases.tasks",
+			render.Count(done), render.Count(p.Tasks), hclfile.FormatDuration(p.Window)))
 	}
 }

@@ -16,7 +16,7 @@ import (
 // the limits of the scenario. Profiled rounds have no figures, so for them an unfit host only
 // causes a warning.
 func (r *runner) judgeHost(w *windowProbe, m *measured) {
-	if w.host == nil || w.host.signals == nil {
+	if w.host.signals == nil {
 		return
 	}
 	j := validity.Signals(w.host.signals, r.scenario.Validity)

@@ -33,11 +33,10 @@ func balancesOf(t *testing.T, workloads []scenario.Workload, outstanding ...func
 			}
 			return c
 		})
-		defer s.stop()
 		<-time.After(tenSeconds.Warmup)
-		s.windowBegins()
+		require.NoError(t, s.start(t.Context(), time.Now()))
 		<-time.After(tenSeconds.Window)
-		s.windowEnds()
+		require.NoError(t, s.stop(t.Context()))
 		all = s.balances(workloads)
 	})
 	return all

@@ -62,11 +62,11 @@ func (e effort) ofTarget() effort {
 // by checkSlip.
 func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	polls := scenario.Any(w.loads.workloads, func(l scenario.Workload) bool { return l.BusyPoll })
-	if !w.separate() || !w.loads.any() || polls || !w.cpuKnown() {
+	if !w.clocks.separate() || !w.loads.any() || polls || !w.clocks.known() {
 		return
 	}
-	generator, err := w.client.Cores()
-	servers, serversErr := w.server.Cores()
+	generator, err := w.clocks.client.Cores()
+	servers, serversErr := w.clocks.server.Cores()
 	if err != nil || serversErr != nil {
 		return // spent has reported the error
 	}
@@ -74,10 +74,10 @@ func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 		cpus: runtime.NumCPU(), generator: generator, servers: servers, generatorProcs: w.loads.workloads[0].Procs,
 		serverProcs: r.points[max(0, w.point-1)].Topology.Procs, serverCount: len(w.servers),
 	}
-	if w.remote() {
-		spent.elsewhere, spent.serverProcs = true, w.remoteProcs()
+	if w.clocks.remote() {
+		spent.elsewhere, spent.serverProcs = true, remoteProcs(w.cluster)
 	}
-	if w.target != nil {
+	if w.clocks.target != nil {
 		spent = spent.ofTarget()
 	}
 	percent, judged := spent.generatorPercent()

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -33,7 +34,7 @@ const (
 
 // steadiness samples the completed and outstanding tasks. It starts before the launch of the load
 // and ends at the end of the window. It stores the last parts of the warm-up and all parts of the
-// window. On nil, windowBegins, windowEnds, stop, judge and balances do nothing.
+// window. On nil, start, stop, fill, judge and balances do nothing.
 type steadiness struct {
 	phases  scenario.Phases
 	counted func() count
@@ -158,42 +159,40 @@ func mean(values []float64) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-func (s *steadiness) windowBegins() {
+func (s *steadiness) start(context.Context, time.Time) error {
 	if s == nil {
-		return
+		return nil
 	}
 	s.stopWarmup()
 	s.window = startSeriesAt(s.counted())
 	if s.phases.Tasks > 0 {
 		s.window.doubles = true
 		s.stopWindow = s.every(countedPart, s.window, math.MaxInt)
-		return
+		return nil
 	}
 	s.stopWindow = s.every(s.phases.Window/rateParts, s.window, rateParts-1)
+	return nil
 }
 
-// windowEnds must be called at the end of the window. It adds the last part, unless the parts have
-// a doubling length: the last part would then be shorter than the others.
-func (s *steadiness) windowEnds() {
+// stop ends all sampling. It adds the last part of the window, unless the round is aborted or the
+// parts have a doubling length: the last part would then be shorter than the others.
+func (s *steadiness) stop(ctx context.Context) error {
 	if s == nil {
-		return
-	}
-	s.stopWindow()
-	if !s.window.doubles {
-		s.window.add(s.counted())
-	}
-}
-
-// stop ends all sampling. It may be called at any time and repeatedly.
-func (s *steadiness) stop() {
-	if s == nil {
-		return
+		return nil
 	}
 	s.stopWarmup()
-	if s.stopWindow != nil {
-		s.stopWindow()
+	if s.stopWindow == nil {
+		return nil
 	}
+	s.stopWindow()
+	if !s.window.doubles && ctx.Err() == nil {
+		s.window.add(s.counted())
+	}
+	return nil
 }
+
+// fill does nothing: judgeHost judges the rates when the cycles are known.
+func (s *steadiness) fill(*measured) error { return nil }
 
 // steadyLoad reports whether the rate of the workloads should be constant.
 func steadyLoad(workloads []scenario.Workload) bool {

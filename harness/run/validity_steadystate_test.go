@@ -1,6 +1,7 @@
 package run
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,11 +25,10 @@ func judged(t *testing.T, phases scenario.Phases, completed func(since time.Dura
 			now := time.Now()
 			return count{completed: completed(max(0, now.Sub(began)-opening)), at: now}
 		})
-		defer s.stop()
 		<-time.After(opening + phases.Warmup)
-		s.windowBegins()
+		require.NoError(t, s.start(t.Context(), time.Now()))
 		<-time.After(phases.Window)
-		s.windowEnds()
+		require.NoError(t, s.stop(t.Context()))
 		s.took = phases.Warmup
 		w = s.judge()
 	})
@@ -136,13 +136,15 @@ func TestTooFewCyclesTellNothing(t *testing.T) {
 // A round that breaks off in its warm-up or its window leaves no goroutine behind.
 func TestSteadinessThatIsGivenUp(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(*testing.T) {
+	aborted, cancel := context.WithCancel(t.Context())
+	cancel()
+	synctest.Test(t, func(t *testing.T) {
 		s := watchRates(tenSeconds, func() count { return count{completed: 0, at: time.Now()} })
-		s.stop()
-		s.stop()
+		require.NoError(t, s.stop(aborted))
+		require.NoError(t, s.stop(aborted))
 		s = watchRates(tenSeconds, func() count { return count{completed: 0, at: time.Now()} })
-		s.windowBegins()
-		s.stop()
+		require.NoError(t, s.start(t.Context(), time.Now()))
+		require.NoError(t, s.stop(aborted))
 	})
 }
 
@@ -199,7 +201,7 @@ func TestSettled(t *testing.T) {
 			})
 			<-time.After(2*time.Second + time.Millisecond)
 			assert.Equal(t, c.want, s.settled(), name)
-			s.stop()
+			require.NoError(t, s.stop(t.Context()))
 		}
 	})
 }

@@ -202,10 +202,10 @@ func TestJudgeHostOfRoundsWithoutFigures(t *testing.T) {
 	m := &measured{round: result.Round{Number: 3, Verdict: result.Pass}}
 	r := &runner{scenario: &scenario.Scenario{Validity: scenario.Validity{StealPercentMax: new(1.0)}}}
 	signals := &result.Signals{StealPercent: new(2.0)}
-	r.judgeHost(&windowProbe{kind: profiled, host: &hostWatch{signals: signals}}, m)
+	r.judgeHost(&windowProbe{kind: profiled, host: hostWatch{signals: signals}}, m)
 	assert.Equal(t, result.Pass, m.round.Verdict)
 	assert.Equal(t, []string{"round 3: the hypervisor took 2 % of all CPUs' time; up to 1 % is sound (validity.steal_percent_max)"}, m.warnings)
-	r.judgeHost(&windowProbe{kind: calibration, host: &hostWatch{signals: signals}}, m)
+	r.judgeHost(&windowProbe{kind: calibration, host: hostWatch{signals: signals}}, m)
 	assert.Equal(t, result.Invalid, m.round.Verdict)
 }
 
@@ -245,7 +245,8 @@ func TestOwnCPUIsThatOfAllProcesses(t *testing.T) {
 		Binary: queued, Dir: t.TempDir(), LogPath: filepath.Join(t.TempDir(), "server.log"), Topology: small().Topology,
 	})
 	require.NoError(t, err)
-	h := watchHost("", cluster.Servers(), nil, os.Getpid())
+	h := &hostWatch{servers: serverProbes{{server: cluster.Servers()[0]}}, pid: os.Getpid}
+	require.NoError(t, h.start(t.Context(), time.Now()))
 	server, err := usage(cluster.Servers()[0])
 	require.NoError(t, err)
 	require.Positive(t, server.CPU)
@@ -258,8 +259,8 @@ func TestOwnCPUIsThatOfAllProcesses(t *testing.T) {
 	ended, err := h.ownCPU()
 	require.NoError(t, err, "the CPU time of a child is known after the wait")
 	assert.Greater(t, ended, own)
-	h.stop()
-	h.stop()
+	require.NoError(t, h.stop(t.Context()))
+	require.NoError(t, h.stop(t.Context()))
 	require.NotNil(t, h.signals)
 }
 
@@ -271,8 +272,9 @@ func TestOwnProcessesAreThoseOfTheRun(t *testing.T) {
 		Binary: queued, Dir: t.TempDir(), LogPath: filepath.Join(t.TempDir(), "server.log"), Topology: small().Topology,
 	})
 	require.NoError(t, err)
-	h := watchHost("", cluster.Servers(), nil, os.Getpid(), 17)
+	h := &hostWatch{servers: serverProbes{{server: cluster.Servers()[0]}}, pid: os.Getpid, beside: []int{17}}
+	require.NoError(t, h.start(t.Context(), time.Now()))
 	assert.ElementsMatch(t, []int{os.Getpid(), 17, cluster.Servers()[0].Node().PID}, h.ownProcesses())
-	h.stop()
+	require.NoError(t, h.stop(t.Context()))
 	require.NoError(t, cluster.Stop(context.Background()))
 }

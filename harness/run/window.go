@@ -2,75 +2,95 @@ package run
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/pronybench/prony/harness/adminhttp"
-	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// windowProbe reads all processes at the edges of the window. During the window it samples and
-// profiles the servers.
+// meter measures something in the window of a round.
+type meter interface {
+	// start is called at the start of the window, which was at began. It does not wait for answers
+	// of the servers.
+	start(ctx context.Context, began time.Time) error
+	// stop is called at the end of the window. If ctx is done, the round is aborted: stop ends all
+	// goroutines and need not measure anything. It may be called repeatedly, and without start.
+	stop(ctx context.Context) error
+	// fill adds what was measured. It is called after stop, before the cycles are known.
+	fill(m *measured) error
+}
+
+// preparedMeter is a meter that asks the servers before the window starts.
+type preparedMeter interface {
+	meter
+	// prepare is called in the background, shortly before the window.
+	prepare(ctx context.Context) error
+}
+
+// windowProbe measures the window of a round. It reads the CPU clocks of all processes at both
+// edges, before anything else, and orders the meters.
 type windowProbe struct {
-	scenario *scenario.Scenario
-	folder   *result.Folder
-	cluster  *topology.Cluster
-	servers  []*serverProbe
-	target   *targetProbe // nil if the round runs on Prony's own servers
-	loads    *loads
-	kind     kind
-	topology string // kind of the topology
-	// beside contains processes of the run that are neither generator nor server: attackers, and
-	// the forwarder between hosts. Their CPU time must not count as foreign load.
-	beside []int
-	point  int // number of the point; 0 without a sweep
+	cluster   *topology.Cluster
+	servers   serverProbes
+	loads     *loads
+	kind      kind
+	point     int // number of the point; 0 without a sweep
+	workloads []scenario.Workload
+
+	clocks   clocks
+	rates    *steadiness // nil if the rate of the round is not sampled
+	host     hostWatch
+	between  *betweenHosts // nil if the nodes have no separate hosts
+	scraper  scraper
+	profiles profiles
+	counters counters
+	trace    *traceProbe
+	series   series
 
 	once       sync.Once
-	prepared   chan struct{} // closed when prepare has returned; nil until near is called
+	prepared   chan struct{} // closed when all meters are prepared; nil until near is called
 	prepareErr error
-	profiled   []*profiledProcess // empty unless the window takes profiles
-	clocks     profile.Span       // period that the CPU figures cover
-
-	series       *series // nil without a series
-	observe      *scenario.Observe
-	workloads    []scenario.Workload
-	scraper      *scraper    // nil if no metrics are read during the window
-	rates        *steadiness // nil if the rate of the round is not sampled
-	host         *hostWatch  // nil until the window starts
-	others       *remoteWatch
-	hostRoot     string
-	trace        *traceProbe
-	between      *betweenHosts // nil if the nodes have no separate hosts
-	clientBefore observe.Usage
-	server       observe.Spent // sum of all servers
-	client       observe.Spent
-	// leader of each shard at the start of the window; names are "" for a single server
-	ledBefore []string
-	ledAfter  []string
-	samples   []result.Sample
-	warnings  []string
 }
 
 func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p plannedRound) *windowProbe {
-	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, loads: loads, kind: p.kind, hostRoot: r.options.hostRoot, topology: r.points[p.point].Topology.Kind}
-	w.trace = newTraceProbe(r.scenario, p.kind, p.number, r.folder)
+	point := r.points[p.point]
+	w := &windowProbe{cluster: cluster, loads: loads, kind: p.kind, workloads: point.Workloads, trace: newTraceProbe(r.scenario, p.kind, p.number, r.folder)}
+	var target *targetServers
 	if loads != nil {
-		w.target = newTargetProbe(loads.target)
+		target = loads.target
 		loads.slow = w.trace.watch()
 	}
-	w.observe, w.workloads = r.points[p.point].Observe, r.points[p.point].Workloads
 	if len(r.scenario.Points) > 0 {
 		w.point = p.point + 1
 	}
 	for _, s := range cluster.Servers() {
 		w.servers = append(w.servers, &serverProbe{server: s, admin: admin(cluster, s)})
+	}
+	w.clocks = clocks{servers: w.servers, target: newTargetProbe(target), generator: w.generator, mark: w.mark, topology: point.Topology.Kind}
+	w.host = hostWatch{root: r.options.hostRoot, servers: w.servers, target: target, pid: w.generator}
+	w.counters = counters{servers: w.servers, cluster: cluster, mark: w.mark}
+	w.profiles = profiles{servers: w.servers, mark: w.mark, folder: r.folder, point: w.point, kept: p.kind == profiled}
+	switch observe := point.Observe; {
+	case p.kind == profiled:
+		w.profiles.captures = r.scenario.Captures
+		w.profiles.ofGenerator = func() bool { return w.clocks.separate() && w.generator() == os.Getpid() }
+	case p.kind == timed && observe != nil:
+		w.profiles.captures = observe.Captures()
+		w.scraper = scraper{every: observe.Scrape, cluster: cluster, observed: &result.Observed{ScrapeS: observe.Scrape.Seconds()}}
+		for _, c := range w.profiles.captures {
+			if len(w.servers) == 0 {
+				break // nothing is profiled
+			}
+			w.scraper.observed.Profiles = append(w.scraper.observed.Profiles, c.Kind)
+		}
+	}
+	if every := r.scenario.SeriesEvery; p.kind == timed && every > 0 {
+		w.series = series{every: every, n: int(r.scenario.Phases.Window / every), cluster: cluster, counted: loads.count}
 	}
 	return w
 }
@@ -79,37 +99,30 @@ func admin(cluster *topology.Cluster, s *topology.Server) adminhttp.Client {
 	return cluster.Client(s.Node().Admin)
 }
 
-func (w *windowProbe) each(do func(*serverProbe) error) error {
-	errs := make([]error, len(w.servers))
-	var all sync.WaitGroup
-	for i, s := range w.servers {
-		all.Go(func() { errs[i] = do(s) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
+// meters returns all meters in the order in which they start, stop and fill. Those that depend on
+// the exact edge of the window come first, then those that ask the servers, and last those that may
+// wait.
+func (w *windowProbe) meters() []meter {
+	return []meter{w.rates, &w.host, w.between, &w.scraper, &w.profiles, &w.counters, w.trace, &w.series}
 }
 
-// near is the hook shortly before the window. In the background it starts to read the servers'
-// counters over HTTP and to start the profiles, except CPU profiles. The hook start waits for both.
+// near is the hook shortly before the window. It prepares the meters in the background: the
+// servers' counters are read over HTTP and the profiles are started, except CPU profiles. The hook
+// start waits for both.
 func (w *windowProbe) near(ctx context.Context) error {
 	w.once.Do(func() {
-		w.prepared, w.profiled = make(chan struct{}), w.toProfile()
+		w.prepared = make(chan struct{})
+		w.profiles.choose()
 		go func() {
 			defer close(w.prepared)
-			w.prepareErr = w.prepare(ctx)
+			for _, of := range w.meters() {
+				if p, is := of.(preparedMeter); is && w.prepareErr == nil {
+					w.prepareErr = p.prepare(ctx)
+				}
+			}
 		}()
 	})
 	return nil
-}
-
-func (w *windowProbe) prepare(ctx context.Context) (err error) {
-	if err := w.startProfiles(ctx); err != nil {
-		return err
-	}
-	if w.ledBefore, err = w.cluster.Leaders(ctx); err != nil {
-		return err
-	}
-	return w.each(func(s *serverProbe) error { return s.scrapeBefore(ctx, w.mark) })
 }
 
 // mark returns the current time. If the generator is this process, it also returns the number of
@@ -126,157 +139,58 @@ func (w *windowProbe) mark() profile.Mark {
 
 // start is the hook at the start of the window. It first reads the CPU clocks of all processes.
 // Everything that must wait for an answer happens earlier, in prepare, or later.
-func (w *windowProbe) start(ctx context.Context) (err error) {
-	if err := w.readClocks(&w.clientBefore, func(s *serverProbe) error { return s.sampleBefore(ctx) }); err != nil {
+func (w *windowProbe) start(ctx context.Context) error {
+	if err := w.clocks.start(ctx); err != nil {
 		return err
 	}
-	if err := w.target.start(); err != nil {
-		return err
-	}
-	w.clocks.From = w.mark()
-	began := w.clocks.From.At
-	w.trace.windowBegins(began)
-	w.rates.windowBegins()
-	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.targetServers(), w.generator(), w.beside...)
-	if err := w.between.windowBegins(); err != nil {
-		return err
-	}
-	w.others = watchRemote(ctx, w.servers, w.host.each)
-	for _, s := range w.servers {
-		s.resetPeak()
-	}
-	if w.kind == timed && w.scenario.SeriesEvery > 0 {
-		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.cluster, w.loads.count)
-	}
-	if w.observes() && w.observe.Scrape > 0 {
-		w.scraper = startScraper(ctx, began, w.observe.Scrape, w.cluster)
+	for _, of := range w.meters() {
+		if err := of.start(ctx, w.clocks.span.From.At); err != nil {
+			return err
+		}
 	}
 	_ = w.near(ctx) // a load without a warm-up may not have called near
 	<-w.prepared
 	if w.prepareErr != nil {
 		return w.prepareErr
 	}
-	return w.startCPUProfiles(ctx)
-}
-
-func (w *windowProbe) readClocks(client *observe.Usage, server func(*serverProbe) error) (err error) {
-	if w.remote() { // each read is a request over the network
-		err = w.each(server)
-		return errors.Join(err, w.readGenerator(client))
-	}
-	for _, s := range w.servers {
-		if err := server(s); err != nil {
-			return err
-		}
-	}
-	return w.readGenerator(client)
-}
-
-func (w *windowProbe) readGenerator(client *observe.Usage) (err error) {
-	*client, err = observe.Sample(w.generator())
-	return err
+	return w.profiles.startCPU(ctx)
 }
 
 // end is the hook at the end of the window. Like start, it first reads the CPU clocks. If a server
 // ended unplanned, end returns an error, which ends the round.
 func (w *windowProbe) end(ctx context.Context) error {
-	var client observe.Usage
-	clocksErr := w.readClocks(&client, func(s *serverProbe) error { return s.sampleAfter(ctx) })
-	clocksErr = errors.Join(clocksErr, w.target.end())
-	w.clocks.To = w.mark()
-	w.rates.windowEnds()
-	w.host.stop()
-	w.others.stop()
-	if err := w.cluster.Failure(); err != nil {
-		return err
-	}
-	if err := w.between.windowEnds(); err != nil {
-		return err
-	}
-	if clocksErr != nil {
-		return clocksErr
-	}
-	for i, s := range w.servers {
-		if i == 0 {
-			w.server = s.spent
-		} else {
-			w.server = w.server.Plus(s.spent)
+	err := w.clocks.stop(ctx)
+	for _, of := range w.meters() {
+		if failure := w.cluster.Failure(); failure != nil {
+			return failure
 		}
-	}
-	w.client = client.Since(w.clientBefore)
-	if w.target != nil {
-		w.server, w.client = w.target.spent, w.client.Plus(w.target.program)
-	}
-	if _, err := w.scraper.stop(); err != nil {
-		return err
-	}
-	if err := w.stopProfiles(ctx); err != nil {
-		return err
-	}
-	if err := w.each(func(s *serverProbe) error { return s.scrapeAfter(ctx, w.cluster, w.mark) }); err != nil {
-		return err
-	}
-	var err error
-	if w.ledAfter, err = w.cluster.Leaders(ctx); err != nil {
-		return err
-	}
-	w.trace.stop(ctx)
-	if w.series != nil {
-		w.samples, err = w.series.stop(ctx)
+		if err != nil {
+			return err
+		}
+		err = of.stop(ctx)
 	}
 	return err
 }
 
-// abandon ends the probes of an aborted round. It discards their figures and errors.
+// abandon ends the meters of an aborted round. It discards their figures and errors.
 func (w *windowProbe) abandon(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	w.rates.stop()
-	w.host.stop()
-	w.others.stop()
 	if w.prepared != nil {
 		<-w.prepared
 	}
-	_ = w.stopProfiles(ctx)
-	_, _ = w.scraper.stop()
-	if w.series != nil {
-		_, _ = w.series.stop(ctx)
+	for _, of := range w.meters() {
+		_ = of.stop(ctx)
 	}
-	w.trace.stop(ctx)
 }
 
 func (w *windowProbe) finish(m *measured) error {
-	m.warnings = append(m.warnings, w.warnings...)
-	var peak uint64
-	for i, s := range w.servers {
-		if s.server.Node().Remote {
-			s.readRemotePeak(w.host.each[i])
-		} else if err := s.readPeak(); err != nil {
+	for _, of := range w.meters() {
+		if err := of.fill(m); err != nil {
 			return err
 		}
-		peak += s.peak
-		m.warnings = append(m.warnings, s.warnings...)
 	}
-	if len(w.servers) > 0 && w.peaksKnown() {
-		m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
-	}
-	if err := w.target.finish(m); err != nil {
-		return err
-	}
-	m.round.Series = w.samples
-	w.observed(m)
-	if w.trace != nil {
-		m.round.Traces = w.trace.traces
-		m.warnings = append(m.warnings, w.trace.warnings...)
-	}
-	return w.writeProfiles(m)
-}
-
-func (w *windowProbe) targetServers() *targetServers {
-	if w.loads == nil {
-		return nil
-	}
-	return w.loads.target
+	return w.clocks.target.finish(m)
 }
 
 // generator returns the ID of the process that runs the load. Without a load it is this process.
@@ -287,57 +201,61 @@ func (w *windowProbe) generator() int {
 	return w.loads.pid()
 }
 
-// separate reports whether the servers and the generator are different processes.
-func (w *windowProbe) separate() bool {
-	return len(w.servers) > 0 && w.topology != scenario.Embedded || w.target.separate()
-}
-
 // spent adds the CPU usage of the generator and the servers to the round, and the storage and log
-// usage of the servers.
+// usage of the servers. The cycles of the round must already be set.
 func (w *windowProbe) spent(m *measured, loaded bool) error {
-	if w.separate() && w.cpuKnown() {
-		cores, err := w.server.Cores()
-		if err != nil {
-			return err
-		}
-		m.round.Metrics[result.ServerCPUCores] = cores
+	if err := w.clocks.cores(m); err != nil {
+		return err
 	}
-	w.nodes(m, loaded)
-	w.processes(m)
-	w.stages(m)
-	w.turns(m)
-	w.lossWindow(m)
-	w.stalls(m)
+	w.counters.nodes(m, w.clocks.span, loaded)
+	w.host.processes(m, w.clocks.client, w.counters.completed(m))
+	if average, same := averageThink(w.workloads); same {
+		m.round.CycleTime = &result.CycleTime{WorkMs: 1e3 * average.Seconds()}
+	}
+	w.counters.stages(m)
+	w.counters.turns(m)
+	w.counters.lossWindow(m)
+	if !w.clocks.remote() {
+		w.counters.stalls(m, w.clocks.span)
+	}
 	if !loaded {
 		return nil
 	}
-	w.storage(m)
-	w.raft(m)
-	return w.perCycle(m)
+	w.counters.storage(m)
+	w.counters.raft(m)
+	return w.clocks.perCycle(m)
 }
 
-// perCycle adds the CPU time per cycle of the generator and of the servers. If no server has a
-// separate process, it adds only the CPU time of the generator's process.
-func (w *windowProbe) perCycle(m *measured) error {
-	cycles := m.cyclesOf(w.clocks)
-	if !w.separate() {
-		us, err := w.client.CPUMicrosecondsPer(cycles)
-		if err != nil {
-			return fmt.Errorf("no CPU time per cycle: %w", err)
+// covered records the period that each figure of the round covers, and how many cycles were
+// completed during each profile. The number of cycles in the window must already be set.
+func (w *windowProbe) covered(m *measured, o *outcomes) {
+	began := o.all[0].WindowStart
+	add := func(of, node string, s profile.Span) uint64 {
+		cycles := m.cyclesOf(s)
+		m.round.Covered = append(m.round.Covered, result.Covered{
+			Of: of, Node: node, FromS: s.From.At.Sub(began).Seconds(), ToS: s.To.At.Sub(began).Seconds(), Cycles: cycles,
+		})
+		return cycles
+	}
+	add(result.CoveredCPU, "", w.clocks.span)
+	for _, s := range w.servers {
+		if s.countersAfter != nil && !s.partial {
+			add(result.CoveredCounters, s.server.ID, s.counters)
 		}
-		m.round.Metrics[result.CPUUsPerCycle] = us
-		return nil
 	}
-	client, clientErr := w.client.CPUMicrosecondsPer(cycles)
-	if !w.cpuKnown() {
-		m.round.Metrics[result.ClientCPUUsPerCycle] = client
-		return clientErr
+	w.profiles.covered(m, add)
+}
+
+// cyclesOf returns the number of cycles completed in a span. The cycles are not counted at the ends
+// of the span if, for example, the generator is another process. cyclesOf then scales the window's
+// number of cycles to the length of the span. If the span is empty, it returns the window's number
+// of cycles.
+func (m *measured) cyclesOf(s profile.Span) uint64 {
+	switch passed := s.To.At.Sub(s.From.At).Seconds(); {
+	case s.Cycles() > 0:
+		return s.Cycles()
+	case passed > 0 && m.round.WindowSeconds > 0:
+		return uint64(float64(m.round.Cycles)*passed/m.round.WindowSeconds + 0.5)
 	}
-	server, serverErr := w.server.CPUMicrosecondsPer(cycles)
-	if err := errors.Join(serverErr, clientErr); err != nil {
-		return fmt.Errorf("no CPU time per cycle: %w", err)
-	}
-	m.round.Metrics[result.ServerCPUUsPerCycle] = server
-	m.round.Metrics[result.ClientCPUUsPerCycle] = client
-	return nil
+	return m.round.Cycles
 }

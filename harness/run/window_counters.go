@@ -1,11 +1,15 @@
 package run
 
 import (
+	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/topology"
 )
 
 // Counters of a server.
@@ -33,12 +37,44 @@ var storageCounters = map[string]string{
 	result.StorageScannedPerCycle:  "prony_storage_scanned_keys_total",
 }
 
+// counters reads the servers' counters at the edges of the window.
+type counters struct {
+	servers serverProbes
+	cluster *topology.Cluster
+	mark    func() profile.Mark
+	// leader of each shard at the edges of the window; names are "" for a single server
+	ledBefore, ledAfter []string
+}
+
+func (c *counters) prepare(ctx context.Context) (err error) {
+	if c.ledBefore, err = c.cluster.Leaders(ctx); err != nil {
+		return err
+	}
+	return c.servers.each(func(s *serverProbe) error { return s.scrapeBefore(ctx, c.mark) })
+}
+
+func (c *counters) start(context.Context, time.Time) error { return nil }
+
+func (c *counters) stop(ctx context.Context) (err error) {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := c.servers.each(func(s *serverProbe) error { return s.scrapeAfter(ctx, c.cluster, c.mark) }); err != nil {
+		return err
+	}
+	c.ledAfter, err = c.cluster.Leaders(ctx)
+	return err
+}
+
+// fill does nothing: the figures of the counters need the cycles, and spent adds them.
+func (c *counters) fill(*measured) error { return nil }
+
 // counted returns the growth of a counter, summed over all servers. there is false if no server has
 // the counter. For a restarted server the growth covers only the last process. It is therefore
 // suitable for means and distributions. Use total for a figure that is divided by the window's
 // cycles.
-func (w *windowProbe) counted(counter string) (sum float64, there bool) {
-	for _, s := range w.servers {
+func (c *counters) counted(counter string) (sum float64, there bool) {
+	for _, s := range c.servers {
 		if grown, has := s.delta(counter); has {
 			sum, there = sum+grown, true
 		}
@@ -48,107 +84,105 @@ func (w *windowProbe) counted(counter string) (sum float64, there bool) {
 
 // total returns the growth of a counter in the window, summed over all servers. known is false if
 // no server has the counter or if a server is partial.
-func (w *windowProbe) total(counter string) (sum float64, known bool) {
-	if w.partial() {
+func (c *counters) total(counter string) (sum float64, known bool) {
+	if c.partial() {
 		return 0, false
 	}
-	return w.counted(counter)
+	return c.counted(counter)
 }
 
 // partial reports whether the counters of at least one server do not cover the whole window.
-func (w *windowProbe) partial() bool {
-	return slices.ContainsFunc(w.servers, func(s *serverProbe) bool { return s.partial })
+func (c *counters) partial() bool {
+	return slices.ContainsFunc(c.servers, func(s *serverProbe) bool { return s.partial })
 }
 
 // completed returns the number of tasks that the servers completed between the two readings of
 // their counters. It prefers the servers' own counter, which was read together with their other
 // counters: the edges of the window differ slightly from these readings. A change of leaders makes
 // that counter incomplete; completed then returns the generator's count.
-func (w *windowProbe) completed(m *measured) float64 {
-	if own, counted := w.total(completedCounter); counted && slices.Equal(w.ledBefore, w.ledAfter) {
+func (c *counters) completed(m *measured) float64 {
+	if own, counted := c.total(completedCounter); counted && slices.Equal(c.ledBefore, c.ledAfter) {
 		return own
 	}
-	if len(w.servers) == 0 {
+	if len(c.servers) == 0 {
 		return float64(m.round.Cycles)
 	}
-	return float64(m.cyclesOf(w.servers[0].counters))
+	return float64(m.cyclesOf(c.servers[0].counters))
 }
 
 // storage adds the servers' store operations per completed task. Only leaders count operations,
 // because the leader decides which operations a task needs. In contrast, each node counts its own
-// fsyncs and written bytes. Figures are missing if the servers do not have these counters or if a
+// fsyncs. Figures are missing if the servers do not have these counters or if a
 // server is partial.
-func (w *windowProbe) storage(m *measured) {
-	cycles := w.completed(m)
-	if cycles <= 0 || len(w.servers) == 0 {
+func (c *counters) storage(m *measured) {
+	cycles := c.completed(m)
+	if cycles <= 0 || len(c.servers) == 0 {
 		return
 	}
 	for metric, counter := range storageCounters {
-		if operations, there := w.total(counter); there {
+		if operations, there := c.total(counter); there {
 			m.round.Metrics[metric] = operations / cycles
 		}
 	}
-	w.storageSteps(m, cycles)
-	if seconds, there := w.total(observe.FsyncSeconds); there {
+	c.storageSteps(m, cycles)
+	if seconds, there := c.total(observe.FsyncSeconds); there {
 		m.round.Metrics[result.StorageFsyncUsPerCycle] = 1e6 * seconds / cycles
 	}
-	if stores, there := w.total(fsyncCounters[0]); there {
-		log, _ := w.total(fsyncCounters[1])
+	if stores, there := c.total(fsyncCounters[0]); there {
+		log, _ := c.total(fsyncCounters[1])
 		m.round.Metrics[result.StorageFsyncsPerCycle] = (stores + log) / cycles
-	}
-	if bytes, known := w.server.WrittenBytesPer(m.cyclesOf(w.clocks)); known {
-		m.round.Metrics[result.WrittenBytesPerCycle] = bytes / float64(len(w.servers))
 	}
 }
 
-func (w *windowProbe) raft(m *measured) {
-	cycles := w.completed(m)
+func (c *counters) raft(m *measured) {
+	cycles := c.completed(m)
 	if m.round.Nodes == nil || cycles <= 0 {
 		return
 	}
 	// of the node that appended most entries; a node that was cut off has appended fewer
 	var entries, logged float64
-	for _, s := range w.servers {
+	for _, s := range c.servers {
 		grown, _ := s.delta(entriesCounter)
 		bytes, _ := s.delta(entryBytesCounter)
 		entries, logged = max(entries, grown), max(logged, bytes)
 	}
-	if entries > 0 && !w.partial() {
+	if entries > 0 && !c.partial() {
 		m.round.Metrics[result.RaftEntriesPerCycle] = entries / cycles
 		m.round.Metrics[result.RaftLogBytesPerCycle] = logged / cycles
 	}
-	all, _ := w.counted(entriesCounter)
-	if bytes, there := w.counted(entryBytesCounter); there && all > 0 {
+	all, _ := c.counted(entriesCounter)
+	if bytes, there := c.counted(entryBytesCounter); there && all > 0 {
 		m.round.Metrics[result.RaftEntryBytesMean] = bytes / all
 	}
 	for metric, histogram := range map[string]string{
 		result.RaftAppendMsMean: appendSecondsCounter, result.RaftCommitMsMean: commitSecondsCounter,
 	} {
-		seconds, _ := w.counted(histogram + "_sum")
-		if n, _ := w.counted(histogram + "_count"); n > 0 {
+		seconds, _ := c.counted(histogram + "_sum")
+		if n, _ := c.counted(histogram + "_count"); n > 0 {
 			m.round.Metrics[metric] = 1e3 * seconds / n
 		}
 	}
-	if elections, there := w.total(electionsCounter); there {
+	if elections, there := c.total(electionsCounter); there {
 		m.round.Metrics[result.RaftElections] = max(0, elections)
 	}
 }
 
-// nodes adds the figures of each node of a cluster. It records the leaders at the end of the
-// window. If a shard had another leader at the start, it adds a warning.
-func (w *windowProbe) nodes(m *measured, loaded bool) {
-	if len(w.servers) == 0 || w.servers[0].server.ID == "" {
+// nodes adds the figures of each node of a cluster. clocks is the period that the CPU time covers.
+// nodes records the leaders at the end of the window. If a shard had another leader at the start,
+// it adds a warning.
+func (c *counters) nodes(m *measured, clocks profile.Span, loaded bool) {
+	if len(c.servers) == 0 || c.servers[0].server.ID == "" {
 		return
 	}
-	for shard, leader := range w.ledAfter {
-		if before := w.ledBefore[shard]; before != leader {
+	for shard, leader := range c.ledAfter {
+		if before := c.ledBefore[shard]; before != leader {
 			m.warnings = append(m.warnings, "round "+strconv.Itoa(m.round.Number)+": shard "+strconv.Itoa(shard)+
 				" was led by "+orNoNode(before)+" at the window's start and by "+orNoNode(leader)+" at its end")
 		}
 	}
-	for _, s := range w.servers {
+	for _, s := range c.servers {
 		n := result.Node{ID: s.server.ID, Metrics: map[string]float64{}}
-		for shard, leader := range w.ledAfter {
+		for shard, leader := range c.ledAfter {
 			if leader == n.ID {
 				n.Leads = append(n.Leads, shard)
 			}
@@ -160,7 +194,7 @@ func (w *windowProbe) nodes(m *measured, loaded bool) {
 			n.Metrics[result.ServerCPUCores] = cores
 		}
 		if loaded && m.round.Cycles > 0 {
-			s.perCycle(n.Metrics, m.cyclesOf(w.clocks), m.cyclesOf(s.counters))
+			s.perCycle(n.Metrics, m.cyclesOf(clocks), m.cyclesOf(s.counters))
 		}
 		m.round.Nodes = append(m.round.Nodes, n)
 	}

@@ -15,7 +15,7 @@ import (
 // threeNodes is a probe of a cluster with two shards in which n1 led both and n3 appended less than
 // the others.
 func threeNodes() *windowProbe {
-	w := &windowProbe{ledBefore: []string{"n1", "n1"}, ledAfter: []string{"n1", "n1"}}
+	w := &windowProbe{counters: counters{ledBefore: []string{"n1", "n1"}, ledAfter: []string{"n1", "n1"}}}
 	for i, id := range []string{"n1", "n2", "n3"} {
 		s := &serverProbe{
 			server: &topology.Server{ID: id}, peak: uint64(i+1) * 1e6,
@@ -31,17 +31,18 @@ func threeNodes() *windowProbe {
 		}
 		w.servers = append(w.servers, s)
 		if i == 0 {
-			w.server = s.spent
+			w.clocks.server = s.spent
 			s.countersAfter["prony_storage_sets_total"] = 420
 			s.countersAfter[observe.FsyncSeconds] = 0.004
 			s.countersAfter[completedCounter] = 200
 			s.countersAfter[commitSecondsCounter+"_sum"], s.countersAfter[commitSecondsCounter+"_count"] = 0.1, 50
 		} else {
-			w.server = w.server.Plus(s.spent)
+			w.clocks.server = w.clocks.server.Plus(s.spent)
 		}
 	}
 	w.servers[2].countersAfter[entriesCounter] = 50
 	w.servers[2].countersAfter[entryBytesCounter] = 9000
+	w.clocks.servers, w.counters.servers = w.servers, w.servers
 	return w
 }
 
@@ -78,7 +79,7 @@ func TestFiguresOfACluster(t *testing.T) {
 func TestLeaderThatChanged(t *testing.T) {
 	t.Parallel()
 	w := threeNodes()
-	w.ledAfter = []string{"n1", ""}
+	w.counters.ledAfter = []string{"n1", ""}
 	m := &measured{round: result.Round{Number: 4, Cycles: 100, Metrics: map[string]float64{}}}
 	assert.NoError(t, w.spent(m, true))
 	assert.InDelta(t, 4.2, m.round.Metrics[result.StorageSetsPerCycle], 1e-9)
@@ -115,7 +116,7 @@ func TestCountersOfAServerThatDidNotLiveThroughTheWindow(t *testing.T) {
 			w := threeNodes()
 			ended := w.servers[1]
 			end(ended)
-			ended.partial, ended.spent.WritesKnown, w.server.WritesKnown = true, false, false
+			ended.partial, ended.spent.WritesKnown, w.clocks.server.WritesKnown = true, false, false
 			m := &measured{round: result.Round{Cycles: 100, Metrics: map[string]float64{}}}
 			require.NoError(t, w.spent(m, true))
 			for _, metric := range []string{

@@ -74,12 +74,12 @@ func TestWindowsOfCPUCountersAndProfiles(t *testing.T) {
 	began := time.Now()
 	require.NoError(t, w.start(t.Context()))
 	assert.True(t, w.servers[0].before.At.Before(opened), "the server's CPU clock is read before any HTTP request")
-	assert.True(t, w.clientBefore.At.Before(opened), "the generator's CPU clock is read before any HTTP request")
+	assert.True(t, w.clocks.before.At.Before(opened), "the generator's CPU clock is read before any HTTP request")
 
 	ended := time.Now()
 	require.NoError(t, w.end(t.Context()))
 	m := &measured{round: result.Round{WindowSeconds: ended.Sub(began).Seconds(), Cycles: 1_000_000}}
-	for range w.profiled {
+	for range w.profiles.processes {
 		m.captured = append(m.captured, profile.Captured{})
 	}
 	w.covered(m, &outcomes{all: []*load.Outcome{{WindowStart: began}}})
@@ -95,7 +95,7 @@ func TestWindowsOfCPUCountersAndProfiles(t *testing.T) {
 	assert.GreaterOrEqual(t, cpu.FromS, 0.0)
 	assert.GreaterOrEqual(t, cpu.ToS, window)
 	for _, at := range asked {
-		assert.False(t, at.After(ended) && at.Before(w.clocks.To.At), "no HTTP request precedes the clocks at the end of the window")
+		assert.False(t, at.After(ended) && at.Before(w.clocks.span.To.At), "no HTTP request precedes the clocks at the end of the window")
 	}
 	assert.Greater(t, covered["counters "].FromS, gone, "the counters record their late start")
 	assert.GreaterOrEqual(t, covered["counters "].ToS, window)

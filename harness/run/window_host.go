@@ -1,24 +1,28 @@
 package run
 
 import (
+	"context"
 	"errors"
 	"os"
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/topology"
 )
 
 // hostWatch watches the host and the processes of the run during a window.
 type hostWatch struct {
-	servers   []*topology.Server
-	target    *targetServers // nil if the round runs on Prony's own servers
-	pid       int            // of the generator
-	beside    []int          // other processes of the run; they have no figures of their own
-	watch     *observe.Watch
+	root    string // folder with the host's proc and sys; "" is the real root
+	servers serverProbes
+	target  *targetServers // nil if the round runs on Prony's own servers
+	pid     func() int     // returns the ID of the generator: this process or a child of it
+	// beside contains processes of the run that are neither generator nor server: attackers, and
+	// the forwarder between hosts. Their CPU time must not count as foreign load.
+	beside    []int
+	watch     *observe.Watch // nil until start is called
 	generator *processWatch
 	each      []*processWatch // one per server
+	others    *remoteWatch
 	before    observe.Runtime // of the generator
 
 	signals *result.Signals // nil until stop is called
@@ -37,17 +41,19 @@ type processWatch struct {
 	fdsKnown   bool
 }
 
-// watchHost starts to watch. root is the folder with the host's proc and sys; "" is the real root.
-// generator is the ID of this process or of a child of it.
-func watchHost(root string, servers []*topology.Server, target *targetServers, generator int, beside ...int) *hostWatch {
-	h := &hostWatch{
-		servers: servers, target: target, pid: generator, beside: beside, generator: &processWatch{pid: func() int { return generator }}, before: observe.OwnRuntime(),
+func (h *hostWatch) start(ctx context.Context, _ time.Time) error {
+	generator := h.pid()
+	h.pid = func() int { return generator }
+	h.generator, h.before = &processWatch{pid: h.pid}, observe.OwnRuntime()
+	for _, s := range h.servers {
+		h.each = append(h.each, &processWatch{pid: func() int { return s.server.Node().PID }})
 	}
-	for _, s := range servers {
-		h.each = append(h.each, &processWatch{pid: func() int { return s.Node().PID }})
+	h.watch = observe.StartWatch(observe.WatchConfig{Root: h.root, OwnCPU: h.ownCPU, OwnProcesses: h.ownProcesses, Sample: h.sample})
+	h.others = watchRemote(ctx, h.servers, h.each)
+	for _, s := range h.servers {
+		s.resetPeak()
 	}
-	h.watch = observe.StartWatch(observe.WatchConfig{Root: root, OwnCPU: h.ownCPU, OwnProcesses: h.ownProcesses, Sample: h.sample})
-	return h
+	return nil
 }
 
 // ownCPU returns the CPU time that all processes of the run have used so far. A server inside this
@@ -57,8 +63,8 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if h.pid != os.Getpid() {
-		generator, err := observe.ProcessCPU(h.pid)
+	if pid := h.pid(); pid != os.Getpid() {
+		generator, err := observe.ProcessCPU(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -77,10 +83,10 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 	}
 	sum += used.CPU
 	for _, s := range h.servers {
-		if n := s.Node(); n.Remote || n.PID == os.Getpid() {
+		if n := s.server.Node(); n.Remote || n.PID == os.Getpid() {
 			continue
 		}
-		u, err := usage(s)
+		u, err := usage(s.server)
 		if err != nil {
 			return 0, err
 		}
@@ -90,7 +96,7 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 }
 
 func (h *hostWatch) ownProcesses() []int {
-	own := append([]int{h.pid}, h.beside...)
+	own := append([]int{h.pid()}, h.beside...)
 	if h.target != nil {
 		tree, err := h.target.tree()
 		if err == nil { // if err is not nil, ownCPU has failed too
@@ -98,7 +104,7 @@ func (h *hostWatch) ownProcesses() []int {
 		}
 	}
 	for _, s := range h.servers {
-		if n := s.Node(); !n.Remote {
+		if n := s.server.Node(); !n.Remote {
 			own = append(own, n.PID)
 		}
 	}
@@ -107,11 +113,11 @@ func (h *hostWatch) ownProcesses() []int {
 
 func (h *hostWatch) sample() {
 	h.generator.sample()
-	if h.pid == os.Getpid() {
+	if h.pid() == os.Getpid() {
 		h.generator.goroutines = max(h.generator.goroutines, observe.OwnRuntime().Goroutines)
 	}
 	for i, p := range h.each {
-		if !h.servers[i].Node().Remote { // remote servers are sampled by a remoteWatch
+		if !h.servers[i].server.Node().Remote { // remote servers are sampled by a remoteWatch
 			p.sample()
 		}
 	}
@@ -129,18 +135,38 @@ func (p *processWatch) sample() {
 	}
 }
 
-// stop ends the watch. It does nothing on nil, or if it was called before.
-func (h *hostWatch) stop() {
-	if h == nil || h.signals != nil {
-		return
+func (h *hostWatch) stop(context.Context) error {
+	if h.watch == nil || h.signals != nil {
+		return nil
 	}
 	signals := h.watch.Stop()
 	h.signals = &signals
-	if h.pid != os.Getpid() {
+	h.others.stop()
+	if h.pid() != os.Getpid() {
 		h.err = errors.New("the runtime figures of another process are unknown")
-		return
+		return nil
 	}
 	h.runtime, h.err = observe.OwnRuntime().Since(h.before)
+	return nil
+}
+
+// fill adds the signals of the host, and the peak memory of the servers.
+func (h *hostWatch) fill(m *measured) error {
+	m.round.Signals = h.signals
+	var peak uint64
+	for i, s := range h.servers {
+		if s.server.Node().Remote {
+			s.readRemotePeak(h.each[i])
+		} else if err := s.readPeak(); err != nil {
+			return err
+		}
+		peak += s.peak
+		m.warnings = append(m.warnings, s.warnings...)
+	}
+	if len(h.servers) > 0 && h.servers.peaksKnown() {
+		m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
+	}
+	return nil
 }
 
 // process returns the figures of one process. spent and runtime are its resource usage and its
@@ -181,18 +207,18 @@ func (s *serverProbe) runtime() (observe.Runtime, error) {
 	return after.Since(before)
 }
 
-// processes adds the figures of all processes. If all servers report their allocations, it also
-// adds the servers' allocations per cycle.
-func (w *windowProbe) processes(m *measured) {
-	h := w.host
-	if h == nil || h.signals == nil {
+// processes adds the figures of all processes. generator is the usage of the generator. If all
+// servers report their allocations, it also adds the servers' allocations in each of the given
+// number of cycles.
+func (h *hostWatch) processes(m *measured, generator observe.Spent, cycles float64) {
+	if h.signals == nil {
 		return
 	}
-	m.round.Processes = append(m.round.Processes, h.generator.process("generator", w.client, h.runtime, h.err))
+	m.round.Processes = append(m.round.Processes, h.generator.process("generator", generator, h.runtime, h.err))
 	var bytes, objects uint64
 	goroutines := 0
-	all := len(w.servers) > 0
-	for i, s := range w.servers {
+	all := len(h.servers) > 0
+	for i, s := range h.servers {
 		if s.server.Node().PID == os.Getpid() {
 			all = false // the figures of the generator include this server
 			continue
@@ -211,7 +237,7 @@ func (w *windowProbe) processes(m *measured) {
 	if all {
 		m.round.Metrics[result.ServerGoroutinesMax] = float64(goroutines)
 	}
-	if cycles := w.completed(m); all && cycles > 0 {
+	if all && cycles > 0 {
 		m.round.Metrics[result.ServerAllocsPerCycle] = float64(objects) / cycles
 		m.round.Metrics[result.ServerAllocBytesPerCycle] = float64(bytes) / cycles
 	}

@@ -16,9 +16,9 @@ const (
 
 // lossWindow adds the window of loss of the servers that were up at the end of the window: the
 // tasks that were acknowledged and not yet synced. It skips servers that do not export this figure.
-func (w *windowProbe) lossWindow(m *measured) {
+func (c *counters) lossWindow(m *measured) {
 	var tasks, ms []result.Peak
-	for _, s := range w.servers {
+	for _, s := range c.servers {
 		left, counts := s.countersAfter[unsyncedTasksGauge]
 		if !counts {
 			// an older build, or a server that was down, about which there is another warning

@@ -25,7 +25,7 @@ func unsynced(tasks, seconds float64, counts ...uint64) observe.Metrics {
 // A round's window of loss has the peaks of the fsyncs in the window and the unsynced rest at its
 // end, of all servers that were up then.
 func TestTheLossWindowIsThatOfTheWindow(t *testing.T) {
-	w := windowProbe{servers: []*serverProbe{
+	w := counters{servers: []*serverProbe{
 		stageProbe(unsynced(9, 9, 10, 10, 1), unsynced(5, 0.25, 15, 12, 1)),
 		stageProbe(observe.Metrics{}, unsynced(0, 0, 0, 0, 3)), // it was restarted
 		stageProbe(unsynced(100, 100, 1, 0, 0), observe.Metrics{}),
@@ -52,7 +52,7 @@ func TestALossWindowThatIsEmptyOrNotKnown(t *testing.T) {
 		"the server does not count": {after: observe.Metrics{Values: map[string]float64{"up": 1}}},
 		"another process counted":   {before: unsynced(0, 0, 2, 0, 0), after: unsynced(0, 0, 1, 0, 0), warnings: 1},
 	} {
-		w := windowProbe{servers: []*serverProbe{stageProbe(c.before, c.after)}}
+		w := counters{servers: []*serverProbe{stageProbe(c.before, c.after)}}
 		var m measured
 		w.lossWindow(&m)
 		assert.Equal(t, c.want, m.round.LossWindow, name)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
 
@@ -16,20 +15,26 @@ import (
 // writes scrapes and err before it closes done. Other goroutines may read them only after done is
 // closed.
 type scraper struct {
-	cancel  context.CancelFunc
+	every    time.Duration // 0 if no metrics are read
+	cluster  *topology.Cluster
+	observed *result.Observed // of the round; nil if nothing observes it
+
+	cancel  context.CancelFunc // nil until the scraper is started
 	done    chan struct{}
 	scrapes uint64
 	err     error
 }
 
-// startScraper starts the scraper. The first reading is one interval after began, the start of the
-// window.
-func startScraper(ctx context.Context, began time.Time, every time.Duration, cluster *topology.Cluster) *scraper {
-	ctx, cancel := context.WithCancel(ctx)
-	s := &scraper{cancel: cancel, done: make(chan struct{})}
+// start starts the scraper. The first reading is one interval after began, the start of the window.
+func (s *scraper) start(ctx context.Context, began time.Time) error {
+	if s.every == 0 {
+		return nil
+	}
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.done = make(chan struct{})
 	go func() {
 		defer close(s.done)
-		for next := began.Add(every); ; next = next.Add(every) {
+		for next := began.Add(s.every); ; next = next.Add(s.every) {
 			timer := time.NewTimer(time.Until(next))
 			select {
 			case <-timer.C:
@@ -37,12 +42,12 @@ func startScraper(ctx context.Context, began time.Time, every time.Duration, clu
 				timer.Stop()
 				return
 			}
-			if s.err = s.scrape(ctx, cluster); s.err != nil {
+			if s.err = s.scrape(ctx, s.cluster); s.err != nil {
 				return
 			}
 		}
 	}()
-	return s
+	return nil
 }
 
 func (s *scraper) scrape(ctx context.Context, cluster *topology.Cluster) error {
@@ -57,39 +62,18 @@ func (s *scraper) scrape(ctx context.Context, cluster *topology.Cluster) error {
 	return nil
 }
 
-// stop ends the readings and returns how many were made. It may be called repeatedly, and on nil.
-func (s *scraper) stop() (scrapes uint64, err error) {
-	if s == nil {
-		return 0, nil
+func (s *scraper) stop(context.Context) error {
+	if s.cancel == nil {
+		return nil
 	}
 	s.cancel()
 	<-s.done
-	return s.scrapes, s.err
+	return s.err
 }
 
-func (w *windowProbe) observes() bool { return w.kind == timed && w.observe != nil }
-
-// captures returns the profiles to take in the window. A profiled round takes the profiles of the
-// scenario, and an observed round those of the observe block.
-func (w *windowProbe) captures() []scenario.Capture {
-	switch {
-	case w.kind == profiled:
-		return w.scenario.Captures
-	case w.observes():
-		return w.observe.Captures()
+func (s *scraper) fill(m *measured) error {
+	if m.round.Observed = s.observed; s.observed != nil {
+		s.observed.Scrapes = s.scrapes
 	}
 	return nil
-}
-
-func (w *windowProbe) observed(m *measured) {
-	if !w.observes() {
-		return
-	}
-	scrapes, _ := w.scraper.stop() // end has already returned the error
-	m.round.Observed = &result.Observed{ScrapeS: w.observe.Scrape.Seconds(), Scrapes: scrapes}
-	if len(w.profiled) > 0 {
-		for _, c := range w.captures() {
-			m.round.Observed.Profiles = append(m.round.Observed.Profiles, c.Kind)
-		}
-	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
 )
 
 // Metrics of a server about its own process.
@@ -53,7 +53,7 @@ type remoteWatch struct {
 // watchRemote starts one goroutine for each server on another host. Until stop is called, only that
 // goroutine writes to the server's processWatch. stop does not cancel the context of the first
 // reading, so that even a short window has figures.
-func watchRemote(first context.Context, servers []*serverProbe, into []*processWatch) *remoteWatch {
+func watchRemote(first context.Context, servers serverProbes, into []*processWatch) *remoteWatch {
 	ctx, cancel := context.WithCancel(first)
 	w := &remoteWatch{cancel: cancel}
 	for i, s := range servers {
@@ -99,8 +99,6 @@ func (p *processWatch) sampleRemote(ctx context.Context, s *serverProbe) {
 	}
 }
 
-func (w *windowProbe) remote() bool { return w.topology == scenario.Remote }
-
 // sampleRemoteAfter reads the resource usage of a server on another host at the end of the window.
 // The CPU time is unknown if the server was restarted.
 func (s *serverProbe) sampleRemoteAfter(ctx context.Context) {
@@ -129,22 +127,10 @@ func (s *serverProbe) readRemotePeak(watched *processWatch) {
 	s.peak = watched.rss
 }
 
-func (w *windowProbe) cpuKnown() bool {
-	if w.target != nil && w.target.unknown {
-		return false
-	}
-	for _, s := range w.servers {
-		if s.cpuUnknown != nil {
-			return false
-		}
-	}
-	return true
-}
-
 // remoteProcs returns the total number of CPUs that the servers on other hosts may use. It returns
 // 0 if the number is unknown for any of these hosts.
-func (w *windowProbe) remoteProcs() (procs int) {
-	for _, h := range w.cluster.Hosts() {
+func remoteProcs(cluster *topology.Cluster) (procs int) {
+	for _, h := range cluster.Hosts() {
 		if h.GOMAXPROCS == 0 {
 			return 0
 		}
@@ -155,8 +141,8 @@ func (w *windowProbe) remoteProcs() (procs int) {
 
 // peaksKnown reports whether the peak memory of all servers on other hosts is known. A server on
 // this host whose peak is unknown because it was down does not matter: it is left out of the sum.
-func (w *windowProbe) peaksKnown() bool {
-	for _, s := range w.servers {
+func (p serverProbes) peaksKnown() bool {
+	for _, s := range p {
 		if s.server.Node().Remote && s.peak == 0 {
 			return false
 		}

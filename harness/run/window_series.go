@@ -14,39 +14,47 @@ import (
 // error, or when it is stopped. It writes samples and err before it closes done. Other goroutines
 // may read them only after done is closed.
 type series struct {
-	cancel  context.CancelFunc
+	every   time.Duration // interval between the samples; 0 without a series
+	n       int           // number of samples
+	cluster *topology.Cluster
+	counted func() count
+
+	cancel  context.CancelFunc // nil until the series is started
 	done    chan struct{}
 	samples []result.Sample
 	err     error
 }
 
-// startSeries takes n samples. every is the interval between them; the first is taken one interval
-// after began, the start of the window.
-func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, cluster *topology.Cluster, counted func() count) *series {
-	ctx, cancel := context.WithCancel(ctx)
-	s := &series{cancel: cancel, done: make(chan struct{})}
-	before := counted()
+// start starts the series. The first sample is taken one interval after began, the start of the
+// window.
+func (s *series) start(ctx context.Context, began time.Time) error {
+	if s.every == 0 {
+		return nil
+	}
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.done = make(chan struct{})
+	before := s.counted()
 	go func() {
 		defer close(s.done)
-		for i := 1; i <= n; i++ {
-			timer := time.NewTimer(time.Until(began.Add(time.Duration(i) * every)))
+		for i := 1; i <= s.n; i++ {
+			timer := time.NewTimer(time.Until(began.Add(time.Duration(i) * s.every)))
 			select {
 			case <-timer.C:
 			case <-ctx.Done():
 				timer.Stop()
-				s.err = fmt.Errorf("the series has %d of %d samples: %w", i-1, n, ctx.Err())
+				s.err = fmt.Errorf("the series has %d of %d samples: %w", i-1, s.n, ctx.Err())
 				return
 			}
-			at, now := time.Now(), counted()
+			at, now := time.Now(), s.counted()
 			sample := result.Sample{AtS: at.Sub(began).Seconds(), CyclesPerS: now.perSecondSince(before)}
-			if s.err = observeServers(&sample, cluster); s.err != nil {
+			if s.err = observeServers(&sample, s.cluster); s.err != nil {
 				return
 			}
 			s.samples = append(s.samples, sample)
 			before = now
 		}
 	}()
-	return s
+	return nil
 }
 
 func observeServers(sample *result.Sample, cluster *topology.Cluster) error {
@@ -66,8 +74,11 @@ func observeServers(sample *result.Sample, cluster *topology.Cluster) error {
 	return nil
 }
 
-// stop waits for all samples and returns them. When ctx is done, it cancels the remaining samples.
-func (s *series) stop(ctx context.Context) ([]result.Sample, error) {
+// stop waits for all samples. When ctx is done, it cancels the remaining samples.
+func (s *series) stop(ctx context.Context) error {
+	if s.cancel == nil {
+		return nil
+	}
 	defer s.cancel()
 	select {
 	case <-s.done:
@@ -75,5 +86,10 @@ func (s *series) stop(ctx context.Context) ([]result.Sample, error) {
 		s.cancel()
 		<-s.done
 	}
-	return s.samples, s.err
+	return s.err
+}
+
+func (s *series) fill(m *measured) error {
+	m.round.Series = s.samples
+	return nil
 }

@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/observe"
@@ -33,6 +35,20 @@ type serverProbe struct {
 	peak       uint64
 	counters   profile.Span // period that the counters cover
 	warnings   []string
+}
+
+// serverProbes are the probes of all servers of a round.
+type serverProbes []*serverProbe
+
+// each calls do for all servers simultaneously.
+func (p serverProbes) each(do func(*serverProbe) error) error {
+	errs := make([]error, len(p))
+	var all sync.WaitGroup
+	for i, s := range p {
+		all.Go(func() { errs[i] = do(s) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 func (s *serverProbe) warn(format string, args ...any) {

@@ -22,25 +22,21 @@ func averageThink(workloads []scenario.Workload) (average time.Duration, same bo
 	return average, len(workloads) > 0
 }
 
-// stages adds the stages of the servers in the window. It also adds the workers' time per task if
-// it is the same in all workloads. It adds no stages if a server was restarted in the window,
-// because the counts of its first process are missing.
-func (w *windowProbe) stages(m *measured) {
-	if average, same := averageThink(w.workloads); same {
-		m.round.CycleTime = &result.CycleTime{WorkMs: 1e3 * average.Seconds()}
-	}
-	if w.partial() {
+// stages adds the stages of the servers in the window. It adds none if a server was restarted in
+// the window, because the counts of its first process are missing.
+func (c *counters) stages(m *measured) {
+	if c.partial() {
 		return
 	}
 	var before, after []observe.Metrics
-	for _, s := range w.servers {
+	for _, s := range c.servers {
 		before, after = append(before, s.metricsBefore), append(after, s.metricsAfter)
 	}
 	var problems []string
 	m.round.Stages, problems = observe.Stages(before, after)
 	if len(m.round.Stages) > 0 {
-		between := w.servers[0].counters
-		m.round.StagesOf = &result.Covering{Cycles: uint64(w.completed(m)), Seconds: between.To.At.Sub(between.From.At).Seconds()}
+		between := c.servers[0].counters
+		m.round.StagesOf = &result.Covering{Cycles: uint64(c.completed(m)), Seconds: between.To.At.Sub(between.From.At).Seconds()}
 	}
 	for _, problem := range problems {
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s", m.round.Number, problem))

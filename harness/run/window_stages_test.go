@@ -68,7 +68,7 @@ func TestAverageThink(t *testing.T) {
 // A round's stages count what passed them in the window, over all servers. Stages without a pass
 // are left out.
 func TestStagesAreThoseOfTheWindow(t *testing.T) {
-	w := windowProbe{servers: []*serverProbe{
+	w := counters{servers: []*serverProbe{
 		stageProbe(scraped("apply", 1, 10, 10, 0, 0), scraped("apply", 1.5, 10, 15, 1, 0)),
 		stageProbe(scraped("apply", 1, 1, 0, 0, 0), scraped("apply", 1.25, 2, 0, 0, 1)),
 	}}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -15,20 +16,16 @@ const (
 	causePrefix        = slowCommitsCounter + `{cause="`
 )
 
-// stalls adds the slow commits of the servers in the window. It adds nothing if no server records
-// slow commits.
-func (w *windowProbe) stalls(m *measured) {
-	// The commits' times are from clocks of other hosts, which are not comparable with the clock of
-	// this host.
-	if w.remote() {
-		return
-	}
-	began := float64(w.clocks.From.At.UnixMicro()) / 1e6
+// stalls adds the slow commits of the servers in the given window. It adds nothing if no server
+// records slow commits. It must not be called for servers on other hosts: the commits' times are
+// from clocks of these hosts, which are not comparable with the clock of this host.
+func (c *counters) stalls(m *measured, window profile.Span) {
+	began := float64(window.From.At.UnixMicro()) / 1e6
 	var commits []result.SlowCommit
 	var work []result.StoreWork
 	var missed uint64
 	slowMs := 0.0
-	for _, s := range w.servers {
+	for _, s := range c.servers {
 		if s.stalls == nil {
 			continue
 		}
@@ -50,8 +47,7 @@ func (w *windowProbe) stalls(m *measured) {
 	if slowMs == 0 {
 		return
 	}
-	window := w.clocks.To.At.Sub(w.clocks.From.At)
-	m.round.Stalls = result.StallsOf(slowMs, window.Seconds(), w.stallCauses(), commits, work, missed)
+	m.round.Stalls = result.StallsOf(slowMs, window.To.At.Sub(window.From.At).Seconds(), c.stallCauses(), commits, work, missed)
 }
 
 // missedCommits returns the number of slow commits that later ones have overwritten. It returns 0
@@ -67,17 +63,17 @@ func missedCommits(s *observe.Stalls, began float64) uint64 {
 	return gone
 }
 
-func (w *windowProbe) stallCauses() (all []result.StallCause) {
+func (c *counters) stallCauses() (all []result.StallCause) {
 	seen := map[string]bool{}
-	for _, s := range w.servers {
+	for _, s := range c.servers {
 		for key := range s.countersAfter {
 			cause, is := strings.CutPrefix(key, causePrefix)
 			if cause = strings.TrimSuffix(cause, `"}`); !is || seen[cause] {
 				continue
 			}
 			seen[cause] = true
-			commits, _ := w.counted(key)
-			seconds, _ := w.counted(slowSecondsCounter + strings.TrimPrefix(key, slowCommitsCounter))
+			commits, _ := c.counted(key)
+			seconds, _ := c.counted(slowSecondsCounter + strings.TrimPrefix(key, slowCommitsCounter))
 			all = append(all, result.StallCause{Cause: cause, Commits: uint64(max(0, commits)), Ms: 1e3 * max(0, seconds)})
 		}
 	}

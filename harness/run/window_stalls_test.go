@@ -23,14 +23,12 @@ func counting(cause string, commits, seconds float64) observe.Metrics {
 // causes that all servers counted.
 func TestStallsOfTheServers(t *testing.T) {
 	began := time.Unix(1_000, 0)
-	w := windowProbe{
-		clocks: profile.Span{From: profile.Mark{At: began}, To: profile.Mark{At: began.Add(10 * time.Second)}},
-		servers: []*serverProbe{
-			stageProbe(counting("flush", 3, 0.5), counting("flush", 5, 0.75)),
-			stageProbe(observe.Metrics{}, counting("flush", 1, 0.25)),
-			stageProbe(observe.Metrics{}, observe.Metrics{}), // it was down at the end
-		},
-	}
+	window := profile.Span{From: profile.Mark{At: began}, To: profile.Mark{At: began.Add(10 * time.Second)}}
+	w := counters{servers: []*serverProbe{
+		stageProbe(counting("flush", 3, 0.5), counting("flush", 5, 0.75)),
+		stageProbe(observe.Metrics{}, counting("flush", 1, 0.25)),
+		stageProbe(observe.Metrics{}, observe.Metrics{}), // it was down at the end
+	}}
 	w.servers[0].server = &topology.Server{ID: "n1"}
 	w.servers[0].stalls = &observe.Stalls{
 		SlowMs: 5, Total: 12,
@@ -39,7 +37,7 @@ func TestStallsOfTheServers(t *testing.T) {
 	}
 	w.servers[1].stalls = &observe.Stalls{SlowMs: 5, Total: 3, Commits: []result.SlowCommit{{AtS: 1_004, Ms: 8}}}
 	var m measured
-	w.stalls(&m)
+	w.stalls(&m, window)
 	s := m.round.Stalls
 	require.NotNil(t, s)
 	assert.Equal(t, []result.StallCause{{Cause: "flush", Commits: 3, Ms: 500}}, s.Causes)
@@ -49,8 +47,8 @@ func TestStallsOfTheServers(t *testing.T) {
 }
 
 func TestStallsThatNoServerRecords(t *testing.T) {
-	w := windowProbe{servers: []*serverProbe{stageProbe(observe.Metrics{}, observe.Metrics{})}}
+	w := counters{servers: []*serverProbe{stageProbe(observe.Metrics{}, observe.Metrics{})}}
 	var m measured
-	w.stalls(&m)
+	w.stalls(&m, profile.Span{})
 	assert.Nil(t, m.round.Stalls)
 }

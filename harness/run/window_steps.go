@@ -10,8 +10,8 @@ const stepCounters = "prony_storage_step_"
 
 // storageSteps adds the store operations of each step, if the counters of all servers cover the
 // whole window. cycles is the number of cycles completed in the period that the counters cover.
-func (w *windowProbe) storageSteps(m *measured, cycles float64) {
-	if _, counted := w.total(stepCounter("sets_total", result.StepCommit)); !counted {
+func (c *counters) storageSteps(m *measured, cycles float64) {
+	if _, counted := c.total(stepCounter("sets_total", result.StepCommit)); !counted {
 		return // an older build
 	}
 	of := &result.StorageSteps{Cycles: cycles}
@@ -21,7 +21,7 @@ func (w *windowProbe) storageSteps(m *measured, cycles float64) {
 			"gets_total": &s.Gets, "scanned_keys_total": &s.ScannedKeys, "sets_total": &s.Sets, "set_bytes_total": &s.SetBytes,
 			"deletes_total": &s.Deletes, "encodes_total": &s.Encodes, "encoded_bytes_total": &s.EncodedBytes, "decodes_total": &s.Decodes,
 		} {
-			*into, _ = w.total(stepCounter(counter, step))
+			*into, _ = c.total(stepCounter(counter, step))
 		}
 		of.Steps = append(of.Steps, s)
 	}

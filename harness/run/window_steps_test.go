@@ -24,7 +24,7 @@ func TestStorageStepsAreThoseOfTheWindow(t *testing.T) {
 		}
 		return &serverProbe{countersBefore: counters(from), countersAfter: counters(to)}
 	}
-	w := &windowProbe{servers: []*serverProbe{server(100, 300), server(0, 50)}}
+	w := &counters{servers: []*serverProbe{server(100, 300), server(0, 50)}}
 	m := &measured{round: result.Round{Cycles: 240, Metrics: map[string]float64{}}}
 	w.storage(m)
 	require.NotNil(t, m.round.StorageSteps)

@@ -39,18 +39,18 @@ func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 
 	// A server that is down at the end of the window is no error: a fault killed it.
 	require.NoError(t, w.servers[0].sampleBefore(t.Context()))
-	w.ledBefore = []string{""}
+	w.counters.ledBefore = []string{""}
 	require.NoError(t, w.end(context.Background()))
 	m := &measured{round: result.Round{Metrics: map[string]float64{}}}
 	require.NoError(t, w.finish(m))
 	require.Len(t, m.warnings, 3)
 	assert.Contains(t, m.warnings[1], "its counters are missing")
 	assert.Contains(t, m.warnings[2], "its memory is missing")
-	w.storage(m)
+	w.counters.storage(m)
 	assert.NotContains(t, m.round.Metrics, result.StorageSetsPerCycle)
 
-	w.server, w.client = observe.Spent{CPU: 6 * time.Millisecond}, observe.Spent{CPU: 2 * time.Millisecond}
-	require.ErrorContains(t, w.perCycle(m), "no CPU time per cycle")
+	w.clocks.server, w.clocks.client = observe.Spent{CPU: 6 * time.Millisecond}, observe.Spent{CPU: 2 * time.Millisecond}
+	require.ErrorContains(t, w.clocks.perCycle(m), "no CPU time per cycle")
 	assert.NotContains(t, m.round.Metrics, result.ServerCPUUsPerCycle, "no figure without a cycle")
 }
 
@@ -78,7 +78,7 @@ func TestWindowProbeOfAServerThatWasStartedAgain(t *testing.T) {
 
 func TestCPUPerCycle(t *testing.T) {
 	t.Parallel()
-	w := &windowProbe{servers: []*serverProbe{{}}, server: observe.Spent{CPU: 6 * time.Millisecond}, client: observe.Spent{CPU: 2 * time.Millisecond}}
+	w := &clocks{servers: []*serverProbe{{}}, server: observe.Spent{CPU: 6 * time.Millisecond}, client: observe.Spent{CPU: 2 * time.Millisecond}}
 	m := &measured{round: result.Round{Cycles: 1000, Metrics: map[string]float64{}}}
 	require.NoError(t, w.perCycle(m))
 	assert.Equal(t, map[string]float64{result.ServerCPUUsPerCycle: 6, result.ClientCPUUsPerCycle: 2}, m.round.Metrics)
@@ -104,7 +104,7 @@ func TestAbandonedProfiles(t *testing.T) {
 	session, err := profile.Start(t.Context(), profile.Server{Admin: adminhttp.Client{Address: strings.TrimPrefix(admin.URL, "http://")}}, captures,
 		func() profile.Mark { return profile.Mark{At: time.Now()} })
 	require.NoError(t, err)
-	w := &windowProbe{profiled: []*profiledProcess{{session: session}, {}}}
+	w := &windowProbe{profiles: profiles{processes: []*profiledProcess{{session: session}, {}}}}
 	w.abandon(t.Context())
 	(&windowProbe{}).abandon(t.Context()) // without profiles
 	mu.Lock()

@@ -71,9 +71,9 @@ func (t *traceProbe) warn(format string, args ...any) {
 	t.warnings = append(t.warnings, fmt.Sprintf("round %d: ", t.round)+fmt.Sprintf(format, args...))
 }
 
-// start starts the recorders. It is called before the load, because the warm-up may explain the
-// first slow cycle of the window. If a server has no recorder, start only adds a warning.
-func (t *traceProbe) start(ctx context.Context, servers []*serverProbe) {
+// record starts the recorders. It is called before the load, because the warm-up may explain the
+// first slow cycle of the window. If a server has no recorder, record only adds a warning.
+func (t *traceProbe) record(ctx context.Context, servers []*serverProbe) {
 	if t == nil {
 		return
 	}
@@ -94,10 +94,11 @@ func (t *traceProbe) start(ctx context.Context, servers []*serverProbe) {
 	})
 }
 
-func (t *traceProbe) windowBegins(at time.Time) {
+func (t *traceProbe) start(_ context.Context, began time.Time) error {
 	if t != nil {
-		t.began.Store(&at)
+		t.began.Store(&began)
 	}
+	return nil
 }
 
 func (t *traceProbe) take(ctx context.Context, took time.Duration) {
@@ -140,9 +141,9 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // stop must be called at the end of the window, because later slow cycles do not belong to the
 // window. It waits for a trace that is being taken, unless ctx is done. It may be called
 // repeatedly.
-func (t *traceProbe) stop(ctx context.Context) {
+func (t *traceProbe) stop(ctx context.Context) error {
 	if t == nil || t.cancel == nil {
-		return
+		return nil
 	}
 	if ctx.Err() != nil || !t.slow.Reported() {
 		t.cancel()
@@ -158,4 +159,13 @@ func (t *traceProbe) stop(ctx context.Context) {
 		}
 	}
 	t.cancel = nil
+	return nil
+}
+
+func (t *traceProbe) fill(m *measured) error {
+	if t != nil {
+		m.round.Traces = t.traces
+		m.warnings = append(m.warnings, t.warnings...)
+	}
+	return nil
 }

@@ -15,10 +15,10 @@ const (
 // turns adds the figures about the turns of the shards in the window. They include all shards and
 // all nodes that were up at the end of the window. Nothing is added if the servers do not measure
 // their turns.
-func (w *windowProbe) turns(m *measured) {
+func (c *counters) turns(m *measured) {
 	var all observe.Buckets
 	items, timed := 0.0, false
-	for _, s := range w.servers {
+	for _, s := range c.servers {
 		if s.countersAfter == nil {
 			continue // another warning reports that it was down
 		}

@@ -24,7 +24,7 @@ func turned(items float64, counts ...uint64) observe.Metrics {
 
 // A round's turns are those that ended in the window, over all servers that were up at its end.
 func TestTurnsAreThoseOfTheWindow(t *testing.T) {
-	w := windowProbe{servers: []*serverProbe{
+	w := counters{servers: []*serverProbe{
 		stageProbe(turned(7, 10, 10, 0, 1), turned(9, 15, 12, 3, 1)),
 		stageProbe(observe.Metrics{}, turned(4, 1, 0, 0, 0)), // it was restarted
 		stageProbe(turned(100, 1, 0, 0, 0), observe.Metrics{}),
@@ -54,7 +54,7 @@ func TestTurnsThatAreNotKnown(t *testing.T) {
 			warning: "no bucket of prony_shard_turn_seconds ends at 0.002 s",
 		},
 	} {
-		w := windowProbe{servers: []*serverProbe{stageProbe(c.before, c.after)}}
+		w := counters{servers: []*serverProbe{stageProbe(c.before, c.after)}}
 		var m measured
 		w.turns(&m)
 		assert.Nil(t, m.round.Turns, name)

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -105,3 +106,10 @@ func checkFinite(of string, values []float64) error {
 	}
 	return nil
 }
+
+var (
+	// ErrNoValues means that a statistic has no values.
+	ErrNoValues = errors.New("no values")
+	// ErrNoSamples means that a histogram is empty.
+	ErrNoSamples = errors.New("the histogram has no samples")
+)

@@ -158,3 +158,7 @@ func Follow[R any](ctx context.Context, r *Router, n int, repeatable bool, most 
 	})
 	return out, err
 }
+
+// ErrRetry means that a call had no effect at a node, and that another node may lead now.
+// Router.Retry may then repeat the call. Clients never receive this error.
+var ErrRetry = errors.New("other nodes lead now")

@@ -25,7 +25,7 @@ var compareScenario = filepath.Join("scenarios", "compare.hcl")
 
 type compareFlags struct {
 	base, change, scenario, out, tags, effect, ci string
-	rounds                                        int
+	rounds, point                                 int
 	workCycles                                    uint64
 	length                                        time.Duration
 	json, differentSettings                       bool
@@ -51,8 +51,10 @@ A scenario that does not fit this method (faults, a sweep, an attack, several wo
 interleaved rounds, as with --rounds: each block has one round of each side, and a second one of the base as the control.
 A difference counts only if it is larger than the difference between the two measurements of the base.
 
-With two stored runs A and B it judges B against A. Their rounds were not interleaved and there is no control, and the
-output says so. With the folder of a comparison it judges that comparison again.
+With two stored runs A and B it judges B against A, or with --point one point of their sweeps. Their rounds were not
+interleaved and there is no control, and the output says so. If the runs are from different hosts, it lists the differences
+between the hosts. If the runs measured the bare data path, it also shows the figures as shares of that path,
+which can be compared between hosts. With the folder of a comparison it judges that comparison again.
 
 It refuses sides with different settings, and servers that report different settings. A default of the server that
 differs between the builds of --base and --change is part of the change: it is shown and not refused. A setting that only
@@ -70,6 +72,7 @@ one side's build knows is a warning.`,
 	c.Flags().StringVar(&f.change, "change", "", "revision of the change, instead of the working tree")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+compareScenario)
 	c.Flags().IntVar(&f.rounds, "rounds", 0, "measure interleaved rounds: the number of blocks, each with one round of each side")
+	c.Flags().IntVar(&f.point, "point", 0, "number of the point to compare in two stored runs with a sweep")
 	c.Flags().DurationVar(&f.length, "for", 0, "time before the first verdict of a duet; up to three times this if inconclusive (default 1m30s); time limit of interleaved rounds")
 	c.Flags().StringVar(&f.out, "out", defaultOut, "parent folder for the comparison folder")
 	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both sides")
@@ -134,12 +137,14 @@ func (f *compareFlags) compare(c *cobra.Command, args, runs []string) (*result.C
 		policy = policy.WithEffect(effect)
 	}
 	switch {
+	case f.point != 0 && len(runs) != 2:
+		return nil, "", errors.New("--point selects a point of two stored runs: give two run folders")
 	case f.base != "" && len(runs) == 0:
 		return f.measure(c, args, policy)
 	case f.base != "" || f.change != "" && len(runs) > 0:
 		return nil, "", errors.New("--base and --change start a measurement and cannot be combined with stored runs: give one or the other")
 	case len(runs) == 2:
-		return compareStored(runs[0], runs[1], policy, f.differentSettings)
+		return f.stored(runs, policy)
 	case len(runs) == 1:
 		return f.again(runs[0], policy)
 	}
@@ -159,19 +164,22 @@ func parseShare(text string) (float64, error) {
 	return v, nil
 }
 
-func compareStored(basePath, changePath string, policy gate.Policy, allowDifferent bool) (*result.Comparison, string, error) {
-	base, err := result.ReadArm(run.Base, filepath.Clean(basePath))
-	if err != nil {
+// stored judges the second run against the first.
+func (f *compareFlags) stored(runs []string, policy gate.Policy) (*result.Comparison, string, error) {
+	var arms [2]result.Arm
+	for i, name := range []string{run.Base, run.Change} {
+		var err error
+		if arms[i], err = result.ReadArm(name, filepath.Clean(runs[i])); err == nil && f.point != 0 {
+			arms[i], err = arms[i].At(f.point)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	if err := checkSettings(arms[0].Result, arms[1].Result); err != nil && !f.differentSettings {
 		return nil, "", err
 	}
-	change, err := result.ReadArm(run.Change, filepath.Clean(changePath))
-	if err != nil {
-		return nil, "", err
-	}
-	if err := checkSettings(base.Result, change.Result); err != nil && !allowDifferent {
-		return nil, "", err
-	}
-	return gate.Compare(base, change, nil, false, policy), "", nil
+	return gate.Compare(arms[0], arms[1], nil, false, policy), "", nil
 }
 
 // again judges a stored comparison by the current policy. It does not change the stored comparison.

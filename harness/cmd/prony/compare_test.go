@@ -91,6 +91,105 @@ func TestCompareShowsStoredRunsThatCannotBeJudged(t *testing.T) {
 	assert.Contains(t, got.stderr, "change has 0 rounds that count: a comparison needs at least 2")
 }
 
+// Runs of two hosts: the output lists how the hosts differ, and the shares of the bare data path.
+func TestCompareStoredRunsOfTwoHosts(t *testing.T) {
+	inFolder(t)
+	figure := func(v float64) result.Metric { return result.Metric{Median: v, Low: v, High: v, N: 8} }
+	of := func(id string, rate, fsyncMs float64, host result.Host, servers ...result.ServerHost) string {
+		r, histograms, err := result.Read(measuredRun(t, "runs", id, rate))
+		require.NoError(t, err)
+		host.FsyncMsP50 = fsyncMs
+		r.Manifest.Host, r.Manifest.Hosts = host, servers
+		r.Manifest.Scenario.Topology.Durability = "none"
+		r.Manifest.Scenario.Workloads = []scenario.Workload{{Name: "main", Batch: 1}}
+		r.References = []result.Reference{{
+			Name: scenario.ReferenceBare, Batch: 1, Durability: "none", PerS: figure(1.25 * rate), CPUUs: figure(12), ServerCPUUs: new(figure(1e6 / rate / 2)), ClientCPUUs: new(figure(4)),
+		}}
+		r.Run = "host-" + id
+		folder, err := result.Create("runs", r.Run)
+		require.NoError(t, err)
+		require.NoError(t, folder.Store(r, histograms))
+		return folder.Path()
+	}
+	slow := result.Host{CPUModel: "Slow CPU", CPUs: 2}
+	base := of("a", 50_000, 2, slow)
+	same := of("b", 50_000, 1, slow)
+	other := of("c", 100_000, 0.5, result.Host{CPUModel: "Fast CPU", CPUs: 64}, result.ServerHost{Node: "n1", CPUModel: "Server CPU", Version: "v1"})
+
+	got := prony(t, "compare", "--json", base, other)
+	require.Equal(t, 0, got.code, got.stderr)
+	c := got.comparison(t)
+	valid(t, validator(t, "comparison"), []byte(got.stdout))
+	assert.Equal(t, []result.HostDifference{
+		{Name: "cpu_model", Base: "Slow CPU", Change: "Fast CPU"},
+		{Name: "cpu_model of n1", Change: "Server CPU"},
+		{Name: "cpus", Base: "2", Change: "64"},
+		{Name: "fsync_ms_p50", Base: "2", Change: "0.5"},
+	}, c.Hosts)
+	assert.InDelta(t, 0.8, c.Metrics[0].BaseOfBare.Median, 0.001)
+	assert.InDelta(t, 0.8, c.Metrics[0].ChangeOfBare.Median, 0.001)
+	assert.Contains(t, got.stderr, "the hosts differ, so a difference is that of host and build together")
+	assert.Regexp(t, `(?m)^ +metric .* base of bare +change of bare$`, got.stderr)
+	assert.Regexp(t, `(?m)^good +cycles_per_s .* 0\.8 +0\.8$`, strings.ReplaceAll(got.stderr, "  good", "good"))
+	assert.Regexp(t, `(?m)^ +cpu_model +Slow CPU +Fast CPU$`, got.stderr)
+	assert.Regexp(t, `(?m)^ +cpu_model of n1 +unknown +Server CPU$`, got.stderr)
+
+	got = prony(t, "compare", "--json", base, same)
+	assert.Empty(t, got.comparison(t).Hosts, "fsync differs between runs on one host")
+	assert.NotContains(t, got.stderr, "the hosts differ")
+}
+
+func TestCompareAPointOfStoredRuns(t *testing.T) {
+	inFolder(t)
+	sweep := func(id string, rates ...float64) string {
+		var whole *result.Result
+		var histograms []result.RoundHistograms
+		for i, rate := range rates {
+			r, own, err := result.Read(measuredRun(t, "single", fmt.Sprint(id, i), rate))
+			require.NoError(t, err)
+			if whole == nil {
+				whole = r
+			}
+			rounds := r.Rounds
+			if i == 0 {
+				whole.Rounds = nil
+			}
+			for k := range rounds {
+				rounds[k].Number, own[k].Round, rounds[k].Point = len(histograms)+1, len(histograms)+1, i+1
+				whole.Rounds, histograms = append(whole.Rounds, rounds[k]), append(histograms, own[k])
+			}
+			text := fmt.Sprint(i + 1)
+			whole.Points = append(whole.Points, result.Point{Number: i + 1, Name: "batch=" + text, Values: []result.Value{{Path: "workload.main.batch", Key: "batch", Text: text}}})
+		}
+		whole.Run = id
+		whole.Manifest.Scenario.Workloads = []scenario.Workload{{Name: "main", Batch: 1}}
+		whole.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "workload.main.batch", Values: []string{"1", "2"}}}
+		folder, err := result.Create("runs", id)
+		require.NoError(t, err)
+		require.NoError(t, folder.Store(whole, histograms))
+		return folder.Path()
+	}
+	base, change := sweep("base", 100_000, 100_000), sweep("change", 80_000, 120_000)
+	for point, ratio := range map[string]float64{"1": 0.8, "2": 1.2} {
+		got := prony(t, "compare", "--json", "--point", point, base, change)
+		c := got.comparison(t)
+		assert.InDelta(t, ratio, c.Metrics[0].Ratio, 0.01, got.stderr)
+		assert.Equal(t, 12, c.Base.Rounds, "only the rounds of the point")
+	}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{base, change}, "name a point of two stored runs with --point"},
+		{[]string{"--point", "3", base, change}, "base has no point 3: its sweep has 2 points"},
+		{[]string{"--point", "1", base}, "--point selects a point of two stored runs"},
+	} {
+		got := prony(t, append([]string{"compare"}, c.args...)...)
+		assert.Equal(t, 2, got.code, c.args)
+		assert.Contains(t, got.stderr, c.says)
+	}
+}
+
 // A change that made its rounds invalid is also at fault when its stored comparison is judged
 // again.
 func TestInvalidRoundsOfAStoredComparison(t *testing.T) {

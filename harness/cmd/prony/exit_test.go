@@ -62,8 +62,6 @@ var exits = map[string]outcomes{
 	"prony validate":         {"tiny.hcl", alone, never},
 	"prony explain":          {"tiny.hcl", alone, never},
 	"prony list":             {"more", "nowhere", never},
-	"prony hosts":            {alone, "nonsense", never},
-	"prony hosts compare":    {"runs runs", alone, never},
 	"prony k6":               {alone, "nonsense", never},
 	"prony k6 fold":          {"k6.json", alone, never},
 	"prony serial":           {never, "--connections 0", alone},

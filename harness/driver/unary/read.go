@@ -10,7 +10,6 @@ import (
 
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/queuepb"
-
 	"github.com/pronybench/prony/harness/driver"
 )
 
@@ -65,3 +64,16 @@ func answered(err error) error {
 }
 
 func (r reader) Close() error { return r.client.Close() }
+
+// Result implements driver.Returner with the call AwaitResult.
+func (w worker) Result(ctx context.Context, completed *driver.Delivery) ([]byte, error) {
+	t, ok := completed.Handle.(*queuepb.Task)
+	if !ok {
+		return nil, notClaimed(completed)
+	}
+	response, err := w.api.AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: w.tenant, Id: t.GetId(), WaitMs: uint64(driver.ResultWait.Milliseconds())})
+	if err != nil {
+		return nil, answered(err)
+	}
+	return response.GetResult(), driver.CheckDone(response.GetState().String())
+}
