@@ -1,13 +1,9 @@
 package k6
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/pronybench/prony/harness/k6/control"
 	"github.com/pronybench/prony/harness/k6/k6api"
-	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/scenario"
@@ -74,45 +70,13 @@ func (p *process) begin(share float64, name string) error {
 	return p.failure
 }
 
-func (p *process) tryBegin(share float64) error {
-	if p.plan == nil {
-		p.meter.Begin(time.Now(), share)
-		return nil
+func (p *process) tryBegin(share float64) (err error) {
+	at := time.Now()
+	if p.control != nil {
+		if at, err = p.control.awaitBegin(p.live); err != nil {
+			return err
+		}
 	}
-	path, given := p.lookup(k6run.ControlEnv)
-	if !given {
-		return fmt.Errorf("%s is set and %s is not: start k6 with `prony run`, or unset both", k6run.PlanEnv, k6run.ControlEnv)
-	}
-	conn, err := control.Dial(p.live, path)
-	if err != nil {
-		return err
-	}
-	at, err := conn.Ready(p.live)
-	if err != nil {
-		return errors.Join(err, conn.Close())
-	}
-	p.mu.Lock()
-	p.control = conn
-	p.mu.Unlock()
 	p.meter.Begin(at, share)
-	p.beat.Go(func() { p.reportProgress(conn) })
 	return nil
-}
-
-// progressEvery is the time between reports to the harness.
-const progressEvery = 250 * time.Millisecond
-
-func (p *process) reportProgress(to *control.Conn) {
-	ticker := time.NewTicker(progressEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-p.live.Done():
-			return
-		}
-		if to.Progress(p.meter.Progress()) != nil {
-			return // the connection has ended; finish returns the error
-		}
-	}
 }

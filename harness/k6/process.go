@@ -3,13 +3,13 @@ package k6
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"reflect"
 	"sync"
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/pronybench/prony/harness/k6/control"
 	"github.com/pronybench/prony/harness/k6/k6api"
 	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/ledger"
@@ -25,24 +25,24 @@ type process struct {
 
 	watch     sync.Once // subscribes to the test's end
 	beginning sync.Once
-	routes    sync.Map // ledger.Routes known to account
+	routes    sync.Map  // ledger.Routes known to account
+	stdin     io.Reader // the harness's commands
 
 	mu      sync.Mutex
 	lookup  func(string) (string, bool) // looks up environment variables
 	failure error                       // if not nil, the extension cannot be used
-	plan    *k6run.Plan                 // plan of `prony run`; nil without the harness
+	control *control                    // nil without the harness
+	plan    *k6run.Plan                 // nil without the harness
 	wanted  *wantedLoad                 // load of the script; nil before load() is called
 	meter   *load.Meter                 // nil before the first call
 	account *ledger.Ledger
-	control *control.Conn // nil before the load begins, and without the harness
 	pools   []*pool
 	metrics *metrics
 	samples chan<- k6api.SampleContainer // nil before the first call
 	root    *k6api.TagSet
 	logger  logrus.FieldLogger
-	beat    sync.WaitGroup // reports progress
-	share   float64        // share of the load; 0 before it begins
-	name    string         // unique among the processes of the test
+	share   float64 // share of the load; 0 before it begins
+	name    string  // unique among the processes of the test
 
 	finished bool
 }
@@ -54,7 +54,7 @@ type wantedLoad struct {
 }
 
 func newProcess() *process {
-	p := &process{lookup: os.LookupEnv}
+	p := &process{lookup: os.LookupEnv, stdin: os.Stdin}
 	p.live, p.end = context.WithCancel(context.Background())
 	return p
 }
@@ -80,9 +80,11 @@ func (p *process) initialise(vu k6api.VU) error {
 		p.failure = err
 		return err
 	}
-	if p.plan, err = control.ReadPlan(p.lookup); err != nil {
-		p.failure = err
-		return err
+	if answers, given := p.lookup(k6run.ControlEnv); given && answers != "" {
+		if p.plan, err = p.serve(answers); err != nil {
+			p.failure = err
+			return err
+		}
 	}
 	if global := vu.Events().Global; global != nil {
 		p.watch.Do(func() {
@@ -128,7 +130,7 @@ func (p *process) want(w *wantedLoad) error {
 func (p *process) finish() error {
 	defer p.end()
 	p.mu.Lock()
-	meter, account, conn, finished := p.meter, p.account, p.control, p.finished
+	meter, account, finished := p.meter, p.account, p.finished
 	instance := k6run.Instance{Version: k6run.Version, Name: p.name, Share: p.share}
 	if p.wanted != nil {
 		instance.Arrivals, instance.Phases = p.wanted.workload.Arrivals, p.wanted.phases
@@ -145,11 +147,15 @@ func (p *process) finish() error {
 	outcome, balance := meter.Outcome(), account.Balance()
 	p.sampleBalance(outcome, balance)
 	p.end()
-	p.beat.Wait()
 	errs := []error{meter.Close()}
-	if conn != nil {
-		errs = append(errs, conn.Outcome(outcome, balance), conn.Close())
-	} else if path, given := p.lookup(k6run.OutcomeEnv); given && path != "" {
+	path, given := p.lookup(k6run.OutcomeEnv)
+	switch {
+	case p.control != nil && instance.Share > 0: // otherwise the load has not begun
+		encoded, err := k6run.Encode(outcome, balance)
+		if errs = append(errs, err); err == nil {
+			p.control.report(encoded)
+		}
+	case p.control == nil && given && path != "":
 		errs = append(errs, writeInstance(path, instance, outcome, balance))
 	}
 	return errors.Join(append(errs, p.closePools())...)

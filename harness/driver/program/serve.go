@@ -24,7 +24,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, targets ...Target) 
 	s := &serving{targets: targets, servers: map[int]*serverOf{}}
 	defer func() { err = errors.Join(err, s.stopAll()) }()
 	return dialogue.Serve(ctx, in, out, s.commands, func(do string, failed error) (bool, error) {
-		return do == commandFinish || do == commandHello && failed != nil, failed
+		return do == commandFinish, failed
 	})
 }
 
@@ -47,22 +47,15 @@ type serverOf struct {
 func (s *serving) commands(ctx context.Context) dialogue.Commands {
 	s.ctx = ctx
 	return dialogue.Commands{
-		commandHello:    dialogue.Do(s.hello),
-		commandDescribe: dialogue.Do(s.describe),
-		commandLaunch:   dialogue.Do(s.launch),
-		commandDial:     dialogue.Do(s.dial),
-		commandKill:     dialogue.Do(s.kill),
-		commandRestart:  dialogue.Do(s.restart),
-		commandStop:     dialogue.Do(s.stop),
-		commandFinish:   dialogue.Do(s.finish),
+		dialogue.CommandHello: dialogue.Hello(Version),
+		commandDescribe:       dialogue.Do(s.describe),
+		commandLaunch:         dialogue.Do(s.launch),
+		commandDial:           dialogue.Do(s.dial),
+		commandKill:           dialogue.Do(s.kill),
+		commandRestart:        dialogue.Do(s.restart),
+		commandStop:           dialogue.Do(s.stop),
+		commandFinish:         dialogue.Do(s.finish),
 	}
-}
-
-func (s *serving) hello(_ context.Context, v version) (version, error) {
-	if v.Version != Version {
-		return version{}, fmt.Errorf("prony has version %d of the driver protocol, this program has version %d: build both from the same commit", v.Version, Version)
-	}
-	return v, nil
 }
 
 func (s *serving) describe(ctx context.Context, _ dialogue.None) (d descriptions, err error) {
