@@ -23,7 +23,6 @@ type process struct {
 	live context.Context
 	end  context.CancelFunc
 
-	watch     sync.Once // subscribes to the test's end
 	beginning sync.Once
 	routes    sync.Map  // ledger.Routes known to account
 	stdin     io.Reader // the harness's commands
@@ -73,29 +72,21 @@ func (p *process) initialise(vu k6api.VU) error {
 	}
 	p.logger, p.root = env.Logger, env.Registry.RootTagSet()
 	perS, err := samplesPerS(p.lookup)
-	if err == nil {
-		p.metrics, err = registerMetrics(env.Registry, perS)
+	p.metrics = registerMetrics(env.Registry, perS)
+	if answers, given := p.lookup(k6run.ControlEnv); given && answers != "" && err == nil {
+		p.plan, err = p.serve(answers)
 	}
-	if err != nil {
-		p.failure = err
+	if p.failure = err; err != nil {
 		return err
 	}
-	if answers, given := p.lookup(k6run.ControlEnv); given && answers != "" {
-		if p.plan, err = p.serve(answers); err != nil {
-			p.failure = err
-			return err
-		}
-	}
 	if global := vu.Events().Global; global != nil {
-		p.watch.Do(func() {
-			_, events := global.Subscribe(k6api.TestEnd)
-			go func() {
-				for event := range events {
-					p.fail(p.finish())
-					event.Done()
-				}
-			}()
-		})
+		_, events := global.Subscribe(k6api.TestEnd)
+		go func() {
+			for event := range events {
+				p.fail(p.finish())
+				event.Done()
+			}
+		}()
 	}
 	return nil
 }
@@ -130,41 +121,22 @@ func (p *process) want(w *wantedLoad) error {
 func (p *process) finish() error {
 	defer p.end()
 	p.mu.Lock()
-	meter, account, finished := p.meter, p.account, p.finished
-	instance := k6run.Instance{Version: k6run.Version, Name: p.name, Share: p.share}
-	if p.wanted != nil {
-		instance.Arrivals, instance.Phases = p.wanted.workload.Arrivals, p.wanted.phases
-	}
+	meter, finished := p.meter, p.finished
 	p.finished = true
 	p.mu.Unlock()
 	if finished {
 		return nil
 	}
-	if meter == nil {
-		return p.closePools()
+	var errs []error
+	if meter != nil {
+		meter.Finish()
+		outcome, balance := meter.Outcome(), p.account.Balance()
+		p.sampleBalance(outcome, balance)
+		p.end()
+		errs = append(errs, meter.Close(), p.report(outcome, balance))
 	}
-	meter.Finish()
-	outcome, balance := meter.Outcome(), account.Balance()
-	p.sampleBalance(outcome, balance)
-	p.end()
-	errs := []error{meter.Close()}
-	path, given := p.lookup(k6run.OutcomeEnv)
-	switch {
-	case p.control != nil && instance.Share > 0: // otherwise the load has not begun
-		encoded, err := k6run.Encode(outcome, balance)
-		if errs = append(errs, err); err == nil {
-			p.control.report(encoded)
-		}
-	case p.control == nil && given && path != "":
-		errs = append(errs, writeInstance(path, instance, outcome, balance))
-	}
-	return errors.Join(append(errs, p.closePools())...)
-}
-
-func (p *process) closePools() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var errs []error
 	for _, pool := range p.pools {
 		errs = append(errs, pool.close())
 	}
