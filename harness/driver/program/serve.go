@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,9 +52,9 @@ func (s *serving) commands(ctx context.Context) dialogue.Commands {
 		commandDescribe:       dialogue.Do(s.describe),
 		commandLaunch:         dialogue.Do(s.launch),
 		commandDial:           dialogue.Do(s.dial),
-		commandKill:           dialogue.Do(s.kill),
-		commandRestart:        dialogue.Do(s.restart),
-		commandStop:           dialogue.Do(s.stop),
+		commandKill:           on(s, s.kill),
+		commandRestart:        on(s, s.restart),
+		commandStop:           on(s, s.stop),
 		commandFinish:         dialogue.Do(s.finish),
 	}
 }
@@ -147,30 +148,29 @@ func (s *serving) dial(ctx context.Context, d dialing) (none dialogue.None, err 
 	return none, nil
 }
 
-func (s *serving) kill(ctx context.Context, r reference) (none dialogue.None, err error) {
-	of, err := s.of(r.Server)
-	if err != nil {
-		return none, err
-	}
+// on returns a command that applies to launched servers.
+func on[D any](s *serving, do func(context.Context, reference, *serverOf) (D, error)) func(context.Context, json.RawMessage) (any, error) {
+	return dialogue.Do(func(ctx context.Context, r reference) (done D, err error) {
+		of, err := s.of(r.Server)
+		if err != nil {
+			return done, err
+		}
+		return do(ctx, r, of)
+	})
+}
+
+func (s *serving) kill(ctx context.Context, _ reference, of *serverOf) (none dialogue.None, err error) {
 	return none, of.server.Kill(ctx)
 }
 
-func (s *serving) restart(ctx context.Context, r reference) (launched, error) {
-	of, err := s.of(r.Server)
-	if err != nil {
-		return launched{}, err
-	}
+func (s *serving) restart(ctx context.Context, r reference, of *serverOf) (l launched, err error) {
 	if err := of.server.Restart(ctx); err != nil {
-		return launched{}, err
+		return l, err
 	}
 	return launched{Server: r.Server, PIDs: of.server.PIDs()}, nil
 }
 
-func (s *serving) stop(ctx context.Context, r reference) (none dialogue.None, err error) {
-	of, err := s.of(r.Server)
-	if err != nil {
-		return none, err
-	}
+func (s *serving) stop(ctx context.Context, r reference, of *serverOf) (none dialogue.None, err error) {
 	delete(s.servers, r.Server)
 	return none, of.stop(ctx)
 }
