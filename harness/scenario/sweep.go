@@ -55,7 +55,7 @@ var zipBlock = hclfile.Inner{
 	Example: "zip { " + sweepExample + " ... }",
 }
 
-// sweep is a sweep "PATH" { values }, with its path parsed.
+// sweep is a parsed sweep block. Its path is split into its parts.
 type sweep struct {
 	path, kind, label, attribute string
 	values                       []hclfile.Value
