@@ -9,7 +9,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report"
-	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -90,7 +90,7 @@ func (w *writer) otherDay(of dayOperand) ([]string, error) {
 		if here.Low <= then.Median && then.Median <= here.High {
 			inside = "yes"
 		}
-		return append(row, fmt.Sprintf("%s: [%s](history.md#%s)", day(d), shown, lint.Anchor(d.name)), render.Number(then.Median/here.Median), inside,
+		return append(row, fmt.Sprintf("%s: [%s](history.md#%s)", day(d), shown, doc.Anchor(d.name)), render.Number(then.Median/here.Median), inside,
 			other.clientCPU(of), differing(d, of.a.of)), nil
 	}
 	return append(row, "not published", none, none, none, none), nil

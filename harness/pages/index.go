@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/render"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -98,7 +98,7 @@ func (s *set) notPassing() (string, error) {
 		}
 		item := fmt.Sprintf("- [`%s`](%s): %s", name, dataLink(name), verdictText(d.verdict))
 		if d.why != "" {
-			item += ": " + report.Text(d.why)
+			item += ": " + doc.Escape(d.why)
 		}
 		items = append(items, item)
 	}

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // anatomySection shows the parts of the mean cycle: its time, the operations on the stores, and the
 // CPU time by area of the code.
-func anatomySection(p *page, r *result.Result) {
+func anatomySection(p *doc.Document, r *result.Result) {
 	shown := false
 	for _, point := range pointNumbers(r) {
 		rounds := slices.DeleteFunc(timedRounds(r), func(round result.Round) bool { return round.Point != point })
@@ -19,11 +20,11 @@ func anatomySection(p *page, r *result.Result) {
 			continue
 		}
 		if !shown {
-			p.heading(2, "Anatomy of a cycle, durability %s", code(r.Manifest.Durability()))
+			p.Heading(2, "Anatomy of a cycle, durability %s", doc.Code(r.Manifest.Durability()))
 			shown = true
 		}
 		if point != 0 {
-			p.heading(3, "%s", code(pointName(r, point)))
+			p.Heading(3, "%s", doc.Code(pointName(r, point)))
 		}
 		cycleTimeTable(p, times, result.MergeStages(rounds))
 		storageStepsTable(p, steps)
@@ -32,11 +33,11 @@ func anatomySection(p *page, r *result.Result) {
 }
 
 // cycleTimeTable shows a cycle's time, step by step.
-func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
+func cycleTimeTable(p *doc.Document, c result.CycleTime, stages []result.Stage) {
 	if c.Cycles == 0 {
 		return
 	}
-	p.paragraph("A cycle's time, step by step. The values are means of the timed rounds, because means add up and percentiles do not. A task passes the" +
+	p.Paragraph("A cycle's time, step by step. The values are means of the timed rounds, because means add up and percentiles do not. A task passes the" +
 		" pipeline twice: as an enqueue, which becomes a lease in the turn that leases the task, and as a completion. The times in the pipeline are" +
 		" the means of the stages. The ways between the processes are the rest of the client's round trips, of the enqueue and from the claim to the" +
 		" settle; each way is half of a round trip. They contain the work of clients and kernel, the network, and waits for a CPU. A stage's mean" +
@@ -47,12 +48,12 @@ func cycleTimeTable(p *page, c result.CycleTime, stages []result.Stage) {
 		rows = append(rows, []string{part.step, part.text, render.Number(part.ms), share(part.ms, c.CycleMs)})
 	}
 	rows = append(rows, []string{"cycle", fmt.Sprintf("mean of %s", render.Count(c.Cycles)), render.Number(c.CycleMs), share(c.CycleMs, c.CycleMs)})
-	p.table([]string{"step", "part", ">mean, ms", ">part of the cycle"}, rows)
+	p.Table([]string{"step", "part", ">mean, ms", ">part of the cycle"}, rows)
 	verdict := "The check holds"
 	if c.UnattributedPercent() > result.UnattributedPercentMax {
 		verdict = "The check does not hold"
 	}
-	p.paragraph("%s: the sum of the parts must match the client's mean cycle (%s ms) within %d %%. They come from three independent measurements: the client's"+
+	p.Paragraph("%s: the sum of the parts must match the client's mean cycle (%s ms) within %d %%. They come from three independent measurements: the client's"+
 		" mean round trips of the enqueue (%s ms) and from the claim to the settle (%s ms), and the server's mean wait of a ready task (%s ms). %s %% of the cycle is"+
 		" not attributed.", verdict, render.Number(c.CycleMs), result.UnattributedPercentMax, render.Number(c.EnqueueMs), render.Number(c.SettleMs),
 		render.Number(c.ReadyMs), render.Number(c.UnattributedPercent()))
@@ -83,7 +84,7 @@ func cycleParts(c result.CycleTime, stages []result.Stage) (all []cyclePart) {
 	add := func(step, text, kind string, ms float64) { all = append(all, cyclePart{step, text, kind, ms}) }
 	pass := func(step string, stages []result.Stage) {
 		for _, s := range stages {
-			add(step, code(s.Name), s.Name, s.MeanMs())
+			add(step, doc.Code(s.Name), s.Name, s.MeanMs())
 		}
 	}
 	enqueueWay, workerWay := (c.EnqueueMs-span)/2, (c.SettleMs-c.WorkMs-span)/2
@@ -104,11 +105,11 @@ func cycleParts(c result.CycleTime, stages []result.Stage) (all []cyclePart) {
 }
 
 // storageStepsTable shows the operations on the stores by step.
-func storageStepsTable(p *page, s result.StorageSteps) {
+func storageStepsTable(p *doc.Document, s result.StorageSteps) {
 	if s.Cycles == 0 {
 		return
 	}
-	p.paragraph("Operations on the stores for each cycle, by the step that caused them, over all nodes and timed rounds. The step" +
+	p.Paragraph("Operations on the stores for each cycle, by the step that caused them, over all nodes and timed rounds. The step" +
 		" `commit` covers work that the commands of a commit share, such as the queues' records: larger commits reduce its share of a cycle. New" +
 		" tasks and leases that a store only writes to its log are encoded, but neither set nor deleted.")
 	total := result.StorageStep{Name: "all"}
@@ -123,7 +124,7 @@ func storageStepsTable(p *page, s result.StorageSteps) {
 		}
 		rows = append(rows, row)
 	}
-	p.table([]string{"step", ">gets", ">scanned keys", ">sets", ">deletes", ">set, bytes", ">encodes", ">encoded, bytes", ">decodes"}, rows)
+	p.Table([]string{"step", ">gets", ">scanned keys", ">sets", ">deletes", ">set, bytes", ">encodes", ">encoded, bytes", ">decodes"}, rows)
 }
 
 // serverAreas are the areas of one server's CPU profile.
@@ -144,11 +145,11 @@ func areasOf(r *result.Result, point int) (all []serverAreas) {
 }
 
 // areasTable shows CPU time by area of the code: microseconds of each server for each cycle.
-func areasTable(p *page, all []serverAreas) {
+func areasTable(p *doc.Document, all []serverAreas) {
 	if len(all) == 0 {
 		return
 	}
-	p.paragraph("CPU time by area of the code, from the profiled rounds. Each sample belongs to the area of its innermost frame that has an area, so" +
+	p.Paragraph("CPU time by area of the code, from the profiled rounds. Each sample belongs to the area of its innermost frame that has an area, so" +
 		" the areas sum to the profile. Runtime work for a caller, such as copying memory, counts for the caller.")
 	header, total := []string{"area", "what"}, []string{"all", ""}
 	for _, s := range all {
@@ -157,7 +158,7 @@ func areasTable(p *page, all []serverAreas) {
 	}
 	var rows [][]string
 	for _, area := range profileAreas(all) {
-		row := []string{text(area), text(areaMeanings[area])}
+		row := []string{doc.Escape(area), doc.Escape(areaMeanings[area])}
 		for _, s := range all {
 			value := 0.0
 			if i := slices.IndexFunc(s.areas, func(a result.ProfileArea) bool { return a.Name == area }); i >= 0 {
@@ -167,7 +168,7 @@ func areasTable(p *page, all []serverAreas) {
 		}
 		rows = append(rows, row)
 	}
-	p.table(header, append(rows, total))
+	p.Table(header, append(rows, total))
 }
 
 // prefixed returns the prefix of a column's name: the name of the node in a cluster, or "" for a

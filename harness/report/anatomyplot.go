@@ -11,13 +11,14 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // partColors are distinct colours for the parts of a bar, after Okabe and Ito. The last one is for
 // the remaining parts.
 var partColors = []color.Color{
-	blue, orange, green, purple, skyBlue, color.RGBA{R: 0xf0, G: 0xe4, B: 0x42, A: 0xff}, color.RGBA{R: 0xe6, G: 0x9f, B: 0x00, A: 0xff}, black, grey,
+	plots.Blue, plots.Orange, plots.Green, plots.Purple, plots.SkyBlue, color.RGBA{R: 0xf0, G: 0xe4, B: 0x42, A: 0xff}, color.RGBA{R: 0xe6, G: 0x9f, B: 0x00, A: 0xff}, plots.Black, plots.Grey,
 }
 
 // barHeight is the height of one bar.
@@ -53,7 +54,7 @@ func anatomyPlot(r *result.Result) ([]byte, error) {
 		}
 	}
 	if len(areas) == 0 {
-		return nil, errNothingToPlot
+		return nil, plots.ErrNothing
 	}
 	var panels []*plot.Plot
 	most := 0
@@ -61,7 +62,7 @@ func anatomyPlot(r *result.Result) ([]byte, error) {
 		title, unit string
 		bars        []bar
 	}{{"time of the mean cycle", "share of the cycle (%)", times}, {"CPU time of the servers by area", "CPU time (µs for each cycle)", areas}} {
-		if len(of.bars) == 0 || len(of.bars) > len(lineStyles) {
+		if len(of.bars) == 0 || len(of.bars) > len(plots.Lines) {
 			continue
 		}
 		panel, err := stackedBars(fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, of.title, r.Manifest.Durability(), withInvalid(r)), of.unit, of.bars)
@@ -71,16 +72,15 @@ func anatomyPlot(r *result.Result) ([]byte, error) {
 		panels, most = append(panels, panel), max(most, len(of.bars))
 	}
 	if len(panels) == 0 {
-		return nil, errNothingToPlot
+		return nil, plots.ErrNothing
 	}
-	return stack(2.2*vg.Inch+barHeight*vg.Length(most), panels...)
+	return plots.Stack(2.2*vg.Inch+barHeight*vg.Length(most), panels...)
 }
 
 // stackedBars draws bars from the top down, with their largest parts separately and the others
 // combined. It does not draw parts below zero, which differences of means can be.
 func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
-	p := newPlot(title)
-	p.X.Label.Text = unit
+	p := plots.New(title, unit, "")
 	names := largestParts(bars, len(partColors)-1)
 	// Lengths of the parts, with small ones combined, from the lowest bar up.
 	lengths := make([]map[string]float64, len(bars))
@@ -125,8 +125,7 @@ func stackedBars(title, unit string, bars []bar) (*plot.Plot, error) {
 	for k, b := range bars {
 		ticks = append(ticks, plot.Tick{Value: float64(len(bars) - 1 - k), Label: b.name})
 	}
-	p.X.Min, p.X.Max = 0, right*1.45 // room for the legend
-	p.X.Tick.Marker = plot.ConstantTicks(fromZero(right))
+	plots.FromZero(&p.X, right*1.45, right) // room for the legend
 	p.Y.Min, p.Y.Max = -0.7, float64(len(bars))-0.3
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
 	p.Legend.Left, p.Legend.XOffs = false, 0

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -19,7 +20,7 @@ import (
 const faultRowsMax = 100
 
 // faultsSection shows the injected faults and their effect on the load.
-func faultsSection(p *page, r *result.Result) {
+func faultsSection(p *doc.Document, r *result.Result) {
 	var rounds, rows [][]string
 	var recoveries []string
 	left, share := 0, 0.0
@@ -50,8 +51,8 @@ func faultsSection(p *page, r *result.Result) {
 	if len(rounds) == 0 {
 		return
 	}
-	p.heading(2, "Faults, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("The harness injected faults into the cluster under load. The baseline is the rate before the first fault of a window. Its own dip is how"+
+	p.Heading(2, "Faults, durability %s", doc.Code(r.Manifest.Durability()))
+	p.Paragraph("The harness injected faults into the cluster under load. The baseline is the rate before the first fault of a window. Its own dip is how"+
 		" far its worst tenth of a second fell below it: a fault's dip that is no deeper shows no effect."+
 		" An outage is the longest gap of at least a tenth of a second without a completed cycle that begins within a second of the fault."+
 		" The time of the first cycle is that from the fault to the first cycle after the outage, and 0 without an outage."+
@@ -64,22 +65,22 @@ func faultsSection(p *page, r *result.Result) {
 		" Failed calls are those that the client gave up: the outcome of their tasks is unknown, or in doubt if they"+
 		" were completions. Refused completions belong to leases that had ended.",
 		render.Number(100*share), render.Number(result.LevelLeast))
-	p.paragraph("%s", strings.Join(recoveries, " "))
+	p.Paragraph("%s", strings.Join(recoveries, " "))
 	if endsProcesses(r) {
-		p.paragraph("A fault that ends a server's process also deletes its counters. Totals of the servers' counters over the" +
+		p.Paragraph("A fault that ends a server's process also deletes its counters. Totals of the servers' counters over the" +
 			" window, and figures per cycle derived from them, are therefore omitted.")
 	}
-	p.table([]string{
+	p.Table([]string{
 		">round", ">baseline, cycles/s", ">its own dip, %", ">faults", ">first cycle, median, ms", ">worst, ms",
 		">recovery, median, ms", ">worst, ms", ">not recovered", ">back in 1 s", ">dip, median, %", ">level", ">last to first", ">failed calls", ">refused completions",
 		">tasks unknown", ">in doubt",
 	}, rounds)
-	p.table([]string{
+	p.Table([]string{
 		">round", "fault", "target", "nodes", "led", ">began, s", ">over, s", ">first cycle, ms", ">before, cycles/s", ">recovery, ms", ">dip, %",
 		">cycles/s meanwhile", ">cycles/s after",
 	}, rows)
 	if left > 0 {
-		p.paragraph("%s more are in the result.", render.Plural(left, "fault"))
+		p.Paragraph("%s more are in the result.", render.Plural(left, "fault"))
 	}
 }
 
@@ -114,28 +115,31 @@ func faultRow(round string, e result.Fault) []string {
 	}
 	nodes := make([]string, len(e.Nodes))
 	for i, n := range e.Nodes {
-		nodes[i] = code(n)
+		nodes[i] = doc.Code(n)
 	}
 	return []string{
-		round, text(e.Kind), code(e.Target), strings.Join(nodes, ", "), code(e.Leader), render.Number(e.BeganS), render.Number(e.HealedS),
+		round, doc.Escape(e.Kind), doc.Code(e.Target), strings.Join(nodes, ", "), doc.Code(e.Leader), render.Number(e.BeganS), render.Number(e.HealedS),
 		first, render.Number(e.BeforePerS), recovery, render.Number(e.DipPercent), render.Number(e.FaultPerS), render.Number(e.AfterPerS),
 	}
+}
+
+// faultsShown returns the first timed round with faults, which the plot shows.
+func faultsShown(r *result.Result) (result.Round, bool) {
+	for _, round := range r.Rounds {
+		if f := round.Faults; f != nil && round.Timed() && len(f.Cycles) > 0 && f.SlotS > 0 {
+			return round, true
+		}
+	}
+	return result.Round{}, false
 }
 
 // faultsPlot draws the cycles of the first timed round with faults over its window, with a band for
 // each fault.
 func faultsPlot(r *result.Result) ([]byte, error) {
-	for _, round := range r.Rounds {
-		f := round.Faults
-		if f == nil || !round.Timed() || len(f.Cycles) == 0 || f.SlotS <= 0 {
-			continue
-		}
-		return faultsPlotOf(r, round)
+	round, found := faultsShown(r)
+	if !found {
+		return nil, plots.ErrNothing
 	}
-	return nil, errNothingToPlot
-}
-
-func faultsPlotOf(r *result.Result, round result.Round) ([]byte, error) {
 	f := round.Faults
 	points := make(plotter.XYs, len(f.Cycles))
 	limit := 0.0
@@ -144,20 +148,18 @@ func faultsPlotOf(r *result.Result, round result.Round) ([]byte, error) {
 		limit = max(limit, points[i].Y)
 	}
 	if limit == 0 {
-		return nil, errNothingToPlot
+		return nil, plots.ErrNothing
 	}
 	limit *= 1.35
 	end := float64(len(f.Cycles)) * f.SlotS
-	p := newPlot(fmt.Sprintf("%s: cycles per second under faults, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
-	p.X.Label.Text = "time in the window (s)"
-	p.Y.Label.Text = "cycles per second (1/s)"
-	p.Add(lightGrid(false))
+	p := plots.New(fmt.Sprintf("%s: cycles per second under faults, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)), "time in the window (s)", "cycles per second (1/s)")
+	p.Add(plots.Grid(false))
 	for i, e := range f.Events {
 		band, err := plotter.NewPolygon(plotter.XYs{{X: e.BeganS, Y: 0}, {X: e.HealedS, Y: 0}, {X: e.HealedS, Y: limit}, {X: e.BeganS, Y: limit}})
 		if err != nil {
 			return nil, fmt.Errorf("plot fault %d: %w", i+1, err)
 		}
-		band.Color = bandShade
+		band.Color = plots.BandShade
 		band.Width = 0
 		p.Add(band)
 		if i == 0 {
@@ -168,13 +170,11 @@ func faultsPlotOf(r *result.Result, round result.Round) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plot the cycles of round %d: %w", round.Number, err)
 	}
-	line.LineStyle = lineStyles[0]
+	line.LineStyle = plots.Lines[0]
 	line.Width = vg.Points(0.75)
 	p.Add(line)
 	p.Legend.Add(fmt.Sprintf("round %d", round.Number), line)
-	p.X.Min, p.X.Max = 0, end
-	p.X.Tick.Marker = plot.ConstantTicks(fromZero(end))
-	p.Y.Min, p.Y.Max = 0, limit
-	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit / 1.35 * 1.1))
-	return svg(p)
+	plots.FromZero(&p.X, end, end)
+	plots.FromZero(&p.Y, limit, limit/1.35*1.1)
+	return plots.SVG(p)
 }

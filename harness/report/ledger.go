@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -85,18 +86,18 @@ func (c ledgerColumns) in(r *result.Result) bool {
 	})
 }
 
-func ledgerSection(p *page, r *result.Result) {
+func ledgerSection(p *doc.Document, r *result.Result) {
 	if len(r.Rounds) == 0 {
 		return
 	}
-	p.heading(2, "Ledger, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("The account of every task of a round, including warm-up and drain. Unknown are tasks that were sent and" +
+	p.Heading(2, "Ledger, durability %s", doc.Code(r.Manifest.Durability()))
+	p.Paragraph("The account of every task of a round, including warm-up and drain. Unknown are tasks that were sent and" +
 		" neither acknowledged nor refused.")
 	header := []string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}
 	some := slices.DeleteFunc(slices.Clone(someLedgers), func(c ledgerColumns) bool { return !c.in(r) })
 	for _, c := range some {
 		header = append(header, c.header...)
-		p.paragraph("%s", c.says)
+		p.Paragraph("%s", c.says)
 	}
 	var rows [][]string
 	var faults []string
@@ -112,16 +113,16 @@ func ledgerSection(p *page, r *result.Result) {
 		}
 		rows = append(rows, row)
 		for _, sample := range l.Samples {
-			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))
+			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, doc.Escape(sample)))
 		}
 	}
-	p.table(header, rows)
+	p.Table(header, rows)
 	if slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Reads > 0 }) {
 		readsTable(p, r)
 		otherReadsTable(p, r)
 	}
 	if len(faults) > 0 {
-		p.paragraph("Some of the tasks at fault:")
-		p.list(faults)
+		p.Paragraph("Some of the tasks at fault:")
+		p.List(faults)
 	}
 }

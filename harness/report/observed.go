@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // observedParagraph describes the observation of servers in timed rounds, if the scenario requests
 // it.
-func observedParagraph(p *page, r *result.Result) {
+func observedParagraph(p *doc.Document, r *result.Result) {
 	var items []string
 	for _, point := range pointNumbers(r) {
 		for _, round := range timedRounds(r) {
@@ -25,9 +26,9 @@ func observedParagraph(p *page, r *result.Result) {
 			break // all rounds of a point have the same observation
 		}
 	}
-	listed(p, "Observation of the servers in the windows of the timed rounds:", items)
+	p.Listed("Observation of the servers in the windows of the timed rounds:", items)
 	if len(r.TimedProfiled()) > 0 {
-		p.paragraph("**Servers were profiled in timed rounds.** Figures of these rounds do not apply to a server without profiling.")
+		p.Paragraph("**Servers were profiled in timed rounds.** Figures of these rounds do not apply to a server without profiling.")
 	}
 }
 

@@ -65,6 +65,19 @@ func publishRun(limits *gate.Baselines, run, reportsDir string) ([]string, error
 	return Render(limits, data, PagesFolder(reportsDir))
 }
 
+// publishCopy copies files of a measurement other than a run to the published data of that name, and
+// renders the page from the copy. It refuses a measurement for the given reasons.
+func publishCopy(dir, reportsDir, name string, files, reasons []string) ([]string, error) {
+	if len(reasons) > 0 {
+		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
+	}
+	data := filepath.Join(reportsDir, dataDir, name)
+	if err := copyPacked(dir, data, files); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	return Render(nil, data, PagesFolder(reportsDir))
+}
+
 // keepShownCounters removes the counters of servers that no page and no verdict reads. The run's
 // own folder has them all.
 func keepShownCounters(r *result.Result) {

@@ -2,12 +2,13 @@ package report
 
 import (
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
 // readsTable shows the outcomes of each round's reads, if the load reads tasks.
-func readsTable(p *page, r *result.Result) {
+func readsTable(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		of := round.Reads
@@ -22,16 +23,16 @@ func readsTable(p *page, r *result.Result) {
 	if len(rows) == 0 {
 		return
 	}
-	p.paragraph("Outcomes of the reads of each window. Found are reads of a tenant's own task that returned the task, gone those of" +
+	p.Paragraph("Outcomes of the reads of each window. Found are reads of a tenant's own task that returned the task, gone those of" +
 		" a task whose completion had been requested. Foreign are reads of another tenant's task, which were refused; \"task there\" counts those whose" +
 		" task existed. Dropped reads came due while too many waited.")
-	p.table([]string{
+	p.Table([]string{
 		">round", ">answered", ">found", ">gone", ">foreign", ">foreign, task there", ">wrong", ">dropped", ">refused",
 	}, rows)
 }
 
 // otherReadsTable shows the outcomes of each round's reads of other kinds than get.
-func otherReadsTable(p *page, r *result.Result) {
+func otherReadsTable(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, kind := range scenario.ReadKinds() {
@@ -40,7 +41,7 @@ func otherReadsTable(p *page, r *result.Result) {
 				continue
 			}
 			rows = append(rows, []string{
-				roundName(r, round), code(kind), render.Count(of.Answered), render.Count(of.Found), render.Count(of.Tasks), render.Count(of.Gone),
+				roundName(r, round), doc.Code(kind), render.Count(of.Answered), render.Count(of.Found), render.Count(of.Tasks), render.Count(of.Gone),
 				render.Count(of.Unended), render.Count(of.Foreign), render.Count(of.ForeignStored), render.Count(of.Wrong), render.Count(of.Mismatches),
 				render.Count(of.Dropped), render.Count(of.Refused),
 			})
@@ -49,12 +50,12 @@ func otherReadsTable(p *page, r *result.Result) {
 	if len(rows) == 0 {
 		return
 	}
-	p.paragraph("Outcomes of the other kinds of reads of each window: `list` reads the tasks of a queue, `stats` its figures, and `await` waits" +
+	p.Paragraph("Outcomes of the other kinds of reads of each window: `list` reads the tasks of a queue, `stats` its figures, and `await` waits" +
 		" for the end of a task. Found are lists with tasks, figures, and waits that ended with the task's completion. Gone are lists without a" +
 		" task, and waits for a task whose completion had already been requested. Unended are waits that timed out before the task ended." +
 		" Foreign are reads of another tenant's queue or task, which were refused; \"task there\" counts those of a tenant with such a task. Wrong are those" +
 		" of the window, and mismatches those of the whole round.")
-	p.table([]string{
+	p.Table([]string{
 		">round", "kind", ">answered", ">found", ">tasks listed", ">gone", ">unended", ">foreign", ">foreign, task there", ">wrong", ">mismatches", ">dropped", ">refused",
 	}, rows)
 }

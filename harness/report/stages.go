@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -23,7 +24,7 @@ var stageMeanings = map[string]string{
 
 // stagesSection shows the times of the stages in the servers' pipeline, and the resulting
 // throughput.
-func stagesSection(p *page, r *result.Result) {
+func stagesSection(p *doc.Document, r *result.Result) {
 	if endsProcesses(r) {
 		return // stages of older results lack the counts of the ended processes
 	}
@@ -36,17 +37,17 @@ func stagesSection(p *page, r *result.Result) {
 		}
 		cover := result.StagesCover(rounds)
 		if !shown {
-			p.heading(2, "Stages of the pipeline, durability %s", code(r.Manifest.Durability()))
-			p.paragraph("The servers time each batch of commands on its way through a shard, with the histograms of all nodes, shards and timed" +
+			p.Heading(2, "Stages of the pipeline, durability %s", doc.Code(r.Manifest.Durability()))
+			p.Paragraph("The servers time each batch of commands on its way through a shard, with the histograms of all nodes, shards and timed" +
 				" rounds added up. The mean is exact; the percentiles are interpolated between buckets that double. A" +
 				" cycle is three commands: an enqueue, a claim and a completion.")
 			shown = true
 		}
 		if point != 0 {
-			p.heading(3, "%s", code(pointName(r, point)))
+			p.Heading(3, "%s", doc.Code(pointName(r, point)))
 		}
 		stageTable(p, stages, cover.Cycles)
-		p.paragraph("%s", formula(stages, cover.Cycles, cover.Seconds))
+		p.Paragraph("%s", formula(stages, cover.Cycles, cover.Seconds))
 	}
 }
 
@@ -62,7 +63,7 @@ func pointNumbers(r *result.Result) []int {
 	return numbers
 }
 
-func stageTable(p *page, stages []result.Stage, cycles uint64) {
+func stageTable(p *doc.Document, stages []result.Stage, cycles uint64) {
 	total := onTheWay(stages)
 	var rows [][]string
 	for _, s := range stages {
@@ -74,10 +75,10 @@ func stageTable(p *page, stages []result.Stage, cycles uint64) {
 			part, p50, p99 = "of tasks", "", "" // whole milliseconds are too coarse for percentiles
 		}
 		rows = append(rows, []string{
-			code(s.Name), text(stageMeanings[s.Name]), render.Count(s.Count), render.Number(s.MeanMs()), part, p50, p99, perCycle(s.SumMs*1e3, cycles),
+			doc.Code(s.Name), doc.Escape(stageMeanings[s.Name]), render.Count(s.Count), render.Number(s.MeanMs()), part, p50, p99, perCycle(s.SumMs*1e3, cycles),
 		})
 	}
-	p.table([]string{"stage", "what", ">passed", ">mean, ms", ">part of the way", ">p50, ms", ">p99, ms", ">µs/cycle"}, rows)
+	p.Table([]string{"stage", "what", ">passed", ">mean, ms", ">part of the way", ">p50, ms", ">p99, ms", ">µs/cycle"}, rows)
 }
 
 // serial reports whether a stage follows the others, and is not a part of another one: with Raft,

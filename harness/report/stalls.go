@@ -14,6 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -38,22 +40,22 @@ var causeMeanings = map[string]string{
 
 // stallsSection shows the slow commits of the timed rounds by their causes, and the longest of
 // them.
-func stallsSection(p *page, r *result.Result) {
+func stallsSection(p *doc.Document, r *result.Result) {
 	rounds := timedRounds(r)
 	causes := result.MergeStallCauses(rounds)
 	if len(causes) == 0 {
 		return
 	}
-	p.heading(2, "Slow commits, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("The servers record each commit that took more than %s ms, from its submission until it was durable, with the causes of its"+
+	p.Heading(2, "Slow commits, durability %s", doc.Code(r.Manifest.Durability()))
+	p.Paragraph("The servers record each commit that took more than %s ms, from its submission until it was durable, with the causes of its"+
 		" time. Waits in Pebble and in Raft are measured. The rest of a commit's time is charged to work that ran during at least"+
 		" half of it, flushes before compactions, then to a garbage collection that ended in it, then to a wait for a processor. A commit"+
 		" counts under the cause with the largest part of its time. The table covers all timed rounds.", render.Number(slowMs(rounds)))
 	var rows [][]string
 	for _, c := range causes {
-		rows = append(rows, []string{code(c.Cause), text(causeMeanings[c.Cause]), render.Count(c.Commits), render.Number(c.Ms)})
+		rows = append(rows, []string{doc.Code(c.Cause), doc.Escape(causeMeanings[c.Cause]), render.Count(c.Commits), render.Number(c.Ms)})
 	}
-	p.table([]string{"cause", "what", ">commits", ">time, ms"}, rows)
+	p.Table([]string{"cause", "what", ">commits", ">time, ms"}, rows)
 	longestCommits(p, r)
 }
 
@@ -117,21 +119,21 @@ func keepListed(round *result.Round, listed []roundCommit) *result.Stalls {
 }
 
 // longestCommits lists the longest slow commits of the windows.
-func longestCommits(p *page, r *result.Result) {
+func longestCommits(p *doc.Document, r *result.Result) {
 	all := slowest(r)
 	if len(all) == 0 {
-		p.paragraph("None of them ended in a window.")
+		p.Paragraph("None of them ended in a window.")
 		return
 	}
 	var rows [][]string
 	for _, o := range all {
 		c := o.commit
 		rows = append(rows, []string{
-			roundName(r, *o.round), render.Number(c.AtS), render.Number(c.Ms), code(StallPlace(c)), fmt.Sprint(c.Commands), StallParts(c), StallBeside(c),
+			roundName(r, *o.round), render.Number(c.AtS), render.Number(c.Ms), doc.Code(StallPlace(c)), fmt.Sprint(c.Commands), StallParts(c), StallBeside(c),
 		})
 	}
-	p.paragraph("The longest commits of the windows. The last column lists the concurrent work of all stores of the commit's node, with its duration.")
-	p.table([]string{">round", ">at, s", ">ms", "shard", ">commands", "time by cause, ms", "beside it"}, rows)
+	p.Paragraph("The longest commits of the windows. The last column lists the concurrent work of all stores of the commit's node, with its duration.")
+	p.Table([]string{">round", ">at, s", ">ms", "shard", ">commands", "time by cause, ms", "beside it"}, rows)
 }
 
 // StallPlace names the shard of a slow commit, and in a cluster the node.
@@ -172,7 +174,7 @@ func StallBeside(c result.SlowCommit) string {
 	}
 	add("longest wait for a processor", c.SchedulerMs)
 	if len(parts) == 0 {
-		return none
+		return doc.None
 	}
 	return strings.Join(parts, ", ")
 }
@@ -182,37 +184,33 @@ func StallBeside(c result.SlowCommit) string {
 func stallsPlot(r *result.Result) ([]byte, error) {
 	listed := slowest(r)
 	if len(listed) == 0 {
-		return nil, errNothingToPlot
+		return nil, plots.ErrNothing
 	}
 	worst, longest := *listed[0].round, listed[0].commit.Ms
-	p := newPlot(fmt.Sprintf("%s: slow commits of round %d, durability %s", r.Scenario, worst.Number, r.Manifest.Durability()))
-	p.X.Label.Text = "time in the window (s)"
-	p.Y.Label.Text = "time of a commit (ms)"
+	p := plots.New(fmt.Sprintf("%s: slow commits of round %d, durability %s", r.Scenario, worst.Number, r.Manifest.Durability()), "time in the window (s)", "time of a commit (ms)")
 	limit := longest * 1.35
 	end := worst.WindowSeconds
-	if err := addBands(p, worst, "flush", "a flush ran", bandShade, limit); err != nil {
+	if err := addBands(p, worst, "flush", "a flush ran", plots.BandShade, limit); err != nil {
 		return nil, err
 	}
-	if err := addBands(p, worst, "compaction", "a compaction ran", grey, limit/25); err != nil {
+	if err := addBands(p, worst, "compaction", "a compaction ran", plots.Grey, limit/25); err != nil {
 		return nil, err
 	}
-	p.Add(lightGrid(false))
+	p.Add(plots.Grid(false))
 	for i, c := range worst.Stalls.Commits {
 		line, err := plotter.NewLine(plotter.XYs{{X: c.AtS, Y: 0}, {X: c.AtS + c.Ms/1e3, Y: c.Ms}})
 		if err != nil {
 			return nil, fmt.Errorf("plot the slow commits of round %d: %w", worst.Number, err)
 		}
-		line.LineStyle = draw.LineStyle{Color: blue, Width: vg.Points(1.25)}
+		line.LineStyle = draw.LineStyle{Color: plots.Blue, Width: vg.Points(1.25)}
 		p.Add(line)
 		if i == 0 {
 			p.Legend.Add("a commit of more than "+render.Number(worst.Stalls.SlowMs)+" ms, from its start to its end", line)
 		}
 	}
-	p.X.Min, p.X.Max = 0, end
-	p.X.Tick.Marker = plot.ConstantTicks(fromZero(end))
-	p.Y.Min, p.Y.Max = 0, limit
-	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(longest * 1.1))
-	return svg(p)
+	plots.FromZero(&p.X, end, end)
+	plots.FromZero(&p.Y, limit, longest*1.1)
+	return plots.SVG(p)
 }
 
 // addBands shades the times of a round's window in which a kind of work ran, up to a height.

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -25,20 +26,18 @@ const logarithmicFrom = 20
 // connected.
 func sweepPlot(r *result.Result) ([]byte, error) {
 	lines, names := sweepLines(r)
-	if len(lines) == 0 || len(lines) > len(lineStyles) {
-		return nil, errNothingToPlot // no data, or too many lines to distinguish
+	if len(lines) == 0 || len(lines) > len(plots.Lines) {
+		return nil, plots.ErrNothing // no data, or too many lines to distinguish
 	}
-	p := newPlot(fmt.Sprintf("%s: cycles per second, durability %s%s%s", r.Scenario, r.Manifest.Durability(), polling(r), withInvalid(r)))
-	p.X.Label.Text = r.Points[0].Values[0].Key
-	p.Y.Label.Text = "cycles per second (1/s)"
-	p.Add(lightGrid(false))
+	p := plots.New(fmt.Sprintf("%s: cycles per second, durability %s%s%s", r.Scenario, r.Manifest.Durability(), polling(r), withInvalid(r)), r.Points[0].Values[0].Key, "cycles per second (1/s)")
+	p.Add(plots.Grid(false))
 	ordered := !slices.Contains(strings.Split(r.Points[0].Values[0].Path, ", "), "target.name")
 	least, limit := math.Inf(1), 0.0
 	for i, l := range lines {
 		for _, at := range l.points {
 			least, limit = min(least, at.low), max(limit, at.high)
 		}
-		if err := l.draw(p, lineStyles[i], ordered); err != nil {
+		if err := l.draw(p, plots.Lines[i], ordered); err != nil {
 			return nil, err
 		}
 	}
@@ -47,17 +46,16 @@ func sweepPlot(r *result.Result) ([]byte, error) {
 		ticks = append(ticks, plot.Tick{Value: float64(i + 1), Label: name})
 	}
 	p.X.Min, p.X.Max = 0.5, float64(len(names))+0.5
-	p.X.Tick.Marker = plot.ConstantTicks(thin(ticks, 16))
+	p.X.Tick.Marker = plot.ConstantTicks(plots.Thin(ticks, 16))
 	const room = 1.35 // for the legend
 	if least > 0 && limit >= least*logarithmicFrom {
 		p.Y.Scale = plot.LogScale{}
 		p.Y.Min, p.Y.Max = least/1.2, limit*math.Pow(limit/least, room-1)
-		p.Y.Tick.Marker = plot.ConstantTicks(logTicks(p.Y.Min, limit))
+		p.Y.Tick.Marker = plot.ConstantTicks(plots.LogTicks(p.Y.Min, limit))
 	} else {
-		p.Y.Min, p.Y.Max = 0, limit*room
-		p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit * 1.1))
+		plots.FromZero(&p.Y, limit*room, limit*1.1)
 	}
-	return svg(p)
+	return plots.SVG(p)
 }
 
 // sweepLine is one combination of the values of all sweeps except the first.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"image/color"
 	"strconv"
@@ -12,21 +11,18 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 )
-
-var errNothingToPlot = errors.New("nothing to plot")
 
 // throughputPlot draws the cycles per second of each round from zero, the median of the timed
 // rounds, and the band of its interval or range. It marks invalid rounds. Profiled rounds have
 // their own style, because the median does not include them.
 func throughputPlot(r *result.Result) ([]byte, error) {
 	if len(r.Points) > 0 {
-		return nil, errNothingToPlot // rounds of different points are not repetitions
+		return nil, plots.ErrNothing // rounds of different points are not repetitions
 	}
-	p := newPlot(fmt.Sprintf("%s: cycles per second by round, durability %s%s", r.Scenario, r.Manifest.Durability(), polling(r)))
-	p.X.Label.Text = "round"
-	p.Y.Label.Text = "cycles per second (1/s)"
+	p := plots.New(fmt.Sprintf("%s: cycles per second by round, durability %s%s", r.Scenario, r.Manifest.Durability(), polling(r)), "round", "cycles per second (1/s)")
 	var timed, invalid, profiled, calibration plotter.XYs
 	var names []plot.Tick
 	limit := 0.0
@@ -50,21 +46,21 @@ func throughputPlot(r *result.Result) ([]byte, error) {
 		}
 	}
 	if limit == 0 {
-		return nil, errNothingToPlot
+		return nil, plots.ErrNothing
 	}
 	last := float64(len(r.Rounds))
 	metric, summarised := r.Metrics[result.CyclesPerS]
-	p.Add(lightGrid(false))
-	if err := addBars(p, timed, blue, "timed round"); err != nil {
+	p.Add(plots.Grid(false))
+	if err := addBars(p, timed, plots.Blue, "timed round"); err != nil {
 		return nil, err
 	}
-	if err := addBars(p, invalid, purple, "timed round that is invalid"); err != nil {
+	if err := addBars(p, invalid, plots.Purple, "timed round that is invalid"); err != nil {
 		return nil, err
 	}
-	if err := addBars(p, profiled, grey, "profiled round, not in the median"); err != nil {
+	if err := addBars(p, profiled, plots.Grey, "profiled round, not in the median"); err != nil {
 		return nil, err
 	}
-	if err := addBars(p, calibration, skyBlue, "closed round that found the peak, not in the median"); err != nil {
+	if err := addBars(p, calibration, plots.SkyBlue, "closed round that found the peak, not in the median"); err != nil {
 		return nil, err
 	}
 	if summarised {
@@ -76,10 +72,10 @@ func throughputPlot(r *result.Result) ([]byte, error) {
 	p.X.Min, p.X.Max = 0.5, last+0.5
 	p.Y.Min = 0
 	p.Y.Max = limit * 1.35 // room for the legend
-	p.X.Tick.Marker = plot.ConstantTicks(thin(names, 25))
+	p.X.Tick.Marker = plot.ConstantTicks(plots.Thin(names, 25))
 	p.X.Tick.Length = 0
-	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit * 1.1))
-	return svg(p)
+	p.Y.Tick.Marker = plot.ConstantTicks(plots.Ticks(limit * 1.1))
+	return plots.SVG(p)
 }
 
 // addBars draws a bar from zero for each round, all in one colour.
@@ -111,25 +107,14 @@ func addMedian(p *plot.Plot, m result.Metric, last float64) error {
 	if err != nil {
 		return fmt.Errorf("draw the interval: %w", err)
 	}
-	band.Color = bandShade
+	band.Color = plots.BandShade
 	band.Width = 0
 	line, err := plotter.NewLine(plotter.XYs{{X: left, Y: m.Median}, {X: right, Y: m.Median}})
 	if err != nil {
 		return fmt.Errorf("draw the median: %w", err)
 	}
-	line.LineStyle = draw.LineStyle{Color: orange, Width: vg.Points(2)}
+	line.LineStyle = draw.LineStyle{Color: plots.Orange, Width: vg.Points(2)}
 	p.Add(band, line)
 	p.Legend.Add(fmt.Sprintf("median %s/s, and %s to %s: %s", render.Number(m.Median), render.Number(m.Low), render.Number(m.High), result.Spread(m.N, "round")), band, line)
 	return nil
-}
-
-// thin keeps at most limit labels of ticks, evenly spaced.
-func thin(ticks []plot.Tick, limit int) []plot.Tick {
-	every := (len(ticks) + limit - 1) / limit
-	for i := range ticks {
-		if i%every != 0 {
-			ticks[i].Label = ""
-		}
-	}
-	return ticks
 }
