@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/faults"
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
+	"github.com/pronybench/prony/harness/report/stalls"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -60,7 +63,7 @@ func Charts(in string) ([]plots.Chart, error) {
 func newChart(r *result.Result, plot, title, x, y string) plots.Chart {
 	return plots.Chart{
 		Plot: result.Slug(r.Scenario) + plot + ".svg", XLabel: x, YLabel: y,
-		Title: fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, title, r.Manifest.Durability(), withInvalid(r)),
+		Title: fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, title, r.Manifest.Durability(), runs.WithInvalid(r)),
 	}
 }
 
@@ -109,7 +112,7 @@ func seriesChart(r *result.Result, s seriesKind) plots.Chart {
 		}
 		line := plots.Line{Name: fmt.Sprintf("round %d", round.Number)}
 		if len(r.Points) > 0 {
-			line.Name += ", " + pointName(r, round.Point)
+			line.Name += ", " + runs.PointName(r, round.Point)
 		}
 		for _, sample := range round.Series {
 			line.X, line.Y = append(line.X, plots.Value(sample.AtS)), append(line.Y, plots.Value(s.of(sample)))
@@ -127,7 +130,7 @@ func seriesChart(r *result.Result, s seriesKind) plots.Chart {
 // background work of the stores.
 func faultsChart(r *result.Result) plots.Chart {
 	c := newChart(r, "-faults", "cycles per second under faults", "time in the window (s)", "cycles per second (1/s)")
-	round, found := faultsShown(r)
+	round, found := faults.Shown(r)
 	if !found {
 		return c
 	}
@@ -147,17 +150,17 @@ func faultsChart(r *result.Result) plots.Chart {
 
 // stallsChart returns the slow commits of the round that stallsPlot draws.
 func stallsChart(r *result.Result) plots.Chart {
-	listed := slowest(r)
+	listed := stalls.Slowest(r)
 	if len(listed) == 0 {
 		return plots.Chart{}
 	}
-	worst := *listed[0].round
+	worst := *listed[0].Round
 	c := newChart(r, "-stalls", fmt.Sprintf("slow commits of round %d", worst.Number), "time in the window (s)", "time of a commit (ms)")
 	c.Dots = true
 	line := plots.Line{Name: fmt.Sprintf("a commit of more than %s ms, at its start", render.Number(worst.Stalls.SlowMs))}
 	for _, commit := range worst.Stalls.Commits {
 		line.X, line.Y = append(line.X, plots.Value(commit.AtS)), append(line.Y, plots.Value(commit.Ms))
-		line.Notes = append(line.Notes, fmt.Sprintf("shard %s: %s", StallPlace(commit), StallParts(commit)))
+		line.Notes = append(line.Notes, fmt.Sprintf("shard %s: %s", stalls.Place(commit), stalls.Parts(commit)))
 	}
 	c.Lines = []plots.Line{line}
 	c.Bands = workBands(worst)

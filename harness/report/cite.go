@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -15,7 +16,7 @@ import (
 
 // SummaryHeading returns the heading of the section with a run's figures on the run's page.
 func SummaryHeading(r *result.Result) string {
-	return fmt.Sprintf("Summary, durability %s%s", doc.Code(r.Manifest.Durability()), polling(r))
+	return fmt.Sprintf("Summary, durability %s%s", doc.Code(r.Manifest.Durability()), runs.Polling(r))
 }
 
 // PointHeading returns the heading of the section with the figures of one point of a sweep on the
@@ -48,7 +49,7 @@ func SoakHeadings(s *result.Soak) (summary, drift, ledger string) {
 // "7 × 10 s". The point is 0 for a run without a sweep.
 func Windows(r *result.Result, point int) string {
 	var of []result.Round
-	for _, round := range timedRounds(r) {
+	for _, round := range runs.Timed(r) {
 		if round.Point == point {
 			of = append(of, round)
 		}

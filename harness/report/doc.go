@@ -14,9 +14,10 @@
 // functions of cite.go. Charts returns the data of plots as numbers.
 //
 // Each page is a doc.Document, which a command can also show in a terminal. The packages below this
-// one do not know it: doc is the model of a page, plots the style of its plots, words describes hosts
-// and times, terminal writes judgements, and historypage, experimentspage and selftestpage write the
-// pages that need no run.
+// one do not know it: doc is the model of a page, plots the style of its plots, and words describes
+// hosts and times. Package terminal writes judgements. The packages anatomy, faults, stalls, rates and
+// account write parts of a run's page, with the functions of runs, and historypage, experimentspage
+// and selftestpage write pages that need no run.
 //
 // The page of a run is a list of sections (see runPage). Each section is one function in a file
 // that is named after its content: latency, stages, locks, faults, provenance. A section writes

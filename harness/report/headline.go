@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -37,7 +38,7 @@ func Headline(limits *gate.Baselines, dir string) (string, error) {
 	for _, reason := range m.Unpublishable() {
 		h.lacks("%s", reason)
 	}
-	timed, _ := split(r.Rounds)
+	timed, _ := runs.Split(r.Rounds)
 	var rows [][]string
 	if r.Verdict != result.Pass {
 		rows = append(rows, []string{"verdict", fmt.Sprintf("**%s**: %s", r.Verdict, doc.Escape(Why(judged)))})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -38,7 +39,7 @@ func hostSection(p *doc.Document, r *result.Result) {
 		if round.Signals == nil {
 			continue
 		}
-		row := []string{roundName(r, round)}
+		row := []string{runs.RoundName(r, round)}
 		for _, c := range signalColumns {
 			row = append(row, orUnknownValue(c.of(round.Signals)))
 		}
@@ -85,9 +86,9 @@ func warmupTable(p *doc.Document, r *result.Result) {
 		if w.WarmupTrendPercent != nil {
 			before = render.Number(*w.WarmupTrendPercent)
 		}
-		rows = append(rows, []string{roundName(r, round), render.Number(w.WarmupS), before, render.Number(w.TrendPercent), render.Number(w.PValue), steady, doc.Escape(w.Reason)})
+		rows = append(rows, []string{runs.RoundName(r, round), render.Number(w.WarmupS), before, render.Number(w.TrendPercent), render.Number(w.PValue), steady, doc.Escape(w.Reason)})
 	}
-	tableSection(p, r, "Warm-up",
+	runs.Section(p, r, "Warm-up",
 		"Whether the load was steady in the window, judged by its cycles per second in equal parts of the window and not only by the"+
 			" duration of the warm-up. The trend is the rise of the rate over the window relative to its median (the slope of Theil and Sen), and p the"+
 			" probability of such a trend by chance alone (Mann and Kendall). The warm-up's own trend is that of its last part.",
@@ -100,12 +101,12 @@ func balanceTable(p *doc.Document, r *result.Result) {
 	for _, round := range r.Rounds {
 		for _, b := range round.Balances {
 			rows = append(rows, []string{
-				roundName(r, round), doc.Code(b.Workload), render.Number(b.Held), render.Number(b.Outstanding), render.Number(b.Growth),
+				runs.RoundName(r, round), doc.Code(b.Workload), render.Number(b.Held), render.Number(b.Outstanding), render.Number(b.Growth),
 				render.Number(b.GrowthPercent()), render.Number(b.PValue),
 			})
 		}
 	}
-	tableSection(p, r, "Balance of producers and workers",
+	runs.Section(p, r, "Balance of producers and workers",
 		"Whether the workers of a closed loop kept up with its producers. Held is the number of tasks that both can hold at the same time. Outstanding is"+
 			" the median, over equal parts of the window, of the tasks that were sent and not completed: tasks above held wait in queues, and"+
 			" cycle latency includes that wait. Growth is the rise of the outstanding tasks over the window (the slope of Theil and Sen), also in"+
@@ -126,10 +127,10 @@ func processesSection(p *doc.Document, r *result.Result) {
 				{"gc_pause_ms_p99", render.Number(of.GCPauseMsP99)},
 				{"gc_pause_ms_max", render.Number(of.GCPauseMsMax)},
 				{"gc_cycles", render.Count(of.GCCycles)},
-				{"allocated_bytes", perCycle(float64(of.AllocatedBytes), round.Cycles)},
-				{"allocated_objects", perCycle(float64(of.AllocatedObjects), round.Cycles)},
+				{"allocated_bytes", runs.PerCycle(float64(of.AllocatedBytes), round.Cycles)},
+				{"allocated_objects", runs.PerCycle(float64(of.AllocatedObjects), round.Cycles)},
 			}
-			row := []string{roundName(r, round), doc.Code(of.Name)}
+			row := []string{runs.RoundName(r, round), doc.Code(of.Name)}
 			for _, f := range figures {
 				if slices.Contains(of.Unknown, f.name) {
 					f.value = "unknown"
@@ -152,11 +153,4 @@ func processesSection(p *doc.Document, r *result.Result) {
 		">round", "process", ">CPUs", ">memory, MB", ">files open", ">goroutines", ">GC pause p99, ms", ">GC pause max, ms",
 		">collections", ">allocated, bytes/cycle", ">objects/cycle",
 	}, rows)
-}
-
-func perCycle(v float64, cycles uint64) string {
-	if cycles == 0 {
-		return doc.None
-	}
-	return render.Number(v / float64(cycles))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -24,7 +25,7 @@ func hostsSection(p *doc.Document, r *result.Result) {
 			continue
 		}
 		trips = append(trips, []string{
-			roundName(r, round), render.Number(h.RoundTripMs), render.Number(h.TripMsP50), render.Number(h.TripMsP99), render.Number(h.FloorMsP50),
+			runs.RoundName(r, round), render.Number(h.RoundTripMs), render.Number(h.TripMsP50), render.Number(h.TripMsP99), render.Number(h.FloorMsP50),
 			fmt.Sprint(h.Pings), fmt.Sprint(h.PingsLost),
 		})
 		realTime := "yes"
@@ -32,7 +33,7 @@ func hostsSection(p *doc.Document, r *result.Result) {
 			realTime = "no"
 		}
 		row := []string{
-			roundName(r, round), render.Number(float64(h.Packets) / round.WindowSeconds), render.Number(h.ForwarderCores), realTime,
+			runs.RoundName(r, round), render.Number(float64(h.Packets) / round.WindowSeconds), render.Number(h.ForwarderCores), realTime,
 			render.Number(h.LateUsP50), render.Number(h.LateUsP99), render.Number(h.LateUsMax), render.Count(h.Overflowed),
 		}
 		if loss {

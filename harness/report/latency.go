@@ -14,6 +14,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -118,7 +119,7 @@ func latencyPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, erro
 // curvesPlot draws latency over percentile. Both axes are logarithmic: each nine of the percentile
 // has the same width.
 func curvesPlot(r *result.Result, title string, curves []curve) ([]byte, error) {
-	p := plots.New(fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, title, r.Manifest.Durability(), withInvalid(r)), "percentile", "latency (ms)")
+	p := plots.New(fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, title, r.Manifest.Durability(), runs.WithInvalid(r)), "percentile", "latency (ms)")
 	p.Add(plots.Grid(true))
 	low, high, right := math.Inf(1), 0.0, 0.0
 	for _, c := range curves {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -39,7 +40,7 @@ func boundSection(p *doc.Document, r *result.Result) {
 		}
 	}
 	if len(list) == 0 {
-		if !slices.ContainsFunc(timedRounds(r), func(round result.Round) bool { return round.Cycles+round.Enqueues > 0 }) {
+		if !slices.ContainsFunc(runs.Timed(r), func(round result.Round) bool { return round.Cycles+round.Enqueues > 0 }) {
 			return
 		}
 		list = []string{"Unknown: no measured resource is saturated, and this run did not measure all resources."}
@@ -128,7 +129,7 @@ func anyNode(locks []result.Lock) bool {
 func lockOf(r *result.Result, l result.Lock) string {
 	var of []string
 	if l.Point != 0 {
-		of = append(of, doc.Code(pointName(r, l.Point)))
+		of = append(of, doc.Code(runs.PointName(r, l.Point)))
 	}
 	if l.Node != "" {
 		of = append(of, doc.Code(l.Node))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -31,13 +32,13 @@ func nodesSection(p *doc.Document, r *result.Result) {
 			continue
 		}
 		for _, n := range round.Nodes {
-			row := []string{roundName(r, round), doc.Code(n.ID), leads(n, round.Nodes)}
+			row := []string{runs.RoundName(r, round), doc.Code(n.ID), leads(n, round.Nodes)}
 			rows = append(rows, append(row, cells(columns, n.Metrics, render.Number)...))
 		}
 	}
 	header := []string{">round", "node", "leads"}
 	header = append(header, columns.headers()...)
-	tableSection(p, r, "Nodes",
+	runs.Section(p, r, "Nodes",
 		"Each row is one node in the window of one timed round. A cycle is one of the cluster, so a column per"+
 			" cycle adds up over the nodes, except entries and log: each node appends all entries to its own log. Leads are the"+
 			" shards that the node led at the window's end: it decides their commands and proposes them, and the others copy."+

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -13,14 +14,14 @@ import (
 // it.
 func observedParagraph(p *doc.Document, r *result.Result) {
 	var items []string
-	for _, point := range pointNumbers(r) {
-		for _, round := range timedRounds(r) {
+	for _, point := range runs.PointNumbers(r) {
+		for _, round := range runs.Timed(r) {
 			if round.Point != point || round.Observed == nil {
 				continue
 			}
 			of := ""
 			if point != 0 {
-				of = pointName(r, point) + ": "
+				of = runs.PointName(r, point) + ": "
 			}
 			items = append(items, of+observedText(round.Observed))
 			break // all rounds of a point have the same observation

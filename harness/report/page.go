@@ -8,7 +8,12 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/account"
+	"github.com/pronybench/prony/harness/report/anatomy"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/faults"
+	"github.com/pronybench/prony/harness/report/runs"
+	"github.com/pronybench/prony/harness/report/stalls"
 	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -27,7 +32,7 @@ func runPage(r *result.Result, judged gate.Report, plots []doc.Figure, repeats [
 	if r.Verdict == result.Incorrect {
 		incorrectOpening(p, r)
 		summarySection(p, r)
-		ledgerSection(p, r)
+		account.Section(p, r)
 	} else {
 		repeatabilityOpening(p, r, repeats)
 		pointsSection(p, r)
@@ -39,18 +44,18 @@ func runPage(r *result.Result, judged gate.Report, plots []doc.Figure, repeats [
 		hostSection(p, r)
 		referencesSection(p, r)
 		processesSection(p, r)
-		faultsSection(p, r)
+		faults.Section(p, r)
 		attacksSection(p, r)
 		nodesSection(p, r)
 		hostsSection(p, r)
 		arrivalsSection(p, r)
 		backlogSection(p, r)
-		ledgerSection(p, r)
-		stagesSection(p, r)
-		anatomySection(p, r)
+		account.Section(p, r)
+		anatomy.Stages(p, r)
+		anatomy.Section(p, r)
 		turnsSection(p, r)
 		lossWindowSection(p, r)
-		stallsSection(p, r)
+		stalls.Section(p, r)
 		costsSection(p, r)
 		locksSection(p, r)
 		profileSection(p, r, kept)
@@ -61,19 +66,6 @@ func runPage(r *result.Result, judged gate.Report, plots []doc.Figure, repeats [
 	p.Heading(2, "What this page does not measure")
 	p.List(limits(r))
 	return p
-}
-
-// split returns the timed and the profiled rounds, without those that only found a peak.
-func split(rounds []result.Round) (timed, profiled []result.Round) {
-	for _, round := range rounds {
-		switch {
-		case round.Profiled:
-			profiled = append(profiled, round)
-		case round.Timed():
-			timed = append(timed, round)
-		}
-	}
-	return timed, profiled
 }
 
 // incorrectOpening explains which figures of an incorrect run are not published, and shows the
@@ -91,7 +83,7 @@ func incorrectOpening(p *doc.Document, r *result.Result) {
 
 func opening(p *doc.Document, r *result.Result, judged gate.Report) {
 	p.Paragraph("Verdict: **%s**. Scenario %s, durability %s%s: %s.",
-		doc.Escape(string(r.Verdict)), doc.Code(r.Scenario), doc.Code(r.Manifest.Durability()), polling(r), Plan(r))
+		doc.Escape(string(r.Verdict)), doc.Code(r.Scenario), doc.Code(r.Manifest.Durability()), runs.Polling(r), Plan(r))
 	limitsOpening(p, r, judged)
 	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
 		p.Paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", doc.Escape(strings.Join(reasons, "; ")))
@@ -121,34 +113,9 @@ func ofAccount(metric string) bool {
 	return known && spec.OfLedger()
 }
 
-// polling returns a suffix for the durability if connections polled, because the figure does not
-// apply without polling.
-func polling(r *result.Result) string {
-	if words := r.Manifest.Polling(); words != "" {
-		return ", " + words
-	}
-	return ""
-}
-
-// withInvalid returns a suffix with the number of invalid timed rounds in a plot; "" if all are
-// valid.
-func withInvalid(r *result.Result) string {
-	timed, _ := split(r.Rounds)
-	invalid := 0
-	for _, round := range timed {
-		if round.Verdict == result.Invalid {
-			invalid++
-		}
-	}
-	if invalid == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d of %s invalid)", invalid, render.Plural(len(timed), "timed round"))
-}
-
 // plan returns the number of rounds and the length of their windows.
 func plan(rounds []result.Round) string {
-	timed, profiled := split(rounds)
+	timed, profiled := runs.Split(rounds)
 	text := render.Plural(len(timed), "timed round")
 	if window := windows(timed); window != "" {
 		text += " with a window of " + window
@@ -160,17 +127,6 @@ func plan(rounds []result.Round) string {
 		}
 	}
 	return text
-}
-
-// tableSection adds a section with a table of figures of the run, and a note that explains it, unless
-// the table has no row.
-func tableSection(p *doc.Document, r *result.Result, title, note string, header []string, rows [][]string) {
-	if len(rows) == 0 {
-		return
-	}
-	p.Heading(2, "%s, durability %s", title, doc.Code(r.Manifest.Durability()))
-	p.Note("%s", note)
-	p.Table(header, rows)
 }
 
 // atPoints returns the number of sweep points of the rounds.
@@ -211,7 +167,7 @@ func summarySection(p *doc.Document, r *result.Result) {
 	if len(r.Metrics) > 0 {
 		p.Paragraph("n is the number of rounds. An interval covers the rounds of this run, not another day. All values: durability"+
 			" %s%s, revision %s, %s.",
-			doc.Code(r.Manifest.Durability()), polling(r), doc.Code(r.Manifest.Build.Revision()), words.Machine(r.Manifest.Host))
+			doc.Code(r.Manifest.Durability()), runs.Polling(r), doc.Code(r.Manifest.Build.Revision()), words.Machine(r.Manifest.Host))
 	}
 }
 
@@ -281,7 +237,7 @@ func plotSection(p *doc.Document, r *result.Result, plots []doc.Figure) {
 	for _, plot := range plots {
 		if plot.SVG != nil {
 			p.Plot(fmt.Sprintf("%s, durability %s", doc.Escape(plot.Caption), doc.Escape(r.Manifest.Durability())), plot.File,
-				fmt.Sprintf("%s. Durability %s%s, run %s, revision %s, %s", plot.Caption, doc.Code(r.Manifest.Durability()), polling(r),
+				fmt.Sprintf("%s. Durability %s%s, run %s, revision %s, %s", plot.Caption, doc.Code(r.Manifest.Durability()), runs.Polling(r),
 					doc.Code(r.Run), doc.Code(r.Manifest.Build.Revision()), words.Machine(r.Manifest.Host)))
 		}
 	}
@@ -326,7 +282,7 @@ func roundsSection(p *doc.Document, r *result.Result) {
 		}
 		row := []string{fmt.Sprint(round.Number)}
 		if len(r.Points) > 0 {
-			row = append(row, doc.Code(pointName(r, round.Point)))
+			row = append(row, doc.Code(runs.PointName(r, round.Point)))
 		}
 		row = append(row,
 			kind, doc.Escape(string(round.Verdict)), round.Started.UTC().Format(time.TimeOnly),

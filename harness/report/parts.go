@@ -5,6 +5,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -14,11 +15,11 @@ func arrivalsSection(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		if !several && round.Arrivals != nil {
-			rows = append(rows, arrivalsRow(roundName(r, round), "", round.Arrivals, round.Metrics))
+			rows = append(rows, arrivalsRow(runs.RoundName(r, round), "", round.Arrivals, round.Metrics))
 		}
 		for _, w := range round.Workloads {
 			if w.Arrivals != nil {
-				rows = append(rows, arrivalsRow(roundName(r, round), w.Name, w.Arrivals, w.Metrics))
+				rows = append(rows, arrivalsRow(runs.RoundName(r, round), w.Name, w.Arrivals, w.Metrics))
 			}
 		}
 	}
@@ -58,7 +59,7 @@ func arrivalsRow(round, workload string, a *result.Arrivals, metrics map[string]
 	}
 	return append(row, render.Number(a.PerSecond), peak, render.Count(a.Scheduled), render.Count(a.Finished), render.Count(a.Unfinished),
 		render.Count(a.Unsent), render.Count(a.Dropped), render.Count(a.Refused), render.Count(a.Held),
-		cellOf(metrics, result.SlipMs+"_p99"), cellOf(metrics, result.SlipMs+"_max"), cellOf(metrics, result.ServiceLatencyMs+"_p99"))
+		runs.CellOf(metrics, result.SlipMs+"_p99"), runs.CellOf(metrics, result.SlipMs+"_max"), runs.CellOf(metrics, result.ServiceLatencyMs+"_p99"))
 }
 
 // backlogSection shows the backlog after the windows.
@@ -82,13 +83,13 @@ func backlogSection(p *doc.Document, r *result.Result) {
 			restart += fmt.Sprintf(", cold: %s of %s MB cached", render.Number(c.LeftMB), render.Number(c.DataMB))
 		}
 		rows = append(rows, []string{
-			roundName(r, round), render.Count(b.Tasks), render.Number(b.FillS), render.Number(b.RSSMBFillMax), restart, first,
+			runs.RoundName(r, round), render.Count(b.Tasks), render.Number(b.FillS), render.Number(b.RSSMBFillMax), restart, first,
 			render.Count(b.Cycles), render.Number(b.DrainS), render.Number(b.RSSMBDrainMax),
-			cell(round, result.DrainCyclesPerS), cell(round, result.CyclesPerS), cell(round, result.DrainRatio),
-			small, cell(round, result.DrainSmallRatio),
+			runs.Cell(round, result.DrainCyclesPerS), runs.Cell(round, result.CyclesPerS), runs.Cell(round, result.DrainRatio),
+			small, runs.Cell(round, result.DrainSmallRatio),
 		})
 	}
-	tableSection(p, r, "Backlog",
+	runs.Section(p, r, "Backlog",
 		"The queues stay nearly empty in the window. After it, tasks are enqueued without a claim, the server is ended and"+
 			" started again if the table says so, and the backlog is drained. The time to the first claim counts from the start"+
 			" of the new process to the first response with a task. A cycle of the drain is a claim and a completion; a cycle of"+
@@ -99,14 +100,4 @@ func backlogSection(p *doc.Document, r *result.Result) {
 			">memory while draining, MB", ">drain, cycles/s", ">window, cycles/s", ">drain ÷ window",
 			">small backlog, cycles/s", ">drain ÷ small",
 		}, rows)
-}
-
-func cell(round result.Round, metric string) string { return cellOf(round.Metrics, metric) }
-
-func cellOf(metrics map[string]float64, metric string) string {
-	v, found := metrics[metric]
-	if !found {
-		return doc.None
-	}
-	return render.Number(v)
 }

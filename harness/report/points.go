@@ -6,6 +6,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -94,23 +95,6 @@ var pointColumns = columns{
 	{">last tenth ÷ second", result.SteadyRateRatio},
 }
 
-func pointName(r *result.Result, number int) string {
-	for _, p := range r.Points {
-		if p.Number == number {
-			return p.Name
-		}
-	}
-	return fmt.Sprintf("point %d", number)
-}
-
-// roundName names a round in a table without a column for its point.
-func roundName(r *result.Result, round result.Round) string {
-	if len(r.Points) == 0 {
-		return fmt.Sprint(round.Number)
-	}
-	return fmt.Sprintf("%d, %s", round.Number, doc.Code(pointName(r, round.Point)))
-}
-
 // PointDurability returns the durability of one point, which may be swept.
 func PointDurability(r *result.Result, point result.Point) string {
 	for _, v := range point.Values {
@@ -131,7 +115,7 @@ func pointsSection(p *doc.Document, r *result.Result) {
 	if len(r.Points) == 0 {
 		return
 	}
-	p.Heading(2, "Points, durability %s%s", doc.Code(r.Manifest.Durability()), polling(r))
+	p.Heading(2, "Points, durability %s%s", doc.Code(r.Manifest.Durability()), runs.Polling(r))
 	points := result.PublishedPoints(r)
 	costs := slices.ContainsFunc(points, func(point result.Point) bool { _, found := point.Metrics[result.RateCost]; return found })
 	explained := "Each row is one combination of the swept values, with its own rounds, which alternated with those of the other points." +
@@ -174,7 +158,7 @@ func pointsSection(p *doc.Document, r *result.Result) {
 		}
 		m, found := point.Metrics[result.CyclesPerS]
 		if found {
-			row = append(row, fmt.Sprint(m.N), render.Number(m.Median), render.Number(m.Low), render.Number(m.High), share(m.Median, first))
+			row = append(row, fmt.Sprint(m.N), render.Number(m.Median), render.Number(m.Low), render.Number(m.High), runs.Share(m.Median, first))
 		} else {
 			row = append(row, doc.None, doc.None, doc.None, doc.None, doc.None)
 		}
@@ -206,11 +190,4 @@ func costCells(point result.Point) []string {
 		return []string{doc.None, doc.None, doc.None}
 	}
 	return []string{render.Number(m.Median), render.Number(m.Low), render.Number(m.High)}
-}
-
-func share(value, of float64) string {
-	if of <= 0 {
-		return doc.None
-	}
-	return render.Number(value / of)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
@@ -35,11 +36,11 @@ func profilesOf(p *doc.Document, r *result.Result, kept keptProfiles, point int,
 	if slices.ContainsFunc(r.Profiles, func(p result.Profile) bool { return p.Point == point && p.Node == result.GeneratorNode }) {
 		whose += " and of the load generator, whose heading says so,"
 	}
-	_, profiled := split(slices.DeleteFunc(slices.Clone(r.Rounds), func(round result.Round) bool { return !of(round) }))
+	_, profiled := runs.Split(slices.DeleteFunc(slices.Clone(r.Rounds), func(round result.Round) bool { return !of(round) }))
 	var cycles uint64
 	at := ""
 	if point != 0 {
-		at = ", " + pointName(r, point)
+		at = ", " + runs.PointName(r, point)
 	}
 	switch {
 	case len(profiled) == 1:
@@ -160,10 +161,10 @@ func tracesSection(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, t := range round.Traces {
-			rows = append(rows, []string{roundName(r, round), doc.Code(t.Node), render.Number(t.AtS), render.Number(t.LatencyMs), render.Number(t.CeilingMs), doc.Code(t.File)})
+			rows = append(rows, []string{runs.RoundName(r, round), doc.Code(t.Node), render.Number(t.AtS), render.Number(t.LatencyMs), render.Number(t.CeilingMs), doc.Code(t.File)})
 		}
 	}
-	tableSection(p, r, "Traces",
+	runs.Section(p, r, "Traces",
 		"Execution traces of the servers for the seconds before a profiled round's first cycle above the scenario's ceiling, in the format of `go tool trace`.",
 		[]string{">round", "node", ">at, s", ">cycle, ms", ">ceiling, ms", "file"}, rows)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -78,7 +79,7 @@ func serversSection(p *doc.Document, r *result.Result) {
 	for i, server := range servers {
 		name := "first"
 		if i > 0 {
-			name = server.Server(pointName(r, server.Point))
+			name = server.Server(runs.PointName(r, server.Point))
 		}
 		for _, s := range server.Settings {
 			rows = append(rows, []string{doc.Escape(name), doc.Code(s.Name), doc.Code(s.Value), doc.Escape(s.Origin)})

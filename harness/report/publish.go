@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report/stalls"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -57,7 +58,7 @@ func publishRun(limits *gate.Baselines, run, reportsDir string) ([]string, error
 	if err := publishProfiles(r, run, data); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	keepShownStalls(r)
+	stalls.KeepShown(r)
 	keepShownCounters(r)
 	if err := result.WriteResultPacked(filepath.Join(data, result.ResultFile), r); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)

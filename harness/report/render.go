@@ -10,8 +10,12 @@ import (
 	"path/filepath"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report/anatomy"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/faults"
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/rates"
+	"github.com/pronybench/prony/harness/report/stalls"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -182,17 +186,17 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) (all
 		kind, caption string
 		draw          func() ([]byte, error)
 	}{
-		{"sweep", "Cycles per second of each point: medians and their intervals", of(sweepPlot)},
-		{"throughput", "Cycles per second of each round", of(throughputPlot)},
-		{"load", "Cycle latency against offered load: the percentiles of each point, with the lowest and the highest round", of(loadPlot)},
+		{"sweep", "Cycles per second of each point: medians and their intervals", of(rates.Sweep)},
+		{"throughput", "Cycles per second of each round", of(rates.Rounds)},
+		{"load", "Cycle latency against offered load: the percentiles of each point, with the lowest and the highest round", of(rates.Load)},
 		{"latency", latencyCaption(r), func() ([]byte, error) { return latencyPlot(r, hists) }},
-		{"anatomy", "The parts of the mean cycle: its time, and the servers' CPU time", of(anatomyPlot)},
+		{"anatomy", "The parts of the mean cycle: its time, and the servers' CPU time", of(anatomy.Plot)},
 		{"workloads", "Cycle latency by percentile of each workload, all timed rounds merged", func() ([]byte, error) { return workloadsPlot(r, hists) }},
 		{"series-rate", "Cycles per second over each timed round's window", series(rateSeries)},
-		{"faults", "Cycles per second over the first timed round's window, shaded during faults", of(faultsPlot)},
+		{"faults", "Cycles per second over the first timed round's window, shaded during faults", of(faults.Plot)},
 		{"series-disk", "Size of the server's data folder over each timed round's window", series(diskSeries)},
 		{"series-memory", "Resident memory of the server over each timed round's window", series(memorySeries)},
-		{"stalls", "Slow commits over the window of the timed round with the longest one, with flushes and compactions", of(stallsPlot)},
+		{"stalls", "Slow commits over the window of the timed round with the longest one, with flushes and compactions", of(stalls.Plot)},
 	} {
 		figure, err := drawn(r.Verdict, name+"-"+f.kind+".svg", f.caption, f.draw)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -191,7 +192,7 @@ func repeatabilityOpening(p *doc.Document, r *result.Result, found []repeated) {
 		if same.own.point != "" {
 			name += " at " + doc.Code(same.own.point)
 		}
-		p.Paragraph("%s, durability %s%s: %s.", name, doc.Code(r.Manifest.Durability()), polling(r), same.words())
+		p.Paragraph("%s, durability %s%s: %s.", name, doc.Code(r.Manifest.Durability()), runs.Polling(r), same.words())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -67,7 +68,7 @@ func workloadsSection(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, w := range round.Workloads {
-			row := []string{roundName(r, round), doc.Code(w.Name), render.Count(w.Cycles)}
+			row := []string{runs.RoundName(r, round), doc.Code(w.Name), render.Count(w.Cycles)}
 			rows = append(rows, append(row, cells(columns, w.Metrics, render.Number)...))
 		}
 	}

@@ -1,8 +1,9 @@
-package report
+package account
 
 import (
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -16,7 +17,7 @@ func readsTable(p *doc.Document, r *result.Result) {
 			continue
 		}
 		rows = append(rows, []string{
-			roundName(r, round), render.Count(of.Answered), render.Count(of.Found), render.Count(of.Gone), render.Count(of.Foreign),
+			runs.RoundName(r, round), render.Count(of.Answered), render.Count(of.Found), render.Count(of.Gone), render.Count(of.Foreign),
 			render.Count(of.ForeignStored), render.Count(of.Wrong), render.Count(of.Dropped), render.Count(of.Refused),
 		})
 	}
@@ -41,7 +42,7 @@ func otherReadsTable(p *doc.Document, r *result.Result) {
 				continue
 			}
 			rows = append(rows, []string{
-				roundName(r, round), doc.Code(kind), render.Count(of.Answered), render.Count(of.Found), render.Count(of.Tasks), render.Count(of.Gone),
+				runs.RoundName(r, round), doc.Code(kind), render.Count(of.Answered), render.Count(of.Found), render.Count(of.Tasks), render.Count(of.Gone),
 				render.Count(of.Unended), render.Count(of.Foreign), render.Count(of.ForeignStored), render.Count(of.Wrong), render.Count(of.Mismatches),
 				render.Count(of.Dropped), render.Count(of.Refused),
 			})

@@ -1,4 +1,6 @@
-package report
+// Package anatomy shows what the mean cycle of a run consists of: the stages of the pipeline, the
+// operations on the stores, and the CPU time by area of the code.
+package anatomy
 
 import (
 	"fmt"
@@ -6,15 +8,16 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
-// anatomySection shows the parts of the mean cycle: its time, the operations on the stores, and the
+// Section shows the parts of the mean cycle: its time, the operations on the stores, and the
 // CPU time by area of the code.
-func anatomySection(p *doc.Document, r *result.Result) {
+func Section(p *doc.Document, r *result.Result) {
 	shown := false
-	for _, point := range pointNumbers(r) {
-		rounds := slices.DeleteFunc(timedRounds(r), func(round result.Round) bool { return round.Point != point })
+	for _, point := range runs.PointNumbers(r) {
+		rounds := slices.DeleteFunc(runs.Timed(r), func(round result.Round) bool { return round.Point != point })
 		steps, times, areas := result.MergeStorageSteps(rounds), result.MergeCycleTimes(rounds), areasOf(r, point)
 		if steps.Cycles == 0 && times.Cycles == 0 && len(areas) == 0 {
 			continue
@@ -24,7 +27,7 @@ func anatomySection(p *doc.Document, r *result.Result) {
 			shown = true
 		}
 		if point != 0 {
-			p.Heading(3, "%s", doc.Code(pointName(r, point)))
+			p.Heading(3, "%s", doc.Code(runs.PointName(r, point)))
 		}
 		cycleTimeTable(p, times, result.MergeStages(rounds))
 		storageStepsTable(p, steps)
@@ -45,9 +48,9 @@ func cycleTimeTable(p *doc.Document, c result.CycleTime, stages []result.Stage) 
 		" retried or delayed tasks, the time until their last lease is not attributed.")
 	var rows [][]string
 	for _, part := range cycleParts(c, stages) {
-		rows = append(rows, []string{part.step, part.text, render.Number(part.ms), share(part.ms, c.CycleMs)})
+		rows = append(rows, []string{part.step, part.text, render.Number(part.ms), runs.Share(part.ms, c.CycleMs)})
 	}
-	rows = append(rows, []string{"cycle", fmt.Sprintf("mean of %s", render.Count(c.Cycles)), render.Number(c.CycleMs), share(c.CycleMs, c.CycleMs)})
+	rows = append(rows, []string{"cycle", fmt.Sprintf("mean of %s", render.Count(c.Cycles)), render.Number(c.CycleMs), runs.Share(c.CycleMs, c.CycleMs)})
 	p.Table([]string{"step", "part", ">mean, ms", ">part of the cycle"}, rows)
 	verdict := "The check holds"
 	if c.UnattributedPercent() > result.UnattributedPercentMax {
@@ -154,7 +157,7 @@ func areasTable(p *doc.Document, all []serverAreas) {
 	header, total := []string{"area", "what"}, []string{"all", ""}
 	for _, s := range all {
 		header = append(header, fmt.Sprintf(">%sµs/cycle", prefixed(s.node)), fmt.Sprintf(">%spart", prefixed(s.node)))
-		total = append(total, perCycle(s.total/1e3, s.cycles), share(s.total, s.total))
+		total = append(total, runs.PerCycle(s.total/1e3, s.cycles), runs.Share(s.total, s.total))
 	}
 	var rows [][]string
 	for _, area := range profileAreas(all) {
@@ -164,7 +167,7 @@ func areasTable(p *doc.Document, all []serverAreas) {
 			if i := slices.IndexFunc(s.areas, func(a result.ProfileArea) bool { return a.Name == area }); i >= 0 {
 				value = s.areas[i].Value
 			}
-			row = append(row, perCycle(value/1e3, s.cycles), share(value, s.total))
+			row = append(row, runs.PerCycle(value/1e3, s.cycles), runs.Share(value, s.total))
 		}
 		rows = append(rows, row)
 	}

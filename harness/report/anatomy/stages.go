@@ -1,4 +1,4 @@
-package report
+package anatomy
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -22,15 +23,15 @@ var stageMeanings = map[string]string{
 	result.StageReady:      "for each task: from the turn that enqueued it until the turn that first leased it, in whole milliseconds",
 }
 
-// stagesSection shows the times of the stages in the servers' pipeline, and the resulting
+// Stages shows the times of the stages in the servers' pipeline, and the resulting
 // throughput.
-func stagesSection(p *doc.Document, r *result.Result) {
-	if endsProcesses(r) {
+func Stages(p *doc.Document, r *result.Result) {
+	if runs.EndsProcesses(r) {
 		return // stages of older results lack the counts of the ended processes
 	}
 	shown := false
-	for _, point := range pointNumbers(r) {
-		rounds := slices.DeleteFunc(timedRounds(r), func(round result.Round) bool { return round.Point != point })
+	for _, point := range runs.PointNumbers(r) {
+		rounds := slices.DeleteFunc(runs.Timed(r), func(round result.Round) bool { return round.Point != point })
 		stages := result.MergeStages(rounds)
 		if len(stages) == 0 {
 			continue
@@ -44,23 +45,11 @@ func stagesSection(p *doc.Document, r *result.Result) {
 			shown = true
 		}
 		if point != 0 {
-			p.Heading(3, "%s", doc.Code(pointName(r, point)))
+			p.Heading(3, "%s", doc.Code(runs.PointName(r, point)))
 		}
 		stageTable(p, stages, cover.Cycles)
 		p.Paragraph("%s", formula(stages, cover.Cycles, cover.Seconds))
 	}
-}
-
-// pointNumbers returns the numbers of the points, or only 0 without a sweep.
-func pointNumbers(r *result.Result) []int {
-	if len(r.Points) == 0 {
-		return []int{0}
-	}
-	var numbers []int
-	for _, p := range r.Points {
-		numbers = append(numbers, p.Number)
-	}
-	return numbers
 }
 
 func stageTable(p *doc.Document, stages []result.Stage, cycles uint64) {
@@ -70,12 +59,12 @@ func stageTable(p *doc.Document, stages []result.Stage, cycles uint64) {
 		part, p50, p99 := "in commit", render.Number(s.P50Ms), render.Number(s.P99Ms)
 		switch {
 		case serial(s.Name, stages):
-			part = share(s.MeanMs(), total)
+			part = runs.Share(s.MeanMs(), total)
 		case s.Name == result.StageReady:
 			part, p50, p99 = "of tasks", "", "" // whole milliseconds are too coarse for percentiles
 		}
 		rows = append(rows, []string{
-			doc.Code(s.Name), doc.Escape(stageMeanings[s.Name]), render.Count(s.Count), render.Number(s.MeanMs()), part, p50, p99, perCycle(s.SumMs*1e3, cycles),
+			doc.Code(s.Name), doc.Escape(stageMeanings[s.Name]), render.Count(s.Count), render.Number(s.MeanMs()), part, p50, p99, runs.PerCycle(s.SumMs*1e3, cycles),
 		})
 	}
 	p.Table([]string{"stage", "what", ">passed", ">mean, ms", ">part of the way", ">p50, ms", ">p99, ms", ">µs/cycle"}, rows)

@@ -1,9 +1,9 @@
-package report
+// Package faults shows the injected faults of a run and their effect on the load.
+package faults
 
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/plotter"
@@ -12,15 +12,15 @@ import (
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/scenario"
 )
 
 // faultRowsMax is the maximum number of faults that a page lists.
 const faultRowsMax = 100
 
-// faultsSection shows the injected faults and their effect on the load.
-func faultsSection(p *doc.Document, r *result.Result) {
+// Section shows the injected faults and their effect on the load.
+func Section(p *doc.Document, r *result.Result) {
 	var rounds, rows [][]string
 	var recoveries []string
 	left, share := 0, 0.0
@@ -31,21 +31,21 @@ func faultsSection(p *doc.Document, r *result.Result) {
 		}
 		share = f.RecoveredShare
 		rounds = append(rounds, []string{
-			roundName(r, round), render.Number(f.BaselinePerS), render.Number(f.BaselineDipPercent), fmt.Sprint(len(f.Events)),
-			cell(round, result.FaultFirstAckMsMedian), cell(round, result.FaultFirstAckMsMax),
-			cell(round, result.FaultRecoveryMsMedian), cell(round, result.FaultRecoveryMsMax), cell(round, result.FaultsNotRecovered),
-			cell(round, result.FaultsBackSoon), cell(round, result.FaultDipPercent), cell(round, result.FaultLevelRatio), cell(round, result.FaultLastToFirstRatio),
+			runs.RoundName(r, round), render.Number(f.BaselinePerS), render.Number(f.BaselineDipPercent), fmt.Sprint(len(f.Events)),
+			runs.Cell(round, result.FaultFirstAckMsMedian), runs.Cell(round, result.FaultFirstAckMsMax),
+			runs.Cell(round, result.FaultRecoveryMsMedian), runs.Cell(round, result.FaultRecoveryMsMax), runs.Cell(round, result.FaultsNotRecovered),
+			runs.Cell(round, result.FaultsBackSoon), runs.Cell(round, result.FaultDipPercent), runs.Cell(round, result.FaultLevelRatio), runs.Cell(round, result.FaultLastToFirstRatio),
 			render.Count(f.FailedCalls), render.Count(f.RefusedCompletions), render.Count(round.Ledger.Unknown), render.Count(round.Ledger.InDoubt),
 		})
 		if len(f.Events) > 0 {
-			recoveries = append(recoveries, recoverySentences(roundName(r, round), f))
+			recoveries = append(recoveries, recoverySentences(runs.RoundName(r, round), f))
 		}
 		for _, e := range f.Events {
 			if len(rows) == faultRowsMax {
 				left++
 				continue
 			}
-			rows = append(rows, faultRow(roundName(r, round), e))
+			rows = append(rows, faultRow(runs.RoundName(r, round), e))
 		}
 	}
 	if len(rounds) == 0 {
@@ -66,7 +66,7 @@ func faultsSection(p *doc.Document, r *result.Result) {
 		" were completions. Refused completions belong to leases that had ended.",
 		render.Number(100*share), render.Number(result.LevelLeast))
 	p.Paragraph("%s", strings.Join(recoveries, " "))
-	if endsProcesses(r) {
+	if runs.EndsProcesses(r) {
 		p.Paragraph("A fault that ends a server's process also deletes its counters. Totals of the servers' counters over the" +
 			" window, and figures per cycle derived from them, are therefore omitted.")
 	}
@@ -82,12 +82,6 @@ func faultsSection(p *doc.Document, r *result.Result) {
 	if left > 0 {
 		p.Paragraph("%s more are in the result.", render.Plural(left, "fault"))
 	}
-}
-
-func endsProcesses(r *result.Result) bool {
-	return slices.ContainsFunc(r.Rounds, func(round result.Round) bool {
-		return round.Faults != nil && slices.ContainsFunc(round.Faults.Events, func(e result.Fault) bool { return scenario.EndsProcess(e.Kind) })
-	})
 }
 
 // recoverySentences reports the number of faults of a round from which the load recovered, how long
@@ -123,8 +117,8 @@ func faultRow(round string, e result.Fault) []string {
 	}
 }
 
-// faultsShown returns the first timed round with faults, which the plot shows.
-func faultsShown(r *result.Result) (result.Round, bool) {
+// Shown returns the first timed round with faults, which the plot shows.
+func Shown(r *result.Result) (result.Round, bool) {
 	for _, round := range r.Rounds {
 		if f := round.Faults; f != nil && round.Timed() && len(f.Cycles) > 0 && f.SlotS > 0 {
 			return round, true
@@ -133,10 +127,10 @@ func faultsShown(r *result.Result) (result.Round, bool) {
 	return result.Round{}, false
 }
 
-// faultsPlot draws the cycles of the first timed round with faults over its window, with a band for
+// Plot draws the cycles of the first timed round with faults over its window, with a band for
 // each fault.
-func faultsPlot(r *result.Result) ([]byte, error) {
-	round, found := faultsShown(r)
+func Plot(r *result.Result) ([]byte, error) {
+	round, found := Shown(r)
 	if !found {
 		return nil, plots.ErrNothing
 	}
@@ -152,7 +146,7 @@ func faultsPlot(r *result.Result) ([]byte, error) {
 	}
 	limit *= 1.35
 	end := float64(len(f.Cycles)) * f.SlotS
-	p := plots.New(fmt.Sprintf("%s: cycles per second under faults, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)), "time in the window (s)", "cycles per second (1/s)")
+	p := plots.New(fmt.Sprintf("%s: cycles per second under faults, durability %s%s", r.Scenario, r.Manifest.Durability(), runs.WithInvalid(r)), "time in the window (s)", "cycles per second (1/s)")
 	p.Add(plots.Grid(false))
 	for i, e := range f.Events {
 		band, err := plotter.NewPolygon(plotter.XYs{{X: e.BeganS, Y: 0}, {X: e.HealedS, Y: 0}, {X: e.HealedS, Y: limit}, {X: e.BeganS, Y: limit}})

@@ -1,4 +1,5 @@
-package report
+// Package account shows the account of a run's tasks.
+package account
 
 import (
 	"fmt"
@@ -6,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -86,7 +88,8 @@ func (c ledgerColumns) in(r *result.Result) bool {
 	})
 }
 
-func ledgerSection(p *doc.Document, r *result.Result) {
+// Section adds the account of every task of each round.
+func Section(p *doc.Document, r *result.Result) {
 	if len(r.Rounds) == 0 {
 		return
 	}
@@ -104,7 +107,7 @@ func ledgerSection(p *doc.Document, r *result.Result) {
 	for _, round := range r.Rounds {
 		l := round.Ledger
 		row := []string{
-			roundName(r, round), render.Count(l.Enqueued), render.Count(l.Unknown), render.Count(l.Completed), render.Count(l.Lost), render.Count(l.Duplicated), render.Count(l.Corrupted),
+			runs.RoundName(r, round), render.Count(l.Enqueued), render.Count(l.Unknown), render.Count(l.Completed), render.Count(l.Lost), render.Count(l.Duplicated), render.Count(l.Corrupted),
 		}
 		for _, c := range some {
 			for _, n := range c.counts(l) {

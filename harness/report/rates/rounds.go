@@ -1,4 +1,6 @@
-package report
+// Package rates draws the rate of a run: of its rounds, of the points of a sweep, and the latency
+// against the offered load.
+package rates
 
 import (
 	"fmt"
@@ -12,17 +14,18 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
-// throughputPlot draws the cycles per second of each round from zero, the median of the timed
+// Rounds draws the cycles per second of each round from zero, the median of the timed
 // rounds, and the band of its interval or range. It marks invalid rounds. Profiled rounds have
 // their own style, because the median does not include them.
-func throughputPlot(r *result.Result) ([]byte, error) {
+func Rounds(r *result.Result) ([]byte, error) {
 	if len(r.Points) > 0 {
 		return nil, plots.ErrNothing // rounds of different points are not repetitions
 	}
-	p := plots.New(fmt.Sprintf("%s: cycles per second by round, durability %s%s", r.Scenario, r.Manifest.Durability(), polling(r)), "round", "cycles per second (1/s)")
+	p := plots.New(fmt.Sprintf("%s: cycles per second by round, durability %s%s", r.Scenario, r.Manifest.Durability(), runs.Polling(r)), "round", "cycles per second (1/s)")
 	var timed, invalid, profiled, calibration plotter.XYs
 	var names []plot.Tick
 	limit := 0.0

@@ -1,4 +1,5 @@
-package report
+// Package stalls shows the slow commits of a run by their causes.
+package stalls
 
 import (
 	"cmp"
@@ -16,6 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -38,10 +40,10 @@ var causeMeanings = map[string]string{
 	"other":      "none of these",
 }
 
-// stallsSection shows the slow commits of the timed rounds by their causes, and the longest of
+// Section shows the slow commits of the timed rounds by their causes, and the longest of
 // them.
-func stallsSection(p *doc.Document, r *result.Result) {
-	rounds := timedRounds(r)
+func Section(p *doc.Document, r *result.Result) {
+	rounds := runs.Timed(r)
 	causes := result.MergeStallCauses(rounds)
 	if len(causes) == 0 {
 		return
@@ -68,37 +70,37 @@ func slowMs(rounds []result.Round) float64 {
 	return 0
 }
 
-// roundCommit is a slow commit of a round.
-type roundCommit struct {
-	round  *result.Round
-	commit result.SlowCommit
+// Commit is a slow commit of a round.
+type Commit struct {
+	Round  *result.Round
+	Commit result.SlowCommit
 }
 
-// slowest returns the slow commits of the timed rounds that a page lists, the longest first.
-func slowest(r *result.Result) []roundCommit {
-	var all []roundCommit
+// Slowest returns the slow commits of the timed rounds that a page lists, the longest first.
+func Slowest(r *result.Result) []Commit {
+	var all []Commit
 	for i := range r.Rounds {
 		round := &r.Rounds[i]
 		if !round.Timed() || round.Stalls == nil {
 			continue
 		}
 		for _, c := range round.Stalls.Commits {
-			all = append(all, roundCommit{round, c})
+			all = append(all, Commit{round, c})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b roundCommit) int { return cmp.Compare(b.commit.Ms, a.commit.Ms) })
+	slices.SortStableFunc(all, func(a, b Commit) int { return cmp.Compare(b.Commit.Ms, a.Commit.Ms) })
 	return all[:min(len(all), stallsListed)]
 }
 
-// keepShownStalls removes the slow commits and the stores' background work that the page of r does
+// KeepShown removes the slow commits and the stores' background work that the page of r does
 // not show, and counts the commits as missing. A page lists the longest commits of all valid
 // rounds, and draws the round with the longest one.
-func keepShownStalls(r *result.Result) {
-	listed := slowest(r)
+func KeepShown(r *result.Result) {
+	listed := Slowest(r)
 	for _, rounds := range [][]result.Round{r.Rounds, r.Repeated} {
 		for i := range rounds {
 			round := &rounds[i]
-			if round.Stalls == nil || len(listed) > 0 && round == listed[0].round {
+			if round.Stalls == nil || len(listed) > 0 && round == listed[0].Round {
 				continue
 			}
 			round.Stalls = keepListed(round, listed)
@@ -108,10 +110,10 @@ func keepShownStalls(r *result.Result) {
 
 // keepListed returns a round's record of slow commits with only the listed ones and without the
 // stores' background work.
-func keepListed(round *result.Round, listed []roundCommit) *result.Stalls {
+func keepListed(round *result.Round, listed []Commit) *result.Stalls {
 	less := *round.Stalls
 	less.Commits = slices.DeleteFunc(slices.Clone(less.Commits), func(c result.SlowCommit) bool {
-		return !slices.ContainsFunc(listed, func(l roundCommit) bool { return l.round == round && l.commit.AtS == c.AtS && l.commit.Ms == c.Ms })
+		return !slices.ContainsFunc(listed, func(l Commit) bool { return l.Round == round && l.Commit.AtS == c.AtS && l.Commit.Ms == c.Ms })
 	})
 	less.Missing += uint64(len(round.Stalls.Commits) - len(less.Commits))
 	less.Work = nil
@@ -120,32 +122,32 @@ func keepListed(round *result.Round, listed []roundCommit) *result.Stalls {
 
 // longestCommits lists the longest slow commits of the windows.
 func longestCommits(p *doc.Document, r *result.Result) {
-	all := slowest(r)
+	all := Slowest(r)
 	if len(all) == 0 {
 		p.Paragraph("None of them ended in a window.")
 		return
 	}
 	var rows [][]string
 	for _, o := range all {
-		c := o.commit
+		c := o.Commit
 		rows = append(rows, []string{
-			roundName(r, *o.round), render.Number(c.AtS), render.Number(c.Ms), doc.Code(StallPlace(c)), fmt.Sprint(c.Commands), StallParts(c), StallBeside(c),
+			runs.RoundName(r, *o.Round), render.Number(c.AtS), render.Number(c.Ms), doc.Code(Place(c)), fmt.Sprint(c.Commands), Parts(c), Beside(c),
 		})
 	}
 	p.Paragraph("The longest commits of the windows. The last column lists the concurrent work of all stores of the commit's node, with its duration.")
 	p.Table([]string{">round", ">at, s", ">ms", "shard", ">commands", "time by cause, ms", "beside it"}, rows)
 }
 
-// StallPlace names the shard of a slow commit, and in a cluster the node.
-func StallPlace(c result.SlowCommit) string {
+// Place names the shard of a slow commit, and in a cluster the node.
+func Place(c result.SlowCommit) string {
 	if c.Node == "" {
 		return fmt.Sprint(c.Shard)
 	}
 	return fmt.Sprintf("%s/%d", c.Node, c.Shard)
 }
 
-// StallParts formats the time of a slow commit by cause, the largest part first.
-func StallParts(c result.SlowCommit) string {
+// Parts formats the time of a slow commit by cause, the largest part first.
+func Parts(c result.SlowCommit) string {
 	causes := slices.Collect(maps.Keys(c.CausesMs))
 	slices.SortFunc(causes, func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.CausesMs[b], c.CausesMs[a]), cmp.Compare(a, b))
@@ -157,8 +159,8 @@ func StallParts(c result.SlowCommit) string {
 	return strings.Join(parts, ", ")
 }
 
-// StallBeside lists the work that ran during a slow commit.
-func StallBeside(c result.SlowCommit) string {
+// Beside lists the work that ran during a slow commit.
+func Beside(c result.SlowCommit) string {
 	var parts []string
 	add := func(what string, ms float64) {
 		if ms > 0 {
@@ -179,14 +181,14 @@ func StallBeside(c result.SlowCommit) string {
 	return strings.Join(parts, ", ")
 }
 
-// stallsPlot draws the slow commits of the timed round with the longest one over its window, with
+// Plot draws the slow commits of the timed round with the longest one over its window, with
 // flushes and compactions.
-func stallsPlot(r *result.Result) ([]byte, error) {
-	listed := slowest(r)
+func Plot(r *result.Result) ([]byte, error) {
+	listed := Slowest(r)
 	if len(listed) == 0 {
 		return nil, plots.ErrNothing
 	}
-	worst, longest := *listed[0].round, listed[0].commit.Ms
+	worst, longest := *listed[0].Round, listed[0].Commit.Ms
 	p := plots.New(fmt.Sprintf("%s: slow commits of round %d, durability %s", r.Scenario, worst.Number, r.Manifest.Durability()), "time in the window (s)", "time of a commit (ms)")
 	limit := longest * 1.35
 	end := worst.WindowSeconds

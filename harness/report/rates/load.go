@@ -1,4 +1,4 @@
-package report
+package rates
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -23,9 +24,9 @@ var loadLines = []struct {
 	{result.CycleLatencyMs + "_p999", "p99.9", draw.SquareGlyph{}},
 }
 
-// loadPlot draws the cycle latency over the offered load of a sweep of an open load: each point's
+// Load draws the cycle latency over the offered load of a sweep of an open load: each point's
 // percentiles with their lowest and highest round.
-func loadPlot(r *result.Result) ([]byte, error) {
+func Load(r *result.Result) ([]byte, error) {
 	points := slices.Clone(r.Points)
 	offered := func(p result.Point) float64 { return p.Metrics[result.OfferedPerS].Median }
 	if slices.ContainsFunc(points, func(p result.Point) bool { return !(offered(p) > 0) }) {
@@ -35,7 +36,7 @@ func loadPlot(r *result.Result) ([]byte, error) {
 	if len(points) < 3 || offered(points[len(points)-1]) < 2*offered(points[0]) {
 		return nil, plots.ErrNothing // not a sweep of the load
 	}
-	p := plots.New(fmt.Sprintf("%s: cycle latency against load, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)), "offered load (tasks/s)", "latency (ms)")
+	p := plots.New(fmt.Sprintf("%s: cycle latency against load, durability %s%s", r.Scenario, r.Manifest.Durability(), runs.WithInvalid(r)), "offered load (tasks/s)", "latency (ms)")
 	p.Add(plots.Grid(false))
 	low, high := math.Inf(1), 0.0
 	for i, line := range loadLines {

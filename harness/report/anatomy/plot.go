@@ -1,4 +1,4 @@
-package report
+package anatomy
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -30,16 +31,16 @@ type bar struct {
 	parts map[string]float64
 }
 
-// anatomyPlot draws the parts of the mean cycle of each point: its time as shares, and the CPU time
+// Plot draws the parts of the mean cycle of each point: its time as shares, and the CPU time
 // of the servers by area. It needs a CPU profile of the servers.
-func anatomyPlot(r *result.Result) ([]byte, error) {
+func Plot(r *result.Result) ([]byte, error) {
 	var times, areas []bar
-	for _, number := range pointNumbers(r) {
+	for _, number := range runs.PointNumbers(r) {
 		name := "cycle"
 		if number != 0 {
-			name = pointName(r, number)
+			name = runs.PointName(r, number)
 		}
-		rounds := slices.DeleteFunc(timedRounds(r), func(round result.Round) bool { return round.Point != number })
+		rounds := slices.DeleteFunc(runs.Timed(r), func(round result.Round) bool { return round.Point != number })
 		if c := result.MergeCycleTimes(rounds); c.Cycles > 0 {
 			times = append(times, bar{name, map[string]float64{}})
 			for _, part := range cycleParts(c, result.MergeStages(rounds)) {
@@ -65,7 +66,7 @@ func anatomyPlot(r *result.Result) ([]byte, error) {
 		if len(of.bars) == 0 || len(of.bars) > len(plots.Lines) {
 			continue
 		}
-		panel, err := stackedBars(fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, of.title, r.Manifest.Durability(), withInvalid(r)), of.unit, of.bars)
+		panel, err := stackedBars(fmt.Sprintf("%s: %s, durability %s%s", r.Scenario, of.title, r.Manifest.Durability(), runs.WithInvalid(r)), of.unit, of.bars)
 		if err != nil {
 			return nil, err
 		}

@@ -1,4 +1,4 @@
-package report
+package rates
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -20,16 +21,16 @@ import (
 // axis is logarithmic.
 const logarithmicFrom = 20
 
-// sweepPlot draws the cycles per second of each point over the first sweep's values, which are at
+// Sweep draws the cycles per second of each point over the first sweep's values, which are at
 // equal distances in the order of the file. Each combination of the other sweeps' values has its
 // own line, and each median its interval or range. The points of different targets are not
 // connected.
-func sweepPlot(r *result.Result) ([]byte, error) {
+func Sweep(r *result.Result) ([]byte, error) {
 	lines, names := sweepLines(r)
 	if len(lines) == 0 || len(lines) > len(plots.Lines) {
 		return nil, plots.ErrNothing // no data, or too many lines to distinguish
 	}
-	p := plots.New(fmt.Sprintf("%s: cycles per second, durability %s%s%s", r.Scenario, r.Manifest.Durability(), polling(r), withInvalid(r)), r.Points[0].Values[0].Key, "cycles per second (1/s)")
+	p := plots.New(fmt.Sprintf("%s: cycles per second, durability %s%s%s", r.Scenario, r.Manifest.Durability(), runs.Polling(r), runs.WithInvalid(r)), r.Points[0].Values[0].Key, "cycles per second (1/s)")
 	p.Add(plots.Grid(false))
 	ordered := !slices.Contains(strings.Split(r.Points[0].Values[0].Path, ", "), "target.name")
 	least, limit := math.Inf(1), 0.0
