@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -23,12 +22,11 @@ func scenarioSection(p *page, r *result.Result) {
 	table := settings{scenario: s}
 	table.cluster()
 	if len(s.Workloads) == 1 {
-		table.driver(&s.Workloads[0])
+		table.addRows(s.Workloads[0].DriverRows())
 	}
 	table.servers()
 	if len(s.Workloads) == 1 {
-		table.load(&s.Workloads[0])
-		table.payload(&s.Workloads[0])
+		table.addRows(s.Workloads[0].LoadRows())
 		table.sweptOnly(&s.Workloads[0])
 		table.duration("lease", s.Workloads[0].Lease)
 	}
@@ -41,9 +39,8 @@ func scenarioSection(p *page, r *result.Result) {
 		}
 		w := &s.Workloads[i]
 		own := settings{scenario: s}
-		own.driver(w)
-		own.load(w)
-		own.payload(w)
+		own.addRows(w.DriverRows())
+		own.addRows(w.LoadRows())
 		own.duration("lease", w.Lease)
 		p.table([]string{"workload " + code(w.Name), "value"}, own.rows)
 	}
@@ -154,63 +151,9 @@ func (t *settings) serverBuild() {
 	t.add("server's GOAMD64", "topology.build.goamd64", b.GOAMD64)
 }
 
-func (t *settings) driver(w *scenario.Workload) {
-	t.add("driver", workloadPath(w, "driver"), w.Driver)
-	t.add("k6 script", workloadPath(w, "script"), w.Script.Path)
-}
-
-func (t *settings) load(w *scenario.Workload) {
-	t.add("generator GOMAXPROCS", workloadPath(w, "procs"), unlessZero(w.Procs))
-	t.add("connections", workloadPath(w, "connections"), unlessZero(w.Connections))
-	t.add("tenants", workloadPath(w, "tenants"), strconv.Itoa(w.Tenants))
-	t.add("queues per tenant", workloadPath(w, "queues"), strconv.Itoa(w.QueuesOfTenant()))
-	if w.QueuePerWorker {
-		t.add("a queue for each worker slot", workloadPath(w, "queue_per_worker"), "true")
-	}
-	if w.Think.Kind != "" {
-		t.add("workers think", "", w.Think.String())
-	}
-	t.add("producers", workloadPath(w, "producers"), strconv.Itoa(w.Producers))
-	t.add("worker slots", workloadPath(w, "workers"), strconv.Itoa(w.Workers))
-	t.add("tasks per call", workloadPath(w, "batch"), strconv.Itoa(w.Batch))
-	t.add("tasks per enqueue call", workloadPath(w, "producer_batch"), unlessZero(w.ProducerBatch))
-	t.add("tasks per claim", workloadPath(w, "worker_batch"), unlessZero(w.WorkerBatch))
-	t.arrivals(w.Arrivals)
-	if !w.Keys.IsZero() {
-		t.add("queues are chosen", "", w.Keys.Kind)
-		t.add("skew of that", "", unlessZero(w.Keys.Skew))
-	}
-	t.add("seed", workloadPath(w, "seed"), unlessZero(w.Seed))
-	t.add("tasks in flight, at most", workloadPath(w, "in_flight"), unlessZero(w.InFlight))
-}
-
-func (t *settings) arrivals(a scenario.Arrivals) {
-	t.add("arrivals", "", a.Kind)
-	t.add("arrivals per second", "", unlessZero(a.Rate.PerSecond))
-	t.add("arrivals, part of the peak", "", unlessZero(a.Rate.OfPeak))
-	t.add("then, per second", "", unlessZero(a.To.PerSecond))
-	t.add("then, part of the peak", "", unlessZero(a.To.OfPeak))
-	if a.Over > 0 {
-		t.add("over", "", hclfile.FormatDuration(a.Over))
-	}
-	if a.Kind == scenario.Stages {
-		t.add("stages", "", a.String())
-	}
-	if a.Every > 0 {
-		t.add("each", "", hclfile.FormatDuration(a.Every))
-	}
-}
-
-func (t *settings) payload(w *scenario.Workload) {
-	p := w.Payload
-	switch {
-	case p.Kind == "":
-	case p.Kind == scenario.Lognormal:
-		t.add("payload, bytes", "", fmt.Sprintf("%s(%d, %d), %d to %d", p.Kind, p.Median, p.P99, p.Min, p.Max))
-	case p.Min == p.Max:
-		t.add("payload, bytes", "", fmt.Sprintf("%s(%d)", p.Kind, p.Min))
-	default:
-		t.add("payload, bytes", "", fmt.Sprintf("%s(%d, %d)", p.Kind, p.Min, p.Max))
+func (t *settings) addRows(rows []scenario.Row) {
+	for _, r := range rows {
+		t.add(r.Label, r.Path, r.Value)
 	}
 }
 

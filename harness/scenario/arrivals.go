@@ -339,6 +339,20 @@ func (a Arrivals) String() string {
 	return a.Kind + "()"
 }
 
+// rows returns the rows of pages.
+func (a Arrivals) rows() []Row {
+	return []Row{
+		{Label: "arrivals", Value: a.Kind},
+		{Label: "arrivals per second", Value: unlessZero(a.Rate.PerSecond)},
+		{Label: "arrivals, part of the peak", Value: unlessZero(a.Rate.OfPeak)},
+		{Label: "then, per second", Value: unlessZero(a.To.PerSecond)},
+		{Label: "then, part of the peak", Value: unlessZero(a.To.OfPeak)},
+		{Label: "over", Value: unless(a.Over <= 0, "%s", hclfile.FormatDuration(a.Over))},
+		{Label: "stages", Value: unless(a.Kind != Stages, "%s", a)},
+		{Label: "each", Value: unless(a.Every <= 0, "%s", hclfile.FormatDuration(a.Every))},
+	}
+}
+
 // String writes the rate as a scenario does.
 func (r Rate) String() string {
 	if r.OfPeak > 0 {

@@ -104,12 +104,17 @@ func (p Payload) String() string {
 	return fmt.Sprintf("%s(%d, %d)", p.Kind, p.Min, p.Max)
 }
 
-func readPayload(b *hclfile.Block) Payload {
-	v, ok := b.Call("payload", payloadCalls, "fixed(64) or uniform(64, 256)")
-	if !ok {
-		return defaultPayload
+// shown formats the payload for pages: like String, with the bounds of a lognormal distribution.
+func (p Payload) shown() string {
+	switch {
+	case p.Kind == "":
+		return ""
+	case p.Kind == Lognormal:
+		return fmt.Sprintf("%s, %d to %d", p, p.Min, p.Max)
+	case p.Min == p.Max:
+		return fmt.Sprintf("%s(%d)", p.Kind, p.Min)
 	}
-	return *v.EncapsulatedValue().(*Payload)
+	return p.String()
 }
 
 func sizeBytes(v cty.Value) (int, error) { return sizeWithin(v, "payload", payloadBytesMax, "1MiB") }

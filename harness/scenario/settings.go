@@ -325,7 +325,7 @@ const defaultScript = "script.js"
 // required are the required attributes, by block.
 var required = map[string][]string{
 	"topology": {"kind", "durability", "name"},
-	"workload": {"driver", "producers", "workers", "script", "script_sha256"},
+	"workload": append(workloadTable.required(), "script_sha256"),
 	"phases":   {"window"},
 	"soak":     {"for", "percent_max", "because"},
 }
