@@ -229,6 +229,12 @@ func choice[T any](field func(*T) *string, spec hclfile.ChoiceSpec, a attribute[
 	return a.bounded("", fmt.Sprintf("`%q`", spec.Default), spec.Required)
 }
 
+// text completes an attribute that is one line of text.
+func text[T any](field func(*T) *string, spec hclfile.TextSpec, a attribute[T]) attribute[T] {
+	a.read = func(b *hclfile.Block, into *T) { *field(into) = b.Text(a.name, spec) }
+	return a.bounded("", "none", spec.Required)
+}
+
 // call completes an attribute that is a call of one of the functions in calls. Without the
 // attribute its value stays as it is.
 func call[T, V any](field func(*T) *V, calls *hcl.EvalContext, example string, a attribute[T]) attribute[T] {
