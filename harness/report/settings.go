@@ -1,15 +1,12 @@
 package report
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 // scenarioSection lists the settings of the scenario that affect the figures. It omits settings
@@ -24,7 +21,7 @@ func scenarioSection(p *page, r *result.Result) {
 	if len(s.Workloads) == 1 {
 		table.addRows(s.Workloads[0].DriverRows())
 	}
-	table.servers()
+	table.addRows(s.Topology.ServerRows())
 	if len(s.Workloads) == 1 {
 		table.addRows(s.Workloads[0].LoadRows())
 		table.sweptOnly(&s.Workloads[0])
@@ -93,10 +90,7 @@ func (t *settings) cluster() {
 		t.target(top)
 		return
 	}
-	t.add("nodes", "topology.nodes", unlessZero(top.Nodes))
-	t.add("shards", "topology.shards", strconv.Itoa(top.Shards))
-	t.add("durability", "topology.durability", top.Durability)
-	t.add("listen", "topology.listen", top.Listen)
+	t.addRows(top.ClusterRows())
 }
 
 // target adds rows for the servers of a driver program. A sweep usually sweeps these attributes
@@ -111,44 +105,6 @@ func (t *settings) target(top scenario.Topology) {
 		}
 		t.add(of.name, of.path, of.value)
 	}
-}
-
-func (t *settings) servers() {
-	top := t.scenario.Topology
-	if top.Coalesce != nil {
-		t.add("commands share Raft entries", "topology.coalesce", strconv.FormatBool(*top.Coalesce))
-	}
-	t.add("server GOMAXPROCS", "topology.procs", unlessZero(top.Procs))
-	t.serverSettings()
-	t.serverBuild()
-	if h := top.Hosts; h != nil {
-		t.add("round trip between hosts", "topology.hosts.round_trip", hclfile.FormatDuration(h.RoundTrip))
-		t.add("loss between hosts, %", "topology.hosts.loss_percent", strconv.FormatFloat(h.LossPercent, 'f', -1, 64))
-		limit := "no limit"
-		if h.Bandwidth > 0 {
-			limit = h.Bandwidth.String()
-		}
-		t.add("bandwidth of each host", "topology.hosts.bandwidth", limit)
-	}
-}
-
-// serverSettings adds the server settings in the scenario, with the names that the server uses.
-func (t *settings) serverSettings() {
-	own := t.scenario.Topology.Settings
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		t.add("server's "+name, "topology.settings."+name, own[name])
-	}
-}
-
-func (t *settings) serverBuild() {
-	b := t.scenario.Topology.Build
-	if b == nil {
-		return
-	}
-	t.add("server's build tags", "", strings.Join(b.Tags, ","))
-	t.add("server's race detector", "topology.build.race", strconv.FormatBool(b.Race))
-	t.add("server's profile for optimisation", "", b.PGO)
-	t.add("server's GOAMD64", "topology.build.goamd64", b.GOAMD64)
 }
 
 func (t *settings) addRows(rows []scenario.Row) {
@@ -166,10 +122,7 @@ func (t *settings) sweptOnly(w *scenario.Workload) {
 
 func (t *settings) phases() {
 	s := t.scenario
-	t.duration("warm-up", s.Phases.Warmup)
-	t.duration("window", s.Phases.Window)
-	t.add("window, tasks", "", unlessZero(s.Phases.Tasks))
-	t.duration("drain, at most", s.Phases.Drain)
+	t.addRows(s.Phases.Rows())
 	if s.SeriesEvery > 0 {
 		t.duration("series, a sample each", s.SeriesEvery)
 	}

@@ -16,11 +16,15 @@ import (
 // defaults, the pages, `prony explain` and the reference in scenarios/README.md derive from it.
 type attribute[T any] struct {
 	name string
-	// doc says what values are allowed and what they mean. "{}" stands for the bounds.
+	// doc describes the values for the reference. "{}" is replaced by the bounds.
 	doc string
 	// standard is the default, as the reference shows it. "" stands for the default of the spec.
 	standard string
 	required bool
+	// block is true for an inner block, which is only part of the reference.
+	block bool
+	// fixed is true if sweeps do not vary the attribute.
+	fixed bool
 	// unset is true if 0 means that the attribute does not apply, although it is below the minimum.
 	unset bool
 	// label names the row of the attribute on pages; "" if it has no such row.
@@ -35,7 +39,8 @@ type attribute[T any] struct {
 	// read stores the attribute or its default. nil if the reader of the block does so first, because
 	// other attributes depend on it.
 	read func(*hclfile.Block, *T)
-	// problem says why a value that no parser has read is out of bounds, or returns "".
+	// problem returns the reason why a value is out of bounds, or "". It is for values that no parser
+	// has read.
 	problem func(*T) string
 
 	// number or duration is set if the attribute is one.
@@ -59,26 +64,31 @@ type Row struct {
 // table has the attributes of a block in the order of the pages and the reference.
 type table[T any] []attribute[T]
 
-func (t table[T]) names() (names []string) {
-	for _, a := range t {
-		names = append(names, a.name)
-	}
-	return names
+func (t table[T]) names() []string { return t.those(func(a attribute[T]) bool { return !a.block }) }
+
+// swept returns the names of the attributes that a sweep may vary.
+func (t table[T]) swept() []string {
+	return t.those(func(a attribute[T]) bool { return !a.block && !a.fixed })
 }
 
 // required returns the names of the attributes without a default.
-func (t table[T]) required() (names []string) {
+func (t table[T]) required() []string {
+	return t.those(func(a attribute[T]) bool { return a.required })
+}
+
+func (t table[T]) those(is func(attribute[T]) bool) (names []string) {
 	for _, a := range t {
-		if a.required {
+		if is(a) {
 			names = append(names, a.name)
 		}
 	}
 	return names
 }
 
-func (t table[T]) read(b *hclfile.Block, into *T) {
+// read reads the attributes with these names, or all if names is empty.
+func (t table[T]) read(b *hclfile.Block, into *T, names ...string) {
 	for _, a := range t {
-		if a.read != nil {
+		if a.read != nil && (len(names) == 0 || slices.Contains(names, a.name)) {
 			a.read(b, into)
 		}
 	}
@@ -96,7 +106,7 @@ func (t table[T]) rows(of *T, prefix string) (rows []Row) {
 				rows = append(rows, r)
 			}
 		case a.label != "":
-			rows = append(rows, Row{a.label, prefix + a.name, a.value(of)})
+			rows = append(rows, Row{a.label, unless(a.fixed, "%s", prefix+a.name), a.value(of)})
 		}
 	}
 	return rows
@@ -114,8 +124,8 @@ func (t table[T]) words(of *T) (words []string) {
 	return words
 }
 
-// problems returns what is out of bounds in a T that no parser has read. If names are given, it
-// checks only these attributes.
+// problems checks the bounds of the attributes with these names, or of all if names is empty, in a T
+// that no parser has read. It returns a sentence for each problem.
 func (t table[T]) problems(of *T, names []string) (problems []string) {
 	for _, a := range t {
 		if a.problem == nil || len(names) > 0 && !slices.Contains(names, a.name) {
@@ -212,6 +222,9 @@ func boolean[T any](field func(*T) *bool, a attribute[T]) attribute[T] {
 // length completes an attribute that is a duration.
 func length[T any](field func(*T) *time.Duration, spec hclfile.DurationSpec, a attribute[T]) attribute[T] {
 	a.duration = Bounded[T, time.Duration]{field, spec.Min, spec.Max, spec.Default}
+	if a.value == nil {
+		a.value = func(of *T) string { return hclfile.FormatDuration(*field(of)) }
+	}
 	if a.read == nil {
 		a.read = func(b *hclfile.Block, into *T) { *field(into) = b.Duration(a.name, spec) }
 	}

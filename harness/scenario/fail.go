@@ -18,7 +18,7 @@ const (
 func (w Workload) FailsTasks() bool { return w.Fail > 0 }
 
 // checkFailed checks the share of deliveries that workers fail, and how the server retries their
-// tasks. With a share of 0 the other two attributes are ignored, so that a sweep can include 0.
+// tasks. A share of 0 disables the other two attributes, so that a sweep can include it.
 func checkFailed(b *hclfile.Block, w *Workload) {
 	for _, attribute := range []string{"max_attempts", "backoff"} {
 		if b.Has(attribute) && !b.Has("fail") {

@@ -17,7 +17,8 @@ func TestReferenceOfTheDocumentation(t *testing.T) {
 	require.NoError(t, err)
 	text := string(src)
 	for heading, want := range map[string]string{
-		"## `workload \"NAME\"`\n": workloadTable.markdown(),
+		"## `workload \"NAME\"`\n": workloadTable.markdown(), "## `topology \"KIND\"`\n": topologyTable.markdown(), "### `hosts`\n": hostsTable.markdown(),
+		"### `build`\n": buildTable.markdown(), "## `phases`\n": phasesTable.markdown(), "## `fault \"KIND\"`\n": faultTable.markdown(),
 	} {
 		before, rest, found := strings.Cut(text, "\n"+heading)
 		require.True(t, found, heading)
@@ -88,7 +89,7 @@ func TestAttributesAreInTheJSON(t *testing.T) {
 	}
 }
 
-// A workload that no parser has read is held to the bounds of the language.
+// The bounds of the language also apply to workloads that do not come from the parser.
 func TestBoundProblems(t *testing.T) {
 	w := Workload{Tenants: 1, Queues: 1, Batch: 1}
 	assert.Empty(t, w.BoundProblems(), "0 means unset")

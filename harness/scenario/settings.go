@@ -324,9 +324,9 @@ const defaultScript = "script.js"
 
 // required are the required attributes, by block.
 var required = map[string][]string{
-	"topology": {"kind", "durability", "name"},
+	"topology": append(topologyTable.required(), "kind", "name"),
 	"workload": append(workloadTable.required(), "script_sha256"),
-	"phases":   {"window"},
+	"phases":   phasesTable.required(),
 	"soak":     {"for", "percent_max", "because"},
 }
 

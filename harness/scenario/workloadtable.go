@@ -14,7 +14,7 @@ import (
 // workloadTable has the attributes of a workload. Those that others depend on come first.
 var workloadTable = slices.Concat(driverTable, loadTable)
 
-// driverTable has the attributes that say how load reaches the server.
+// driverTable has the attributes of the connection between load and server.
 var driverTable = table[Workload]{
 	choice(func(w *Workload) *string { return &w.Driver }, hclfile.ChoiceSpec{
 		OneOf: []string{"stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull, DriverProgram}, Required: true,
@@ -182,8 +182,8 @@ var loadTable = table[Workload]{
 	}),
 }
 
-// DriverRows returns the rows of pages that say how load reaches the server, and LoadRows the other
-// rows of the workload.
+// DriverRows returns the rows of pages about the driver, and LoadRows the other rows of the
+// workload.
 func (w *Workload) DriverRows() []Row { return driverTable.rows(w, w.path()) }
 
 // LoadRows is documented at DriverRows.
@@ -194,8 +194,8 @@ func (w *Workload) path() string { return workloadPath + w.Name + "." }
 // Words returns, for `prony explain`, the attributes that not every workload has.
 func (w *Workload) Words() []string { return workloadTable.words(w) }
 
-// BoundProblems returns what is out of bounds in a workload that no parser has read. If attributes
-// are given, it checks only these.
+// BoundProblems returns a sentence for each value out of bounds in a workload that no parser has
+// read. It checks the given attributes, or all without any.
 func (w *Workload) BoundProblems(attributes ...string) []string {
 	return workloadTable.problems(w, attributes)
 }

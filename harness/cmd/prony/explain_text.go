@@ -157,25 +157,7 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Kind == scenario.NoTopology {
 		return "none: no server"
 	}
-	words := []string{t.String(), "durability " + t.Durability}
-	if t.SyncInterval > 0 {
-		words[1] += " of " + hclfile.FormatDuration(t.SyncInterval)
-	}
-	if t.Listen != "" {
-		words = append(words, t.Listen)
-	}
-	if t.Procs > 0 {
-		words = append(words, fmt.Sprintf("GOMAXPROCS %d", t.Procs))
-	}
-	if t.DefaultSettings {
-		words = append(words, "default settings only")
-	}
-	if t.TLS {
-		words = append(words, "TLS")
-	}
-	if t.BusyPoll {
-		words = append(words, "busy polling")
-	}
+	words := append([]string{t.String()}, t.Words()...)
 	if t.Coalesce != nil && !*t.Coalesce {
 		words = append(words, "one Raft entry for each command")
 	}
