@@ -292,37 +292,16 @@ func ParseRate(text string) (perSecond float64, err error) {
 }
 
 func parseRate(s string) (perSecond float64, ok bool) {
-	digits, perSecondUnit := strings.CutSuffix(s, "/s")
-	if !perSecondUnit {
+	digits, _, found := arrivalUnits.split(s)
+	if !found || digits == "" || strings.Trim(digits, "0123456789.") != "" {
 		return 0, false
 	}
-	scale := 1.0
-	for suffix, by := range map[string]float64{"k": 1e3, "M": 1e6} {
-		if rest, found := strings.CutSuffix(digits, suffix); found {
-			digits, scale = rest, by
-			break
-		}
-	}
-	if digits == "" || strings.Trim(digits, "0123456789.") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil || math.IsInf(n, 0) {
-		return 0, false
-	}
-	return n * scale, true
+	perSecond, ok = arrivalUnits.number(s)
+	return perSecond, ok && !math.IsInf(perSecond, 0)
 }
 
 // FormatRate writes arrivals per second as scenarios do: "800/s", "50k/s", "1.5M/s".
-func FormatRate(perSecond float64) string {
-	switch {
-	case perSecond >= 1e6:
-		return strconv.FormatFloat(perSecond/1e6, 'g', 6, 64) + "M/s"
-	case perSecond >= 1e3:
-		return strconv.FormatFloat(perSecond/1e3, 'g', 6, 64) + "k/s"
-	}
-	return strconv.FormatFloat(perSecond, 'g', 6, 64) + "/s"
-}
+func FormatRate(perSecond float64) string { return arrivalUnits.format(perSecond) }
 
 // String writes the arrivals as a scenario does.
 func (a Arrivals) String() string {

@@ -51,7 +51,7 @@ var hostsTable = table[Hosts]{
 	},
 	{
 		name: "bandwidth", label: "bandwidth of each host", standard: "no limit",
-		doc:  fmt.Sprintf("%s to %s, in `kbit`, `Mbit` or `Gbit`: the limit on the total that a host sends to the others. A packet that would wait longer than 50 ms is dropped", bitRateMin, bitRateMax),
+		doc:  fmt.Sprintf("%s to %s, in `kbit`, `Mbit` or `Gbit`: the limit on the total that a host sends to the others. A packet that would wait longer than 50 ms is dropped", bitRateMin.String(), bitRateMax.String()),
 		read: func(b *hclfile.Block, h *Hosts) { h.Bandwidth = readBitRate(b, "bandwidth") },
 		value: func(h *Hosts) string {
 			if h.Bandwidth > 0 {
