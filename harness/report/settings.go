@@ -131,13 +131,7 @@ func (t *settings) phases() {
 		t.add("soak, faults in every n-th window", "", unlessZero(s.Soak.FaultsEvery))
 	}
 	if s.Backlog != nil {
-		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))
-		if !scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
-			t.add("backlog, restart before the drain", "", s.Backlog.Restart)
-			if s.Backlog.ColdCache {
-				t.add("backlog, page cache at the restart", "", "cold")
-			}
-		}
+		t.addRows(s.Backlog.Rows(scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone)))
 	}
 }
 

@@ -191,14 +191,14 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		}
 	case len(parts) == 2 && parts[0] == "attack":
 		found = sweep{path: path, kind: "attack", attribute: parts[1]}
-		attributes = []string{"clients"}
+		attributes = attackTable.swept()
 		if !s.HasBlock("attack") {
 			b.LabelProblem("the scenario has no attack block to sweep", "add "+attackBlock.Example)
 			return sweep{}, false
 		}
 	case len(parts) == 2 && parts[0] == "observe":
 		found = sweep{path: path, kind: "observe", attribute: parts[1]}
-		attributes = observeBlock.Names.Attributes
+		attributes = observeTable.swept()
 		if !s.HasBlock("observe") {
 			b.LabelProblem("the scenario has no observe block to sweep", "add "+observeBlock.Example)
 			return sweep{}, false
