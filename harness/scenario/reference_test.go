@@ -27,6 +27,7 @@ func TestReferenceOfTheDocumentation(t *testing.T) {
 		require.True(t, found, heading)
 		require.NotContains(t, intro, "\n## ", heading)
 		_, after, _ := strings.Cut(rest, "\n\n")
+		assert.NotContains(t, want, "|  |", "%s: an attribute has no description or default", heading)
 		text = before + "\n" + heading + intro + want + "\n" + after
 	}
 	if *rewrite {
