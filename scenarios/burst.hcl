@@ -1,6 +1,6 @@
 # How a server handles bursts: a tenth of the peak, and four fifths of the peak for a quarter of a
 # second in every two seconds. Tasks of a burst that the server cannot handle in time wait, and
-# their latency counts from when they were due.
+# their latency counts from their due times.
 
 scenario "burst" {
   title = "A tenth of the peak, with bursts of four fifths of it every two seconds"

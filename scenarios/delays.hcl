@@ -5,7 +5,7 @@
 variable "rate" { default = "12k/s" }
 
 scenario "delays" {
-  title = "Create, claim and complete tasks, a share of which is due one second later"
+  title = "Create, claim and complete tasks, a share of which becomes ready one second later"
   tags  = ["single-node", "open-load"]
 
   topology "single" {
@@ -25,7 +25,7 @@ scenario "delays" {
     delay     = share("1s", 0) # swept
   }
 
-  # The first delayed tasks are due one second after the start.
+  # The first delayed tasks become ready one second after the start.
   phases {
     warmup = "2s"
     window = "8s"

@@ -30,7 +30,7 @@ scenario "group-commit" {
 
   rounds = 6
 
-  # One task a call costs the generator about as much as the server. The page shows where the
+  # One task per call costs the generator about as much as the server. The page shows where the
   # generator is the limit: there the shown rate with group commit is a lower bound.
   validity { generator_cpu_percent_max = "any" }
 

@@ -1,7 +1,7 @@
 # Latency against offered load: tasks are due at 10 % to 110 % of the rate that a closed load
-# reaches on this host, in steps of 10 %. Latency counts from when a task was due. Above the peak,
-# the queue grows for the whole window: tasks beyond the limit on tasks in flight are dropped and
-# count as not done.
+# reaches on this host, in steps of 10 %. Latency counts from the due time of each task. Above the
+# peak, the queue grows for the whole window: tasks beyond the limit on tasks in flight are dropped
+# and count as not done.
 
 scenario "latency-by-load" {
   title = "Latency of a cycle over gRPC streams at 10 to 110 % of the peak"

@@ -1,6 +1,6 @@
 # Tasks as in real use: most tasks are enqueued, claimed and completed; small shares of them are
-# urgent, are due later, fail at first, have a result, have their lease extended, or are enqueued
-# twice under one key. The run checks each of these. Latency counts from when a task was due.
+# urgent, delayed, fail at first, have a result, have their lease extended, or are enqueued
+# twice under one key. The run checks each of these. Latency counts from the due time of each task.
 
 variable "rate" { default = "8k/s" }
 
@@ -33,7 +33,7 @@ scenario "mixed" {
     key          = 0.02
   }
 
-  # The first delayed tasks are due one second after the start.
+  # The first delayed tasks become ready one second after the start.
   phases {
     warmup = "2s"
     window = "8s"

@@ -1,6 +1,6 @@
 # How much noisy tenants affect a quiet tenant on the same shard. The quiet tenant sends at a fixed
 # rate far below the server's capacity; the noisy tenants send as fast as the server answers. The
-# quiet tenant's latency counts from when its tasks were due.
+# quiet tenant's latency counts from the due times of its tasks.
 
 variable "quiet_rate" { default = "500/s" }
 
@@ -35,7 +35,7 @@ scenario "noisy-neighbour" {
     in_flight = 4096 # beyond that its producers wait, so that no backlog grows
   }
 
-  # Little noise, and as much as the server can take.
+  # Little noise, and the maximum that the server accepts.
   sweep "workload.noisy.producers" { values = [1, 32] }
 
   rounds = 6

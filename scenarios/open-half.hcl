@@ -1,6 +1,6 @@
-# Latency under a load that does not wait for the server: tasks are due at a fixed rate, and their
-# latency counts from when they were due. A stall therefore affects all tasks that were due during
-# it, and not only the calls that it delayed.
+# Latency under a load that does not wait for the server: the generator sends tasks at
+# a fixed rate, and their latency counts from their due times. A stall therefore affects all tasks
+# that should have been sent during it, and not only the calls that it delayed.
 #
 # The rate does not depend on the server, so a faster server does not get more work. 38,400/s is 0.3
 # of the 128,000 cycles/s, one task a call, that a bare program with the same data path (one

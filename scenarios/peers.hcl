@@ -38,8 +38,8 @@ scenario "peers-majority" {
 
 # What each server loses when all of its processes are killed. The round's ledger counts tasks that
 # the server acknowledged and no longer has as lost, which makes the verdict incorrect. River and
-# Asynq are left out: they return tasks that were claimed at the kill after a minute or more, which
-# the ledger cannot distinguish from a loss.
+# Asynq are left out: if a task was claimed at the kill, they return it only after a minute or more,
+# and the ledger cannot distinguish this from a loss.
 scenario "peers-kill" {
   title  = "What queue servers lose at kill -9"
   tags   = ["peers", "faults"]

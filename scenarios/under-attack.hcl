@@ -1,5 +1,5 @@
 # How much hostile clients affect a quiet tenant of the same server: the same load at a fixed rate,
-# without attackers and under attack. Its latency counts from when its tasks were due.
+# without attackers and under attack. Its latency counts from the due times of its tasks.
 
 scenario "under-attack" {
   title = "A tenant at 500/s, alone and with hostile clients"

@@ -1,36 +1,54 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
+	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
+// accessFollower keeps this node's copy of the tenants and tokens up to date, and creates the first
+// operator's token. Group 0 stores them.
+type accessFollower struct {
+	registry   *access.Registry
+	host       Host
+	groups     *groups
+	background *background
+
+	systemChanged chan struct{} // contains an element when the registry should be read again
+	ledZero       chan struct{} // contains an element when this node has started to lead group 0
+	// knowsTokens is true once this node has applied all access records that were committed before
+	// it started.
+	knowsTokens atomic.Bool
+}
+
 // EnsureAdminToken makes the leader of group 0 create an operator's token, when this node is that
 // leader. The token is created if the registry contains none by then, or if another is true.
 // EnsureAdminToken does not wait for this.
-func (k *Cluster) EnsureAdminToken(another bool) {
-	k.background.Go(func() { k.makeAdminToken(another) })
+func (f *accessFollower) EnsureAdminToken(another bool) {
+	f.background.start(func(ctx context.Context) { f.makeAdminToken(ctx, another) })
 }
 
-func (k *Cluster) makeAdminToken(another bool) {
+func (f *accessFollower) makeAdminToken(ctx context.Context, another bool) {
 	for {
 		select {
-		case <-k.ctx.Done():
+		case <-ctx.Done():
 			return
-		case <-k.ledZero:
+		case <-f.ledZero:
 		}
 		var full *disk.FullError
-		err := k.registry.Follow(k.ctx)
+		err := f.registry.Follow(ctx)
 		if err == nil { // a leader has applied all entries that were committed before
-			err = k.host.KeepAdminToken(true)
+			err = f.host.KeepAdminToken(true)
 		}
-		if err == nil && (k.registry.Empty() || another) {
-			err = k.host.MakeAdminToken(k.ctx)
+		if err == nil && (f.registry.Empty() || another) {
+			err = f.host.MakeAdminToken(ctx)
 		}
 		switch {
 		case err == nil:
@@ -38,28 +56,28 @@ func (k *Cluster) makeAdminToken(another bool) {
 		// The next leader creates the token.
 		case errors.Is(err, shard.ErrNotLeader), errors.Is(err, shard.ErrUnknownOutcome):
 		case errors.As(err, &full): // retry when there is space
-			time.AfterFunc(disk.SpaceRetry, func() { signal.Send(k.ledZero) })
-		case k.ctx.Err() == nil:
-			k.host.Fail(err)
+			time.AfterFunc(disk.SpaceRetry, func() { signal.Send(f.ledZero) })
+		case ctx.Err() == nil:
+			f.host.Fail(err)
 			return
 		}
 	}
 }
 
-// followRegistry keeps this node's copy of the tenants and tokens up to date. Group 0 stores them.
-func (k *Cluster) followRegistry() {
+// followRegistry reads the registry again after each change, until ctx ends.
+func (f *accessFollower) followRegistry(ctx context.Context) {
 	for {
 		select {
-		case <-k.ctx.Done():
+		case <-ctx.Done():
 			return
-		case <-k.systemChanged:
+		case <-f.systemChanged:
 		}
-		err := k.registry.Follow(k.ctx)
+		err := f.registry.Follow(ctx)
 		if err == nil {
-			err = k.host.KeepAdminToken(false)
+			err = f.host.KeepAdminToken(false)
 		}
-		if err != nil && k.ctx.Err() == nil {
-			k.host.Fail(fmt.Errorf("follow the access records: %w", err))
+		if err != nil && ctx.Err() == nil {
+			f.host.Fail(fmt.Errorf("follow the access records: %w", err))
 			return
 		}
 	}
@@ -68,13 +86,13 @@ func (k *Cluster) followRegistry() {
 // LacksTokens reports whether this node may lack access tokens, because it has not yet applied all
 // entries that were committed before it started. After a crash, a node may have to apply all of
 // these entries again.
-func (k *Cluster) LacksTokens() bool {
-	if k.knowsTokens.Load() {
+func (f *accessFollower) LacksTokens() bool {
+	if f.knowsTokens.Load() {
 		return false
 	}
-	s, err := k.replicas[0].Status()
-	if err == nil && s.Leader != "" && s.CommitIndex > 0 && s.Applied >= s.CommitIndex && k.registry.Follow(k.ctx) == nil && !k.registry.Empty() {
-		k.knowsTokens.Store(true)
+	s, err := f.groups.replicas[0].Status()
+	if err == nil && s.Leader != "" && s.CommitIndex > 0 && s.Applied >= s.CommitIndex && f.registry.Follow(f.background.ctx) == nil && !f.registry.Empty() {
+		f.knowsTokens.Store(true)
 	}
 	return true // the token of this call was checked before Follow read the registry
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/replica/peer"
 )
 
 // If a voter has a new data folder, the entries that it acknowledged are lost. It must not vote,
@@ -46,13 +47,36 @@ func (t target) String() string {
 	return t.address
 }
 
+// admission makes this node a member that takes part in the cluster. It asks the nodes that the
+// configuration names.
+type admission struct {
+	config   *Config
+	groups   *groups
+	mux      *peer.Mux
+	identity *identity
+	host     Host
+	log      *slog.Logger
+	ctx      context.Context // ends when this node stops
+	admitted chan struct{}   // closed once this node may take part
+}
+
+func newAdmission(k *Cluster, identity *identity) *admission {
+	a := &admission{
+		config: &k.config.Config, groups: k.groups, mux: k.mux, identity: identity, host: k.config.Host, log: k.log, ctx: k.background.ctx, admitted: make(chan struct{}),
+	}
+	if a.identity.get().Admitted {
+		close(a.admitted)
+	}
+	return a
+}
+
 // targets returns all nodes that the configuration names, except this node.
-func (k *Cluster) targets() (out []target) {
-	for _, address := range k.config.Join {
+func (a *admission) targets() (out []target) {
+	for _, address := range a.config.Join {
 		out = append(out, target{address: address})
 	}
-	for node := range k.config.Peers {
-		if node != k.Self() {
+	for node := range a.config.Peers {
+		if node != a.groups.node {
 			out = append(out, target{node: node})
 		}
 	}
@@ -61,9 +85,9 @@ func (k *Cluster) targets() (out []target) {
 
 // connTo returns a connection to a node that need not be a member. It calls connected after each
 // successful dial.
-func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
-	return k.newConn(func(ctx context.Context) (net.Conn, error) {
-		c, err := k.mux.DialCalls(ctx, t.node, t.address)
+func (a *admission) connTo(t target, connected func()) (*grpc.ClientConn, error) {
+	return newConn(func(ctx context.Context) (net.Conn, error) {
+		c, err := a.mux.DialCalls(ctx, t.node, t.address)
 		if err == nil {
 			connected()
 		}
@@ -71,76 +95,88 @@ func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 	})
 }
 
-func (k *Cluster) isAdmitted() bool {
+func (a *admission) isAdmitted() bool {
 	select {
-	case <-k.admitted:
+	case <-a.admitted:
 		return true
 	default:
 		return false
 	}
 }
 
-func (k *Cluster) admit() {
-	if err := k.seekAdmission(); err != nil && k.ctx.Err() == nil {
-		k.host.Fail(fmt.Errorf("begin to take part in the cluster: %w", err))
+// missing returns the reason why this node does not take part yet, or "".
+func (a *admission) missing() string {
+	switch {
+	case a.isAdmitted():
+		return ""
+	case a.identity.get().Wiped:
+		return "its data folder is new: the other nodes must remove it before it can join again"
+	default:
+		return "waiting for the other nodes to report whether they know this one"
 	}
 }
 
-func (k *Cluster) seekAdmission() error {
-	if !k.identity.get().Wiped {
-		wiped, err := k.knownWithAnotherFolder()
+func (a *admission) run() {
+	if err := a.seek(); err != nil && a.ctx.Err() == nil {
+		a.host.Fail(fmt.Errorf("begin to take part in the cluster: %w", err))
+	}
+}
+
+func (a *admission) seek() error {
+	if !a.identity.get().Wiped {
+		wiped, err := a.knownWithAnotherFolder()
 		if err != nil {
 			return err
 		}
 		if !wiped {
-			return k.begin()
+			return a.begin()
 		}
-		if err := k.identity.change(true, false); err != nil {
+		if err := a.identity.change(true, false); err != nil {
 			return err
 		}
 	}
-	k.log.Warn("the other nodes know this one with another data folder: this node waits until they have removed it, and then joins again", "node", k.Self())
-	if err := k.awaitRemoval(); err != nil {
+	a.log.Warn("the other nodes know this one with another data folder: this node waits until they have removed it, and then joins again", "node", a.groups.node)
+	if err := a.awaitRemoval(); err != nil {
 		return err
 	}
-	if err := k.identity.change(true, true); err != nil {
+	if err := a.identity.change(true, true); err != nil {
 		return err
 	}
-	k.log.Info("this node was removed and joins again", "node", k.Self())
-	close(k.admitted)
+	a.log.Info("this node was removed and joins again", "node", a.groups.node)
+	close(a.admitted)
 	return nil
 }
 
 // begin lets this node take part in the cluster. It is called when no other node that answered
 // knows this node with another data folder.
-func (k *Cluster) begin() error {
+func (a *admission) begin() error {
 	// Store this first, because from now on this node may acknowledge entries.
-	if err := k.identity.change(false, true); err != nil {
+	if err := a.identity.change(false, true); err != nil {
 		return err
 	}
-	for _, r := range k.replicas {
+	for _, r := range a.groups.replicas {
 		if err := r.Bootstrap(); err != nil {
 			return err
 		}
 	}
-	close(k.admitted)
-	if len(k.config.Join) > 0 {
+	close(a.admitted)
+	if len(a.config.Join) > 0 {
 		return nil // one of the first members has already answered
 	}
-	return k.awaitLateAnswers()
+	return a.awaitLateAnswers()
 }
 
 // awaitLateAnswers asks all first members again, and returns when all have answered. If one of them
 // knows this node with another data folder, this node must not continue to vote. awaitLateAnswers
 // then returns an error, which ends the node. At its next start, the node joins again.
-func (k *Cluster) awaitLateAnswers() error {
-	ctx, cancel := context.WithCancel(k.ctx)
+func (a *admission) awaitLateAnswers() error {
+	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
 	var asking sync.WaitGroup
 	var known atomic.Bool
-	for _, t := range k.targets() {
+	for _, t := range a.targets() {
 		asking.Go(func() {
-			if standing, err := k.askStanding(ctx, t, func() {}); err == nil && standing == peerpb.Standing_STANDING_KNOWN_OTHER {
+			if standing, err := a.askStanding(ctx, t, func() {}); err == nil && standing == peerpb.Standing_STANDING_KNOWN_OTHER {
 				known.Store(true)
 				cancel()
 			}
@@ -150,7 +186,7 @@ func (k *Cluster) awaitLateAnswers() error {
 	if !known.Load() {
 		return nil
 	}
-	if err := k.identity.change(true, false); err != nil {
+	if err := a.identity.change(true, false); err != nil {
 		return err
 	}
 	return errors.New("a node that was unreachable when this node started knows this node with another data folder: restart this node, so that it is removed and joins again")
@@ -158,19 +194,19 @@ func (k *Cluster) awaitLateAnswers() error {
 
 // knownWithAnotherFolder asks the other nodes whether they know this node with another data folder.
 // It waits for unreachable nodes only if this node must join them and none of them has answered.
-func (k *Cluster) knownWithAnotherFolder() (bool, error) {
-	ctx, cancel := context.WithCancel(k.ctx)
+func (a *admission) knownWithAnotherFolder() (bool, error) {
+	ctx, cancel := context.WithCancel(a.ctx)
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer cancel()
-	targets := k.targets()
+	targets := a.targets()
 	answers := make(chan peerpb.Standing, len(targets))
 	there := make([]atomic.Bool, len(targets))
 	for i, t := range targets {
 		asking.Go(func() {
-			standing, err := k.askStanding(ctx, t, func() { there[i].Store(true) })
+			standing, err := a.askStanding(ctx, t, func() { there[i].Store(true) })
 			if err != nil && ctx.Err() == nil {
-				k.log.Warn("could not ask a node whether it knows this one", "at", t, "error", err)
+				a.log.Warn("could not ask a node whether it knows this one", "at", t, "error", err)
 			}
 			answers <- standing
 		})
@@ -178,18 +214,18 @@ func (k *Cluster) knownWithAnotherFolder() (bool, error) {
 	began := time.Now()
 	tick := time.NewTicker(welcomeMin)
 	defer tick.Stop()
-	answered, knowing := 0, 0
+	answered, unknown := 0, 0
 	for answered < len(targets) {
 		select {
-		case <-k.ctx.Done():
-			return false, k.ctx.Err()
+		case <-a.ctx.Done():
+			return false, a.ctx.Err()
 		case standing := <-answers:
 			answered++
 			if standing == peerpb.Standing_STANDING_KNOWN_OTHER {
 				return true, nil
 			}
 			if standing == peerpb.Standing_STANDING_UNKNOWN {
-				knowing++
+				unknown++
 			}
 		case <-tick.C:
 			present := 0
@@ -198,8 +234,7 @@ func (k *Cluster) knownWithAnotherFolder() (bool, error) {
 					present++
 				}
 			}
-			joins := len(k.config.Join) > 0
-			if (knowing > 0 || !joins) && (present <= answered || time.Since(began) > welcomeMax) {
+			if a.enough(answered, unknown, present, time.Since(began)) {
 				return false, nil
 			}
 		}
@@ -207,104 +242,66 @@ func (k *Cluster) knownWithAnotherFolder() (bool, error) {
 	return false, nil
 }
 
+// enough reports whether a node with a new data folder need not wait for further answers. answered
+// nodes have answered, and unknown of them do not know this node. present nodes accept connections.
+func (a *admission) enough(answered, unknown, present int, waited time.Duration) bool {
+	joins := len(a.config.Join) > 0
+	return (unknown > 0 || !joins) && (present <= answered || waited > welcomeMax)
+}
+
 // askStanding asks a node whether it knows this node. It waits until that node answers or ctx ends.
-func (k *Cluster) askStanding(ctx context.Context, t target, connected func()) (_ peerpb.Standing, err error) {
-	c, err := k.connTo(t, connected)
+func (a *admission) askStanding(ctx context.Context, t target, connected func()) (_ peerpb.Standing, err error) {
+	c, err := a.connTo(t, connected)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	out, err := peerpb.NewPeerServiceClient(c).Welcome(ctx, &peerpb.WelcomeRequest{Node: k.Self(), Incarnation: k.identity.get().Incarnation}, grpc.WaitForReady(true))
+	out, err := peerpb.NewPeerServiceClient(c).Welcome(ctx, &peerpb.WelcomeRequest{Node: a.groups.node, Incarnation: a.identity.get().Incarnation}, grpc.WaitForReady(true))
 	return out.GetStanding(), err
 }
 
-func (k *Cluster) awaitRemoval() error {
+func (a *admission) awaitRemoval() error {
 	pause := readmitPause
 	var logged time.Time
 	for {
 		err := error(nil)
-		for _, t := range k.targets() {
-			if err = k.requestRemoval(t); err == nil {
+		for _, t := range a.targets() {
+			if err = a.requestRemoval(t); err == nil {
 				return nil
 			}
 			err = fmt.Errorf("%s: %s", t, status.Convert(err).Message())
 		}
-		if k.ctx.Err() != nil {
-			return k.ctx.Err()
+		if a.ctx.Err() != nil {
+			return a.ctx.Err()
 		}
 		if time.Since(logged) > readmitLogEvery {
 			logged = time.Now()
-			k.log.Warn("this node's data folder is new, and the cluster could not remove the node so that it can join again: a majority of the members must run with their previous data folders; "+
-				"start those that are down. The node tries again", "node", k.Self(), "error", err)
+			a.log.Warn("this node's data folder is new, and the cluster could not remove the node so that it can join again: a majority of the members must run with their previous data folders; "+
+				"start those that are down. The node tries again", "node", a.groups.node, "error", err)
 		}
 		select {
-		case <-k.ctx.Done():
-			return k.ctx.Err()
+		case <-a.ctx.Done():
+			return a.ctx.Err()
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, readmitPauseMax)
 	}
 }
 
-func (k *Cluster) requestRemoval(t target) error {
-	return k.callAt(t, readmitMax, func(ctx context.Context, peer peerpb.PeerServiceClient) error {
-		_, err := peer.Readmit(ctx, &peerpb.ReadmitRequest{Node: k.Self(), Incarnation: k.identity.get().Incarnation})
+func (a *admission) requestRemoval(t target) error {
+	return a.callAt(t, readmitMax, func(ctx context.Context, to peerpb.PeerServiceClient) error {
+		_, err := to.Readmit(ctx, &peerpb.ReadmitRequest{Node: a.groups.node, Incarnation: a.identity.get().Incarnation})
 		return err
 	})
 }
 
-func (k *Cluster) callAt(t target, timeout time.Duration, call func(context.Context, peerpb.PeerServiceClient) error) (err error) {
-	c, err := k.connTo(t, func() {})
+func (a *admission) callAt(t target, timeout time.Duration, call func(context.Context, peerpb.PeerServiceClient) error) (err error) {
+	c, err := a.connTo(t, func() {})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	ctx, cancel := context.WithTimeout(k.ctx, timeout)
+	ctx, cancel := context.WithTimeout(a.ctx, timeout)
 	defer cancel()
 	return call(ctx, peerpb.NewPeerServiceClient(c))
-}
-
-// standing returns whether this node knows the given node with another data folder. incarnation
-// identifies the node's current data folder.
-func (k *Cluster) standing(node, incarnation string) peerpb.Standing {
-	if seen := k.identity.seen(node); seen != "" && seen != incarnation {
-		return peerpb.Standing_STANDING_KNOWN_OTHER
-	}
-	return peerpb.Standing_STANDING_UNKNOWN
-}
-
-// readmit removes a node with a new data folder from all groups, at that node's request. The node
-// does not take part in the cluster before this has succeeded.
-func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
-	ctx, cancel := context.WithTimeout(ctx, readmitMax)
-	defer cancel()
-	if !k.isAdmitted() {
-		return errors.New("this node does not take part in the cluster either")
-	}
-	if node == k.Self() || k.identity.seen(node) == incarnation { // that node already takes part
-		return fmt.Errorf("node %q has no new data folder", node)
-	}
-	// Do not use Change: the groups' leaders know best whether the node is a member, and removing a
-	// node that is not a member has no effect.
-	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, node, ""); err != nil {
-		return err
-	}
-	k.log.Info("removed a node with a new data folder at its request", "peer", node)
-	return nil
-}
-
-// noteIncarnation stores a member's incarnation, which identifies the member's data folder. It does
-// so once the member has applied committed entries.
-func (k *Cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
-	applied := slices.ContainsFunc(info.GetGroups(), func(g *peerpb.Group) bool { return g.GetAppliedIndex() > 0 })
-	if node == k.Self() || info.GetIncarnation() == "" || !applied {
-		return
-	}
-	err := k.identity.note(node, info.GetIncarnation(), func(node string) bool {
-		_, member := k.peers.member(node)
-		return member
-	})
-	if err != nil {
-		k.host.Fail(err)
-	}
 }

@@ -2,14 +2,10 @@ package cluster
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/raft"
 
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/signal"
@@ -33,15 +29,19 @@ const (
 // clocks stores the estimates of the other nodes' clocks, and decides whether this node's clock
 // allows it to lead. Its methods are safe for concurrent use.
 type clocks struct {
-	cluster *Cluster
-	clock   *clock.Clock
-	skewMax time.Duration // from the median; 0: leading does not depend on clocks
+	groups     *groups
+	peers      *peers
+	opened     <-chan struct{} // closed once the replicas are set
+	background *background
+	log        *slog.Logger
+	clock      *clock.Clock
+	skewMax    time.Duration // from the median; 0: leading does not depend on clocks
 
 	refused atomic.Pointer[clockRefusal] // why this node must not lead; nil if it may lead
 
-	mu      sync.Mutex
-	peers   map[string]*peerClock
-	changed chan struct{} // closed and replaced after each answer
+	mu        sync.Mutex
+	estimates map[string]*peerClock // by node
+	changed   chan struct{}         // closed and replaced after each answer
 }
 
 // peerClock is the estimate of one node's clock.
@@ -52,30 +52,10 @@ type peerClock struct {
 	estimate clock.Estimate
 }
 
-// clockRefusal is the reason why a node must not lead because of its clock.
-type clockRefusal struct {
-	ahead   time.Duration // the clock's time minus the median; negative if the clock is behind
-	skewMax time.Duration
-	voters  []string // the other voters whose answers were used
-}
-
-// Error implements error.
-func (r *clockRefusal) Error() string {
-	apart := fmt.Sprintf("%v ahead of", r.ahead.Round(time.Millisecond))
-	if r.ahead < 0 {
-		apart = fmt.Sprintf("%v behind", (-r.ahead).Round(time.Millisecond))
-	}
-	of := fmt.Sprintf("the median of %d voters", len(r.voters)+1)
-	if len(r.voters) == 1 {
-		of = "that of " + r.voters[0] + ", the only other voter that answers"
-	}
-	return fmt.Sprintf("its clock is %s %s, and may differ by %v (--cluster-clock-skew-max): it leads no shard; set the hosts' clocks, and restart the node so that it uses the new time immediately",
-		apart, of, r.skewMax)
-}
-
 func newClocks(k *Cluster) *clocks {
 	return &clocks{
-		cluster: k, clock: k.config.Clock, skewMax: k.config.ClockSkewMax, peers: map[string]*peerClock{}, changed: make(chan struct{}),
+		groups: k.groups, peers: k.peers, opened: k.opened, background: k.background, log: k.log, clock: k.config.Clock, skewMax: k.config.ClockSkewMax,
+		estimates: map[string]*peerClock{}, changed: make(chan struct{}),
 	}
 }
 
@@ -88,7 +68,7 @@ func (c *clocks) watch(ctx context.Context) {
 		c.follow(ctx)
 		c.check()
 		if c.refused.Load() != nil {
-			for _, r := range c.cluster.replicas {
+			for _, r := range c.groups.replicas {
 				r.Review()
 			}
 		}
@@ -103,21 +83,21 @@ func (c *clocks) watch(ctx context.Context) {
 // follow starts a goroutine that queries each new member. It stops the goroutines for members that
 // were removed.
 func (c *clocks) follow(ctx context.Context) {
-	members, _ := c.cluster.currentMembers()
+	members, _ := c.groups.currentMembers()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id := range members {
-		if c.peers[id] == nil && id != c.cluster.Self() {
+		if c.estimates[id] == nil && id != c.groups.node {
 			ctx, cancel := context.WithCancel(ctx)
 			p := &peerClock{stop: cancel, again: make(chan struct{}, 1)}
-			c.peers[id] = p
-			c.cluster.background.Go(func() { c.queryPeriodically(ctx, id, p) })
+			c.estimates[id] = p
+			c.background.Go(func() { c.queryPeriodically(ctx, id, p) })
 		}
 	}
-	for id, p := range c.peers {
+	for id, p := range c.estimates {
 		if _, still := members[id]; !still {
 			p.stop()
-			delete(c.peers, id)
+			delete(c.estimates, id)
 		}
 	}
 }
@@ -139,7 +119,7 @@ func (c *clocks) queryPeriodically(ctx context.Context, id string, p *peerClock)
 // query queries a node's time up to clockQuestionsMax times. If the node does not answer or does
 // not support the call, the last estimate remains.
 func (c *clocks) query(ctx context.Context, id string, p *peerClock) {
-	conn, err := c.cluster.conn(id)
+	conn, err := c.peers.conn(id)
 	if err != nil {
 		return
 	}
@@ -185,7 +165,7 @@ func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
 	defer c.mu.Unlock()
 	mono, now := c.clock.Now()
 	out := map[string]skew{}
-	for id, p := range c.peers {
+	for id, p := range c.estimates {
 		if p.answered && mono-p.estimate.Asked <= int64(clockAnswerMax) {
 			is, wrong := p.estimate.At(mono)
 			out[id] = skew{ahead: time.Duration(is - now), wrong: wrong, asked: p.estimate.Asked}
@@ -194,50 +174,26 @@ func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
 	return out, c.changed
 }
 
-// counting returns the skews of voters that are precise enough, by node. It also reports whether
-// these voters and this node form a majority.
-func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]skew, bool) {
-	out := maps.Clone(skews)
-	maps.DeleteFunc(out, func(id string, s skew) bool {
-		return s.wrong > clock.ErrorMax(c.skewMax) || !slices.Contains(voters, id)
-	})
-	return out, 2*(len(out)+1) > len(voters)
+// view returns what this node knows of the voters' clocks now.
+func (c *clocks) view() clockView {
+	skews, _ := c.skews()
+	_, voters := c.groups.currentMembers()
+	return newClockView(c.groups.node, c.skewMax, voters, skews)
 }
 
-// check decides whether this node may lead. If a majority of the voters has not answered, the
-// previous decision remains valid: without a majority no node leads for long, and missing answers
-// must not allow a refused node to lead.
 func (c *clocks) check() {
-	_, voters := c.cluster.currentMembers()
-	if c.skewMax == 0 || !slices.Contains(voters, c.cluster.Self()) {
-		c.decide(nil)
-		return
+	if refused, known := c.view().refusal(); known {
+		c.decide(refused)
 	}
-	all, _ := c.skews()
-	known, enough := c.counting(all, voters)
-	if !enough {
-		return
-	}
-	var offsets []time.Duration
-	for _, s := range known {
-		offsets = append(offsets, s.ahead)
-	}
-	ahead := clock.Deviation(offsets)
-	if ahead.Abs() <= c.skewMax {
-		c.decide(nil)
-		return
-	}
-	c.decide(&clockRefusal{ahead: ahead, skewMax: c.skewMax, voters: slices.Sorted(maps.Keys(known))})
 }
 
 func (c *clocks) decide(refused *clockRefusal) {
 	before := c.refused.Swap(refused)
-	log := c.cluster.log
 	switch {
 	case before == nil && refused != nil:
-		log.Warn("this node must not lead", "reason", refused)
+		c.log.Warn("this node must not lead", "reason", refused)
 	case before != nil && refused == nil:
-		log.Info("the clock allows this node to lead again")
+		c.log.Info("the clock allows this node to lead again")
 	}
 }
 
@@ -262,28 +218,22 @@ func (c *clocks) Renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, clockAnswerMax)
 	defer cancel()
 	select {
-	case <-c.cluster.opened:
+	case <-c.opened:
 	case <-ctx.Done():
 		// The node is stopping, or it is still opening its other shards. The caller tries again.
 		return ctx.Err()
 	}
 	since := c.clock.Mono()
-	c.follow(c.cluster.ctx)
+	c.follow(c.background.ctx)
 	c.mu.Lock()
-	for _, p := range c.peers {
+	for _, p := range c.estimates {
 		signal.Send(p.again)
 	}
 	c.mu.Unlock()
 	for {
-		_, voters := c.cluster.currentMembers()
+		_, voters := c.groups.currentMembers()
 		all, changed := c.skews()
-		n := 1
-		for id, s := range all {
-			if s.asked >= since && slices.Contains(voters, id) {
-				n++
-			}
-		}
-		if 2*n > len(voters) {
+		if majorityAnswered(all, voters, since) {
 			break
 		}
 		select {
@@ -302,38 +252,7 @@ func (c *clocks) Successor(voters []string) (node string, ok bool) {
 	if c.skewMax == 0 {
 		return "", true
 	}
-	all, _ := c.skews()
-	_, of := c.cluster.currentMembers()
-	known, enough := c.counting(all, of)
-	if !enough {
-		return "", c.refused.Load() == nil
-	}
-	wrong := false
-	for _, id := range slices.Sorted(maps.Keys(known)) {
-		switch {
-		case c.deviation(id, known).Abs() > c.skewMax:
-			wrong = true
-		case node == "" && slices.Contains(voters, id):
-			node = id
-		}
-	}
-	if !wrong && c.refused.Load() == nil {
-		return "", true
-	}
-	return node, node != ""
-}
-
-// deviation returns the time of another voter's clock minus the median of the clocks, according to
-// this node's estimates.
-func (c *clocks) deviation(id string, known map[string]skew) time.Duration {
-	its := known[id].ahead
-	offsets := []time.Duration{-its}
-	for other, s := range known {
-		if other != id {
-			offsets = append(offsets, s.ahead-its)
-		}
-	}
-	return clock.Deviation(offsets)
+	return c.view().successor(voters, c.refused.Load() != nil)
 }
 
 // fit reports whether a voter's clock allows the voter to lead, according to this node's estimates.
@@ -341,35 +260,8 @@ func (c *clocks) fit(id string) bool {
 	if c.skewMax == 0 {
 		return true
 	}
-	if id == c.cluster.Self() {
+	if id == c.groups.node {
 		return c.refused.Load() == nil
 	}
-	all, _ := c.skews()
-	_, voters := c.cluster.currentMembers()
-	known, enough := c.counting(all, voters)
-	_, answers := known[id]
-	return !enough || !answers || c.deviation(id, known).Abs() <= c.skewMax
-}
-
-// currentMembers returns the addresses of the members of any group, by ID, and the members that
-// have a vote in any group.
-func (k *Cluster) currentMembers() (members map[string]string, voters []string) {
-	members = map[string]string{}
-	for _, r := range k.replicas {
-		if r == nil {
-			continue // the replica could not be opened
-		}
-		s, err := r.Status()
-		if err != nil {
-			continue // the replica is stopping
-		}
-		for _, m := range s.Members {
-			id := string(m.ID)
-			members[id] = string(m.Address)
-			if m.Suffrage == raft.Voter && !slices.Contains(voters, id) {
-				voters = append(voters, id)
-			}
-		}
-	}
-	return members, voters
+	return c.view().fit(id)
 }

@@ -5,18 +5,16 @@
 // replica). Open opens this node's replicas, connects them to the other nodes (package
 // replica/peer), and runs what a cluster needs in addition to Raft:
 //
-//   - the directory of the members: their addresses for clients, and which of them answer
-//     (peers.go);
+//   - peers: the members, their addresses for clients, and which of them answer, with a line in the
+//     log when this changes (presence.go), and the effect of losing the majority (outage.go);
 //   - admission: a node with a new data folder takes part only after the other nodes have removed
-//     it as a member (admission.go);
-//   - membership changes, made by the leader of each group (members.go), and the check of a node
+//     it as a member;
+//   - membership: changes of the members, made by the leader of each group, and the check of a node
 //     before it is added (newmember.go);
-//   - information for operators: which nodes do not answer, and since when (presence.go), the effect
-//     of losing the majority (outage.go), the leaders (leaders.go) and membership changes
-//     (memberlog.go);
-//   - placement: leadership is spread over the nodes, and moves away from nodes whose disk is full
-//     or whose clock is wrong (placement.go, space.go, clocks.go);
-//   - quotas, which apply to all nodes together (quotas.go).
+//   - balance: leadership is spread over the nodes (placement.go), and moves away from nodes whose
+//     disk is full (space.go);
+//   - clocks: a node whose clock is wrong does not lead;
+//   - accessFollower and quotaShares: tokens, tenants and quotas, which apply to all nodes together.
 //
 // The server is the cluster's Host: it provides the options of the shards that this node leads, and
 // ends when the cluster cannot continue. The package uses nothing else of the server.
@@ -40,12 +38,9 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/raft"
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/access"
@@ -115,98 +110,102 @@ type Options struct {
 }
 
 // Cluster is this node's part of the cluster: its replicas of the shards and its connections to the
-// other nodes.
+// other nodes. It assembles the parts that the package comment lists.
 type Cluster struct {
 	route.Changes
+	*groups
+	*peers
+	*membership
+	*balance
+	*accessFollower
 
-	config   Options
-	host     Host
-	log      *slog.Logger
-	shards   *shard.Group
-	space    *storage.Space
-	registry *access.Registry
+	config Options
+	log    *slog.Logger
 
 	certificates *certificates
 
 	mux  *peer.Mux
 	logs *logs.Store
 	// cache is shared by all stores. Installed snapshots bring new stores, which use it too.
-	cache    *storage.Cache
-	replicas []*replica.Replica // one per shard
-	// running contains, by shard, the shards that this node leads. The other elements are nil. Only
-	// the leadership goroutine of a shard's replica uses the shard's element.
-	running  []*shard.Shard
-	opened   chan struct{} // closed once replicas is complete or opening has failed
-	calls    *grpc.Server
-	peers    directory
-	updating sync.Mutex // held while the directory copies the members of the groups
-	outage   atomic.Pointer[string]
-	clocks   *clocks
-	identity *identity
-	admitted chan struct{} // closed once this node may take part
-	quotas   *quotaShares
+	cache  *storage.Cache
+	opened chan struct{} // closed once the groups' replicas are complete or opening has failed
+	calls  *grpc.Server
 
-	systemChanged chan struct{} // contains an element when the registry should be read again
-	ledZero       chan struct{} // contains an element when this node has started to lead group 0
-	background    sync.WaitGroup
-	ctx           context.Context // the context of the background goroutines
-	cancel        context.CancelFunc
-	closing       atomic.Bool
-	// knowsTokens is true once this node has applied all access records that were committed before
-	// it started.
-	knowsTokens atomic.Bool
+	admission  *admission
+	clocks     *clocks
+	quotas     *quotaShares
+	background *background
 }
 
 var _ route.Cluster = (*Cluster)(nil)
 
+// background is the goroutines that run from Open to Close.
+type background struct {
+	sync.WaitGroup
+
+	ctx    context.Context // ends when the goroutines must end
+	cancel context.CancelFunc
+}
+
+func (b *background) start(f func(context.Context)) { b.Go(func() { f(b.ctx) }) }
+
 // Open opens the replicas. It then starts to take part in the cluster, or asks the other nodes for
 // admission. The Raft groups decide which shards this node leads.
 func Open(o Options) (_ *Cluster, err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	n := o.Shards.Len()
-	k := &Cluster{
-		config: o, host: o.Host, log: o.Log, shards: o.Shards, space: o.Store.Space, registry: o.Registry,
-		running: make([]*shard.Shard, n), replicas: make([]*replica.Replica, n), opened: make(chan struct{}), admitted: make(chan struct{}),
-		peers: newDirectory(), quotas: newQuotaShares(), systemChanged: make(chan struct{}, 1), ledZero: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
-	}
+	k := &Cluster{config: o, log: o.Log, opened: make(chan struct{}), background: &background{}}
+	k.background.ctx, k.background.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, k.Close())
 		}
 	}()
-	k.clocks = newClocks(k)
 	if err := k.listen(); err != nil {
 		return nil, err
 	}
 	if k.logs, err = logs.Open(filepath.Join(o.DataDir, raftFolder), o.Logs); err != nil {
 		return nil, err
 	}
-	if k.identity, err = openIdentity(o.DataDir, o.Used); err != nil {
+	identity, err := openIdentity(o.DataDir, o.Used)
+	if err != nil {
 		return nil, err
 	}
-	if k.identity.get().Admitted {
-		close(k.admitted)
-	}
+	k.assemble(identity)
 	k.mux.Calls() // from now on, connections for calls wait until Serve is called
 	if err := k.openReplicas(); err != nil {
 		return nil, err
 	}
 	// Write the identity only now, because openReplicas may refuse the data folder.
-	if err := k.identity.keep(); err != nil {
+	if err := identity.keep(); err != nil {
 		return nil, err
 	}
 	k.updateMembers()
-	k.background.Go(k.shareQuotas)
-	if !k.isAdmitted() {
-		k.background.Go(k.admit)
+	k.background.start(k.quotas.share)
+	if !k.admission.isAdmitted() {
+		k.background.Go(k.admission.run)
 	}
-	k.background.Go(k.watchPeers)
-	k.background.Go(k.logLeaders)
-	k.background.Go(func() { k.clocks.watch(k.ctx) })
-	k.background.Go(k.spreadLeadership)
-	k.space.BoundWaits(fullWaitMax)
-	k.background.Go(k.watchSpaces)
+	k.background.start(k.watchPeers)
+	k.background.start(k.logLeaders)
+	k.background.start(k.clocks.watch)
+	k.background.start(k.spreadLeadership)
+	o.Store.Space.BoundWaits(fullWaitMax)
+	k.background.start(k.watchSpaces)
 	return k, nil
+}
+
+func (k *Cluster) assemble(identity *identity) {
+	o := &k.config
+	k.groups = &groups{node: o.Node, replicas: make([]*replica.Replica, o.Shards.Len())}
+	k.peers = &peers{
+		directory: newDirectory(), groups: k.groups, mux: k.mux, changes: &k.Changes, identity: identity, host: o.Host, ownInfo: k.ownInfo, log: k.log, ctx: k.background.ctx,
+	}
+	k.admission = newAdmission(k, identity)
+	k.clocks = newClocks(k)
+	k.membership = &membership{groups: k.groups, peers: k.peers, clocks: k.clocks, admission: k.admission, log: k.log}
+	k.balance = &balance{groups: k.groups, peers: k.peers, clocks: k.clocks, space: o.Store.Space, log: k.log}
+	k.accessFollower = &accessFollower{
+		registry: o.Registry, host: o.Host, groups: k.groups, background: k.background, systemChanged: make(chan struct{}, 1), ledZero: make(chan struct{}, 1),
+	}
+	k.quotas = newQuotaShares(k)
 }
 
 func (k *Cluster) listen() error {
@@ -226,20 +225,23 @@ func (k *Cluster) listen() error {
 
 func (k *Cluster) openReplicas() error {
 	defer close(k.opened)
-	o := &k.config
-	k.cache = storage.NewCache(o.CacheBytes, o.Store.MemTableBytes, len(k.replicas))
+	o, n := &k.config, len(k.replicas)
+	k.cache = storage.NewCache(o.CacheBytes, o.Store.MemTableBytes, n)
 	store := o.Store
 	store.Cache = k.cache
-	servers := k.firstMembers()
-	errs := make([]error, len(k.replicas))
+	servers := k.admission.firstMembers()
+	host := &replicaHost{
+		config: o, host: o.Host, groups: k.groups, opened: k.opened, quotas: k.quotas, access: k.accessFollower, changes: &k.Changes, running: make([]*shard.Shard, n),
+	}
+	errs := make([]error, n)
 	var all sync.WaitGroup
-	for i := range k.replicas {
+	for i := range n {
 		all.Go(func() {
 			k.replicas[i], errs[i] = replica.Open(replica.Options{
 				Shard: i, Node: o.Node,
 				Dir: storage.ShardFolder(o.DataDir, i), Snapshots: filepath.Join(o.DataDir, snapshotsFolder, fmt.Sprintf("%04d", i)),
-				Store: store, Logs: k.logs.Group(uint16(i)), Stream: newAdmittedLayer(k, uint16(i)), Addresses: k.mux,
-				Bootstrap: servers, Hold: !k.isAdmitted(), Host: replicaHost{k}, Reluctant: k.yields, Permission: k.clocks, Log: k.log,
+				Store: store, Logs: k.logs.Group(uint16(i)), Stream: newAdmittedLayer(k.admission, uint16(i)), Addresses: k.mux,
+				Bootstrap: servers, Hold: !k.admission.isAdmitted(), Host: host, Reluctant: k.yields, Permission: k.clocks, Log: k.log,
 				ElectionTimeout: cmp.Or(o.ElectionTimeout, DefaultElectionTimeout), HeartbeatTimeout: o.HeartbeatTimeout, LeaderLease: o.LeaderLease,
 				AppendEntriesMax: o.AppendEntriesMax, MessagesInFlight: o.MessagesInFlight,
 			})
@@ -249,35 +251,39 @@ func (k *Cluster) openReplicas() error {
 	return errors.Join(errs...)
 }
 
-// firstMembers returns the first members of groups that this node creates. It returns nil if this
-// node must ask for membership instead.
-func (k *Cluster) firstMembers() []raft.Server {
-	c := k.config.Config
-	if len(c.Join) > 0 || k.identity.get().Wiped {
-		return nil
-	}
-	if len(c.Peers) == 0 {
-		return []raft.Server{{ID: raft.ServerID(c.Node), Address: raft.ServerAddress(k.mux.Addr())}}
-	}
-	var servers []raft.Server
-	for id, address := range c.Peers {
-		if id == c.Node {
-			address = k.mux.Addr()
+// watchPeers keeps the directory up to date. It also makes the node join the cluster if the
+// configuration requires this. If the node is removed while it runs, it does not join again,
+// because an operator has removed it.
+func (k *Cluster) watchPeers(ctx context.Context) {
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	var joined, removed bool
+	for {
+		k.queryPeers(ctx)
+		_, member := k.Member(k.node)
+		switch {
+		case !joined:
+			joined = k.admission.join(member)
+		case !member && !removed:
+			removed = true
+			k.log.Warn("this node was removed from the cluster: stop it, or add it again with 'queued cluster add'")
 		}
-		servers = append(servers, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(address)})
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
-	slices.SortFunc(servers, func(a, b raft.Server) int { return cmp.Compare(a.ID, b.ID) })
-	return servers
 }
 
 // Serve starts to answer the other nodes with a gRPC server, and to follow the access records. The
 // registry must be loaded before.
 func (k *Cluster) Serve(calls *grpc.Server) {
 	k.calls = calls
-	k.background.Go(k.followRegistry)
+	k.background.start(k.followRegistry)
 	k.background.Go(func() {
 		if err := calls.Serve(k.mux.Calls()); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
-			k.host.Fail(fmt.Errorf("serve the other nodes: %w", err))
+			k.config.Host.Fail(fmt.Errorf("serve the other nodes: %w", err))
 		}
 	})
 }
@@ -285,21 +291,25 @@ func (k *Cluster) Serve(calls *grpc.Server) {
 // Close stops the calls from other nodes and closes the replicas. Call HandOver first, so that
 // other nodes can lead immediately.
 func (k *Cluster) Close() error {
-	k.cancel()
+	k.background.cancel()
 	if k.calls != nil {
 		k.calls.Stop()
 	}
 	var errs []error
-	for _, r := range k.replicas {
-		if r != nil {
-			errs = append(errs, r.Close())
+	if k.groups != nil {
+		for _, r := range k.replicas {
+			if r != nil {
+				errs = append(errs, r.Close())
+			}
 		}
 	}
 	k.background.Wait()
 	if k.cache != nil {
 		k.cache.Close()
 	}
-	errs = append(errs, k.peers.close())
+	if k.peers != nil {
+		errs = append(errs, k.closeConns())
+	}
 	if k.mux != nil {
 		errs = append(errs, k.mux.Close())
 	}
@@ -309,46 +319,8 @@ func (k *Cluster) Close() error {
 	return errors.Join(errs...)
 }
 
-// NotReady returns the reason why this node is not ready to serve clients, or "".
-func (k *Cluster) NotReady() string {
-	if !k.isAdmitted() {
-		if k.identity.get().Wiped {
-			return "its data folder is new: the other nodes must remove it before it can join again"
-		}
-		return "waiting for the other nodes to report whether they know this one"
-	}
-	if err := k.clocks.Refused(); err != nil {
-		return err.Error()
-	}
-	for i, r := range k.replicas {
-		if err := r.Damage(); err != nil {
-			return fmt.Sprintf("shard %d: %v", i, err)
-		}
-		if r.Leader() == "" {
-			return cmp.Or(k.Outage(), fmt.Sprintf("no leader of shard %d is known", i))
-		}
-	}
-	return ""
-}
-
 // Addr returns the address that other nodes connect to.
 func (k *Cluster) Addr() string { return k.mux.Addr() }
-
-// Replicas returns this node's replicas, indexed by shard.
-func (k *Cluster) Replicas() []*replica.Replica { return k.replicas }
-
-// MayLead reports whether this node's clock allows it to lead.
-func (k *Cluster) MayLead() bool { return k.clocks.Refused() == nil }
-
-// Skews returns the clock skew of each node that answers, relative to this node's clock.
-func (k *Cluster) Skews() map[string]route.ClockSkew {
-	skews, _ := k.clocks.skews()
-	out := make(map[string]route.ClockSkew, len(skews))
-	for id, s := range skews {
-		out[id] = route.ClockSkew{Ahead: s.ahead, Error: s.wrong}
-	}
-	return out
-}
 
 // PeersRefused returns the number of connections between nodes that this node has refused.
 func (k *Cluster) PeersRefused() uint64 { return k.mux.Counters().Refused }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -39,6 +40,16 @@ func (h testHost) Fail(err error)                              { assert.NoError(
 func (testHost) Load(context.Context) ([]access.Record, error) { return nil, nil }
 func (testHost) Save(context.Context, []access.Record, []string) error {
 	return errors.New("the host keeps no records")
+}
+
+// textLog returns a logger that writes lines without the time.
+func textLog(to io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
 }
 
 // startNodes starts a cluster of voters n0, n1 and so on with one shard, led by n0.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -87,6 +88,15 @@ func (d *identity) seen(node string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.record.Seen[node]
+}
+
+// standing returns whether this node knows the given node with another data folder. incarnation
+// identifies the node's current data folder.
+func (d *identity) standing(node, incarnation string) peerpb.Standing {
+	if seen := d.seen(node); seen != "" && seen != incarnation {
+		return peerpb.Standing_STANDING_KNOWN_OTHER
+	}
+	return peerpb.Standing_STANDING_UNKNOWN
 }
 
 // note stores the incarnation of another node that has applied committed entries. member reports

@@ -60,14 +60,14 @@ func TestIncarnationsThatAreKeptAreBounded(t *testing.T) {
 func TestStandingIsOfTheDataFolder(t *testing.T) {
 	d, err := openIdentity(t.TempDir(), false)
 	require.NoError(t, err)
-	k := &Cluster{identity: d, config: Options{Config: Config{Node: "n1"}}, peers: newDirectory()}
-	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "a"))
+	p := &peers{directory: newDirectory(), groups: &groups{node: "n1"}, identity: d}
+	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, d.standing("n2", "a"))
 	info := &peerpb.GetInfoResponse{Incarnation: "a", Groups: []*peerpb.Group{{}}}
-	k.noteIncarnation("n2", info)
-	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "b"), "the node had not applied any entry")
+	p.noteIncarnation("n2", info)
+	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, d.standing("n2", "b"), "the node had not applied any entry")
 	info.Groups[0].AppliedIndex = 1
-	k.noteIncarnation("n2", info)
-	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "a"))
-	assert.Equal(t, peerpb.Standing_STANDING_KNOWN_OTHER, k.standing("n2", "b"))
-	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n3", "b"))
+	p.noteIncarnation("n2", info)
+	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, d.standing("n2", "a"))
+	assert.Equal(t, peerpb.Standing_STANDING_KNOWN_OTHER, d.standing("n2", "b"))
+	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, d.standing("n3", "b"))
 }

@@ -12,8 +12,8 @@ import (
 // admittedLayer is the stream layer of a group. Until this node is admitted, it refuses connections
 // from other nodes and does not dial other nodes.
 type admittedLayer struct {
-	cluster *Cluster
-	group   uint16
+	admission *admission
+	group     uint16
 
 	mu     sync.Mutex
 	closed bool
@@ -22,8 +22,8 @@ type admittedLayer struct {
 
 var _ raft.StreamLayer = (*admittedLayer)(nil)
 
-func newAdmittedLayer(k *Cluster, group uint16) *admittedLayer {
-	return &admittedLayer{cluster: k, group: group, stop: make(chan struct{})}
+func newAdmittedLayer(a *admission, group uint16) *admittedLayer {
+	return &admittedLayer{admission: a, group: group, stop: make(chan struct{})}
 }
 
 // under returns the underlying layer. The first call creates it.
@@ -33,7 +33,7 @@ func (l *admittedLayer) under() (raft.StreamLayer, error) {
 	if l.closed {
 		return nil, net.ErrClosed
 	}
-	return l.cluster.mux.Group(l.group), nil
+	return l.admission.mux.Group(l.group), nil
 }
 
 // Accept implements net.Listener.
@@ -41,7 +41,7 @@ func (l *admittedLayer) Accept() (net.Conn, error) {
 	select {
 	case <-l.stop:
 		return nil, net.ErrClosed
-	case <-l.cluster.admitted:
+	case <-l.admission.admitted:
 	}
 	under, err := l.under()
 	if err != nil {
@@ -52,7 +52,7 @@ func (l *admittedLayer) Accept() (net.Conn, error) {
 
 // Dial implements raft.StreamLayer.
 func (l *admittedLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	if !l.cluster.isAdmitted() {
+	if !l.admission.isAdmitted() {
 		return nil, errors.New("this node does not take part in the cluster yet")
 	}
 	under, err := l.under()
@@ -71,11 +71,11 @@ func (l *admittedLayer) Close() error {
 	}
 	l.closed = true
 	close(l.stop)
-	return l.cluster.mux.Group(l.group).Close()
+	return l.admission.mux.Group(l.group).Close()
 }
 
 // Addr implements net.Listener.
-func (l *admittedLayer) Addr() net.Addr { return peerAddr(l.cluster.mux.Addr()) }
+func (l *admittedLayer) Addr() net.Addr { return peerAddr(l.admission.mux.Addr()) }
 
 type peerAddr string
 

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -23,30 +25,26 @@ const (
 
 // logLeaders logs changes of the leaders. It writes one line for all shards that have the same new
 // leader.
-func (k *Cluster) logLeaders() {
+func (k *Cluster) logLeaders(ctx context.Context) {
 	l := newLeaderLog(len(k.replicas))
 	again := time.NewTimer(leadersSettle)
 	defer again.Stop()
 	for {
 		_, changed := k.Version()
-		now := make([]string, len(k.replicas))
-		for i := range now {
-			now[i] = k.Leader(i)
-		}
-		lines, wait := l.lines(now, time.Now())
+		lines, wait := l.lines(k.leaders(), time.Now())
 		for _, line := range lines {
-			line.write(k)
+			line.write(k.log, k.Outage())
 		}
 		again.Reset(wait)
 		select {
-		case <-k.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-again.C:
 			continue
 		case <-changed:
 		}
 		select {
-		case <-k.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-time.After(leadersSettle):
 		}
@@ -120,7 +118,7 @@ type leaderLine struct {
 	leftOut        int
 }
 
-func (l leaderLine) write(k *Cluster) {
+func (l leaderLine) write(log *slog.Logger, outage string) {
 	about := []any{"shards", l.shards}
 	if l.leader != "" {
 		about = append(about, "leader", l.leader)
@@ -128,13 +126,13 @@ func (l leaderLine) write(k *Cluster) {
 	if l.leftOut > 0 {
 		about = append(about, linelimit.LeftOut, l.leftOut)
 	}
-	switch outage := k.Outage(); {
+	switch {
 	case l.leader != "":
-		k.log.Info("a node leads", about...)
+		log.Info("a node leads", about...)
 	case outage != "":
-		k.log.Warn("shards have no leader", append(about, "reason", outage)...)
+		log.Warn("shards have no leader", append(about, "reason", outage)...)
 	default:
-		k.log.Warn("shards have no leader", about...)
+		log.Warn("shards have no leader", about...)
 	}
 }
 

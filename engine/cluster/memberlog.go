@@ -46,13 +46,13 @@ func changesOf(before, now map[string]route.Member) (out []memberChange) {
 
 // logMembers logs changes of members. Every node logs them. The node that received the request for
 // a change also logs who requested it (logChange).
-func (k *Cluster) logMembers(changes []memberChange) {
+func (p *peers) logMembers(changes []memberChange) {
 	for _, c := range changes {
-		k.log.Info(c.what, "peer", c.Node, "address", c.PeerAddress, "voter", c.Voter)
+		p.log.Info(c.what, "peer", c.Node, "address", c.PeerAddress, "voter", c.Voter)
 	}
 }
 
-func (k *Cluster) logChange(c route.ClusterChange, err error) {
+func (m *membership) logChange(c route.ClusterChange, err error) {
 	about := []any{"change", c.Kind.String()}
 	for _, a := range []struct{ name, value string }{{"peer", c.Node}, {"address", c.Address}, {"by", c.By.Token}, {"from", c.By.Address}} {
 		if a.value != "" {
@@ -69,5 +69,5 @@ func (k *Cluster) logChange(c route.ClusterChange, err error) {
 	if errors.As(err, new(*route.ChangeError)) {
 		level, message = slog.LevelInfo, "refused a change of the cluster"
 	}
-	k.log.Log(context.Background(), level, message, about...)
+	m.log.Log(context.Background(), level, message, about...)
 }

@@ -1,11 +1,10 @@
 package cluster
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"log/slog"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -27,152 +26,67 @@ const (
 	behindMax = 1_000
 )
 
-// Self implements route.Cluster.
-func (k *Cluster) Self() string { return k.config.Node }
-
-// Leader implements route.Cluster.
-func (k *Cluster) Leader(i int) string {
-	if i < 0 || i >= len(k.replicas) {
-		return ""
-	}
-	return k.replicas[i].Leader()
-}
-
-// Member implements route.Cluster.
-func (k *Cluster) Member(node string) (route.Member, bool) { return k.peers.member(node) }
-
-// Status implements route.Cluster.
-func (k *Cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
-	infos := k.queryPeers(ctx)
-	out := route.ClusterStatus{Node: k.Self()}
-	k.peers.mu.Lock()
-	for _, m := range k.peers.members {
-		out.Members = append(out.Members, m)
-	}
-	k.peers.mu.Unlock()
-	skews := k.Skews()
-	for i := range out.Members {
-		m := &out.Members[i]
-		if s, known := skews[m.Node]; known {
-			m.Clock = &s
-		} else if m.Node == k.Self() {
-			m.Clock = &route.ClockSkew{}
-		}
-	}
-	slices.SortFunc(out.Members, func(a, b route.Member) int { return cmp.Compare(a.Node, b.Node) })
-	for i := range k.replicas {
-		out.Groups = append(out.Groups, k.groupStatus(i, out.Members, infos))
-	}
-	if slices.ContainsFunc(out.Groups, func(g route.GroupStatus) bool { return g.Leader == "" }) {
-		out.Outage = k.Outage()
-	}
-	return out, nil
-}
-
-func (k *Cluster) groupStatus(i int, members []route.Member, infos map[string]*peerpb.GetInfoResponse) route.GroupStatus {
-	out := route.GroupStatus{Shard: i, Leader: k.Leader(i)}
-	for _, m := range members {
-		groups := infos[m.Node].GetGroups()
-		if i >= len(groups) {
-			continue
-		}
-		g := groups[i]
-		if m.Node == out.Leader || out.Term == 0 && m.Node == k.Self() {
-			out.Term, out.LastIndex, out.CommitIndex = g.GetTerm(), g.GetLastIndex(), g.GetCommitIndex()
-		}
-		out.Replicas = append(out.Replicas, route.ReplicaStatus{
-			Node: m.Node, LastIndex: g.GetLastIndex(), AppliedIndex: g.GetAppliedIndex(), SnapshotIndex: g.GetSnapshotIndex(),
-		})
-	}
-	return out
-}
-
-func (k *Cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
-	at, reach := k.host.Listeners(), k.config.Reach
-	out := &peerpb.GetInfoResponse{
-		Node: k.Self(), Address: reach(at.GRPC), Http: reach(at.HTTP), Admin: reach(at.Admin), Version: k.config.Version,
-		Shards: uint32(len(k.replicas)), Incarnation: k.identity.get().Incarnation,
-		DiskState: uint32(k.space.Own()), DiskFreeBytes: k.space.Usage().Free,
-	}
-	if err := k.clocks.Refused(); err != nil {
-		out.ClockProblem = err.Error()
-	}
-	for i, r := range k.replicas {
-		s, err := r.Status()
-		if err != nil {
-			return nil, err
-		}
-		g := &peerpb.Group{
-			Shard: uint32(i), Leader: s.Leader, Term: s.Term, LastIndex: s.LastIndex, CommitIndex: s.CommitIndex, AppliedIndex: s.Applied, SnapshotIndex: s.Snapshot,
-		}
-		for _, m := range s.Members {
-			g.Members = append(g.Members, &peerpb.GroupMember{Node: string(m.ID), Address: string(m.Address), Voter: m.Suffrage == raft.Voter})
-		}
-		out.Groups = append(out.Groups, g)
-	}
-	return out, nil
+// membership changes the members of the groups, and moves their leadership, at the request of
+// operators and other nodes.
+type membership struct {
+	groups    *groups
+	peers     *peers
+	clocks    *clocks
+	admission *admission
+	log       *slog.Logger
 }
 
 // Change implements route.Cluster.
-func (k *Cluster) Change(ctx context.Context, c route.ClusterChange) error {
-	err := k.change(ctx, c, func(infos map[string]*peerpb.GetInfoResponse) error {
+func (m *membership) Change(ctx context.Context, c route.ClusterChange) error {
+	err := m.change(ctx, c, func(infos map[string]*peerpb.GetInfoResponse) error {
 		if c.Kind != route.AddMember {
 			return nil
 		}
-		if err := k.refuseMember(c, infos); err != nil {
+		if err := refuseMember(c, m.groups.leaders(), infos); err != nil {
 			return err
 		}
-		return k.visit(ctx, c)
+		return m.visit(ctx, c)
 	})
-	k.logChange(c, err)
+	m.logChange(c, err)
 	return err
 }
 
 // change makes a change unless check returns an error. check is called with the answers of the
 // members.
-func (k *Cluster) change(ctx context.Context, c route.ClusterChange, check func(map[string]*peerpb.GetInfoResponse) error) error {
+func (m *membership) change(ctx context.Context, c route.ClusterChange, check func(map[string]*peerpb.GetInfoResponse) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeMax)
 	defer cancel()
 	// The directory may be a second old. A member that was removed since then must not be promoted.
-	infos := k.queryPeers(ctx)
-	if err := k.peers.refusal(c); err != nil {
+	infos := m.peers.queryPeers(ctx)
+	if err := m.peers.refusal(c); err != nil {
 		return err
 	}
 	if err := check(infos); err != nil {
 		return err
 	}
-	if c.Kind == route.TransferLeadership && c.Node != "" && !k.clocks.fit(c.Node) {
-		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, so it can't lead: set the clock of its host and restart the node", c.Node, k.config.ClockSkewMax)}
+	if c.Kind == route.TransferLeadership && c.Node != "" && !m.clocks.fit(c.Node) {
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, so it can't lead: set the clock of its host and restart the node", c.Node, m.clocks.skewMax)}
 	}
-	if c.Shard >= len(k.replicas) {
-		return &route.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is out of range: expected less than %d", c.Shard, len(k.replicas))}
+	if c.Shard >= len(m.groups.replicas) {
+		return &route.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is out of range: expected less than %d", c.Shard, len(m.groups.replicas))}
 	}
+	handOver := func(i int) *peerpb.ChangeGroupRequest { return handOverRequest(c, m.groups.Leader(i), m.groups.node) }
 	switch c.Kind {
 	case route.AddMember:
-		return k.addMember(ctx, c)
+		return m.addMember(ctx, c)
 	case route.RemoveMember:
-		if err := k.inGroups(ctx, route.AllShards, func(i int) *peerpb.ChangeGroupRequest {
-			if k.Leader(i) != c.Node {
-				return nil
-			}
-			return &peerpb.ChangeGroupRequest{Change: peerpb.GroupChange_GROUP_CHANGE_TRANSFER}
-		}); err != nil {
+		if err := m.inGroups(ctx, route.AllShards, handOver); err != nil {
 			return err
 		}
-		return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, c.Node, "")
+		return m.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, c.Node, "")
 	case route.PromoteMember:
-		return k.promote(ctx, c)
+		return m.promote(ctx, c)
 	case route.DemoteMember:
-		return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_DEMOTE, c.Node, "")
+		return m.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_DEMOTE, c.Node, "")
 	case route.TransferLeadership:
-		return k.inGroups(ctx, c.Shard, func(i int) *peerpb.ChangeGroupRequest {
-			if leader := k.Leader(i); leader == c.Node || c.Node == "" && c.Shard == route.AllShards && leader != k.Self() {
-				return nil
-			}
-			return &peerpb.ChangeGroupRequest{Change: peerpb.GroupChange_GROUP_CHANGE_TRANSFER, Node: c.Node}
-		})
+		return m.inGroups(ctx, c.Shard, handOver)
 	case route.TakeSnapshot:
-		for i, r := range k.replicas {
+		for i, r := range m.groups.replicas {
 			if c.Shard == route.AllShards || c.Shard == i {
 				if err := r.Snapshot(); err != nil {
 					return err
@@ -185,29 +99,47 @@ func (k *Cluster) change(ctx context.Context, c route.ClusterChange, check func(
 	}
 }
 
+// handOverRequest returns the request to hand over the leadership of a group with the given leader,
+// or nil if the change does not require this. A member that is removed leads no group. A transfer of
+// all groups to any node concerns only the groups that this node leads.
+func handOverRequest(c route.ClusterChange, leader, self string) *peerpb.ChangeGroupRequest {
+	out := &peerpb.ChangeGroupRequest{Change: peerpb.GroupChange_GROUP_CHANGE_TRANSFER}
+	if c.Kind == route.RemoveMember {
+		if leader != c.Node {
+			return nil
+		}
+		return out
+	}
+	if leader == c.Node || c.Node == "" && c.Shard == route.AllShards && leader != self {
+		return nil
+	}
+	out.Node = c.Node
+	return out
+}
+
 // addMember adds a node without a vote. It gives the node a vote only after the node has caught up,
 // because a voter with an empty log would delay the other voters.
-func (k *Cluster) addMember(ctx context.Context, c route.ClusterChange) error {
+func (m *membership) addMember(ctx context.Context, c route.ClusterChange) error {
 	// Add the node even if it seems to be a member: it may just have been removed. If it is a
 	// voter, it keeps its vote.
-	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
+	if err := m.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
 		return err
 	}
-	k.queryPeers(ctx)
+	m.peers.queryPeers(ctx)
 	if !c.Voter {
 		return nil
 	}
-	return k.promote(ctx, c)
+	return m.promote(ctx, c)
 }
 
 // promote waits until a member has caught up, and then gives it a vote. It refuses the change as
 // soon as this node knows that the member was removed. This check is repeated, because this node
 // may apply a removal later than the leader, and the member may be removed while it catches up.
-func (k *Cluster) promote(ctx context.Context, c route.ClusterChange) error {
+func (m *membership) promote(ctx context.Context, c route.ClusterChange) error {
 	node := c.Node
-	for !k.caughtUp(ctx, node) {
-		k.updateMembers()
-		if err := k.peers.refusal(c); err != nil {
+	for !m.caughtUp(ctx, node) {
+		m.peers.updateMembers()
+		if err := m.peers.refusal(c); err != nil {
 			return err
 		}
 		select {
@@ -216,38 +148,54 @@ func (k *Cluster) promote(ctx context.Context, c route.ClusterChange) error {
 		case <-time.After(changePause):
 		}
 	}
-	m, _ := k.peers.member(node)
-	return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER, node, m.PeerAddress)
+	known, _ := m.peers.Member(node)
+	return m.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER, node, known.PeerAddress)
 }
 
-func (k *Cluster) caughtUp(ctx context.Context, node string) bool {
-	theirs, err := k.query(ctx, node)
-	if err != nil || len(theirs.GetGroups()) != len(k.replicas) {
+func (m *membership) caughtUp(ctx context.Context, node string) bool {
+	theirs, err := m.peers.query(ctx, node)
+	if err != nil {
 		return false
 	}
-	for i, r := range k.replicas {
+	var committed []uint64
+	for _, r := range m.groups.replicas {
 		s, err := r.Status()
-		if err != nil || theirs.GetGroups()[i].GetAppliedIndex()+behindMax < s.CommitIndex || theirs.GetGroups()[i].GetAppliedIndex() == 0 {
+		if err != nil {
+			return false
+		}
+		committed = append(committed, s.CommitIndex)
+	}
+	return mayVote(theirs.GetGroups(), committed)
+}
+
+// mayVote reports whether a member has applied nearly all entries of each group. committed contains
+// the indexes of the groups' last committed entries, as this node knows them.
+func mayVote(member []*peerpb.Group, committed []uint64) bool {
+	if len(member) != len(committed) {
+		return false
+	}
+	for i, g := range member {
+		if g.GetAppliedIndex() == 0 || g.GetAppliedIndex()+behindMax < committed[i] {
 			return false
 		}
 	}
 	return true
 }
 
-func (k *Cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, node, address string) error {
-	return k.inGroups(ctx, route.AllShards, func(int) *peerpb.ChangeGroupRequest {
+func (m *membership) inAllGroups(ctx context.Context, change peerpb.GroupChange, node, address string) error {
+	return m.inGroups(ctx, route.AllShards, func(int) *peerpb.ChangeGroupRequest {
 		return &peerpb.ChangeGroupRequest{Change: change, Node: node, Address: address}
 	})
 }
 
 // inGroups makes the leader of each group apply a change. If one is a shard, it does so only for
 // that shard's group. change returns the request for a group, or nil if the group needs no change.
-func (k *Cluster) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
-	for i := range k.replicas {
+func (m *membership) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
+	for i := range m.groups.replicas {
 		if one != route.AllShards && one != i {
 			continue
 		}
-		if err := k.changeAtLeader(ctx, i, change); err != nil {
+		if err := m.changeAtLeader(ctx, i, change); err != nil {
 			return err
 		}
 	}
@@ -255,17 +203,17 @@ func (k *Cluster) inGroups(ctx context.Context, one int, change func(i int) *pee
 }
 
 // changeAtLeader asks a group's leader to make a change, and retries until it succeeds or ctx ends.
-func (k *Cluster) changeAtLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
+func (m *membership) changeAtLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
 	for {
 		err := error(&shard.NotLeaderError{Shard: i})
-		if leader := k.Leader(i); leader != "" {
+		if leader := m.groups.Leader(i); leader != "" {
 			in := change(i)
 			if in == nil {
 				return nil
 			}
 			in.Shard = uint32(i)
-			err = k.changeAt(ctx, leader, in)
-		} else if k.Outage() != "" {
+			err = m.changeAt(ctx, leader, in)
+		} else if m.peers.Outage() != "" {
 			return err // no node can lead until an operator acts
 		}
 		if err == nil || !retryable(err) {
@@ -279,11 +227,11 @@ func (k *Cluster) changeAtLeader(ctx context.Context, i int, change func(int) *p
 	}
 }
 
-func (k *Cluster) changeAt(ctx context.Context, leader string, in *peerpb.ChangeGroupRequest) error {
-	if leader == k.Self() {
-		return k.changeGroup(ctx, in)
+func (m *membership) changeAt(ctx context.Context, leader string, in *peerpb.ChangeGroupRequest) error {
+	if leader == m.groups.node {
+		return m.changeGroup(ctx, in)
 	}
-	c, err := k.conn(leader)
+	c, err := m.peers.conn(leader)
 	if err != nil {
 		return err
 	}
@@ -298,11 +246,11 @@ func retryable(err error) bool {
 		errors.Is(err, replica.ErrMembersChanged) || status.Code(err) == codes.Unavailable
 }
 
-func (k *Cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) error {
-	if int(in.GetShard()) >= len(k.replicas) {
-		return fmt.Errorf("shard %d is out of range: expected less than %d", in.GetShard(), len(k.replicas))
+func (m *membership) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) error {
+	if int(in.GetShard()) >= len(m.groups.replicas) {
+		return fmt.Errorf("shard %d is out of range: expected less than %d", in.GetShard(), len(m.groups.replicas))
 	}
-	r := k.replicas[in.GetShard()]
+	r := m.groups.replicas[in.GetShard()]
 	switch in.GetChange() {
 	case peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER:
 		err := r.Promote(ctx, in.GetNode()) // AddVoter could add a removed member again

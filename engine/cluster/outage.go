@@ -9,8 +9,8 @@ import (
 )
 
 // Outage implements route.Cluster. It returns the result of this node's last query of the members.
-func (k *Cluster) Outage() string {
-	if text := k.outage.Load(); text != nil {
+func (p *peers) Outage() string {
+	if text := p.lastOutage.Load(); text != nil {
 		return *text
 	}
 	return ""

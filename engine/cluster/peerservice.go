@@ -54,7 +54,7 @@ func (s *peerService) ChangeGroup(ctx context.Context, in *peerpb.ChangeGroupReq
 
 // Welcome implements peerpb.PeerServiceServer.
 func (s *peerService) Welcome(_ context.Context, in *peerpb.WelcomeRequest) (*peerpb.WelcomeResponse, error) {
-	return &peerpb.WelcomeResponse{Standing: s.cluster.standing(in.GetNode(), in.GetIncarnation())}, nil
+	return &peerpb.WelcomeResponse{Standing: s.cluster.identity.standing(in.GetNode(), in.GetIncarnation())}, nil
 }
 
 // Readmit implements peerpb.PeerServiceServer.

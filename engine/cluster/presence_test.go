@@ -3,7 +3,6 @@ package cluster
 import (
 	"bytes"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -33,12 +32,7 @@ type heard struct {
 // linesOf returns the log lines about a member, without the time.
 func linesOf(answers ...heard) []string {
 	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	log := textLog(&out)
 	p := newPresence(began)
 	for _, h := range answers {
 		if line := p.note(h.err, began.Add(h.after)); line != nil {

@@ -31,7 +31,10 @@ const (
 
 // quotaShares is a node's part in dividing quotas among the nodes; see access.Coordinator.
 type quotaShares struct {
-	started time.Time
+	groups   *groups
+	peers    *peers
+	registry *access.Registry
+	started  time.Time
 
 	mu          sync.Mutex
 	covered     map[int]bool
@@ -39,8 +42,8 @@ type quotaShares struct {
 	coordinator *access.Coordinator // nil unless this node leads shard 0
 }
 
-func newQuotaShares() *quotaShares {
-	return &quotaShares{started: time.Now(), covered: map[int]bool{}}
+func newQuotaShares(k *Cluster) *quotaShares {
+	return &quotaShares{groups: k.groups, peers: k.peers, registry: k.config.Registry, started: time.Now(), covered: map[int]bool{}}
 }
 
 func (q *quotaShares) nowMs() int64 { return time.Since(q.started).Milliseconds() }
@@ -70,8 +73,9 @@ func (q *quotaShares) coordinate(c *access.Coordinator) {
 	q.coordinator = c
 }
 
-// report answers another node's report. It fails unless this node leads shard 0.
-func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, r access.Report) (access.Answer, error) {
+// report answers a node's report. It fails unless this node leads shard 0.
+func (q *quotaShares) report(r access.Report) (access.Answer, error) {
+	members, quotas := q.peers.ids(), q.registry.Quotas()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.coordinator == nil {
@@ -80,50 +84,51 @@ func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, 
 	return q.coordinator.Report(q.nowMs(), members, quotas, r)
 }
 
-func (k *Cluster) shareQuotas() {
-	registry := k.registry
+// share reports this node's usage, and applies the answers, until ctx ends.
+func (q *quotaShares) share(ctx context.Context) {
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()
 	seq := uint64(time.Now().UnixNano()) // exceeds all numbers that were used before a restart
 	heard := time.Now()
 	for {
 		select {
-		case <-k.ctx.Done():
+		case <-ctx.Done():
 			return
-		case <-registry.Lacking():
+		case <-q.registry.Lacking():
 		case <-tick.C:
 		}
 		seq++
 		began := time.Now()
-		report := registry.Report(k.Self(), seq, k.quotas.shards)
-		answer, err := k.reportQuotas(report)
+		report := q.registry.Report(q.groups.node, seq, q.shards)
+		answer, err := q.send(ctx, report)
 		if err == nil {
-			registry.Apply(answer)
+			q.registry.Apply(answer)
 			heard = began
 		} else if time.Since(heard) > access.ShareExpiry {
-			registry.Expire()
+			q.registry.Expire()
 		}
 		select { // make a pause even if the node still lacks room
-		case <-k.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-time.After(shareGap):
 		}
 	}
 }
 
-func (k *Cluster) reportQuotas(r access.Report) (access.Answer, error) {
-	leader := k.Leader(0)
-	if leader == k.Self() {
-		return k.quotas.report(k.peers.ids(), k.registry.Quotas(), r)
+// send sends a report to the leader of shard 0, which may be this node.
+func (q *quotaShares) send(ctx context.Context, r access.Report) (access.Answer, error) {
+	leader := q.groups.Leader(0)
+	if leader == q.groups.node {
+		return q.report(r)
 	}
 	if leader == "" {
 		return access.Answer{}, &shard.NotLeaderError{Shard: 0}
 	}
-	c, err := k.conn(leader)
+	c, err := q.peers.conn(leader)
 	if err != nil {
 		return access.Answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(k.ctx, shareTimeout)
+	ctx, cancel := context.WithTimeout(ctx, shareTimeout)
 	defer cancel()
 	out, err := peerpb.NewPeerServiceClient(c).ShareQuotas(ctx, reportMessage(r))
 	if err != nil {
@@ -132,20 +137,13 @@ func (k *Cluster) reportQuotas(r access.Report) (access.Answer, error) {
 	return answerOf(out)
 }
 
-func (d *directory) ids() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Collect(maps.Keys(d.members))
-}
-
 // ShareQuotas implements peerpb.PeerServiceServer.
 func (s *peerService) ShareQuotas(_ context.Context, in *peerpb.ShareQuotasRequest) (*peerpb.ShareQuotasResponse, error) {
-	k := s.cluster
 	r, err := reportOf(in)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	answer, err := k.quotas.report(k.peers.ids(), k.registry.Quotas(), r)
+	answer, err := s.cluster.quotas.report(r)
 	if err != nil {
 		return nil, peerError(err)
 	}

@@ -8,72 +8,84 @@ import (
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/replica"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
 
 // replicaHost is the host of the replicas. It runs a shard while this node leads the shard's group.
-type replicaHost struct{ *Cluster }
+type replicaHost struct {
+	config  *Options
+	host    Host
+	groups  *groups
+	opened  <-chan struct{} // closed once the replicas are set
+	quotas  *quotaShares
+	access  *accessFollower
+	changes *route.Changes
+	// running contains, by shard, the shards that this node leads. The other elements are nil. Only
+	// the leadership goroutine of a shard's replica uses the shard's element.
+	running []*shard.Shard
+}
 
-var _ replica.Host = replicaHost{}
+var _ replica.Host = (*replicaHost)(nil)
 
 // Lead implements replica.Host.
-func (k replicaHost) Lead(i int, store *storage.Store, log storage.Log, tenure storage.Tenure) error {
-	<-k.opened
-	o := k.host.ShardOptions(i)
-	o.Queue.Counting = func(counts bool) { k.quotas.counting(i, counts) }
-	o.Log, o.NowMs, o.Number = k.log.With("shard", i), k.shards.NowMs, i
-	o.Replicate, o.Tenure, o.Alone = log, tenure, k.config.Alone
-	o.LeaseGraceMs = clock.LeaseGrace(k.config.ClockSkewMax).Milliseconds()
+func (h *replicaHost) Lead(i int, store *storage.Store, log storage.Log, tenure storage.Tenure) error {
+	<-h.opened
+	o := h.host.ShardOptions(i)
+	o.Queue.Counting = func(counts bool) { h.quotas.counting(i, counts) }
+	o.Log, o.NowMs, o.Number = h.config.Log.With("shard", i), h.config.Shards.NowMs, i
+	o.Replicate, o.Tenure, o.Alone = log, tenure, h.config.Alone
+	o.LeaseGraceMs = clock.LeaseGrace(h.config.ClockSkewMax).Milliseconds()
 	o.Failed = func(err error) {
 		if errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) {
-			k.replicas[i].Restart()
+			h.groups.replicas[i].Restart()
 			return
 		}
-		k.Failed(i, err)
+		h.Failed(i, err)
 	}
 	s, err := shard.New(store, o)
 	if err != nil {
 		return err
 	}
-	if err := k.shards.Lead(i, s); err != nil {
+	if err := h.config.Shards.Lead(i, s); err != nil {
 		s.Lose()
 		return err
 	}
-	k.running[i] = s
-	k.Changed()
+	h.running[i] = s
+	h.changes.Changed()
 	if i == 0 {
-		k.quotas.coordinate(access.NewCoordinator(tenure.Term, len(k.replicas), k.quotas.nowMs()))
-		signal.Send(k.ledZero)
+		h.quotas.coordinate(access.NewCoordinator(tenure.Term, len(h.groups.replicas), h.quotas.nowMs()))
+		signal.Send(h.access.ledZero)
 	}
 	return nil
 }
 
 // Lose implements replica.Host.
-func (k replicaHost) Lose(i int) {
+func (h *replicaHost) Lose(i int) {
 	if i == 0 {
-		k.quotas.coordinate(nil)
+		h.quotas.coordinate(nil)
 	}
-	k.shards.Lose(i)
-	k.Changed() // notify watchers before the shard refuses waiting calls
-	if s := k.running[i]; s != nil {
+	h.config.Shards.Lose(i)
+	h.changes.Changed() // notify watchers before the shard refuses waiting calls
+	if s := h.running[i]; s != nil {
 		s.Lose()
 	}
-	k.running[i] = nil
+	h.running[i] = nil
 }
 
 // LeaderChanged implements replica.Host.
-func (k replicaHost) LeaderChanged(int) { k.Changed() }
+func (h *replicaHost) LeaderChanged(int) { h.changes.Changed() }
 
 // SystemChanged implements replica.Host.
-func (k replicaHost) SystemChanged(i int) {
+func (h *replicaHost) SystemChanged(i int) {
 	if i == 0 {
-		signal.Send(k.systemChanged)
+		signal.Send(h.access.systemChanged)
 	}
 }
 
 // Failed implements replica.Host.
-func (k replicaHost) Failed(i int, err error) { k.host.Fail(fmt.Errorf("shard %d: %w", i, err)) }
+func (h *replicaHost) Failed(i int, err error) { h.host.Fail(fmt.Errorf("shard %d: %w", i, err)) }
 
 // Swap implements replica.Host.
-func (k replicaHost) Swap(swap func() error) error { return k.host.SwapStore(swap) }
+func (h *replicaHost) Swap(swap func() error) error { return h.host.SwapStore(swap) }

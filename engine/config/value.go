@@ -147,7 +147,7 @@ func ParsePairs(text string) ([]Pair, error) {
 	return all, nil
 }
 
-// choice is a value that must be one of texts. The i-th text means the i-th of values.
+// choice is a value that must be one of texts. texts[i] selects values[i].
 func choice[T comparable](at *T, texts []string, values []T) value {
 	return value{
 		kind:    kindChoice,

@@ -45,6 +45,7 @@ func (c *timed) forwarded(id string) int {
 
 // A node without leadership names the leader in its answers, also after a change of the leader.
 func TestRESTAnswersNameTheLeader(t *testing.T) {
+	t.Parallel()
 	c := newConfigured(t, func(_ string, c *Config) {
 		c.HTTP = "127.0.0.1:0"
 		// On an overloaded host, heartbeats may be late for longer than the default.
@@ -88,6 +89,7 @@ func TestRESTAnswersNameTheLeader(t *testing.T) {
 // leader does once it serves the shard. The answers must not come from expired waits: the wait is
 // longer than the test.
 func TestEachNodeSaysAtOnceWhoLeads(t *testing.T) {
+	t.Parallel()
 	c := newTimed(t, 0, 0, 0)
 	ctx, cancel := context.WithTimeout(t.Context(), adminPatience)
 	defer cancel()

@@ -158,6 +158,7 @@ func (b *bounded) holds(id string, gone ...string) {
 // The disk of a leader fills up. It hands leadership over, and the cluster continues, also across a
 // restart of the node, until the node has space again.
 func TestANodeWithoutSpaceDoesNotLead(t *testing.T) {
+	t.Parallel()
 	b := newBounded(t, storage.None, 3)
 	full := b.leaders()[0]
 	others := b.others(full)
@@ -201,6 +202,7 @@ func TestANodeWithoutSpaceDoesNotLead(t *testing.T) {
 // A follower's disk is exhausted. The other nodes continue without it. If it is the only follower,
 // the leader acknowledges nothing and reports why. With space again, the follower catches up.
 func TestAFollowerWithoutSpaceAcknowledgesNothing(t *testing.T) {
+	t.Parallel()
 	b := newBounded(t, storage.None, 1)
 	leader := b.leaders()[0]
 	others := b.others(leader)
@@ -242,6 +244,7 @@ func TestAFollowerWithoutSpaceAcknowledgesNothing(t *testing.T) {
 // continue, also after a restart of all nodes. With space again, service resumes without
 // intervention, and nothing is lost.
 func TestAClusterWithoutSpaceRefusesAndResumes(t *testing.T) {
+	t.Parallel()
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
 		t.Run(string(d), func(t *testing.T) {
 			b := newBounded(t, d, 1)

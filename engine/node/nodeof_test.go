@@ -54,6 +54,7 @@ func TestAServerThatStoodAloneIsNoFirstMemberAmongSeveral(t *testing.T) {
 
 // A node joins a node whose log lacks entries that its store contains.
 func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, opened(t, dir, cluster.Config{}))
 	var log lockedText

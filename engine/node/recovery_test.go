@@ -131,6 +131,7 @@ func TestAFailedOpenCanBeTriedAgain(t *testing.T) {
 // Tasks that became ready are counted as ready after a restart, wherever depths are shown, before
 // any claim. There are more tasks than a window holds.
 func TestDepthsAfterARestart(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	dir := t.TempDir()

@@ -142,6 +142,7 @@ func fill(ctx context.Context, t *testing.T, c *client.Client, queue string) (id
 // The disk is filled through the API, with each durability. Acknowledged tasks remain, commands
 // that shrink the store continue, no write fails, and service resumes without intervention.
 func TestAFullDiskIsRefusedBeforeItIsFull(t *testing.T) {
+	t.Parallel()
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
 		t.Run(string(d), func(t *testing.T) {
 			if d != storage.Sync {

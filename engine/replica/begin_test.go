@@ -152,7 +152,7 @@ func TestTheTermIsRaisedAfterACrash(t *testing.T) {
 	snapshots, err := openSnapshots(filepath.Join(dir, "snapshots"), nil)
 	require.NoError(t, err)
 	require.NoError(t, snapshots.note(newRecord(raft.SnapshotVersionMax, 9, 4, raft.Configuration{}, 9)))
-	r := &Replica{o: Options{Logs: store.Group(0)}, snapshots: snapshots}
+	r := &localStore{options: &Options{Logs: store.Group(0)}, snapshots: snapshots}
 	for range 2 {
 		require.NoError(t, r.raiseTerm())
 		term, err := store.Group(0).GetUint64(termName)

@@ -29,7 +29,7 @@ type Counters struct {
 }
 
 // Counters returns the current values of the counters.
-func (r *Replica) Counters() Counters {
+func (r *raftGroup) Counters() Counters {
 	c := &r.count
 	return Counters{
 		Entries: c.entries.Load(), EntryBytes: c.bytes.Load(), Proposed: c.proposed.Load(), Tenures: c.tenures.Load(),
@@ -41,4 +41,4 @@ func (r *Replica) Counters() Counters {
 // the proposal until the entry was applied. applying is the part of that time that the store spent
 // on this entry and the other entries of the same call of ApplyBatch. Calls within one tenure are
 // not concurrent.
-func (r *Replica) OnCommit(f func(whole, applying time.Duration)) { r.count.onCommit.Store(&f) }
+func (r *raftGroup) OnCommit(f func(whole, applying time.Duration)) { r.count.onCommit.Store(&f) }

@@ -32,6 +32,12 @@
 // still needs. A follower that needs entries that were removed receives a copy of the leader's
 // whole store (install.go), and checks it before installing it.
 //
+// # Parts
+//
+// A Replica consists of raftGroup (Raft, and questions to the other voters), localStore (the store
+// and its newest snapshot), membership, leadership (tenures and hand-overs), candidacy (elections
+// after the leader has died) and upkeep (truncating the log).
+//
 // # Concurrency
 //
 // A Replica's methods are safe for concurrent use. One goroutine, lead, starts and ends all

@@ -1,7 +1,9 @@
 package replica
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -42,28 +44,28 @@ type handOver struct {
 
 // requestHandOver makes the leadership goroutine hand over, and returns the result. If the transfer
 // fails, this node starts another tenure.
-func (r *Replica) requestHandOver(voters []raft.Server) error {
-	term := r.raft.CurrentTerm()
+func (l *leadership) requestHandOver(voters []raft.Server) error {
+	term := l.raft.CurrentTerm()
 	h := handOver{voters, make(chan error, 1)}
 	select {
-	case r.handOvers <- h:
+	case l.handOvers <- h:
 		if err := <-h.done; err != nil {
 			return err
 		}
-		r.awaitSuccessor(term)
+		l.awaitSuccessor(term)
 		return nil
-	case <-r.stop:
+	case <-l.stop:
 		return raft.ErrRaftShutdown
 	}
 }
 
 // awaitSuccessor waits until this node has applied an entry of a later term. It waits for at most
 // successorMax.
-func (r *Replica) awaitSuccessor(term uint64) {
-	ctx, cancel := context.WithTimeout(r.ctx, successorMax)
+func (l *leadership) awaitSuccessor(term uint64) {
+	ctx, cancel := context.WithTimeout(l.ctx, successorMax)
 	defer cancel()
 	for ctx.Err() == nil {
-		if s := r.store.Load(); s != nil && s.Position().Term > term {
+		if s := l.content.store.Load(); s != nil && s.Position().Term > term {
 			return
 		}
 		pauseUntil(ctx, successorPause)
@@ -72,34 +74,34 @@ func (r *Replica) awaitSuccessor(term uint64) {
 
 // handOver waits until one of voters is ready, ends the tenure and transfers leadership. The
 // leadership goroutine calls it.
-func (r *Replica) handOver(voters []raft.Server) error {
+func (l *leadership) handOver(voters []raft.Server) error {
 	began := time.Now()
-	to := r.awaitReady(voters)
+	to := l.awaitReady(voters)
 	ready := time.Now()
-	r.lose() // waits for pending commits: a transfer before that would leave their outcomes unknown
+	l.lose() // waits for pending commits: a transfer before that would leave their outcomes unknown
 	answered := time.Now()
 	var transferred raft.Future
 	if to.ID == "" {
-		transferred = r.raft.LeadershipTransfer()
+		transferred = l.raft.LeadershipTransfer()
 	} else {
-		r.awaitLastEntries(to)
-		transferred = r.raft.LeadershipTransferToServer(to.ID, to.Address)
+		l.awaitLastEntries(to)
+		transferred = l.raft.LeadershipTransferToServer(to.ID, to.Address)
 	}
 	err := transferred.Error()
-	r.o.Log.Debug("handing leadership over", "to", string(to.ID), "ready", ready.Sub(began), "last_answers", answered.Sub(ready),
+	l.o.Log.Debug("handing leadership over", "to", string(to.ID), "ready", ready.Sub(began), "last_answers", answered.Sub(ready),
 		"transfer", time.Since(answered), "error", err)
 	return err
 }
 
 // awaitReady returns a voter that is ready. If none is ready in time, it returns the only voter, or
 // the zero value if there are several.
-func (r *Replica) awaitReady(voters []raft.Server) raft.Server {
-	ctx, cancel := context.WithTimeout(r.ctx, readyMax)
+func (l *leadership) awaitReady(voters []raft.Server) raft.Server {
+	ctx, cancel := context.WithTimeout(l.ctx, readyMax)
 	defer cancel()
 	began := time.Now()
-	for len(voters) > 0 && ctx.Err() == nil && r.serves() {
-		first, ready, answered := r.readyVoters(ctx, voters)
-		if ready > 0 && (ready == answered || time.Since(began) > readyAllMax) && r.commitsFast() {
+	for len(voters) > 0 && ctx.Err() == nil && l.serves() {
+		first, ready, answered := l.readyVoters(ctx, voters)
+		if ready > 0 && (ready == answered || time.Since(began) > readyAllMax) && l.commitsFast() {
 			return first
 		}
 		pauseUntil(ctx, readyPause)
@@ -112,23 +114,23 @@ func (r *Replica) awaitReady(voters []raft.Server) raft.Server {
 
 // serves reports whether this node's tenure continues. It also considers events that the leadership
 // goroutine has not processed yet.
-func (r *Replica) serves() bool {
-	return r.tenure.Load() != nil && r.raft.State() == raft.Leader && len(r.restart) == 0 && len(r.review) == 0
+func (l *leadership) serves() bool {
+	return l.tenure.Load() != nil && l.raft.State() == raft.Leader && len(l.restart) == 0 && len(l.review) == 0
 }
 
 // readyVoters asks voters concurrently whether they are ready. It returns the first voter that is
 // ready, the number of ready voters, and the number of voters that answered.
-func (r *Replica) readyVoters(ctx context.Context, voters []raft.Server) (first raft.Server, ready, answered int) {
+func (l *leadership) readyVoters(ctx context.Context, voters []raft.Server) (first raft.Server, ready, answered int) {
 	type answer struct {
 		from            raft.Server
 		ready, answered bool
 	}
 	answers := make(chan answer, len(voters))
-	committed := r.raft.CommitIndex()
+	committed := l.raft.CommitIndex()
 	for _, v := range voters {
-		r.asking.Go(func() {
+		l.asking.Go(func() {
 			began := time.Now()
-			its, err := r.standing(v)
+			its, err := l.standing(v)
 			answers <- answer{v, err == nil && its.LastLog >= committed && time.Since(began) <= readyAnswer, err == nil}
 		})
 	}
@@ -152,9 +154,9 @@ func (r *Replica) readyVoters(ctx context.Context, voters []raft.Server) (first 
 
 // commitsFast reports whether a commit currently takes no longer than readyCommit. This matters
 // because ending the tenure waits for pending commits.
-func (r *Replica) commitsFast() bool {
+func (l *leadership) commitsFast() bool {
 	began := time.Now()
-	return r.raft.Barrier(readyMax).Error() == nil && time.Since(began) <= readyCommit
+	return l.raft.Barrier(readyMax).Error() == nil && time.Since(began) <= readyCommit
 }
 
 func pauseUntil(ctx context.Context, d time.Duration) {
@@ -166,14 +168,14 @@ func pauseUntil(ctx context.Context, d time.Duration) {
 
 // awaitLastEntries waits until a voter has all entries of this node's log. It waits for at most
 // lastEntriesMax.
-func (r *Replica) awaitLastEntries(to raft.Server) {
-	ctx, cancel := context.WithTimeout(r.ctx, lastEntriesMax)
+func (l *leadership) awaitLastEntries(to raft.Server) {
+	ctx, cancel := context.WithTimeout(l.ctx, lastEntriesMax)
 	defer cancel()
-	last := r.raft.LastIndex()
+	last := l.raft.LastIndex()
 	for ctx.Err() == nil {
 		has := make(chan bool, 1)
-		r.asking.Go(func() {
-			its, err := r.standing(to)
+		l.asking.Go(func() {
+			its, err := l.standing(to)
 			has <- err == nil && its.LastLog >= last
 		})
 		select {
@@ -185,4 +187,34 @@ func (r *Replica) awaitLastEntries(to raft.Server) {
 			pauseUntil(ctx, lastEntriesPause)
 		}
 	}
+}
+
+// Transfer hands leadership over to the given node, or to any voter if node is "". It returns after
+// this node has lost leadership. It does nothing if this node does not lead.
+func (l *leadership) Transfer(node string) error {
+	if l.raft.State() != raft.Leader || node == l.o.Node {
+		return nil
+	}
+	s, err := l.membership.Status()
+	if err != nil {
+		return err
+	}
+	if node == "" {
+		to, ok := l.successor(s.Members)
+		if !ok {
+			return l.changed("hand over to", "any", errNoSuccessor)
+		}
+		node = string(to.ID)
+	}
+	var voters []raft.Server
+	for _, m := range s.Members {
+		if m.Suffrage == raft.Voter && string(m.ID) != l.o.Node && (node == "" || string(m.ID) == node) {
+			voters = append(voters, m)
+		}
+	}
+	if len(voters) > 0 || node == "" {
+		return l.changed("hand over to", cmp.Or(node, "any"), l.requestHandOver(voters))
+	}
+	// Return before the tenure ends, since the transfer would fail.
+	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", l.o.Shard, node)
 }

@@ -22,12 +22,12 @@ const (
 )
 
 // checkpoint writes a copy of the current store to dir. If it finds damage, it reports it.
-func (r *Replica) checkpoint(dir string) error {
-	r.inUse.RLock()
-	defer r.inUse.RUnlock()
-	err := r.store.Load().Checkpoint(dir)
+func (s *localStore) checkpoint(dir string) error {
+	s.inUse.RLock()
+	defer s.inUse.RUnlock()
+	err := s.store.Load().Checkpoint(dir)
 	if damaged := (*disk.DamagedError)(nil); errors.As(err, &damaged) {
-		r.reportDamage(damaged)
+		s.reportDamage(damaged)
 	}
 	return err
 }
@@ -121,34 +121,34 @@ func sendFile(w *tar.Writer, path string, info os.FileInfo) (err error) {
 // any point, the next start repeats the installation from the beginning. This is possible because
 // the old store is removed only once the received file is complete, and the received file is
 // removed only once the new store is complete.
-func (r *Replica) installLocked() error {
-	received := r.snapshots.toInstall()
+func (s *localStore) installLocked() error {
+	received := s.snapshots.toInstall()
 	if received == "" {
 		return errors.New("no snapshot was received")
 	}
-	if old := r.store.Load(); old != nil {
+	if old := s.store.Load(); old != nil {
 		if err := old.Close(); err != nil {
 			return fmt.Errorf("close the old store: %w", err)
 		}
 	}
-	fresh := r.o.Dir + ".new"
-	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(r.o.Dir)); err != nil {
+	fresh := s.options.Dir + ".new"
+	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(s.options.Dir)); err != nil {
 		return fmt.Errorf("remove the old store: %w", err)
 	}
 	if err := unpack(received, fresh); err != nil {
 		return err
 	}
-	if err := os.Rename(fresh, r.o.Dir); err != nil {
+	if err := os.Rename(fresh, s.options.Dir); err != nil {
 		return fmt.Errorf("rename the new store: %w", err)
 	}
-	if err := disk.SyncFolder(filepath.Dir(r.o.Dir)); err != nil {
+	if err := disk.SyncFolder(filepath.Dir(s.options.Dir)); err != nil {
 		return fmt.Errorf("rename the new store: %w", err)
 	}
-	if err := r.reopen(); err != nil {
+	if err := s.reopen(); err != nil {
 		return err
 	}
-	r.damage.Store(nil) // only the previous store was damaged
-	return r.snapshots.installed(r.store.Load().Position().Index)
+	s.damage.Store(nil) // only the previous store was damaged
+	return s.snapshots.installed(s.store.Load().Position().Index)
 }
 
 // checkReceived verifies every byte of the files of a received store. A damaged store must be

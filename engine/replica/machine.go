@@ -13,12 +13,12 @@ import (
 )
 
 // machine implements Raft's state machine for a Replica. Raft calls it from one goroutine.
-type machine Replica
+type machine struct{ replica *Replica }
 
-var _ raft.BatchingFSM = (*machine)(nil)
+var _ raft.BatchingFSM = machine{}
 
 // Apply implements raft.FSM.
-func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
+func (m machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
 // applying is the response to an applied entry.
 type applying struct {
@@ -28,8 +28,8 @@ type applying struct {
 
 // ApplyBatch implements raft.BatchingFSM. The response to each entry is either an error or an
 // *applying.
-func (m *machine) ApplyBatch(logs []*raft.Log) []any {
-	r := (*Replica)(m)
+func (m machine) ApplyBatch(logs []*raft.Log) []any {
+	r := m.replica
 	out := make([]any, len(logs))
 	entries, places := make([]storage.LogEntry, 0, len(logs)), make([]int, 0, len(logs))
 	var bytes uint64
@@ -77,14 +77,14 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 }
 
 // Snapshot implements raft.FSM. The snapshot is the store itself; Persist flushes it.
-func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
-	store := m.store.Load()
-	return flushed{(*Replica)(m), store, store.Position().Index}, nil
+func (m machine) Snapshot() (raft.FSMSnapshot, error) {
+	store := m.replica.store.Load()
+	return flushed{m.replica.localStore, store, store.Position().Index}, nil
 }
 
 // Restore implements raft.FSM. It installs the store that the leader sent.
-func (m *machine) Restore(from io.ReadCloser) error {
-	r := (*Replica)(m)
+func (m machine) Restore(from io.ReadCloser) error {
+	r := m.replica
 	// The received file is on disk, and installLocked reads it from there. If the node dies during
 	// the installation, the next start reads it from there too.
 	if err := from.Close(); err != nil {
@@ -106,7 +106,7 @@ func (m *machine) Restore(from io.ReadCloser) error {
 
 // flushed is the snapshot of a store at an index. The store may already contain later entries.
 type flushed struct {
-	replica *Replica
+	content *localStore
 	store   *storage.Store
 	index   uint64 // index of the last applied entry
 }
@@ -114,9 +114,9 @@ type flushed struct {
 // Persist implements raft.FSMSnapshot. It flushes the store. All entries up to the snapshot's index
 // were already applied.
 func (f flushed) Persist(to raft.SnapshotSink) error {
-	f.replica.inUse.RLock()
-	defer f.replica.inUse.RUnlock()
-	if f.replica.store.Load() != f.store {
+	f.content.inUse.RLock()
+	defer f.content.inUse.RUnlock()
+	if f.content.store.Load() != f.store {
 		return errReplaced
 	}
 	if err := f.store.Flush(); err != nil {

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/pronybench/prony/engine/internal/signal"
 )
 
 // Permission decides, based on this node's clock, whether this node may lead. Its methods are safe
@@ -25,53 +23,23 @@ type Permission interface {
 // refusedPause is the time after which a leader that must not lead checks again.
 const refusedPause = time.Second
 
-func (r *Replica) refused() error {
+func (r *raftGroup) refused() error {
 	if r.o.Permission == nil {
 		return nil
 	}
 	return r.o.Permission.Refused()
 }
 
-func (r *Replica) renew() error {
+func (r *raftGroup) renew() error {
 	if r.o.Permission == nil {
 		return nil
 	}
 	return r.o.Permission.Renew(r.ctx)
 }
 
-// Review makes the replica check whether this node may lead. If the node leads although it must
-// not, the replica ends the tenure and hands leadership over. If no other node takes over, it steps
-// down.
-func (r *Replica) Review() { signal.Send(r.review) }
-
-// stepAside hands leadership over to a node that may lead. The caller has ended the tenure, because
-// this node must not lead. If the transfer fails, this node stops sending to its followers. Raft
-// then reaches no majority, and steps down when the leader lease ends.
-func (r *Replica) stepAside(why error) {
-	s, err := r.Status()
-	if err != nil {
-		return // the replica is stopping
-	}
-	to, ok := r.successor(s.Members)
-	switch {
-	case !ok:
-		err = errNoSuccessor
-	case to.ID == "":
-		err = r.raft.LeadershipTransfer().Error()
-	default:
-		err = r.raft.LeadershipTransferToServer(to.ID, to.Address).Error()
-	}
-	if err == nil {
-		r.o.Log.Info("handed over", "to", string(to.ID), "reason", why)
-		return
-	}
-	r.o.Log.Info("stepping down without a hand-over", "error", err, "reason", why)
-	r.silent.Store(true)
-}
-
 // successor returns the voter that should lead next, or the zero value if any voter may. It returns
 // false if no voter may lead.
-func (r *Replica) successor(members []raft.Server) (raft.Server, bool) {
+func (r *raftGroup) successor(members []raft.Server) (raft.Server, bool) {
 	if r.o.Permission == nil {
 		return raft.Server{}, true
 	}
@@ -89,3 +57,19 @@ func (r *Replica) successor(members []raft.Server) (raft.Server, bool) {
 	}
 	return raft.Server{}, ok
 }
+
+// reluctantElections is the number of election timeouts, counted from the last contact with a
+// leader, for which a reluctant node does not stand for election. Later it stands, because the other
+// nodes may be unable to win.
+const reluctantElections = 10
+
+// reluctant reports whether this node should let other nodes win elections, because its disk lacks
+// space and theirs do not.
+func (r *raftGroup) reluctant() bool {
+	if r.o.Reluctant == nil || !r.started.Load() || !r.o.Reluctant() {
+		return false
+	}
+	return time.Since(r.raft.LastContact()) < reluctantElections*r.o.ElectionTimeout
+}
+
+func (r *raftGroup) withholdsVote() bool { return r.refused() != nil || r.reluctant() }

@@ -29,7 +29,7 @@ func TestTheOptionsReachRaft(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.o.Node = "n1"
-			r := &Replica{o: c.o.withDefaults()}
+			r := &Replica{raftGroup: &raftGroup{o: c.o.withDefaults()}}
 			got := r.o.raftConfig(nil)
 			assert.Equal(t, c.want, timers{got.HeartbeatTimeout, got.ElectionTimeout, got.LeaderLeaseTimeout})
 			assert.Equal(t, c.entries, got.MaxAppendEntries)

@@ -3,28 +3,12 @@ package replica
 import (
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/raft"
 
-	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
-
-// reluctantElections is the number of election timeouts, counted from the last contact with a
-// leader, for which a reluctant node does not stand for election. After that it does, because the
-// other nodes may be unable to win.
-const reluctantElections = 10
-
-// reluctant reports whether this node should let other nodes win elections, because its disk lacks
-// space and theirs do not.
-func (r *Replica) reluctant() bool {
-	if r.o.Reluctant == nil || !r.started.Load() || !r.o.Reluctant() {
-		return false
-	}
-	return time.Since(r.raft.LastContact()) < reluctantElections*r.o.ElectionTimeout
-}
 
 // spaceLog is a log that refuses entries while the member's disk is exhausted. The leader learns
 // that they were not stored and sends them again later. A majority continues without this member.
@@ -89,12 +73,4 @@ func (l *spaceLog) StoreLogs(entries []*raft.Log) error {
 	}
 	l.cut.Store(false)
 	return nil
-}
-
-// CutLog flushes the applied entries to the store and truncates the log, to reclaim space. It does
-// so before the size of the log requires it.
-func (r *Replica) CutLog() {
-	if r.sinceSnap.Load() > 0 {
-		signal.Send(r.cut)
-	}
 }

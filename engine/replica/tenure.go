@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -16,44 +17,57 @@ import (
 // tenureRetry is the pause after a failed attempt to start a tenure.
 const tenureRetry = 20 * time.Millisecond
 
+// leadership starts and ends the tenures of this member, and hands leadership over.
+type leadership struct {
+	*raftGroup
+
+	content    *localStore
+	membership *membership
+	// tenure is not nil while the host runs the shard. The leadership goroutine sets it.
+	tenure    atomic.Pointer[tenureLog]
+	restart   chan struct{} // contains an element when another tenure should replace this one
+	review    chan struct{} // contains an element when the replica should check whether this node may lead
+	handOvers chan handOver // requests to hand leadership over
+}
+
 // lead runs the leadership goroutine, which starts and ends all tenures. While this node leads, the
 // host runs the shard.
-func (r *Replica) lead() {
+func (l *leadership) lead() {
 	// The channel buffers only the latest state, so losing and regaining leadership may appear as
 	// no change.
-	changed := r.raft.LeaderCh()
+	changed := l.raft.LeaderCh()
 	var current storage.Tenure
 	var retry <-chan time.Time // set while this node leads the group but could not start its tenure
 	for {
 		select {
-		case <-r.stop:
-			r.lose()
+		case <-l.stop:
+			l.lose()
 			return
 		case leads := <-changed:
-			if leads && r.tenure.Load() != nil && current.Term == r.raft.CurrentTerm() {
+			if leads && l.tenure.Load() != nil && current.Term == l.raft.CurrentTerm() {
 				continue
 			}
-		case <-r.restart:
-		case <-r.review:
-			if r.tenure.Load() == nil || r.refused() == nil {
+		case <-l.restart:
+		case <-l.review:
+			if l.tenure.Load() == nil || l.refused() == nil {
 				continue
 			}
 		case <-retry:
 		// handOver first ends the tenure, which waits for pending commits. A transfer before that
 		// would leave their outcomes unknown.
-		case h := <-r.handOvers:
-			h.done <- r.handOver(h.voters)
+		case h := <-l.handOvers:
+			h.done <- l.handOver(h.voters)
 		}
-		r.lose()
+		l.lose()
 		retry = nil
-		if r.raft.State() != raft.Leader {
-			r.silent.Store(false)
+		if l.raft.State() != raft.Leader {
+			l.silent.Store(false)
 			continue
 		}
 		var begun bool
 		var why error
-		if current, begun, why = r.begin(); why != nil {
-			r.stepAside(why)
+		if current, begun, why = l.begin(); why != nil {
+			l.stepAside(why)
 			retry = time.After(refusedPause)
 		} else if !begun {
 			retry = time.After(tenureRetry)
@@ -63,60 +77,60 @@ func (r *Replica) lead() {
 
 // begin starts a tenure. begun is false if that failed. why is the reason why this node must not
 // lead, or nil.
-func (r *Replica) begin() (_ storage.Tenure, begun bool, why error) {
-	l := newTenureLog(r, storage.Tenure{Term: r.raft.CurrentTerm(), ID: rand.Uint64()})
+func (l *leadership) begin() (_ storage.Tenure, begun bool, why error) {
+	log := newTenureLog(l.raftGroup, storage.Tenure{Term: l.raft.CurrentTerm(), ID: rand.Uint64()})
 	began := time.Now()
 	allowed := make(chan error, 1)
 	// Check this concurrently with the first entry, since both wait for other nodes.
-	r.asking.Go(func() { allowed <- r.renew() })
-	err := l.Propose(l.tenure.Begin()).Wait()
+	l.asking.Go(func() { allowed <- l.renew() })
+	err := log.Propose(log.tenure.Begin()).Wait()
 	if err == nil {
 		why = <-allowed
 	}
 	if err != nil || why != nil {
-		r.o.Log.Debug("the tenure could not begin", "term", l.tenure.Term, "refused", why, "error", err)
-		close(l.over)
-		return l.tenure, false, why
+		l.o.Log.Debug("the tenure could not begin", "term", log.tenure.Term, "refused", why, "error", err)
+		close(log.over)
+		return log.tenure, false, why
 	}
-	r.silent.Store(false)
-	r.count.tenures.Add(1)
+	l.silent.Store(false)
+	l.count.tenures.Add(1)
 	committed := time.Since(began)
-	r.inUse.RLock()
-	r.tenure.Store(l)
-	err = r.o.Host.Lead(r.o.Shard, r.store.Load(), l, l.tenure)
+	l.content.inUse.RLock()
+	l.tenure.Store(log)
+	err = l.o.Host.Lead(l.o.Shard, l.content.store.Load(), log, log.tenure)
 	switch {
 	case err == nil:
-		r.o.Log.Debug("leading", "term", l.tenure.Term, "first_entry", committed, "recovery", time.Since(began)-committed)
-		return l.tenure, true, nil
+		l.o.Log.Debug("leading", "term", log.tenure.Term, "first_entry", committed, "recovery", time.Since(began)-committed)
+		return log.tenure, true, nil
 	case errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) || errors.Is(err, shard.ErrClosed):
-		r.lose()
+		l.lose()
 	default:
-		r.o.Host.Failed(r.o.Shard, err)
+		l.o.Host.Failed(l.o.Shard, err)
 	}
-	return l.tenure, false, nil
+	return log.tenure, false, nil
 }
 
 // lose waits until all pending commands are answered, and ends the tenure.
-func (r *Replica) lose() {
-	l := r.tenure.Load()
-	if l == nil {
+func (l *leadership) lose() {
+	log := l.tenure.Load()
+	if log == nil {
 		return
 	}
-	l.reads.close() // fail the waiting reads, since Lose waits for their answers
-	r.o.Host.Lose(r.o.Shard)
-	r.tenure.Store(nil)
-	r.inUse.RUnlock()
-	close(l.over)
-	r.o.Log.Debug("no longer leading")
+	log.reads.close() // fail the waiting reads, since Lose waits for their answers
+	l.o.Host.Lose(l.o.Shard)
+	l.tenure.Store(nil)
+	l.content.inUse.RUnlock()
+	close(log.over)
+	l.o.Log.Debug("no longer leading")
 }
 
 // freeStore locks inUse and returns with the lock held. During a tenure, inUse is read-locked until
 // all proposals of the tenure are answered. Raft answers no proposal while it runs freeStore, so
 // freeStore makes the proposals fail with an unknown outcome.
-func (r *Replica) freeStore() {
-	for !r.inUse.TryLock() {
-		if l := r.tenure.Load(); l != nil {
-			l.abandon()
+func (l *leadership) freeStore() {
+	for !l.content.inUse.TryLock() {
+		if log := l.tenure.Load(); log != nil {
+			log.abandon()
 		}
 		<-time.After(tenureRetry)
 	}
@@ -124,11 +138,41 @@ func (r *Replica) freeStore() {
 
 // Restart ends the tenure and starts another one if this node still leads. The host calls it when
 // the shard has failed because a proposal was refused or has an unknown outcome.
-func (r *Replica) Restart() { signal.Send(r.restart) }
+func (l *leadership) Restart() { signal.Send(l.restart) }
+
+// stepAside hands leadership over to a node that may lead. The caller has ended the tenure, because
+// this node must not lead. If the transfer fails, this node stops sending to its followers. Raft
+// then reaches no majority, and steps down when the leader lease ends.
+func (l *leadership) stepAside(why error) {
+	s, err := l.membership.Status()
+	if err != nil {
+		return // the replica is stopping
+	}
+	to, ok := l.successor(s.Members)
+	switch {
+	case !ok:
+		err = errNoSuccessor
+	case to.ID == "":
+		err = l.raft.LeadershipTransfer().Error()
+	default:
+		err = l.raft.LeadershipTransferToServer(to.ID, to.Address).Error()
+	}
+	if err == nil {
+		l.o.Log.Info("handed over", "to", string(to.ID), "reason", why)
+		return
+	}
+	l.o.Log.Info("stepping down without a hand-over", "error", err, "reason", why)
+	l.silent.Store(true)
+}
+
+// Review makes the replica check whether this node may lead. If the node leads although it must
+// not, the replica ends the tenure and hands leadership over. If no other node takes over, it steps
+// down.
+func (l *leadership) Review() { signal.Send(l.review) }
 
 // tenureLog is the group's log during one tenure.
 type tenureLog struct {
-	replica   *Replica
+	group     *raftGroup
 	tenure    storage.Tenure
 	asked     chan *proposal // unanswered proposals, in the order in which Raft answers them
 	over      chan struct{}  // closed when the tenure ends; no proposals follow
@@ -146,8 +190,8 @@ const (
 	proposalsMax = 256
 )
 
-func newTenureLog(r *Replica, tenure storage.Tenure) *tenureLog {
-	l := &tenureLog{replica: r, tenure: tenure, asked: make(chan *proposal, proposalsMax), over: make(chan struct{}), abandoned: make(chan struct{})}
+func newTenureLog(r *raftGroup, tenure storage.Tenure) *tenureLog {
+	l := &tenureLog{group: r, tenure: tenure, asked: make(chan *proposal, proposalsMax), over: make(chan struct{}), abandoned: make(chan struct{})}
 	l.reads = newQuestions(r.o.Shard, tenure.Term, r.o.Node, r, &r.asking)
 	go l.settle()
 	return l
@@ -170,7 +214,7 @@ func (l *tenureLog) settle() {
 }
 
 func (l *tenureLog) ask(p *proposal) storage.Proposal {
-	p.shard, p.answered, p.abandoned = l.replica.o.Shard, make(chan struct{}), l.abandoned
+	p.shard, p.answered, p.abandoned = l.group.o.Shard, make(chan struct{}), l.abandoned
 	select {
 	case l.asked <- p:
 	case <-l.abandoned:
@@ -180,7 +224,7 @@ func (l *tenureLog) ask(p *proposal) storage.Proposal {
 
 // Propose implements storage.Log.
 func (l *tenureLog) Propose(entry []byte) storage.Proposal {
-	r := l.replica
+	r := l.group
 	r.count.proposed.Add(1)
 	at := time.Now()
 	return l.ask(&proposal{future: r.raft.Apply(entry, proposeMax), observe: r.count.commit, at: at})
@@ -188,29 +232,3 @@ func (l *tenureLog) Propose(entry []byte) storage.Proposal {
 
 // Verify implements storage.Log.
 func (l *tenureLog) Verify() storage.Proposal { return l.reads.ask() }
-
-func (r *Replica) members() []raft.Server { return r.raft.GetConfiguration().Configuration().Servers }
-
-func (r *Replica) currentTerm() uint64 {
-	// Read the term before the state. If this node then loses leadership, and a later term starts,
-	// State no longer returns Leader.
-	term := r.raft.CurrentTerm()
-	if r.raft.State() != raft.Leader {
-		return 0
-	}
-	return term
-}
-
-// heartbeat implements questioned. A member answers heartbeats immediately, even while its disk is
-// slow.
-func (r *Replica) heartbeat(to raft.Server, term uint64) (uint64, error) {
-	question := raft.AppendEntriesRequest{RPCHeader: r.transport.header(), Term: term}
-	var answer raft.AppendEntriesResponse
-	if err := r.transport.AppendEntries(to.ID, to.Address, &question, &answer); err != nil {
-		return 0, err
-	}
-	if !answer.Success && answer.Term <= term {
-		return 0, errNotFollowing
-	}
-	return answer.Term, nil
-}

@@ -16,7 +16,7 @@ import (
 type transport struct {
 	*raft.NetworkTransport
 
-	replica *Replica
+	group   *raftGroup
 	rpcs    chan raft.RPC // requests for this node's Raft
 	closing sync.Once
 	closed  chan struct{}
@@ -25,8 +25,8 @@ type transport struct {
 
 var _ raft.WithPreVote = (*transport)(nil)
 
-func newTransport(r *Replica, c *raft.NetworkTransportConfig) *transport {
-	t := &transport{NetworkTransport: raft.NewNetworkTransportWithConfig(c), replica: r, rpcs: make(chan raft.RPC), closed: make(chan struct{})}
+func newTransport(r *raftGroup, c *raft.NetworkTransportConfig) *transport {
+	t := &transport{NetworkTransport: raft.NewNetworkTransportWithConfig(c), group: r, rpcs: make(chan raft.RPC), closed: make(chan struct{})}
 	t.running.Go(t.receive)
 	return t
 }
@@ -81,14 +81,12 @@ func (t *transport) Close() error {
 }
 
 func (t *transport) header() raft.RPCHeader {
-	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.replica.o.Node), Addr: t.EncodePeer(raft.ServerID(t.replica.o.Node), t.LocalAddr())}
+	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(t.group.o.Node), Addr: t.EncodePeer(raft.ServerID(t.group.o.Node), t.LocalAddr())}
 }
-
-func (r *Replica) withholdsVote() bool { return r.refused() != nil || r.reluctant() }
 
 // RequestVote implements raft.Transport.
 func (t *transport) RequestVote(id raft.ServerID, at raft.ServerAddress, args *raft.RequestVoteRequest, out *raft.RequestVoteResponse) error {
-	if t.replica.withholdsVote() {
+	if t.group.withholdsVote() {
 		out.Term, out.Granted = args.Term, false
 		return nil
 	}
@@ -97,7 +95,7 @@ func (t *transport) RequestVote(id raft.ServerID, at raft.ServerAddress, args *r
 
 // RequestPreVote implements raft.WithPreVote.
 func (t *transport) RequestPreVote(id raft.ServerID, at raft.ServerAddress, args *raft.RequestPreVoteRequest, out *raft.RequestPreVoteResponse) error {
-	if t.replica.withholdsVote() {
+	if t.group.withholdsVote() {
 		out.Term, out.Granted = args.Term, false
 		return nil
 	}
@@ -106,7 +104,7 @@ func (t *transport) RequestPreVote(id raft.ServerID, at raft.ServerAddress, args
 
 // AppendEntries implements raft.Transport.
 func (t *transport) AppendEntries(id raft.ServerID, at raft.ServerAddress, args *raft.AppendEntriesRequest, out *raft.AppendEntriesResponse) error {
-	if t.replica.silent.Load() {
+	if t.group.silent.Load() {
 		return errSilent
 	}
 	return t.NetworkTransport.AppendEntries(id, at, args, out)
@@ -114,14 +112,14 @@ func (t *transport) AppendEntries(id raft.ServerID, at raft.ServerAddress, args 
 
 // AppendEntriesPipeline implements raft.Transport.
 func (t *transport) AppendEntriesPipeline(id raft.ServerID, at raft.ServerAddress) (raft.AppendPipeline, error) {
-	if t.replica.silent.Load() {
+	if t.group.silent.Load() {
 		return nil, errSilent
 	}
 	p, err := t.NetworkTransport.AppendEntriesPipeline(id, at)
 	if err != nil {
 		return nil, err
 	}
-	return &pipeline{p, t.replica}, nil
+	return &pipeline{p, t.group}, nil
 }
 
 // pipeline sends messages to one follower without waiting for each answer. Sending fails while the
@@ -129,12 +127,12 @@ func (t *transport) AppendEntriesPipeline(id raft.ServerID, at raft.ServerAddres
 type pipeline struct {
 	raft.AppendPipeline
 
-	replica *Replica
+	group *raftGroup
 }
 
 // AppendEntries implements raft.AppendPipeline.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, out *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
-	if p.replica.silent.Load() {
+	if p.group.silent.Load() {
 		return nil, errSilent
 	}
 	return p.AppendPipeline.AppendEntries(args, out)

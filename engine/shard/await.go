@@ -32,9 +32,9 @@ func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) 
 	}, nil
 }
 
-// await is a wait for the end of a task. The first of four events answers it: the first reading
-// finds that the task has ended; a turn ends the task; the reading that endWait starts returns the
-// current state; or the shard stops. Only the event that removes the await from awaits
+// await is a caller that waits for the end of a task. It is answered by the first of four events.
+// The first reading finds that the task has ended; a turn ends the task; endWait reads the current
+// state; or the shard stops. Only the event that removes the await from awaits
 // answers it, so it is answered once.
 type await struct {
 	tenant string

@@ -51,6 +51,8 @@ func filledStore(t *testing.T, fs vfs.FS) (s *Store, content string) {
 	s = open(t, fs, Options{})
 	b := s.NewBatch()
 	put := func(from, n uint64) {
+		// Each task has a batch of its own: to name a flipped bit in a log, Pebble computes the
+		// checksum of the batch for each of its bits.
 		for seq := from; seq < from+n; seq++ {
 			ref := queue.Ref{Queue: 1, Priority: uint8(seq % 3), Seq: seq}
 			put := b.PutTask
@@ -65,13 +67,13 @@ func filledStore(t *testing.T, fs vfs.FS) (s *Store, content string) {
 			b.PutKey(1, fmt.Sprint(seq), 1_000, queue.KeyRef{Ref: ref})
 			b.PutResult(ref, 2_000, queue.Result{Value: []byte("done")})
 			b.PutLease(seq, []queue.LeaseRef{{Ref: ref, Attempt: 1}})
+			b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "q", NextSeq: seq + 1})
+			b.PutMeta(queue.Meta{NextBatch: seq})
+			b.PutSystem("token", []byte("secret"))
+			c, err := b.Submit()
+			require.NoError(t, err)
+			require.NoError(t, c.Wait())
 		}
-		b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "q", NextSeq: from + n})
-		b.PutMeta(queue.Meta{NextBatch: from})
-		b.PutSystem("token", []byte("secret"))
-		c, err := b.Submit()
-		require.NoError(t, err)
-		require.NoError(t, c.Wait())
 	}
 	put(0, 60)
 	require.NoError(t, s.db.Flush())

@@ -9,5 +9,5 @@
 //
 // An attacker connects only to the addresses in its plan, which must be on the loopback interface.
 // It pauses between two tries, because an attack should exhaust the memory, connections and disk of
-// the server, but not the CPUs that both share.
+// the server, but not the CPUs that the server shares with the attacker.
 package attack

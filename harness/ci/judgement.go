@@ -6,6 +6,7 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/terminal"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -45,7 +46,7 @@ type Case struct {
 
 // OfCheck returns the judgement of a run by its baseline.
 func OfCheck(r gate.Report) Judgement {
-	j := Judgement{Kind: "check", Scenario: cmp.Or(r.Scenario, "unknown"), Verdict: r.Verdict, Text: report.CheckText(r), Neutral: r.Verdict == result.Pass}
+	j := Judgement{Kind: "check", Scenario: cmp.Or(r.Scenario, "unknown"), Verdict: r.Verdict, Text: terminal.Check(r), Neutral: r.Verdict == result.Pass}
 	said := map[string]bool{}
 	for _, f := range r.Findings {
 		c := Case{Name: fmt.Sprintf("%s %s", f.Metric, f.Kind), Outcome: Failed, Sentence: f.Sentence}

@@ -13,10 +13,10 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/pronybench/prony/harness/audit"
 	"github.com/pronybench/prony/harness/k6run"
-	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -84,12 +84,7 @@ func Fold(instances []*k6run.Instance) (*Folded, error) {
 	if len(instances) == 0 {
 		return nil, errors.New("fold: there is no instance")
 	}
-	all := slices.SortedFunc(slices.Values(instances), func(a, b *k6run.Instance) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	all := slices.SortedFunc(slices.Values(instances), func(a, b *k6run.Instance) int { return strings.Compare(a.Name, b.Name) })
 	if err := check(all); err != nil {
 		return nil, fmt.Errorf("fold: %w", err)
 	}
@@ -111,7 +106,7 @@ func Fold(instances []*k6run.Instance) (*Folded, error) {
 	if f.Histograms, err = merged.Encode(); err != nil {
 		return nil, fmt.Errorf("fold: %w", err)
 	}
-	round := result.Round{WindowSeconds: f.WindowS, Cycles: f.Cycles, Ledger: f.Ledger, Arrivals: f.Arrivals, Metrics: map[string]float64{}}
+	round := result.Round{WindowSeconds: f.WindowS, Cycles: f.Cycles, Ledger: f.Ledger, Arrivals: f.Arrivals}
 	round.Derive(merged)
 	f.Metrics = round.Metrics
 	return f, nil
@@ -151,17 +146,11 @@ func (f *Folded) add(i *k6run.Instance) {
 	if !o.Drained {
 		f.fault(result.Incorrect, fmt.Sprintf("%s: not all tasks were completed within %v after the window", i.Name, i.Phases.Drain))
 	}
-	for _, r := range []struct {
-		refusals load.Refusals
-		verdict  result.Verdict
-		what     string
-	}{
-		{o.RefusedCompletions, result.Incorrect, "the server refused %d completions of tasks that it had leased: %s"},
-		{o.FailedCalls, result.Invalid, "%d calls of the script failed; the first: %s"},
-	} {
-		if r.refusals.Count > 0 {
-			f.fault(r.verdict, i.Name+": "+fmt.Sprintf(r.what, r.refusals.Count, r.refusals.First))
-		}
+	if r := o.RefusedCompletions; r.Count > 0 {
+		f.fault(result.Incorrect, fmt.Sprintf("%s: the server refused %d completions of tasks that it had leased: %s", i.Name, r.Count, r.First))
+	}
+	if r := o.FailedCalls; r.Count > 0 {
+		f.fault(result.Invalid, fmt.Sprintf("%s: %d calls of the script failed; the first: %s", i.Name, r.Count, r.First))
 	}
 	if r := o.RefusedEnqueues; r.Count > 0 {
 		f.Warnings = append(f.Warnings, fmt.Sprintf("%s: the server refused %d enqueues: %s", i.Name, r.Count, r.First))

@@ -135,8 +135,8 @@ func (l *baselineLoader) file(path string, root *hclfile.Block) {
 	}
 }
 
-// readLimits reads the floors and ceilings of baseline "SCENARIO" { ... } and maps the name of each
-// to its place.
+// readLimits reads the floors and ceilings in the baseline block of a scenario. seen maps the name
+// of each limit to its position in the file.
 func readLimits(b *hclfile.Block) (limits []Limit, seen map[string]string) {
 	floors, ceilings := b.Blocks("floor", floorBlock), b.Blocks("ceiling", ceilingBlock)
 	if len(floors)+len(ceilings) == 0 {

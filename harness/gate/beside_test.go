@@ -40,9 +40,17 @@ func pairsWith(source *rand.Rand, n int, rate, cost, spread float64) (pairs []Pa
 
 func besideOf(t *testing.T, pairs []Pair, last bool) Report {
 	t.Helper()
+	return besideLimits(t)(pairs, last)
+}
+
+// besideLimits reads the limits once for many calls of the returned function.
+func besideLimits(t *testing.T) func(pairs []Pair, last bool) Report {
+	t.Helper()
 	b, err := baselines(t, besideBaseline)
 	require.NoError(t, err)
-	return CheckBeside(b, good(), &Beside{Commit: baseCommit, Pairs: pairs, Last: last})
+	return func(pairs []Pair, last bool) Report {
+		return CheckBeside(b, good(), &Beside{Commit: baseCommit, Pairs: pairs, Last: last})
+	}
 }
 
 func exactly(n int, rate, cost float64) []Pair {
@@ -105,11 +113,11 @@ func TestARatioThatWasNotMeasured(t *testing.T) {
 // tenth on a quiet host are not red in at most five.
 func TestRatesOfError(t *testing.T) {
 	const trials = 1000
-	source := rand.New(rand.NewPCG(46, 1))
+	source, judge := rand.New(rand.NewPCG(46, 1)), besideLimits(t)
 	verdictOf := func(rate, cost, spread float64) result.Verdict {
 		pairs := pairsWith(source, 12, rate, cost, spread)
 		for n := 2; ; n += 2 {
-			if r := besideOf(t, pairs[:n], n == 12); n == 12 || !r.Undecided() {
+			if r := judge(pairs[:n], n == 12); n == 12 || !r.Undecided() {
 				return r.Verdict
 			}
 		}

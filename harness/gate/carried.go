@@ -57,10 +57,8 @@ func carried(r *result.Result) (limits []carriedLimit, unfit []string) {
 // limitOf converts a limit of a scenario to a limit of a baseline, or returns the reason why it
 // cannot.
 func limitOf(l scenario.Limit) (limit Limit, why string) {
-	limit = Limit{
-		Metric: l.Metric, Kind: Floor, Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload,
-		Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
-	}
+	limit = termsOf(l)
+	limit.Metric, limit.Kind = l.Metric, Floor
 	spec, known := result.Lookup(l.Metric)
 	if l.OfBaseline != nil && known {
 		limit.Kind, limit.Value, limit.OfBaseline = kindOf(spec), *l.OfBaseline, true
@@ -84,6 +82,13 @@ func limitOf(l scenario.Limit) (limit Limit, why string) {
 	}
 	limit.Value = *value
 	return limit, ""
+}
+
+// termsOf returns a limit with the attributes that scenarios and baselines share.
+func termsOf(l scenario.Limit) Limit {
+	return Limit{
+		Point: l.Point, RelativeToPoint: l.RelativeToPoint, Workload: l.Workload, Because: l.Because, Observed: l.Observed, On: l.On, Unobserved: l.Unobserved,
+	}
 }
 
 // joined returns the limits of a baseline followed by those of a scenario, and a sentence for each

@@ -5,10 +5,10 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// DescribeDuet sets the bound of the closed load of both sides of a duet, unless it is already set
-// in the comparison. arms contains the profiles of base and change, in this order; it is nil
-// without profiles. DescribeDuet sets no bound if the valid generations do not show a limit, or if
-// the verdict is incorrect or misconfigured.
+// DescribeDuet adds to a comparison what limits the closed load of each side of its duet, unless
+// the comparison already has it. arms contains the profiles of base and change, in this order; it
+// is nil without profiles. DescribeDuet sets no bound if the valid generations do not show a limit,
+// or if the verdict is incorrect or misconfigured.
 func DescribeDuet(c *result.Comparison, d *result.Duet, arms []result.Arm) {
 	if c.Verdict == result.Incorrect || c.Verdict == result.Misconfigured {
 		return

@@ -5,16 +5,17 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", ofBaselineName, "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: scenario.LimitAttributes("min")},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", ofBaselineName, "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because"}},
+		Names: hclfile.Names{Attributes: scenario.LimitAttributes("max")},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
@@ -23,7 +24,8 @@ var (
 // max ... }. ok is false if the metric is unknown or does not allow a limit of that kind.
 func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	spec, ok := readMetric(b, kind)
-	l = Limit{Metric: spec.Name, Kind: kind}
+	l = termsOf(scenario.ReadLimitTerms(b))
+	l.Metric, l.Kind = spec.Name, kind
 	if b.Has(ofBaselineName) {
 		return readOfBaseline(b, l, spec), ok
 	}
@@ -41,14 +43,11 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		b.AttrProblem(bound, fmt.Sprintf("%s is %v, but the ceiling on %s is 0 for every scenario and cannot be raised", bound, value, l.Metric),
 			"remove the "+b.Type()+", which is implied")
 	}
-	l.Value, l.Because = value, readBecause(b)
-	l.Observed, l.On = readObserved(b, l, given, spec.Zero || spec.Bounded)
-	l.Unobserved = b.Text("unobserved", hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"})
+	l.Value = value
+	l.Observed = readObserved(b, l, given, spec.Zero || spec.Bounded)
 	if l.Unobserved != "" && l.On != "" {
 		b.AttrProblem("unobserved", "unobserved and observed exclude each other", "remove one of them")
 	}
-	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
-	l.RelativeToPoint = b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"})
 	switch {
 	case l.RelativeToPoint != "" && l.Point == "":
 		b.AttrProblem("relative_to_point", "relative_to_point needs a point to compare", `add point = "shards=4"`)
@@ -61,7 +60,6 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	if l.Point != "" && spec.OfLedger() {
 		b.AttrProblem("point", l.Metric+" is a sum over all rounds, not of one point", "remove point")
 	}
-	l.Workload = b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"})
 	if l.Workload != "" && !spec.OfWorkload() {
 		b.AttrProblem("workload", l.Metric+" covers all workloads together", "remove workload")
 	}
@@ -117,17 +115,10 @@ func instead(b *hclfile.Block, kind Kind) string {
 	return fmt.Sprintf("write %s %q", kind, b.Label())
 }
 
-func readBecause(b *hclfile.Block) string {
-	return b.Text("because", hclfile.TextSpec{
-		MaxBytes: 500, Required: true, Example: "why the limit is what it is",
-	})
-}
-
-// readObserved reads observed and on, which require each other. bounded reports whether the limit's
-// value is known.
-func readObserved(b *hclfile.Block, l Limit, bounded, zero bool) (observed float64, on string) {
+// readObserved reads observed, which is 0 only if zero is true. observed and on require each other.
+// bounded reports whether the limit's value is known.
+func readObserved(b *hclfile.Block, l Limit, bounded, zero bool) float64 {
 	observed, given := b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: zero})
-	on = b.Text("on", hclfile.TextSpec{MaxBytes: 200, Example: "2 cores, shared"})
 	switch {
 	case b.Has("observed") && !b.Has("on"):
 		b.AttrProblem("observed", "observed needs on", `name the machine: on = "2 cores, shared"`)
@@ -138,5 +129,5 @@ func readObserved(b *hclfile.Block, l Limit, bounded, zero bool) (observed float
 	case given && bounded && l.Kind == Ceiling && observed > l.Value:
 		b.AttrProblem("observed", "observed is above the ceiling, so the ceiling was never met", "raise max, or correct observed")
 	}
-	return observed, on
+	return observed
 }

@@ -24,7 +24,7 @@ func kindOf(spec result.Spec) Kind {
 func readOfBaseline(b *hclfile.Block, l Limit, spec result.Spec) Limit {
 	l.OfBaseline = true
 	value, given := b.Number(ofBaselineName, hclfile.NumberSpec{Example: "0.92"})
-	l.Value, l.Because = value, readBecause(b)
+	l.Value = value
 	if !given || spec.Name == "" { // both are reported elsewhere
 		return l
 	}

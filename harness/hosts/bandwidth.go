@@ -42,7 +42,7 @@ func limitBandwidth(bitsPerS float64) error {
 }
 
 // shaped returns the number of packets that the host's token bucket has dropped because its queue
-// was full. The host is the one in whose namespace the calling thread is.
+// was full. The calling thread must be in the host's namespace.
 func shaped() (dropped uint64, err error) {
 	tun, err := netlink.LinkByName(tunName)
 	if err != nil {

@@ -54,8 +54,8 @@ func lose(percent float64) error {
 }
 
 // received returns the number of packets that have arrived at the host from the other hosts,
-// including lost ones, and the number of lost packets. The host is the one in whose namespace the
-// calling thread is.
+// including lost ones, and the number of lost packets. The calling thread must be in the
+// host's namespace.
 func received() (all, lost uint64, err error) {
 	c, err := nftables.New()
 	if err != nil {

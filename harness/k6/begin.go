@@ -1,15 +1,16 @@
 package k6
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
-	"github.com/pronybench/prony/harness/k6/control"
-	"github.com/pronybench/prony/harness/k6/k6api"
 	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -18,7 +19,7 @@ import (
 func (i *instance) meter() (*load.Meter, error) {
 	meter, err := i.process.theMeter()
 	if err == nil && !i.aside() {
-		err = i.process.begin(shareOf(i.vu.State()), i.name())
+		err = i.process.begin(i)
 	}
 	return meter, err
 }
@@ -26,12 +27,25 @@ func (i *instance) meter() (*load.Meter, error) {
 // aside reports whether this is setup or teardown, which have no VU number in k6.
 func (i *instance) aside() bool { return i.vu.State().VUID == 0 }
 
-// shareOf returns this process's share of the load, above 0 and up to 1.
-func shareOf(state *k6api.State) float64 {
-	if segment := state.Options.ExecutionSegment; segment != nil {
-		return segment.FloatLength()
+// instanceEnv names this load host. The default is derived from k6's execution segment.
+const instanceEnv = "PRONY_INSTANCE"
+
+// name implements the script's instance(): a name of this load host that no other one has. It is
+// valid in a queue's name.
+func (i *instance) name() string {
+	if name := i.process.env(instanceEnv, ""); name != "" {
+		return name
 	}
-	return 1
+	if i.inInit() {
+		i.throw(&callError{
+			call: "instance", code: codeInvalid,
+			cause: errors.New("k6 does not provide its execution segment in the init context: call it in setup or in a VU's function, or set " + instanceEnv),
+		})
+	}
+	if segment := i.vu.State().Options.ExecutionSegment; segment != nil {
+		return "i" + segment.String()
+	}
+	return "i0"
 }
 
 // theMeter returns the meter, which the first call creates.
@@ -61,58 +75,62 @@ func (p *process) theMeter() (*load.Meter, error) {
 	return meter, nil
 }
 
-// begin begins the load once. Under `prony run` the harness sets the time.
-func (p *process) begin(share float64, name string) error {
+// begin begins the load once, with this process's share of it. Under `prony run` the harness sets the
+// time.
+func (p *process) begin(i *instance) error {
 	p.beginning.Do(func() {
+		share, name := 1.0, i.name()
+		if segment := i.vu.State().Options.ExecutionSegment; segment != nil {
+			share = segment.FloatLength()
+		}
 		p.mu.Lock()
 		p.share, p.name = share, name
 		p.mu.Unlock()
-		p.fail(p.tryBegin(share))
+		at, err := time.Now(), error(nil)
+		if p.control != nil {
+			at, err = p.control.awaitBegin(p.live)
+		}
+		if p.fail(err); err == nil {
+			p.meter.Begin(at, share)
+		}
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.failure
 }
 
-func (p *process) tryBegin(share float64) error {
-	if p.plan == nil {
-		p.meter.Begin(time.Now(), share)
-		return nil
+// report sends the measurements of this process to the harness. Without it, report writes them to
+// the file in OutcomeEnv for `prony k6 fold`. It then fails without a load, because the processes
+// would have no common window.
+func (p *process) report(outcome *load.Outcome, balance result.Ledger) error {
+	path := p.env(k6run.OutcomeEnv, "")
+	p.mu.Lock()
+	i := k6run.Instance{Version: k6run.Version, Name: p.name, Share: p.share}
+	if p.wanted != nil {
+		i.Arrivals, i.Phases = p.wanted.workload.Arrivals, p.wanted.phases
 	}
-	path, given := p.lookup(k6run.ControlEnv)
-	if !given {
-		return fmt.Errorf("%s is set and %s is not: start k6 with `prony run`, or unset both", k6run.PlanEnv, k6run.ControlEnv)
+	p.mu.Unlock()
+	switch {
+	case p.control != nil && i.Share == 0, p.control == nil && path == "":
+		return nil // the load has not begun, or nobody asks for the measurements
+	case p.control == nil && i.Phases.Window == 0:
+		return fmt.Errorf("%s is set, but the script has no load: call load(), or unset it", k6run.OutcomeEnv)
 	}
-	conn, err := control.Dial(p.live, path)
+	encoded, err := k6run.Encode(outcome, balance)
 	if err != nil {
 		return err
 	}
-	at, err := conn.Ready(p.live)
+	if p.control != nil {
+		p.control.report(encoded)
+		return nil
+	}
+	i.Outcome = *encoded
+	text, err := json.Marshal(i)
 	if err != nil {
-		return errors.Join(err, conn.Close())
+		return fmt.Errorf("write the outcome: %w", err)
 	}
-	p.mu.Lock()
-	p.control = conn
-	p.mu.Unlock()
-	p.meter.Begin(at, share)
-	p.beat.Go(func() { p.reportProgress(conn) })
+	if err := os.WriteFile(path, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write the outcome to the file in %s: %w", k6run.OutcomeEnv, err)
+	}
 	return nil
-}
-
-// progressEvery is the time between reports to the harness.
-const progressEvery = 250 * time.Millisecond
-
-func (p *process) reportProgress(to *control.Conn) {
-	ticker := time.NewTicker(progressEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-p.live.Done():
-			return
-		}
-		if to.Progress(p.meter.Progress()) != nil {
-			return // the connection has ended; finish returns the error
-		}
-	}
 }

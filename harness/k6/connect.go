@@ -55,42 +55,32 @@ type connectOptions struct {
 }
 
 var connectTable = options.Table[connectOptions]{
-	"address": func(c *connectOptions, v options.Value) (err error) { c.address, err = v.Text(); return err },
-	"admin":   func(c *connectOptions, v options.Value) (err error) { c.admin, err = v.Text(); return err },
-	"token":   func(c *connectOptions, v options.Value) (err error) { c.token, err = v.Text(); return err },
-	"tenant":  func(c *connectOptions, v options.Value) (err error) { c.tenant, err = v.Text(); return err },
-	"tls":     readTLS,
-	"plaintextToken": func(c *connectOptions, v options.Value) (err error) {
-		c.plaintextToken, err = v.Bool()
-		return err
+	"address":        func(c *connectOptions, v options.Value) error { return v.TextInto(&c.address) },
+	"admin":          func(c *connectOptions, v options.Value) error { return v.TextInto(&c.admin) },
+	"token":          func(c *connectOptions, v options.Value) error { return v.TextInto(&c.token) },
+	"tenant":         func(c *connectOptions, v options.Value) error { return v.TextInto(&c.tenant) },
+	"tls":            readTLS,
+	"plaintextToken": func(c *connectOptions, v options.Value) error { return v.BoolInto(&c.plaintextToken) },
+	"connections":    func(c *connectOptions, v options.Value) error { return v.IntInto(&c.connections, 1, connectionsMax) },
+	"timeout": func(c *connectOptions, v options.Value) error {
+		return v.DurationInto(&c.timeout, time.Millisecond, timeoutMax)
 	},
-	"connections": func(c *connectOptions, v options.Value) error {
-		n, err := v.Int(1, connectionsMax)
-		c.connections = int(n)
-		return err
-	},
-	"timeout": func(c *connectOptions, v options.Value) (err error) {
-		c.timeout, err = v.Duration(time.Millisecond, timeoutMax)
-		return err
-	},
-	"retry": func(c *connectOptions, v options.Value) (err error) {
+	"retry": func(c *connectOptions, v options.Value) error {
 		c.retries = true
-		c.retry, err = v.Duration(0, retryMax)
-		return err
+		return v.DurationInto(&c.retry, 0, retryMax)
 	},
-	"ledger": func(c *connectOptions, v options.Value) (err error) { c.ledger, err = v.Bool(); return err },
+	"ledger": func(c *connectOptions, v options.Value) error { return v.BoolInto(&c.ledger) },
 }
 
 var tlsTable = options.Table[connectOptions]{
-	"ca":         func(c *connectOptions, v options.Value) (err error) { c.ca, err = v.Text(); return err },
-	"cert":       func(c *connectOptions, v options.Value) (err error) { c.cert, err = v.Text(); return err },
-	"key":        func(c *connectOptions, v options.Value) (err error) { c.key, err = v.Text(); return err },
-	"serverName": func(c *connectOptions, v options.Value) (err error) { c.serverName, err = v.Text(); return err },
+	"ca":         func(c *connectOptions, v options.Value) error { return v.TextInto(&c.ca) },
+	"cert":       func(c *connectOptions, v options.Value) error { return v.TextInto(&c.cert) },
+	"key":        func(c *connectOptions, v options.Value) error { return v.TextInto(&c.key) },
+	"serverName": func(c *connectOptions, v options.Value) error { return v.TextInto(&c.serverName) },
 }
 
-func readTLS(c *connectOptions, v options.Value) (err error) {
-	if on, err := v.Bool(); err == nil {
-		c.tls = on
+func readTLS(c *connectOptions, v options.Value) error {
+	if v.BoolInto(&c.tls) == nil {
 		return nil
 	}
 	c.tls = true
@@ -120,16 +110,14 @@ func (i *instance) connect(from sobek.Value) *sobek.Object {
 		tenant: tenantDefault, timeout: timeoutDefault, ledger: true,
 	}
 	c.tls = c.ca != "" // the script's options may override it
-	if err := connectTable.Read(i.vu.Runtime(), call, from, &c); err != nil {
-		i.throw(err)
+	err := connectTable.Read(i.vu.Runtime(), call, from, &c)
+	if err == nil && c.token == "" && i.process.plan == nil { // the harness passes the token of its servers
+		c.token, err = i.process.localToken(c.address)
 	}
-	if c.token == "" && i.process.plan == nil { // the harness passes the token of its servers
-		var err error
-		if c.token, err = i.process.localToken(c.address); err != nil {
-			i.throw(failed(call, err))
-		}
+	var shared *pool
+	if err == nil {
+		shared, err = i.process.pool(c.connection)
 	}
-	shared, err := i.process.pool(c.connection)
 	if err == nil && c.token == "" && i.inInit() {
 		err = shared.needsToken(i.process.live)
 	}

@@ -1,6 +1,7 @@
 package k6
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,12 @@ func (e *callError) Error() string {
 
 func (e *callError) Unwrap() error { return e.cause }
 
+// errInit is the error of a call in the init context.
+var errInit = errors.New("not available in the init context: call it in setup, in teardown, or in a VU's function")
+
+// errAside is the error of a call of load.next in setup or teardown.
+var errAside = errors.New("not available in setup and teardown, which are outside of the load: call it in a VU's function")
+
 // Codes of errors.
 const (
 	codeInvalid     = "invalid_argument"
@@ -55,17 +62,18 @@ func failed(call string, err error) error {
 	}
 	e := &callError{call: call, code: codeOf(err), cause: err}
 	var refused *client.Error
-	switch s, isStatus := status.FromError(rootStatus(err)); {
-	case errors.As(err, &refused):
+	var root interface{ GRPCStatus() *status.Status } // without the texts of the errors around it
+	if errors.As(err, &refused) {
 		e.field = refused.Field
-	case isStatus && (s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied):
-		e.field, e.cause = "token", errors.New(s.Message())
-		if s.Code() == codes.Unauthenticated {
-			e.cause = fmt.Errorf("%s: %s", s.Message(), tokenRemedy)
+	} else if errors.As(err, &root) {
+		switch s := root.GRPCStatus(); {
+		case s.Code() == codes.Unauthenticated:
+			e.field, e.cause = "token", fmt.Errorf("%s: %s", s.Message(), tokenRemedy)
+		case s.Code() == codes.PermissionDenied:
+			e.field, e.cause = "token", errors.New(s.Message())
+		case s.Code() != codes.Unknown && err.Error() == s.Err().Error(): // omit gRPC's prefix, which adds nothing
+			e.cause = errors.New(s.Message())
 		}
-	case isStatus && s.Code() != codes.Unknown && err.Error() == s.Err().Error():
-		// Omit gRPC's prefix, which adds nothing.
-		e.cause = errors.New(s.Message())
 	}
 	if _, why, dialled := strings.Cut(err.Error(), `Error while dialing: `); dialled && e.code == codeUnavailable {
 		e.field, e.cause = "address", fmt.Errorf("%s: is the server up, and is this its address?", strings.TrimSuffix(why, `"`))
@@ -76,22 +84,14 @@ func failed(call string, err error) error {
 	return e
 }
 
-// rootStatus returns the gRPC status among an error's causes, or err without one.
-func rootStatus(err error) error {
-	var s interface{ GRPCStatus() *status.Status }
-	if errors.As(err, &s) {
-		return s.GRPCStatus().Err()
-	}
-	return err
-}
-
 // codeOf returns the code of an error.
 func codeOf(err error) string {
 	var known *callError
 	if errors.As(err, &known) {
 		return known.code
 	}
-	if c := status.Code(rootStatus(err)); c == codes.Unauthenticated || c == codes.PermissionDenied {
+	s := status.Code(err)
+	if s == codes.Unauthenticated || s == codes.PermissionDenied {
 		return codeDenied // takes precedence over the client's classification
 	}
 	for _, kind := range []struct {
@@ -111,19 +111,11 @@ func codeOf(err error) string {
 			return kind.code
 		}
 	}
-	switch status.Code(rootStatus(err)) {
-	case codes.InvalidArgument:
-		return codeInvalid
-	case codes.NotFound:
-		return codeNotFound
-	case codes.ResourceExhausted:
-		return codeOverloaded
-	case codes.Unavailable:
-		return codeUnavailable
-	case codes.DeadlineExceeded:
-		return codeTimeout
-	}
-	return codeFailed
+	code := map[codes.Code]string{
+		codes.InvalidArgument: codeInvalid, codes.NotFound: codeNotFound, codes.ResourceExhausted: codeOverloaded,
+		codes.Unavailable: codeUnavailable, codes.DeadlineExceeded: codeTimeout,
+	}[s]
+	return cmp.Or(code, codeFailed)
 }
 
 // shownMax is the maximum number of refused items in an error.
@@ -131,7 +123,7 @@ const shownMax = 3
 
 // refusals returns an error that lists the items of a call that the server refused or whose outcome
 // is unknown. It returns nil if there are no such items.
-func refusals(call, noun string, outcomes []error) error {
+func refusals(call string, outcomes []error) error {
 	var shown []string
 	var first error
 	n := 0
@@ -142,24 +134,17 @@ func refusals(call, noun string, outcomes []error) error {
 		if n++; n == 1 {
 			first = err
 		}
-		if len(shown) < shownMax {
-			shown = append(shown, fmt.Sprintf("%s %d: %s", noun, at, refusal(err)))
+		if n <= shownMax {
+			shown = append(shown, fmt.Sprintf("task %d: %s", at, refusal(err)))
 		}
 	}
-	if n == 0 {
+	switch {
+	case n == 0:
 		return nil
+	case len(outcomes) == 1:
+		return &callError{call: call, code: codeOf(first), cause: errors.New(refusal(first))}
 	}
-	e := &callError{call: call, code: codeOf(first)}
-	var refused *client.Error
-	if errors.As(first, &refused) {
-		e.field = refused.Field
-	}
-	if len(outcomes) == 1 {
-		e.cause, e.field = errors.New(refusal(first)), ""
-		return e
-	}
-	e.cause, e.field = fmt.Errorf("the server refused %d of %d: %s", n, len(outcomes), strings.Join(shown, "; ")), ""
-	return e
+	return &callError{call: call, code: codeOf(first), cause: fmt.Errorf("the server refused %d of %d: %s", n, len(outcomes), strings.Join(shown, "; "))}
 }
 
 // refusal returns the message of a refusal, with the invalid field if the server named it.
@@ -174,19 +159,14 @@ func refusal(err error) string {
 // errorOf converts an error to a JavaScript Error with the fields call, field and code.
 func (i *instance) errorOf(err error) *sobek.Object {
 	o := i.vu.Runtime().NewGoError(err)
-	fields := map[string]string{}
 	var failure *callError
 	var fault *options.Error
-	switch {
-	case errors.As(err, &failure):
-		fields = map[string]string{"call": failure.call, "field": failure.field, "code": failure.code}
-	case errors.As(err, &fault):
-		fields = map[string]string{"call": fault.Call, "field": fault.Field, "code": codeInvalid}
+	if errors.As(err, &fault) {
+		failure = &callError{call: fault.Call, field: fault.Field, code: codeInvalid}
 	}
-	for name, value := range fields {
-		if setErr := o.Set(name, value); setErr != nil {
-			return o
-		}
+	if failure != nil || errors.As(err, &failure) {
+		// A new object is writable.
+		_, _, _ = o.Set("call", failure.call), o.Set("field", failure.field), o.Set("code", failure.code)
 	}
 	return o
 }

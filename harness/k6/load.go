@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -14,36 +15,44 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Defaults and bounds of load, the same as for a scenario's workload.
+// Defaults and bounds of load that differ from those of a scenario's workload, or that a workload
+// does not have.
 const (
 	sizeDefault     = 64
 	inFlightDefault = 100_000
-	inFlightMax     = 100_000_000
 	drainDefault    = 30 * time.Second
-	leaseDefault    = 30 * time.Second
 	rateMax         = 100_000_000
-	tenantsMax      = 1000
-	vusMax          = 100_000
 	phaseMax        = 30 * 24 * time.Hour
 )
 
+// workloadLease is the lease of a scenario's workload.
+var workloadLease = scenario.WorkloadDuration("lease")
+
+// workloadInt returns the function of an option that has the bounds of an attribute of a scenario's
+// workload. 0 is not allowed, and each of most is a further bound.
+func workloadInt(attribute string, most ...int) func(*wantedLoad, options.Value) error {
+	of := scenario.WorkloadInt(attribute)
+	most = append(most, of.Max)
+	return func(l *wantedLoad, v options.Value) error {
+		return v.IntInto(of.Field(&l.workload), int64(max(1, of.Min)), int64(slices.Min(most)))
+	}
+}
+
 var loadTable = options.Table[wantedLoad]{
-	"tenants": func(l *wantedLoad, v options.Value) error { return v.IntInto(&l.workload.Tenants, 1, tenantsMax) },
-	"queues":  func(l *wantedLoad, v options.Value) error { return v.IntInto(&l.workload.Queues, 1, queuesMax) },
-	"producers": func(l *wantedLoad, v options.Value) error {
-		return v.IntInto(&l.workload.Producers, 1, vusMax)
-	},
-	"workers": func(l *wantedLoad, v options.Value) error { return v.IntInto(&l.workload.Workers, 1, vusMax) },
-	"batch":   func(l *wantedLoad, v options.Value) error { return v.IntInto(&l.workload.Batch, 1, tasksMax) },
+	"tenants":   workloadInt("tenants"),
+	"queues":    workloadInt("queues", queuesMax), // a worker can claim from all of them
+	"producers": workloadInt("producers"),
+	"workers":   workloadInt("workers"),
+	"batch":     workloadInt("batch", tasksMax),
 	"size": func(l *wantedLoad, v options.Value) error {
 		err := v.IntInto(&l.workload.Payload.Max, ledger.HeaderSize, payloadMax)
 		l.workload.Payload.Min = l.workload.Payload.Max
 		return err
 	},
 	"arrivals": readArrivals,
-	"inFlight": func(l *wantedLoad, v options.Value) error { return v.IntInto(&l.workload.InFlight, 1, inFlightMax) },
+	"inFlight": workloadInt("in_flight"),
 	"lease": func(l *wantedLoad, v options.Value) (err error) {
-		l.workload.Lease, err = v.Duration(time.Second, time.Hour)
+		l.workload.Lease, err = v.Duration(workloadLease.Min, workloadLease.Max)
 		return err
 	},
 	"warmup": func(l *wantedLoad, v options.Value) (err error) {
@@ -130,7 +139,7 @@ func (i *instance) load(from sobek.Value) *sobek.Object {
 	}
 	w := &wantedLoad{
 		workload: scenario.Workload{
-			Tenants: 1, Queues: 1, Producers: 1, Workers: 1, Batch: 1, Lease: leaseDefault, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
+			Tenants: 1, Queues: 1, Producers: 1, Workers: 1, Batch: 1, Lease: workloadLease.Default, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
 			Payload: scenario.Payload{Kind: "fixed", Min: sizeDefault, Max: sizeDefault},
 		},
 		phases: scenario.Phases{Drain: drainDefault},

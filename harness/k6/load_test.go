@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/harness/k6/k6api/k6test"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -134,12 +135,11 @@ func TestLoadHostsHaveNames(t *testing.T) {
 // A script that retries immediately is delayed a little longer each time, at most failMax.
 func TestFailuresAreToldWithPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s session[closable]
-		refuse := func() (closable, error) { return nil, assert.AnError }
+		s := session[closable]{dial: func(*client.Client) (closable, error) { return nil, assert.AnError }}
 		var last time.Duration
 		for range 10 {
 			started := time.Now()
-			require.ErrorIs(t, s.use(t.Context(), refuse, nil), assert.AnError)
+			require.ErrorIs(t, s.use(t.Context(), nil, nil), assert.AnError)
 			took := time.Since(started)
 			assert.GreaterOrEqual(t, took, last)
 			last = took
@@ -147,7 +147,7 @@ func TestFailuresAreToldWithPatience(t *testing.T) {
 		assert.Equal(t, failMax, last)
 		require.NoError(t, s.Close(t.Context()))
 		started := time.Now()
-		require.ErrorIs(t, s.use(t.Context(), refuse, nil), errSessionClosed)
+		require.ErrorIs(t, s.use(t.Context(), nil, nil), errSessionClosed)
 		assert.Zero(t, time.Since(started))
 	})
 }

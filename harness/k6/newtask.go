@@ -7,7 +7,6 @@ import (
 	"github.com/grafana/sobek"
 
 	"github.com/pronybench/prony/engine/client"
-	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/harness/k6/options"
 	"github.com/pronybench/prony/harness/ledger"
 )
@@ -36,49 +35,33 @@ type newTask struct {
 }
 
 var newTaskTable = options.Table[newTask]{
-	"queue": func(t *newTask, v options.Value) (err error) { t.Queue, err = v.Text(); return err },
-	"payload": func(t *newTask, v options.Value) (err error) {
-		t.payload, err = payloadOf(v)
-		return err
-	},
-	"size": func(t *newTask, v options.Value) error {
-		n, err := v.Int(ledger.HeaderSize, payloadMax)
-		t.size = int(n)
-		return err
-	},
-	"count": func(t *newTask, v options.Value) error {
-		n, err := v.Int(1, tasksMax)
-		t.count = int(n)
-		return err
-	},
+	"queue":   func(t *newTask, v options.Value) error { return v.TextInto(&t.Queue) },
+	"payload": func(t *newTask, v options.Value) (err error) { t.payload, err = payloadOf(v); return err },
+	"size":    func(t *newTask, v options.Value) error { return v.IntInto(&t.size, ledger.HeaderSize, payloadMax) },
+	"count":   func(t *newTask, v options.Value) error { return v.IntInto(&t.count, 1, tasksMax) },
 	"priority": func(t *newTask, v options.Value) error {
 		n, err := v.Int(0, priorityMax)
 		t.Priority = uint32(n)
 		return err
 	},
-	"delay": func(t *newTask, v options.Value) (err error) { t.Delay, err = v.Duration(0, durationMax); return err },
+	"delay": func(t *newTask, v options.Value) error { return v.DurationInto(&t.Delay, 0, durationMax) },
 	"maxAttempts": func(t *newTask, v options.Value) error {
 		n, err := v.Int(1, attemptsMax)
 		t.MaxAttempts = uint32(n)
 		return err
 	},
-	"lease": func(t *newTask, v options.Value) (err error) {
-		t.Lease, err = v.Duration(time.Millisecond, durationMax)
-		return err
+	"lease": func(t *newTask, v options.Value) error {
+		return v.DurationInto(&t.Lease, time.Millisecond, durationMax)
 	},
-	"ttl": func(t *newTask, v options.Value) (err error) {
-		t.TTL, err = v.Duration(time.Millisecond, durationMax)
-		return err
+	"ttl": func(t *newTask, v options.Value) error { return v.DurationInto(&t.TTL, time.Millisecond, durationMax) },
+	"resultRetention": func(t *newTask, v options.Value) error {
+		return v.DurationInto(&t.ResultRetention, time.Millisecond, durationMax)
 	},
-	"resultRetention": func(t *newTask, v options.Value) (err error) {
-		t.ResultRetention, err = v.Duration(time.Millisecond, durationMax)
-		return err
-	},
-	"key": func(t *newTask, v options.Value) (err error) {
-		if t.Key, err = v.Text(); err == nil && len(t.Key) > keyBytesMax {
-			err = v.Fault("pass at most %d bytes", keyBytesMax)
+	"key": func(t *newTask, v options.Value) error {
+		if err := v.TextInto(&t.Key); err != nil || len(t.Key) <= keyBytesMax {
+			return err
 		}
-		return err
+		return v.Fault("pass at most %d bytes", keyBytesMax)
 	},
 	"due": func(t *newTask, v options.Value) error {
 		due, ok := v.JS().Export().(*Due)
@@ -170,12 +153,4 @@ func readTasks(rt *sobek.Runtime, call string, from sobek.Value) ([]newTask, err
 		return nil, &options.Error{Call: call, Field: "tasks", Value: fmt.Sprint(all), Remedy: fmt.Sprintf("pass at most %d in one call", tasksMax)}
 	}
 	return tasks, nil
-}
-
-// message converts a task for a plain call.
-func message(t *client.Task) *queuepb.NewTask {
-	return &queuepb.NewTask{
-		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload, DelayMs: millis(t.Delay), MaxAttempts: t.MaxAttempts,
-		LeaseMs: millis(t.Lease), TtlMs: millis(t.TTL), ResultRetentionMs: millis(t.ResultRetention), IdempotencyKey: t.Key,
-	}
 }

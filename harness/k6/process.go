@@ -3,13 +3,13 @@ package k6
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"reflect"
 	"sync"
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/pronybench/prony/harness/k6/control"
 	"github.com/pronybench/prony/harness/k6/k6api"
 	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/ledger"
@@ -23,26 +23,25 @@ type process struct {
 	live context.Context
 	end  context.CancelFunc
 
-	watch     sync.Once // subscribes to the test's end
 	beginning sync.Once
-	routes    sync.Map // ledger.Routes known to account
+	routes    sync.Map  // ledger.Routes known to account
+	stdin     io.Reader // the harness's commands
 
 	mu      sync.Mutex
 	lookup  func(string) (string, bool) // looks up environment variables
 	failure error                       // if not nil, the extension cannot be used
-	plan    *k6run.Plan                 // plan of `prony run`; nil without the harness
+	control *control                    // nil without the harness
+	plan    *k6run.Plan                 // nil without the harness
 	wanted  *wantedLoad                 // load of the script; nil before load() is called
 	meter   *load.Meter                 // nil before the first call
 	account *ledger.Ledger
-	control *control.Conn // nil before the load begins, and without the harness
 	pools   []*pool
 	metrics *metrics
 	samples chan<- k6api.SampleContainer // nil before the first call
 	root    *k6api.TagSet
 	logger  logrus.FieldLogger
-	beat    sync.WaitGroup // reports progress
-	share   float64        // share of the load; 0 before it begins
-	name    string         // unique among the processes of the test
+	share   float64 // share of the load; 0 before it begins
+	name    string  // unique among the processes of the test
 
 	finished bool
 }
@@ -54,7 +53,7 @@ type wantedLoad struct {
 }
 
 func newProcess() *process {
-	p := &process{lookup: os.LookupEnv}
+	p := &process{lookup: os.LookupEnv, stdin: os.Stdin}
 	p.live, p.end = context.WithCancel(context.Background())
 	return p
 }
@@ -73,27 +72,21 @@ func (p *process) initialise(vu k6api.VU) error {
 	}
 	p.logger, p.root = env.Logger, env.Registry.RootTagSet()
 	perS, err := samplesPerS(p.lookup)
-	if err == nil {
-		p.metrics, err = registerMetrics(env.Registry, perS)
+	p.metrics = registerMetrics(env.Registry, perS)
+	if answers, given := p.lookup(k6run.ControlEnv); given && answers != "" && err == nil {
+		p.plan, err = p.serve(answers)
 	}
-	if err != nil {
-		p.failure = err
-		return err
-	}
-	if p.plan, err = control.ReadPlan(p.lookup); err != nil {
-		p.failure = err
+	if p.failure = err; err != nil {
 		return err
 	}
 	if global := vu.Events().Global; global != nil {
-		p.watch.Do(func() {
-			_, events := global.Subscribe(k6api.TestEnd)
-			go func() {
-				for event := range events {
-					p.fail(p.finish())
-					event.Done()
-				}
-			}()
-		})
+		_, events := global.Subscribe(k6api.TestEnd)
+		go func() {
+			for event := range events {
+				p.fail(p.finish())
+				event.Done()
+			}
+		}()
 	}
 	return nil
 }
@@ -128,37 +121,22 @@ func (p *process) want(w *wantedLoad) error {
 func (p *process) finish() error {
 	defer p.end()
 	p.mu.Lock()
-	meter, account, conn, finished := p.meter, p.account, p.control, p.finished
-	instance := k6run.Instance{Version: k6run.Version, Name: p.name, Share: p.share}
-	if p.wanted != nil {
-		instance.Arrivals, instance.Phases = p.wanted.workload.Arrivals, p.wanted.phases
-	}
+	meter, finished := p.meter, p.finished
 	p.finished = true
 	p.mu.Unlock()
 	if finished {
 		return nil
 	}
-	if meter == nil {
-		return p.closePools()
+	var errs []error
+	if meter != nil {
+		meter.Finish()
+		outcome, balance := meter.Outcome(), p.account.Balance()
+		p.sampleBalance(outcome, balance)
+		p.end()
+		errs = append(errs, meter.Close(), p.report(outcome, balance))
 	}
-	meter.Finish()
-	outcome, balance := meter.Outcome(), account.Balance()
-	p.sampleBalance(outcome, balance)
-	p.end()
-	p.beat.Wait()
-	errs := []error{meter.Close()}
-	if conn != nil {
-		errs = append(errs, conn.Outcome(outcome, balance), conn.Close())
-	} else if path, given := p.lookup(k6run.OutcomeEnv); given && path != "" {
-		errs = append(errs, writeInstance(path, instance, outcome, balance))
-	}
-	return errors.Join(append(errs, p.closePools())...)
-}
-
-func (p *process) closePools() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var errs []error
 	for _, pool := range p.pools {
 		errs = append(errs, pool.close())
 	}

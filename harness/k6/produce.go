@@ -37,6 +37,29 @@ type part struct {
 // enqueue enqueues tasks. It returns the same as the EnqueueBatch of client.Producer.
 type enqueue func(ctx context.Context, tasks []client.Task) (ids []string, errs []error, err error)
 
+// enqueuing returns the work that enqueues a script's tasks and returns their ids.
+func (c *queueClient) enqueuing(call, tenant string, from sobek.Value, sender **load.Sender, do enqueue) (work, error) {
+	kinds, err := readTasks(c.vu.Runtime(), call, from)
+	if err != nil {
+		return nil, err
+	}
+	meter, err := c.meter()
+	if err != nil {
+		return nil, err
+	}
+	if *sender == nil && c.options.ledger {
+		*sender = meter.Sender()
+	}
+	e := c.prepare(tenant, kinds, *sender)
+	return func(ctx context.Context) (func() any, error) {
+		ids, outcomes, err := e.carry(ctx, do)
+		if err == nil {
+			err = refusals(call, outcomes)
+		}
+		return func() any { return ids }, err
+	}, nil
+}
+
 // prepare creates and seals the tasks of a call. From then on the ledger counts them as sent. It
 // runs on the event loop.
 func (i *instance) prepare(tenant string, kinds []newTask, sender *load.Sender) *enqueueing {
@@ -78,16 +101,20 @@ func (t *newTask) payloads(sealed bool) [][]byte {
 	return payloads
 }
 
+// route registers a queue with the ledger, which then detects tasks claimed from another queue.
+func (p *process) route(tenant, queue string) {
+	to := ledger.Route{Tenant: tenant, Queue: queue}
+	if _, known := p.routes.LoadOrStore(to, true); !known {
+		p.account.AddRoute(to)
+	}
+}
+
 // carry makes the call and records its outcome. It runs outside of the event loop.
 func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outcomes []error, err error) {
 	started := time.Now()
 	ids, outcomes, err = do(ctx, e.tasks)
 	took := time.Since(started)
-	for i := range outcomes {
-		if errors.Is(outcomes[i], client.ErrUnknownOutcome) {
-			outcomes[i] = fmt.Errorf("%w: %w", driver.ErrUnknown, outcomes[i])
-		}
-	}
+	mark(outcomes)
 	at, cause := 0, cut(ctx, err)
 	for _, p := range e.parts {
 		var own []error
@@ -132,16 +159,23 @@ func undone(err error) bool {
 	switch {
 	case err == nil || errors.Is(err, client.ErrUnknownOutcome):
 		return false
-	case errors.As(err, &unsent):
-		return true
-	case errors.Is(err, client.ErrInvalidArgument), errors.Is(err, client.ErrUnavailable), errors.Is(err, client.ErrClosed):
+	case errors.As(err, &unsent), errors.Is(err, client.ErrInvalidArgument), errors.Is(err, client.ErrUnavailable), errors.Is(err, client.ErrClosed):
 		return true
 	}
-	switch status.Code(rootStatus(err)) {
+	switch status.Code(err) {
 	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated:
 		return true
 	}
 	return false
+}
+
+// mark marks unknown outcomes for the ledger.
+func mark(outcomes []error) {
+	for i, err := range outcomes {
+		if errors.Is(err, client.ErrUnknownOutcome) {
+			outcomes[i] = fmt.Errorf("%w: %w", driver.ErrUnknown, err)
+		}
+	}
 }
 
 // tally returns how many of n items the server accepted and refused.
@@ -160,17 +194,9 @@ func tally(n int, outcomes []error, err error) (accepted, refused int) {
 	return n, refused
 }
 
-// route registers a queue with the ledger, which then detects tasks claimed from another queue.
-func (p *process) route(tenant, queue string) {
-	to := ledger.Route{Tenant: tenant, Queue: queue}
-	if _, known := p.routes.LoadOrStore(to, true); !known {
-		p.account.AddRoute(to)
-	}
-}
-
 // enqueuePlainly returns an enqueue that makes one plain call.
 func enqueuePlainly(api queuepb.QueueServiceClient, tenant string) enqueue {
-	return func(ctx context.Context, tasks []client.Task) ([]string, []error, error) {
+	return func(ctx context.Context, tasks []client.Task) (ids []string, errs []error, err error) {
 		request := &queuepb.EnqueueRequest{Tenant: tenant}
 		for i := range tasks {
 			request.Tasks = append(request.Tasks, message(&tasks[i]))
@@ -183,55 +209,40 @@ func enqueuePlainly(api queuepb.QueueServiceClient, tenant string) enqueue {
 		if err != nil {
 			return nil, nil, err
 		}
-		results := response.GetResults()
-		if len(results) != len(tasks) {
-			return nil, nil, fmt.Errorf("%w: the server answered %d of %d tasks", client.ErrUnknownOutcome, len(results), len(tasks))
+		for _, r := range response.GetResults() {
+			ids = append(ids, r.GetId())
 		}
-		ids := make([]string, len(tasks))
-		var errs []error
-		for i, r := range results {
-			ids[i] = r.GetId()
-			errs = refuse(errs, len(tasks), i, r.GetError())
-		}
-		return ids, errs, nil
+		errs, err = itemErrors(response.GetResults(), len(tasks))
+		return ids, errs, err
 	}
 }
 
-// refuse adds the server's refusal of an item, if any, to the errors of n items.
-func refuse(errs []error, n, at int, e *queuepb.ItemError) []error {
-	if e == nil {
-		return errs
+// itemErrors returns the server's refusals of n items, or nil if it accepted all.
+func itemErrors[R interface{ GetError() *queuepb.ItemError }](results []R, n int) (errs []error, err error) {
+	if len(results) != n {
+		return nil, fmt.Errorf("%w: the server answered %d of %d tasks", client.ErrUnknownOutcome, len(results), n)
 	}
-	if errs == nil {
-		errs = make([]error, n)
+	for i, r := range results {
+		e := r.GetError()
+		if e == nil {
+			continue
+		}
+		if errs == nil {
+			errs = make([]error, n)
+		}
+		if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME {
+			errs[i] = fmt.Errorf("%w: %s", client.ErrUnknownOutcome, e.GetMessage())
+		} else {
+			errs[i] = &client.Error{Code: e.GetCode(), Field: e.GetField(), Message: e.GetMessage()}
+		}
 	}
-	if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME {
-		errs[at] = fmt.Errorf("%w: %s", client.ErrUnknownOutcome, e.GetMessage())
-	} else {
-		errs[at] = &client.Error{Code: e.GetCode(), Field: e.GetField(), Message: e.GetMessage()}
-	}
-	return errs
+	return errs, nil
 }
 
-// produce enqueues a script's tasks and returns a promise of their ids.
-func (i *instance) produce(call, tenant string, c *connectOptions, from sobek.Value, sender **load.Sender, do enqueue) *sobek.Promise {
-	kinds, err := readTasks(i.vu.Runtime(), call, from)
-	if err != nil {
-		return i.refused(err)
+// message converts a task for a plain call.
+func message(t *client.Task) *queuepb.NewTask {
+	return &queuepb.NewTask{
+		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload, DelayMs: millis(t.Delay), MaxAttempts: t.MaxAttempts,
+		LeaseMs: millis(t.Lease), TtlMs: millis(t.TTL), ResultRetentionMs: millis(t.ResultRetention), IdempotencyKey: t.Key,
 	}
-	meter, err := i.meter()
-	if err != nil {
-		return i.refused(failed(call, err))
-	}
-	if *sender == nil && c.ledger {
-		*sender = meter.Sender()
-	}
-	e := i.prepare(tenant, kinds, *sender)
-	return i.later(call, c.timeout, func(ctx context.Context) (func() any, error) {
-		ids, outcomes, err := e.carry(ctx, do)
-		if err == nil {
-			err = refusals(call, "task", outcomes)
-		}
-		return func() any { return ids }, err
-	})
 }

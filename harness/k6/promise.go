@@ -9,20 +9,19 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// later runs a call outside of the event loop and returns a promise of its result. made runs on the
-// event loop and returns the value for the script; nil means undefined. The call's context ends
-// with the iteration, and after the timeout if that is above 0.
-func (i *instance) later(call string, timeout time.Duration, do func(context.Context) (made func() any, err error)) *sobek.Promise {
+// later runs a call outside of the event loop and returns a promise of its result. The call's context
+// ends with the iteration, and after the timeout if that is above 0.
+func (i *instance) later(call string, timeout time.Duration, do work) *sobek.Promise {
 	promise, resolve, reject := i.vu.Runtime().NewPromise()
 	settle := i.vu.RegisterCallback()
 	ctx := i.vu.Context()
 	go func() {
-		made, err := i.call(ctx, timeout, do)
+		made, err := do.within(ctx, timeout)
 		settle(func() error {
-			if err != nil {
+			switch {
+			case err != nil:
 				return reject(i.errorOf(failed(call, err)))
-			}
-			if made == nil {
+			case made == nil:
 				return resolve(sobek.Undefined())
 			}
 			return resolve(made())
@@ -31,8 +30,8 @@ func (i *instance) later(call string, timeout time.Duration, do func(context.Con
 	return promise
 }
 
-// call runs a call with a timeout. It may run on any goroutine.
-func (i *instance) call(ctx context.Context, timeout time.Duration, do func(context.Context) (func() any, error)) (func() any, error) {
+// within makes a call with a timeout. It may run on any goroutine.
+func (do work) within(ctx context.Context, timeout time.Duration) (func() any, error) {
 	if timeout <= 0 {
 		return do(ctx)
 	}

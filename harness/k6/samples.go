@@ -25,42 +25,17 @@ type trend struct {
 
 // registerMetrics registers the metrics. Trends have about samplesPerS samples a second, or all
 // samples if samplesPerS is 0.
-func registerMetrics(registry *k6api.Registry, samplesPerS float64) (*metrics, error) {
-	m := &metrics{}
-	for _, c := range []struct {
-		name string
-		into **k6api.Metric
-	}{
-		{"prony_cycles", &m.cycles},
-		{"prony_refused", &m.refused},
-		{"prony_failed_calls", &m.failedCalls},
-		{"prony_lost", &m.lost},
-		{"prony_duplicated", &m.duplicated},
-		{"prony_corrupted", &m.corrupted},
-		{"prony_misrouted", &m.misrouted},
-		{"prony_unsent", &m.unsent},
-	} {
-		metric, err := registry.NewMetric(c.name, k6api.Counter)
-		if err != nil {
-			return nil, err
-		}
-		*c.into = metric
+func registerMetrics(registry *k6api.Registry, samplesPerS float64) *metrics {
+	counter := func(name string) *k6api.Metric { return registry.MustNewMetric(name, k6api.Counter) }
+	times := func(name string) trend {
+		return trend{registry.MustNewMetric(name, k6api.Trend, k6api.Time), &thinning{perS: samplesPerS}}
 	}
-	for _, t := range []struct {
-		name string
-		into *trend
-	}{
-		{"prony_cycle_duration", &m.cycle},
-		{"prony_enqueue_duration", &m.enqueue},
-		{"prony_settle_duration", &m.settle},
-	} {
-		metric, err := registry.NewMetric(t.name, k6api.Trend, k6api.Time)
-		if err != nil {
-			return nil, err
-		}
-		*t.into = trend{metric, &thinning{perS: samplesPerS}}
+	return &metrics{
+		cycles: counter("prony_cycles"), refused: counter("prony_refused"), failedCalls: counter("prony_failed_calls"),
+		cycle: times("prony_cycle_duration"), enqueue: times("prony_enqueue_duration"), settle: times("prony_settle_duration"),
+		lost: counter("prony_lost"), duplicated: counter("prony_duplicated"), corrupted: counter("prony_corrupted"),
+		misrouted: counter("prony_misrouted"), unsent: counter("prony_unsent"),
 	}
-	return m, nil
 }
 
 // recorder collects the samples of one call. It is created on the event loop and used by the call.
@@ -133,22 +108,14 @@ func (p *process) sampleBalance(o *load.Outcome, b result.Ledger) {
 	if out == nil {
 		return
 	}
-	r := recorder{metrics: p.metrics, out: out, tags: k6api.TagsAndMeta{Tags: p.root}}
-	for _, c := range []struct {
-		metric *k6api.Metric
-		n      uint64
-	}{
-		{r.metrics.lost, b.Lost},
-		{r.metrics.duplicated, b.Duplicated},
-		{r.metrics.corrupted, b.Corrupted},
-		{r.metrics.misrouted, b.Misrouted},
-		{r.metrics.refused, 0},
-		{r.metrics.failedCalls, 0},
+	m, r := p.metrics, recorder{metrics: p.metrics, out: out, tags: k6api.TagsAndMeta{Tags: p.root}}
+	for metric, n := range map[*k6api.Metric]uint64{
+		m.lost: b.Lost, m.duplicated: b.Duplicated, m.corrupted: b.Corrupted, m.misrouted: b.Misrouted, m.refused: 0, m.failedCalls: 0,
 	} {
-		r.add(c.metric, p.root, float64(c.n))
+		r.add(metric, p.root, float64(n))
 	}
 	if o.Open != nil {
-		r.add(r.metrics.unsent, p.root, float64(o.Open.Unsent+o.Open.Dropped))
+		r.add(m.unsent, p.root, float64(o.Open.Unsent+o.Open.Dropped))
 	}
 	r.push()
 }

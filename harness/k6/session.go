@@ -9,17 +9,20 @@ import (
 	"github.com/pronybench/prony/engine/client"
 )
 
+// errSessionClosed is the error of a call on a session that the script has closed.
+var errSessionClosed = errors.New("the session is closed; open another one")
+
 // closable is a session of package client.
 type closable interface{ Close(context.Context) error }
 
-// session is a stream of one VU. Its first call opens the stream, and a call after a failure
-// reopens it. Its methods are safe for concurrent use.
+// session is a stream of one VU. Its first call opens the stream, which reconnects by itself. Its
+// methods are safe for concurrent use.
 type session[S closable] struct {
-	mu     sync.Mutex
-	opened bool
-	stream S
-	closed bool
-	pause  time.Duration // delay of the last reported failure; 0 after a success
+	dial           func(*client.Client) (S, error)
+	mu             sync.Mutex
+	stream         S
+	opened, closed bool
+	pause          time.Duration // delay of the last reported failure; 0 after a success
 }
 
 // A script that retries immediately must not spin: failures are reported after a delay, which
@@ -29,19 +32,17 @@ const (
 	failMax = time.Second
 )
 
-// use calls do with the stream. It opens the stream with dial if none is open, and drops a broken
-// stream.
-func (s *session[S]) use(ctx context.Context, dial func() (S, error), do func(S) error) error {
-	stream, err := s.get(dial)
+// use calls do with the stream. If none is open, it opens one on the connection.
+func (s *session[S]) use(ctx context.Context, conn *client.Client, do func(S) error) error {
+	stream, err := s.get(conn)
 	if err != nil {
-		return &notSentError{s.patience(ctx, err)}
+		err = &notSentError{err}
+	} else {
+		err = do(stream)
 	}
-	err = do(stream)
-	if broken(err) && ctx.Err() == nil {
-		s.drop(ctx)
-		return s.patience(ctx, err)
-	}
-	if err == nil {
+	if broken(err) && !errors.Is(err, errSessionClosed) {
+		s.patience(ctx)
+	} else if err == nil {
 		s.mu.Lock()
 		s.pause = 0
 		s.mu.Unlock()
@@ -49,7 +50,7 @@ func (s *session[S]) use(ctx context.Context, dial func() (S, error), do func(S)
 	return err
 }
 
-func (s *session[S]) get(dial func() (S, error)) (stream S, err error) {
+func (s *session[S]) get(conn *client.Client) (stream S, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -58,46 +59,29 @@ func (s *session[S]) get(dial func() (S, error)) (stream S, err error) {
 	case s.opened:
 		return s.stream, nil
 	}
-	if stream, err = dial(); err != nil {
-		return stream, err
+	if stream, err = s.dial(conn); err == nil {
+		s.stream, s.opened = stream, true
 	}
-	s.stream, s.opened = stream, true
-	return stream, nil
+	return stream, err
 }
 
-// broken reports whether err means that the session can no longer be used.
+// broken reports whether err is a failure of the session, not a refusal of its server.
 func broken(err error) bool {
 	var refused *client.Error
 	return err != nil && !errors.As(err, &refused) && !errors.Is(err, client.ErrInvalidArgument)
 }
 
-// drop closes the stream. It ignores the error, which repeats the failure of the stream.
-func (s *session[S]) drop(ctx context.Context) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opened {
-		_ = s.stream.Close(ctx)
-		s.opened = false
-	}
-}
-
-// patience returns err after a delay that grows with each failure. It does not delay the error of a
-// session that the script has closed.
-func (s *session[S]) patience(ctx context.Context, err error) error {
-	if errors.Is(err, errSessionClosed) {
-		return err
-	}
+// patience waits for a time that grows with each failure.
+func (s *session[S]) patience(ctx context.Context) {
 	s.mu.Lock()
 	s.pause = min(max(2*s.pause, failMin), failMax)
-	pause := s.pause
+	timer := time.NewTimer(s.pause)
 	s.mu.Unlock()
-	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return err
 }
 
 // Close ends the session. Later calls fail, and closing it again does nothing.

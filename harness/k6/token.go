@@ -60,7 +60,7 @@ func (p *pool) needsToken(ctx context.Context) error {
 		defer cancel()
 		// Any valid token may read the routes, and the answer is small.
 		_, err := p.client(0).API().GetRoutes(ctx, &queuepb.GetRoutesRequest{})
-		if err != nil && status.Code(rootStatus(err)) == codes.Unauthenticated {
+		if err != nil && status.Code(err) == codes.Unauthenticated {
 			p.refusal = &callError{
 				call: "connect", field: "token", code: codeDenied,
 				cause: fmt.Errorf("the server at %s asks for an access token, and none is set: %s", p.of.address, tokenRemedy),

@@ -2,42 +2,19 @@ package k6
 
 import (
 	"context"
+	"errors"
 	"slices"
-	"time"
+	"sync"
 
 	"github.com/grafana/sobek"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/harness/k6/options"
 	"github.com/pronybench/prony/harness/load"
 )
-
-// workerOptions are the options of worker.
-type workerOptions struct {
-	client.WorkerConfig
-}
-
-var workerTable = options.Table[workerOptions]{
-	"queues": func(w *workerOptions, v options.Value) (err error) { w.Queues, err = v.Texts(queuesMax); return err },
-	"weights": func(w *workerOptions, v options.Value) error {
-		weights, err := v.Ints(queuesMax, 1, weightMax)
-		for _, n := range weights {
-			w.Weights = append(w.Weights, uint32(n))
-		}
-		return err
-	},
-	"slots": func(w *workerOptions, v options.Value) error {
-		n, err := v.Int(1, slotsMax)
-		w.Slots = int(n)
-		return err
-	},
-	"lease": func(w *workerOptions, v options.Value) (err error) {
-		w.Lease, err = v.Duration(time.Millisecond, durationMax)
-		return err
-	},
-	"tenant": func(w *workerOptions, v options.Value) (err error) { w.Tenant, err = v.Text(); return err },
-}
 
 // queueWorker implements the script's worker session.
 type queueWorker struct {
@@ -50,127 +27,113 @@ type queueWorker struct {
 // worker implements the script's method: it returns a session, which opens at its first call.
 func (c *queueClient) worker(from sobek.Value) *sobek.Object {
 	const call = "worker"
-	o := workerOptions{client.WorkerConfig{Slots: 1, Tenant: c.options.tenant}}
+	o := callOptions{slots: 1, tenant: c.options.tenant}
 	if err := workerTable.Read(c.vu.Runtime(), call, from, &o); err != nil {
 		c.throw(err)
 	}
 	switch {
-	case len(o.Queues) == 0:
+	case len(o.queues) == 0:
 		c.throw(&options.Error{Call: call, Field: "queues", Remedy: "pass the names of the queues to draw from"})
-	case o.Weights != nil && len(o.Weights) != len(o.Queues):
+	case o.weights != nil && len(o.weights) != len(o.queues):
 		c.throw(&options.Error{Call: call, Field: "weights", Remedy: "pass one weight for each queue, or none"})
 	}
-	w := &queueWorker{queueClient: c, config: o.WorkerConfig}
+	w := &queueWorker{queueClient: c, config: client.WorkerConfig{Tenant: o.tenant, Queues: o.queues, Weights: o.weights, Slots: o.slots, Lease: o.lease}}
+	w.stream.dial = func(conn *client.Client) (*client.Worker, error) { return conn.Worker(c.process.live, w.config) }
 	c.open[&w.stream] = true
-	return c.instance.object(map[string]any{
-		"claim":    w.claim,
-		"complete": c.settle(complete, w.streamed),
-		"fail":     c.settle(fail, w.streamed),
-		"extend":   c.settle(extend, w.streamed),
-		"release":  c.settle(release, w.streamed),
-		"close":    func() *sobek.Promise { return c.end("worker.close", &w.stream) },
-	})
-}
-
-// dial returns a function that opens the stream.
-func (w *queueWorker) dial() (func() (*client.Worker, error), error) {
-	conn, err := w.connection(w.options.connection)
-	if err != nil {
-		return nil, err
+	of := map[string]any{"claim": w.claim, "close": func() *sobek.Promise { return c.end("worker.close", &w.stream) }}
+	for _, k := range kinds {
+		of[string(k)] = c.settle(k, "worker."+string(k), w, &w.settler, w.streamed)
 	}
-	return func() (*client.Worker, error) { return conn.Worker(w.process.live, w.config) }, nil
+	return c.instance.object(of)
 }
 
 // claim implements the script's method.
 func (w *queueWorker) claim(from sobek.Value) *sobek.Promise {
-	const call = "worker.claim"
-	o := claimOptions{max: 1, wait: claimWaitDefault}
-	if err := w.usable(call); err != nil {
-		return w.refused(err)
-	}
-	if err := workerClaimTable.Read(w.vu.Runtime(), call, from, &o); err != nil {
-		return w.refused(err)
-	}
-	dial, err := w.dial()
-	if err != nil {
-		return w.refused(failed(call, err))
-	}
-	settler, err := w.settlerOf(&w.options, &w.settler)
-	if err != nil {
-		return w.refused(failed(call, err))
-	}
-	t := taker{of: w.instance, owner: w, tenant: w.config.Tenant, settler: settler}
-	record := w.recorder()
-	return w.later(call, o.wait+w.options.timeout, func(ctx context.Context) (func() any, error) {
-		var leased []*queuepb.Task
-		if err := w.stream.use(ctx, dial, func(s *client.Worker) (err error) {
-			leased, err = receive(ctx, s, o)
-			return err
-		}); err != nil {
-			return nil, record.failedCall(ctx, settler, record.of(w.config.Tenant, w.config.Queues[0]), err)
+	return w.call("worker.claim", workerClaimTable, from, callOptions{max: 1, wait: claimWaitDefault}, func(o *callOptions) (work, error) {
+		conn, err := w.connection(w.options.connection)
+		if err != nil {
+			return nil, err
 		}
-		tasks := t.take(leased)
-		return func() any { return tasks }, nil
+		return w.claiming(w, w.config.Tenant, w.config.Queues[0], &w.settler, func(ctx context.Context) (leased []*queuepb.Task, err error) {
+			err = w.stream.use(ctx, conn, func(s *client.Worker) (err error) {
+				leased, err = receive(ctx, s, o)
+				return err
+			})
+			return leased, err
+		})
 	})
 }
 
-// streamed returns a settler that uses the session's stream.
-func (w *queueWorker) streamed(call string) (settler, error) {
-	dial, err := w.dial()
-	if err != nil {
-		return settler{}, err
+// receive claims from a session. It waits for the first task, and adds tasks that have arrived.
+func receive(ctx context.Context, w *client.Worker, o *callOptions) (leased []*queuepb.Task, err error) {
+	arrived := func() {
+		for len(leased) < o.max {
+			t, ok := w.TryReceive()
+			if !ok {
+				return
+			}
+			leased = append(leased, t)
+		}
 	}
-	entered, err := w.settlerOf(&w.options, &w.settler)
-	if err != nil {
-		return settler{}, err
+	if arrived(); len(leased) > 0 || o.wait == 0 {
+		return leased, nil
 	}
-	return settler{call: "worker." + call, owner: w, entered: entered, do: func(ctx context.Context, how settling, tasks []*queuepb.Task) (errs []error, err error) {
-		err = w.stream.use(ctx, dial, func(s *client.Worker) (err error) {
-			errs, err = how.over(ctx, s, tasks)
-			return err
-		})
-		return errs, err
-	}}, nil
+	wait, cancel := context.WithTimeout(ctx, o.wait)
+	defer cancel()
+	first, err := w.Receive(wait)
+	if ctx.Err() == nil && wait.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded) {
+		return nil, nil // the wait has expired
+	}
+	if err != nil {
+		return nil, err
+	}
+	leased = append(leased, first)
+	arrived()
+	return leased, nil
 }
 
 // eachMax is the maximum number of concurrent settlements of one call. The session sends concurrent
 // settlements together.
 const eachMax = 64
 
-// over settles tasks over a session. It returns the outcome of each task, or nil if the server
-// accepted all.
-func (h settling) over(ctx context.Context, s *client.Worker, tasks []*queuepb.Task) ([]error, error) {
-	if h.kind == complete && h.result == nil {
+// streamed settles tasks over the session's stream.
+func (w *queueWorker) streamed(ctx context.Context, conn *client.Client, k kind, o *callOptions, tasks []*queuepb.Task) (errs []error, err error) {
+	err = w.stream.use(ctx, conn, func(s *client.Worker) (err error) {
+		errs, err = k.over(ctx, s, o, tasks)
+		return err
+	})
+	return errs, err
+}
+
+func (k kind) over(ctx context.Context, s *client.Worker, o *callOptions, tasks []*queuepb.Task) ([]error, error) {
+	if k == complete && o.result == nil {
 		return s.CompleteBatch(ctx, tasks)
 	}
 	errs := make([]error, len(tasks))
 	room := make(chan struct{}, eachMax)
-	done := make(chan struct{}, len(tasks))
+	var all sync.WaitGroup
 	for i, t := range tasks {
 		room <- struct{}{}
-		go func() {
-			switch h.kind {
+		all.Go(func() {
+			switch k {
 			case complete:
-				errs[i] = s.CompleteWith(ctx, t, h.result)
+				errs[i] = s.CompleteWith(ctx, t, o.result)
 			case fail:
-				errs[i] = s.Fail(ctx, t, h.reason, h.delay)
+				errs[i] = s.Fail(ctx, t, o.reason, o.delay)
 			case extend:
-				errs[i] = s.Extend(ctx, t, h.lease)
+				errs[i] = s.Extend(ctx, t, o.lease)
 			case release:
-				errs[i] = s.Release(ctx, t, h.delay)
+				errs[i] = s.Release(ctx, t, o.delay)
 			}
 			<-room
-			done <- struct{}{}
-		}()
+		})
 	}
-	for range tasks {
-		<-done
-	}
-	if !slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+	all.Wait()
+	switch {
+	case !slices.ContainsFunc(errs, func(err error) bool { return err != nil }):
 		return nil, nil
-	}
-	if all := errs[0]; broken(all) && !slices.ContainsFunc(errs, func(err error) bool { return !broken(err) }) {
-		return nil, all // the session is broken
+	case !slices.ContainsFunc(errs, func(err error) bool { return !broken(err) }):
+		return nil, errs[0] // the session is broken
 	}
 	return errs, nil
 }

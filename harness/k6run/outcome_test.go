@@ -75,9 +75,9 @@ func TestOutcomeComesBackAsItWas(t *testing.T) {
 
 		encoded, err := Encode(&o, balance)
 		require.NoError(t, err)
-		text, err := json.Marshal(Message{Outcome: encoded})
+		text, err := json.Marshal(Report{Outcome: encoded})
 		require.NoError(t, err)
-		var m Message
+		var m Report
 		require.NoError(t, json.Unmarshal(text, &m))
 		require.Equal(t, balance, m.Outcome.Ledger)
 		got, err := m.Outcome.Load(begin, phases)

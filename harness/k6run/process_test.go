@@ -16,7 +16,6 @@ import (
 
 	"github.com/pronybench/prony/harness/clienttls"
 	"github.com/pronybench/prony/harness/load"
-	"github.com/pronybench/prony/harness/proc"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -31,13 +30,12 @@ func carry(ctx context.Context, t *testing.T, cfg Config, hooks load.Hooks) (*En
 	ended, err := p.Run(ctx, hooks)
 	require.NoError(t, p.Close())
 	assert.NoDirExists(t, "/proc/"+strconv.Itoa(p.PID()))
-	assert.NoDirExists(t, p.place.dir)
 	return ended, err
 }
 
 func TestRoundOfAScript(t *testing.T) {
 	t.Parallel()
-	cfg := acting(t, "say hello", "print summary", "connect", "ready 2", "begin", "progress 3", "progress 5", "window", "outcome", "exit 0")
+	cfg := acting(t, "say hello", "print summary", "hello 2", "ready", "begin", "progress 3", "progress 5", "window", "outcome", "exit 0")
 	var mu sync.Mutex
 	var seen []load.Progress
 	var edges []time.Time
@@ -95,7 +93,7 @@ func TestWhatAProcessIsCalledWith(t *testing.T) {
 		t.Setenv(name, "17")
 	}
 	noted := filepath.Join(t.TempDir(), "noted")
-	cfg := acting(t, "note "+noted, "connect", "ready 2", "begin", "window", "outcome")
+	cfg := acting(t, "note "+noted, "hello 2", "ready", "begin", "window", "outcome")
 	cfg.Plan.Workload.Procs, cfg.CA = 3, clienttls.Made("authority")
 	_, err := carry(t.Context(), t, cfg, load.Hooks{})
 	require.NoError(t, err)
@@ -123,37 +121,30 @@ func TestProcessesThatGoWrong(t *testing.T) {
 	ready := brief(func(c *Config) *time.Duration { return &c.readyTimeout })
 	outcome := brief(func(c *Config) *time.Duration { return &c.outcomeMargin })
 	exit := brief(func(c *Config) *time.Duration { return &c.exitTimeout })
-	grace := brief(func(c *Config) *time.Duration { return &c.grace })
 	for name, c := range map[string]struct {
 		steps string
 		with  []func(*Config)
 		says  []string
 	}{
-		"it throws":             {"say SyntaxError: at plan.js:3 | exit 107", nil, []string{"k6 ended before its script was ready", "status: exit status 107", "SyntaxError: at plan.js:3"}},
-		"it never connects":     {"hang", []func(*Config){ready}, []string{"the script was not ready after 50ms", "status: running"}},
-		"it is never ready":     {"connect | hang", []func(*Config){ready}, []string{"the script was not ready after 50ms"}},
-		"it hangs up":           {"connect | close | hang", []func(*Config){ready}, []string{"the script was not ready after 50ms"}},
-		"it hangs up and ends":  {"connect | close | exit 104", nil, []string{"k6 ended before its script was ready", "exit status 104"}},
-		"dropped called shed":   {"connect | ready 1 | hang", nil, []string{"the k6 extension has message version 1, the harness has 2"}},
-		"another version":       {"connect | ready 7 | hang", nil, []string{"the k6 extension has message version 7, the harness has 2: run `make k6`"}},
-		"garbage":               {"connect | raw GET / HTTP/1.1 | hang", nil, []string{"k6 sent an invalid message", "GET / HTTP/1.1"}},
-		"an empty message":      {"connect | raw {} | hang", nil, []string{`"{}" has 0 of ready, progress and outcome`}},
-		"two in one":            {`connect | raw {"ready":{"version":2},"progress":{}} | hang`, nil, []string{"has 2 of ready, progress and outcome, expected one"}},
-		"progress first":        {`connect | raw {"progress":{}} | hang`, nil, []string{"k6 sent another message before the script was ready"}},
-		"too long a message":    {"connect | long | hang", nil, []string{"a message is longer than 4194304 bytes"}},
-		"garbage in the window": {"connect | ready 2 | begin | raw x | hang", nil, []string{"k6 sent an invalid message"}},
-		"ready twice":           {"connect | ready 2 | ready 2 | hang", nil, []string{"a second ready message"}},
-		"it dies":               {"connect | ready 2 | begin | die", nil, []string{"k6 ended without an outcome", "after the begin of its load", "signal: killed"}},
-		"it breaks off":         {"connect | ready 2 | begin | close | hang", []func(*Config){exit}, []string{"k6 closed the connection without an outcome", "status: running"}},
-		"no outcome":            {"connect | ready 2 | begin | hang", []func(*Config){outcome}, []string{"the script has not ended 50ms after the end of its drain"}},
-		"too early":             {"connect | ready 2 | begin | outcome | exit 0", nil, []string{"the script ended its load", "before the end of the window at 110ms: its VUs must continue", "plan.js"}},
-		"too early, and throws": {"say Uncaught | connect | ready 2 | begin | outcome | exit 107", nil, []string{"the script ended its load", "the end of the window at 110ms: k6 failed", "exit status 107", "Uncaught"}},
-		"no histograms":         {`connect | ready 2 | begin | window | raw {"outcome":{"finished_ns":110000000}} | exit 0`, nil, []string{"k6 sent an invalid message", "histogram"}},
-		"a histogram of noise":  {`connect | ready 2 | begin | window | raw {"outcome":{"finished_ns":110000000,"histograms":{"enqueue":"HIST"}}} | exit 0`, nil, []string{"decode the enqueue histogram"}},
-		"of another kind":       {"connect | ready 2 | begin | window | outcome open | exit 0", nil, []string{"the outcome is of an open load: true, expected false"}},
-		"it does not end":       {"connect | ready 2 | begin | window | outcome | hang", []func(*Config){exit}, []string{"k6 has not ended 50ms after its script"}},
-		"it does not obey":      {"stubborn | connect | ready 2 | begin | window | outcome | hang", []func(*Config){exit, grace}, []string{"k6 has not ended 50ms after its script"}},
-		"its teardown throws":   {"connect | ready 2 | begin | window | outcome | say teardown failed | exit 107", nil, []string{"k6 failed", "exit status 107", "teardown failed"}},
+		"it throws":             {"say SyntaxError: at plan.js:3 | exit 107", nil, []string{"hello: the process ended early: exit status 107", "SyntaxError: at plan.js:3"}},
+		"it never answers":      {"hang", []func(*Config){ready}, []string{"hello: the script was not ready after 50ms", "running"}},
+		"it is never ready":     {"hello 2 | hang", []func(*Config){ready}, []string{"the script was not ready after 50ms: it must call load()"}},
+		"it hangs up and ends":  {"hello 2 | close | exit 104", nil, []string{"ready: the process ended early: exit status 104"}},
+		"another version":       {"hello 7 | hang", nil, []string{"it has version 7 of the protocol, prony has version 2: build both from the same commit"}},
+		"garbage":               {"raw GET / HTTP/1.1 | hang", nil, []string{`hello: malformed answer "GET / HTTP/1.1`}},
+		"an empty answer":       {"hello 2 | raw {} | hang", nil, []string{"ready: got the answer to call 0, expected call 2"}},
+		"an error":              {`hello 2 | raw {"call":2,"error":"no VU"} | hang`, nil, []string{"no VU"}},
+		"garbage in the window": {"hello 2 | ready | begin | raw x | hang", nil, []string{`report: malformed answer "x`}},
+		"ready twice":           {`hello 2 | ready | raw {"call":2} | hang`, nil, []string{"begin: got the answer to call 2, expected call 3"}},
+		"it dies":               {"hello 2 | ready | begin | die", nil, []string{"report: the process ended early: signal: killed"}},
+		"no outcome":            {"hello 2 | ready | begin | hang", []func(*Config){outcome}, []string{"the script has not ended 50ms after the end of its drain: running"}},
+		"too early":             {"hello 2 | ready | begin | outcome | exit 0", nil, []string{"the script ended its load", "before the end of the window at 110ms: its VUs must continue", "exit status 0", "plan.js"}},
+		"too early, and throws": {"say Uncaught | hello 2 | ready | begin | outcome | exit 107", nil, []string{"the script ended its load", "before the end of the window at 110ms", "exit status 107", "Uncaught"}},
+		"no histograms":         {`hello 2 | ready | begin | window | raw {"call":4,"done":{"outcome":{"finished_ns":110000000}}} | exit 0`, nil, []string{"the outcome: ", "histogram"}},
+		"a histogram of noise":  {`hello 2 | ready | begin | window | raw {"call":4,"done":{"outcome":{"finished_ns":110000000,"histograms":{"enqueue":"HIST"}}}} | exit 0`, nil, []string{"decode the enqueue histogram"}},
+		"of another kind":       {"hello 2 | ready | begin | window | outcome open | exit 0", nil, []string{"the outcome is of an open load: true, expected false"}},
+		"it does not end":       {"hello 2 | ready | begin | window | outcome | hang", []func(*Config){exit}, []string{"the process did not end after its last answer: running"}},
+		"its teardown throws":   {"hello 2 | ready | begin | window | outcome | say teardown failed | exit 107", nil, []string{"k6 failed: exit status 107", "teardown failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,21 +168,21 @@ func TestProcessesThatGoWrong(t *testing.T) {
 func TestThresholds(t *testing.T) {
 	t.Parallel()
 	const said = "thresholds on metrics 'prony_lost, prony_cycles' have been crossed"
-	ended, err := carry(t.Context(), t, acting(t, "connect", "ready 2", "begin", "window", "outcome", "say "+said, "say and more", "exit 99"), load.Hooks{})
+	ended, err := carry(t.Context(), t, acting(t, "hello 2", "ready", "begin", "window", "outcome", "say "+said, "say and more", "exit 99"), load.Hooks{})
 	require.NoError(t, err)
 	assert.Equal(t, said, ended.Thresholds)
 
 	// A threshold that aborts the test ends the load before its window.
-	_, err = carry(t.Context(), t, acting(t, "connect", "ready 2", "begin", "outcome", "say "+said, "exit 99"), load.Hooks{})
+	_, err = carry(t.Context(), t, acting(t, "hello 2", "ready", "begin", "outcome", "say "+said, "exit 99"), load.Hooks{})
 	var of *Error
 	require.ErrorAs(t, err, &of)
 	assert.Equal(t, said, of.Thresholds)
-	assert.Contains(t, err.Error(), "before the end of the window at 110ms: "+said)
+	assert.Contains(t, err.Error(), said+"\nthe script ended its load")
 }
 
 func TestOpenLoad(t *testing.T) {
 	t.Parallel()
-	cfg := acting(t, "connect", "ready 2", "begin", "window", "outcome open")
+	cfg := acting(t, "hello 2", "ready", "begin", "window", "outcome open")
 	cfg.Plan.Workload.Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 9}}
 	ended, err := carry(t.Context(), t, cfg, load.Hooks{})
 	require.NoError(t, err)
@@ -206,14 +197,14 @@ func TestProcessEndsWithItsContext(t *testing.T) {
 	cause := errors.New("a server has ended")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	_, err := Start(ctx, acting(t, "connect", "hang"))
+	_, err := Start(ctx, acting(t, "hang"))
 	require.ErrorIs(t, err, cause)
 
 	for name, steps := range map[string]string{"window": "hang", "end": "window | outcome | hang"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
-			_, err := carry(ctx, t, acting(t, "connect | ready 2 | begin | progress 1 | "+steps), load.Hooks{
+			_, err := carry(ctx, t, acting(t, "hello 2 | ready | begin | progress 1 | "+steps), load.Hooks{
 				Progress: func(load.Progress) {
 					if name == "window" {
 						cancel(cause)
@@ -229,7 +220,7 @@ func TestProcessEndsWithItsContext(t *testing.T) {
 func TestHooksThatFail(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no such thing")
-	_, err := carry(t.Context(), t, acting(t, "connect", "ready 2", "begin", "hang"), load.Hooks{
+	_, err := carry(t.Context(), t, acting(t, "hello 2", "ready", "begin", "hang"), load.Hooks{
 		WindowStart: func(context.Context) error { return broken },
 		WindowEnd:   func(context.Context) error { panic("it must not be called") },
 	})
@@ -241,20 +232,13 @@ func TestHooksThatFail(t *testing.T) {
 // hook fails first.
 func TestHookThatFailsSinceTheProcessHasEnded(t *testing.T) {
 	t.Parallel()
-	p, err := Start(t.Context(), acting(t, "connect", "ready 2", "begin", "say Aborted", "exit 109"))
+	p, err := Start(t.Context(), acting(t, "hello 2", "ready", "begin", "say Aborted", "exit 109"))
 	require.NoError(t, err)
-	e := p.config.Plan.edges(time.Now())
-	heard := p.channel
-	require.NoError(t, heard.send(Begin{UnixNS: e.epoch.UnixNano()}))
-	<-p.child.Done()
-	broken := &hookCalls{failed: make(chan struct{}), err: errors.New("no such process")}
-	close(broken.failed)
-	p.channel = &channel{} // never has a message
-	_, err = p.hear(t.Context(), e, nil, broken)
-	p.channel = heard
+	broken := errors.New("no such process")
+	_, err = p.Run(t.Context(), load.Hooks{WindowNear: func(ctx context.Context) error { return errors.Join(p.commands.Wait(ctx, patience), broken) }})
 	require.NoError(t, p.Close())
-	require.NotErrorIs(t, err, broken.err)
-	require.ErrorContains(t, err, "k6 ended without an outcome")
+	require.NotErrorIs(t, err, broken)
+	require.ErrorContains(t, err, ": exit status 109\n")
 	require.ErrorContains(t, err, "Aborted")
 }
 
@@ -265,7 +249,7 @@ func TestNothingOfAProcessIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			noted := filepath.Join(t.TempDir(), "pid")
-			cfg := acting(t, "child "+noted, "connect", "ready 2", "begin", "window", "outcome", last)
+			cfg := acting(t, "child "+noted, "hello 2", "ready", "begin", "window", "outcome", last)
 			if last == "hang" {
 				cfg.exitTimeout = 10 * time.Millisecond
 			}
@@ -300,7 +284,7 @@ func TestScriptMustBeAsItWasRead(t *testing.T) {
 	_, err = Start(t.Context(), cfg)
 	var of *Error
 	require.ErrorAs(t, err, &of)
-	assert.Contains(t, of.Problem, "the script can't be read")
+	require.ErrorContains(t, of, "the script can't be read")
 	assert.NoFileExists(t, cfg.LogPath, "no process was started")
 }
 
@@ -310,36 +294,4 @@ func TestBinaryThatCannotBeStarted(t *testing.T) {
 	require.NoError(t, os.WriteFile(cfg.Binary, []byte("\x7fELF"), 0o700))
 	_, err := Start(t.Context(), cfg)
 	require.ErrorContains(t, err, "start "+cfg.Binary)
-}
-
-// The path of a socket is short even if the path of the temporary folder is long.
-func TestSocketHasAShortPath(t *testing.T) {
-	long := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
-	require.NoError(t, os.Mkdir(long, 0o700))
-	t.Setenv("TMPDIR", long)
-	w, err := newWorkplace()
-	require.NoError(t, err)
-	assert.LessOrEqual(t, len(w.socket()), socketBytesMax)
-	left, err := os.ReadDir(long)
-	require.NoError(t, err)
-	assert.Empty(t, left)
-	require.NoError(t, w.close())
-	require.NoError(t, w.close())
-	assert.NoDirExists(t, w.dir)
-}
-
-func TestErrorShowsTheEndOfTheLog(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "log")
-	var b strings.Builder
-	for i := range 50 {
-		b.WriteString("line " + strconv.Itoa(i) + "\n")
-	}
-	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
-	lines := lastLines(path)
-	require.Len(t, lines, proc.ErrorLines)
-	assert.Equal(t, "line 30", lines[0])
-	e := &Error{Problem: "it failed", Script: "a.js", Status: "running", LogPath: path, Lines: lines[:1]}
-	assert.Equal(t, "it failed\n  script: a.js\n  status: running\n  log: "+path+", which ends with\n    line 30", e.Error())
-	assert.Contains(t, lastLines(path + "x")[0], "can't be read")
 }

@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -23,6 +21,7 @@ import (
 
 	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/proc/dialogue"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -45,13 +44,16 @@ func TestMain(m *testing.M) {
 
 // standIn acts as a k6 process.
 type standIn struct {
-	plan  Plan
-	conn  net.Conn
-	begun time.Time
+	commands *bufio.Reader
+	answers  *os.File
+	call     uint64 // number of the last command
+	plan     Plan
+	begun    time.Time
 }
 
-func (s *standIn) act(steps []string) error {
-	if err := json.Unmarshal([]byte(os.Getenv(PlanEnv)), &s.plan); err != nil {
+func (s *standIn) act(steps []string) (err error) {
+	s.commands = bufio.NewReader(os.Stdin)
+	if s.answers, err = os.OpenFile(os.Getenv(ControlEnv), os.O_WRONLY, 0); err != nil {
 		return err
 	}
 	for _, step := range steps {
@@ -71,35 +73,29 @@ func (s *standIn) step(verb, argument string) (err error) {
 		_, err = fmt.Println(argument)
 	case "note": // writes its arguments and environment to a file
 		return os.WriteFile(argument, []byte(strings.Join(append(os.Args, os.Environ()...), "\n")), 0o600)
-	case "connect":
-		s.conn, err = net.Dial("unix", os.Getenv(ControlEnv))
-	case "ready": // with a version
+	case "hello": // with a version
 		version, _ := strconv.Atoi(argument)
-		return s.send(Message{Ready: &Ready{Version: version}})
-	case "raw":
-		_, err = fmt.Fprintln(s.conn, argument)
-	case "long": // a message that is too long
-		_, err = s.conn.Write([]byte(strings.Repeat(" ", MessageBytesMax+1)))
-	case "begin": // waits for the begin message and its time
-		var begin Begin
-		line, err := bufio.NewReader(s.conn).ReadBytes('\n')
-		if err == nil {
-			err = json.Unmarshal(line, &begin)
+		return s.answer(dialogue.CommandHello, nil, map[string]int{"version": version})
+	case "ready":
+		return s.answer(CommandReady, &s.plan, nil)
+	case "raw": // answers the next command with a line
+		if err = s.hear("", nil); err == nil {
+			_, err = fmt.Fprintln(s.answers, argument)
 		}
+	case "begin": // waits for the command to begin and its time
+		var begin Begin
+		err = s.answer(CommandBegin, &begin, nil)
 		s.begun = time.Unix(0, begin.UnixNS)
 		<-time.After(time.Until(s.begun))
-		return err
 	case "progress": // with the number of completed tasks
 		n, _ := strconv.ParseUint(argument, 10, 64)
-		return s.send(Message{Progress: &load.Progress{Phase: "window", Elapsed: time.Since(s.begun), Completed: n}})
+		return s.answer(CommandReport, nil, Report{Progress: load.Progress{Phase: "window", Elapsed: time.Since(s.begun), Completed: n}})
 	case "window": // waits for the window's end
 		<-time.After(time.Until(s.begun.Add(s.plan.Phases.Warmup + s.plan.Phases.Window)))
 	case "outcome": // of a closed load; with "open", of an open one
 		return s.outcome(argument == "open")
 	case "hang":
 		select {}
-	case "stubborn":
-		signal.Ignore(syscall.SIGTERM)
 	case "child": // starts a long-running process and writes its id to a file
 		cmd := exec.Command("sleep", "600")
 		if err := cmd.Start(); err != nil {
@@ -107,7 +103,7 @@ func (s *standIn) step(verb, argument string) (err error) {
 		}
 		return os.WriteFile(argument, []byte(strconv.Itoa(cmd.Process.Pid)), 0o600)
 	case "close":
-		return s.conn.Close()
+		return errors.Join(s.answers.Close(), os.NewFile(3, "").Close())
 	case "die":
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "exit":
@@ -119,7 +115,35 @@ func (s *standIn) step(verb, argument string) (err error) {
 	return err
 }
 
-func (s *standIn) send(m Message) error { return json.NewEncoder(s.conn).Encode(m) }
+// hear receives a command, which must be the given one if that is not "".
+func (s *standIn) hear(do string, with any) error {
+	line, err := s.commands.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	var r dialogue.Request
+	if err := json.Unmarshal(line, &r); err != nil {
+		return err
+	}
+	if s.call = r.Call; do != "" && do != r.Do {
+		return fmt.Errorf("got the command %s", r.Do)
+	}
+	if with == nil {
+		return nil
+	}
+	return json.Unmarshal(r.With, with)
+}
+
+func (s *standIn) answer(do string, with, done any) error {
+	if err := s.hear(do, with); err != nil {
+		return err
+	}
+	text, err := json.Marshal(done)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(s.answers).Encode(dialogue.Answer{Call: s.call, Done: text})
+}
 
 func (s *standIn) outcome(open bool) error {
 	h := result.NewHistograms()
@@ -139,7 +163,7 @@ func (s *standIn) outcome(open bool) error {
 	if err != nil {
 		return err
 	}
-	return s.send(Message{Outcome: encoded})
+	return s.answer(CommandReport, nil, Report{Outcome: encoded})
 }
 
 // planned returns a plan with short phases and a script.
@@ -150,7 +174,7 @@ func planned(t *testing.T) Plan {
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 	sum := sha256.Sum256(content)
 	return Plan{
-		Version: Version, Round: 42,
+		Round: 42,
 		Workload: scenario.Workload{
 			Name: "main", Driver: scenario.DriverK6, Script: scenario.Script{Path: path, SHA256: hex.EncodeToString(sum[:])},
 			Producers: 1, Workers: 1, Batch: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
@@ -175,6 +199,6 @@ func acting(t *testing.T, steps ...string) Config {
 	return Config{
 		Binary: path, Plan: planned(t), Address: "127.0.0.1:1,127.0.0.1:2", Admin: "127.0.0.1:3", Token: "secret",
 		LogPath: filepath.Join(dir, "log"), SummaryPath: filepath.Join(dir, "summary"),
-		readyTimeout: patience, outcomeMargin: patience, exitTimeout: patience, grace: patience,
+		readyTimeout: patience, outcomeMargin: patience, exitTimeout: patience,
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+
+	"github.com/pronybench/prony/harness/proc"
 )
 
 // summaryBytesMax bounds the part of k6's summary that is read. The summary has a line for each
@@ -15,13 +18,14 @@ const summaryBytesMax = 1 << 20
 // crossed describes the crossed thresholds of a script, with the measured values from k6's summary.
 // A script that writes its own summary hides them; crossed then returns k6's message from the last
 // lines of its log.
-func crossed(summaryPath string, logLines []string) string {
+func crossed(summaryPath, logPath string) string {
 	if found := crossedIn(summaryPath); len(found) > 0 {
 		return strings.Join(found, "; ")
 	}
-	for i := len(logLines) - 1; i >= 0; i-- {
-		if strings.Contains(logLines[i], "thresholds on metrics") {
-			return strings.TrimSpace(logLines[i])
+	lines, _ := proc.LastLines(logPath, proc.ErrorLines) // without a log there is no message either
+	for _, line := range slices.Backward(lines) {
+		if strings.Contains(line, "thresholds on metrics") {
+			return strings.TrimSpace(line)
 		}
 	}
 	return "thresholds of the script have been crossed"

@@ -2,12 +2,9 @@
 // tasks. Prony's extension in that process accounts for the tasks and records the figures, by the
 // rules of package load.
 //
-// The harness passes the plan in the environment. It then exchanges messages with the extension
-// over a Unix socket, one line of JSON for each message:
-//
-//  1. the extension sends Ready when its VUs are ready,
-//  2. the harness sends Begin with the time when the load begins,
-//  3. the extension sends its progress, and the Outcome when the script has ended.
+// The extension executes commands of the harness, by the rules of package dialogue: after the hello
+// it receives the Plan, then the time when the load begins, and then it reports its progress and
+// finally its Outcome.
 package k6run
 
 import (
@@ -18,9 +15,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Version is the version of the messages. Both sides must have the same version: a renamed field
-// would be read as zero.
+// Version is the version of the commands and of an Instance. Both sides must have the same version:
+// a renamed field would be read as zero.
 const Version = 2
+
+// Names of the commands. Each comment lists the argument and the answer.
+const (
+	CommandReady  = "ready"  // Plan → none, when the script's VUs are ready to begin
+	CommandBegin  = "begin"  // Begin → none
+	CommandReport = "report" // none → Report, at most four times a second; ends with the Outcome
+)
 
 // Environment variables of a k6 process. A user may set the first five for a script that runs
 // without the harness.
@@ -35,40 +39,29 @@ const (
 	TLSCAEnv = "PRONY_TLS_CA"
 	// TLSNameEnv has the expected name in the certificate; default: the host of the address.
 	TLSNameEnv = "PRONY_TLS_NAME"
-	// PlanEnv has the Plan as JSON.
-	PlanEnv = "PRONY_PLAN"
-	// ControlEnv has the path of the Unix socket.
+	// ControlEnv has the path of the file for answers to the harness, whose commands are on the
+	// standard input. It is not set without the harness.
 	ControlEnv = "PRONY_CONTROL"
 	// OutcomeEnv has the path of a file for the Instance of a script without the harness.
 	OutcomeEnv = "PRONY_OUTCOME"
 )
 
-// MessageBytesMax is the maximum length of a message in bytes.
-const MessageBytesMax = 4 << 20
-
 // Plan is the load that a script must generate.
 type Plan struct {
-	Version  int               `json:"version"`
 	Round    uint64            `json:"round"` // id of the ledger
 	Workload scenario.Workload `json:"workload"`
 	Phases   scenario.Phases   `json:"phases"`
 }
 
-// Begin is the only message of the harness: when the warm-up begins, by the host's clock.
+// Begin is when the warm-up begins, by the host's clock.
 type Begin struct {
 	UnixNS int64 `json:"unix_ns"`
 }
 
-// Message is a message of the extension. Exactly one of its fields is set.
-type Message struct {
-	Ready    *Ready         `json:"ready,omitempty"`    // the first message
-	Progress *load.Progress `json:"progress,omitempty"` // at most four times a second
-	Outcome  *Outcome       `json:"outcome,omitempty"`  // the last message
-}
-
-// Ready means that the script's VUs are ready to begin.
-type Ready struct {
-	Version int `json:"version"`
+// Report is the progress of a load, or its outcome when the script has ended.
+type Report struct {
+	Progress load.Progress `json:"progress"`
+	Outcome  *Outcome      `json:"outcome,omitempty"`
 }
 
 // Instance has the measurements of one of several k6 processes that share a load. A process without
@@ -102,18 +95,4 @@ type Outcome struct {
 	Drained  bool          `json:"drained"`
 	Draining bool          `json:"draining,omitempty"`
 	Ledger   result.Ledger `json:"ledger"`
-}
-
-// edges are the times that divide a round: the begin of the warm-up, the window, and the end of the
-// drain.
-type edges struct {
-	epoch, windowStart, windowEnd, over time.Time
-}
-
-// edges returns the edges of a load that begins at epoch.
-func (p Plan) edges(epoch time.Time) edges {
-	e := edges{epoch: epoch, windowStart: epoch.Add(p.Phases.Warmup)}
-	e.windowEnd = e.windowStart.Add(p.Phases.Window)
-	e.over = e.windowEnd.Add(p.Phases.Drain)
-	return e
 }

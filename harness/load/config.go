@@ -31,7 +31,7 @@ func (c *MeterConfig) validate() error {
 	errs := &problems{}
 	check := errs.check
 	w, p := c.Workload, c.Phases
-	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
+	errs.checkBounds(w, "batch")
 	errs.checkArrivals(w)
 	check(p.Tasks == 0, "phases.tasks is %d; a metered load ends its window by time: remove it", p.Tasks)
 	check(p.Window >= 0, "phases.window is %v; it must be positive, or 0 for a window without an end", p.Window)
@@ -48,6 +48,14 @@ func (p *problems) checkPhases(phases scenario.Phases) {
 	p.check(phases.Warmup >= 0, "phases.warmup is %v; it must not be negative", phases.Warmup)
 	p.check(phases.WarmupMax >= 0, "phases.warmup_max is %v; it must not be negative", phases.WarmupMax)
 	p.check(phases.Drain >= 0, "phases.drain is %v; it must not be negative", phases.Drain)
+}
+
+// checkBounds checks a workload by the bounds of the scenario language: the given attributes, or all
+// without any.
+func (p *problems) checkBounds(w scenario.Workload, attributes ...string) {
+	for _, text := range w.BoundProblems(attributes...) {
+		p.check(false, "workload.%s", text)
+	}
 }
 
 func (p *problems) checkUnused(l *ledger.Ledger) {
@@ -68,15 +76,12 @@ func (c *Config) validateWorkload() *problems {
 	check := errs.check
 	w := c.Workload
 	check(len(c.Conns) > 0, "no connection given; open at least one")
-	check(w.Tenants >= 1, "workload.tenants is %d; it must be at least 1", w.Tenants)
+	errs.checkBounds(w)
 	check(!w.QueuePerWorker || w.Tenants < 1 || w.Workers%w.Tenants == 0,
 		"workload.workers is %d; with queue_per_worker it must be a multiple of the %d tenants", w.Workers, w.Tenants)
-	check(w.Queues >= 1, "workload.queues is %d; it must be at least 1", w.Queues)
 	if w.Arrivals.Kind == scenario.None {
 		check(w.Producers == 0, "workload.producers is %d; with arrivals = none() it must be 0", w.Producers)
-		check(w.Workers >= 0, "workload.workers is %d; it must not be negative", w.Workers)
 	} else {
-		check(w.Producers >= 0, "workload.producers is %d; it must not be negative", w.Producers)
 		check(w.Producers > 0 || !w.Arrivals.Timed(), "workload.producers is 0; for an open load it must be at least 1")
 		check(w.Producers+w.Workers > 0, "workload.producers and workload.workers are 0; one of the two must be at least 1")
 		check(w.Workers >= max(1, w.Tenants) || w.Workers == 0,
@@ -84,9 +89,6 @@ func (c *Config) validateWorkload() *problems {
 		check(w.Workers > 0 || !w.Arrivals.Timed(), "workload.workers is 0; for an open load it must be at least 1")
 		check(w.InFlight > 0 || !w.EnqueuesAlone(), "workload.in_flight is 0; with workers = 0 it must bound the number of tasks on the server")
 	}
-	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
-	check(w.ProducerBatch >= 0, "workload.producer_batch is %d; it must not be negative", w.ProducerBatch)
-	check(w.WorkerBatch >= 0, "workload.worker_batch is %d; it must not be negative", w.WorkerBatch)
 	switch w.Payload.Kind {
 	case "fixed", "uniform":
 	case "lognormal":
@@ -107,15 +109,12 @@ func (c *Config) validateWorkload() *problems {
 		"workload.payload has %d bytes; the task's identity alone takes %d", w.Payload.Min, ledger.HeaderSize)
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)
 	errs.checkArrivals(w)
-	check(w.Fail >= 0 && w.Fail < 1, "workload.fail is %v; it must be from 0 to below 1", w.Fail)
 	check(!w.FailsTasks() || w.MaxAttempts >= 1, "workload.max_attempts is %d; with fail it must be at least 1", w.MaxAttempts)
 	check(w.Delay.Part >= 0 && w.Delay.Part <= 1 && w.Delay.Time >= 0, "workload.delay is %v; its part must be from 0 to 1 and its time not negative", w.Delay)
 	check(w.Delay.IsZero() || !w.ClaimsAlone(), "workload.delay is %v; with producers = 0 it must be left out", w.Delay)
 	check(w.Result.Part >= 0 && w.Result.Part <= 1, "workload.result is %v; its part must be from 0 to 1", w.Result)
 	check(w.Result.IsZero() || w.Result.Size >= ledger.HeaderSize, "workload.result is %v; a result must have at least %d bytes", w.Result, ledger.HeaderSize)
 	check(w.Result.IsZero() || !w.Combined, "workload.result is %v; with combined it must be left out", w.Result)
-	check(w.Extend >= 0 && w.Extend <= 1, "workload.extend is %v; it must be from 0 to 1", w.Extend)
-	check(w.Key >= 0 && w.Key <= 1, "workload.key is %v; it must be from 0 to 1", w.Key)
 	if len(*errs) == 0 {
 		held := float64(w.Producers) * float64(w.EnqueueBatch()) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,

@@ -205,7 +205,7 @@ func (f *freeTime) leave() {
 	f.n--
 }
 
-// since returns when the current free time started. The caller must be a producer without a call in
+// since returns the start of the current free time. The caller must be a producer without a call in
 // flight.
 func (f *freeTime) since() int64 {
 	f.mu.Lock()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
-	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -175,13 +175,13 @@ func (d *dataset) value(metric string, at []string) (*value, error) {
 	}
 	v := &value{
 		of: d, metric: metric, workload: workload, point: *point, Metric: m, durability: d.manifest.Durability(), rounds: report.Windows(d.run, point.Number),
-		anchor: lint.Anchor(report.SummaryHeading(d.run)), single: m.N == 1 && !spec.Bounded, sum: spec.Sum(),
+		anchor: doc.Anchor(report.SummaryHeading(d.run)), single: m.N == 1 && !spec.Bounded, sum: spec.Sum(),
 	}
 	if point.Number > 0 {
-		v.durability, v.anchor = report.PointDurability(d.run, *point), lint.Anchor(report.PointHeading(d.run, *point))
+		v.durability, v.anchor = report.PointDurability(d.run, *point), doc.Anchor(report.PointHeading(d.run, *point))
 	}
 	if workload != "" {
-		v.anchor = lint.Anchor(report.WorkloadsHeading(d.run))
+		v.anchor = doc.Anchor(report.WorkloadsHeading(d.run))
 	}
 	return v, nil
 }
@@ -249,7 +249,7 @@ func (d *dataset) ofSoak(metric string, at []string) (*value, error) {
 	values := map[string]*value{}
 	add := func(name, heading string, m result.Metric, single, sum bool) {
 		values[name] = &value{
-			of: d, metric: name, Metric: m, durability: d.manifest.Durability(), rounds: report.SoakWindows(d.soak), anchor: lint.Anchor(heading), single: single, sum: sum,
+			of: d, metric: name, Metric: m, durability: d.manifest.Durability(), rounds: report.SoakWindows(d.soak), anchor: doc.Anchor(heading), single: single, sum: sum,
 		}
 	}
 	for name, v := range d.soak.Totals.Metrics {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/report"
-	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -90,10 +90,10 @@ func (w *writer) otherDay(of dayOperand) ([]string, error) {
 		if here.Low <= then.Median && then.Median <= here.High {
 			inside = "yes"
 		}
-		return append(row, fmt.Sprintf("%s: [%s](history.md#%s)", day(d), shown, lint.Anchor(d.name)), render.Number(then.Median/here.Median), inside,
+		return append(row, fmt.Sprintf("%s: [%s](history.md#%s)", day(d), shown, doc.Anchor(d.name)), render.Number(then.Median/here.Median), inside,
 			other.clientCPU(of), differing(d, of.a.of)), nil
 	}
-	return append(row, "not published", none, none, none, none), nil
+	return append(row, "not published", doc.None, doc.None, doc.None, doc.None), nil
 }
 
 func day(d *dataset) string { return d.started.UTC().Format(time.DateOnly) }
@@ -131,7 +131,7 @@ func (v *value) name() string {
 func (d dayOperand) clientCPU(here dayOperand) string {
 	now, then := here.a.point.Metrics[result.ClientCPUUsPerCycle].Median, d.a.point.Metrics[result.ClientCPUUsPerCycle].Median
 	if d.b != nil || !(now > 0) || !(then > 0) {
-		return none
+		return doc.None
 	}
 	return render.Number(then / now)
 }

@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronybench/prony/harness/render"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -19,55 +18,57 @@ type entry struct{ question, answer string }
 // index returns the page that lists all others: the pages of the set by group, then the pages of
 // data, and then the pages of other commands.
 func (s *set) index(entries map[*page]entry) (string, error) {
-	var b strings.Builder
-	b.WriteString("# Performance of Prony\n\n" +
-		"Each page answers one question. All figures come from the data in `reports/data`. The table at the end of each page has the scenario, the rounds and" +
-		" the commit of each of its figures. Brackets without a label hold a 95 % confidence interval (CI) over" +
-		" the rounds of one run.\n\n")
+	d := &doc.Document{}
+	d.Heading(1, "Performance of Prony")
+	d.Paragraph("Each page answers one question. All figures come from the data in `reports/data`. The table at the end of each page has the scenario, the rounds and" +
+		" the commit of each of its figures. Brackets without a label hold a 95 %% confidence interval (CI) over" +
+		" the rounds of one run.")
 	for _, g := range s.groups {
-		fmt.Fprintf(&b, "## %s\n\n", g.title)
+		d.Heading(2, "%s", g.title)
 		for _, p := range g.pages {
 			e := entries[p]
+			d.Heading(3, "[%s](%s)", p.title, p.file())
+			d.Paragraph("%s", e.question)
 			// Links of ratios refer to the answer's own page.
-			fmt.Fprintf(&b, "### [%s](%s)\n\n%s\n\n%s\n\n", p.title, p.file(), e.question, strings.ReplaceAll(e.answer, "](#", "]("+p.file()+"#"))
+			d.Paragraph("%s", strings.ReplaceAll(e.answer, "](#", "]("+p.file()+"#"))
 		}
 	}
-	data, err := s.dataTable()
-	if err != nil {
+	d.Heading(2, "All data")
+	d.Paragraph("The latest complete run of each scenario, even if it breaks limits. `bin/prony view` shows its page, with all figures, plots, settings and rounds." +
+		" The verdict follows from the limits in `baselines` and in the scenario of the run, as in `prony check reports/data/*`.")
+	if err := s.notPassing(d); err != nil {
 		return "", err
 	}
-	broken, err := s.notPassing()
-	if err != nil {
+	if err := s.dataTable(d); err != nil {
 		return "", err
 	}
-	fmt.Fprintf(&b, "## All data\n\nThe latest complete run of each scenario, even if it breaks limits. `bin/prony view` shows its page, with all figures, plots, settings and rounds."+
-		" The verdict follows from the limits in `baselines` and in the scenario of the run, as in `prony check reports/data/*`.\n\n%s%s", broken, data)
 	others, err := s.others()
 	if err != nil {
 		return "", err
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(&b, "\n## Other pages\n\n%s\n", strings.Join(others, "\n"))
+		d.Heading(2, "Other pages")
+		d.List(others)
 	}
-	return b.String(), nil
+	return d.Markdown(), nil
 }
 
-func (s *set) dataTable() (string, error) {
+func (s *set) dataTable(to *doc.Document) error {
 	var rows [][]string
 	for _, name := range s.data.names {
 		file := filepath.Join(s.rendered, name+".md")
 		title, err := title(file)
 		if errors.Is(err, os.ErrNotExist) {
-			return "", &Problem{filepath.Join(s.reports, "data", name), 1, fmt.Sprintf("the data have no page: render it first with prony report %s --out %s",
+			return &Problem{filepath.Join(s.reports, "data", name), 1, fmt.Sprintf("the data have no page: render it first with prony report %s --out %s",
 				filepath.Join(s.reports, "data", name), s.rendered)}
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
-		row := []string{fmt.Sprintf("[`%s`](%s)", name, dataLink(name)), title, none, none, none}
+		row := []string{fmt.Sprintf("[`%s`](%s)", name, dataLink(name)), title, doc.None, doc.None, doc.None}
 		d, err := s.data.open(name)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if d != nil {
 			row[3] = verdictText(d.verdict)
@@ -77,18 +78,19 @@ func (s *set) dataTable() (string, error) {
 		}
 		rows = append(rows, row)
 	}
-	return render.Table{Header: []string{"scenario", "title", "durability", "verdict", "date (UTC)"}, Rows: rows}.Markdown(), nil
+	to.Table([]string{"scenario", "title", "durability", "verdict", "date (UTC)"}, rows)
+	return nil
 }
 
 // notPassing lists the data whose verdict is not pass, each with its broken limit or another
-// reason. It ends with an empty line.
-func (s *set) notPassing() (string, error) {
+// reason.
+func (s *set) notPassing(to *doc.Document) error {
 	var items []string
 	judged := 0
 	for _, name := range s.data.names {
 		d, err := s.data.open(name)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if d != nil {
 			judged++
@@ -96,16 +98,19 @@ func (s *set) notPassing() (string, error) {
 		if d == nil || d.verdict == result.Pass {
 			continue
 		}
-		item := fmt.Sprintf("- [`%s`](%s): %s", name, dataLink(name), verdictText(d.verdict))
+		item := fmt.Sprintf("[`%s`](%s): %s", name, dataLink(name), verdictText(d.verdict))
 		if d.why != "" {
-			item += ": " + report.Text(d.why)
+			item += ": " + doc.Escape(d.why)
 		}
 		items = append(items, item)
 	}
 	if len(items) == 0 {
-		return fmt.Sprintf("The verdict of all %d is `%s`.\n\n", judged, result.Pass), nil
+		to.Paragraph("The verdict of all %d is `%s`.", judged, result.Pass)
+		return nil
 	}
-	return fmt.Sprintf("The verdict of %d of %d is not `%s`:\n\n%s\n\n", len(items), judged, result.Pass, strings.Join(items, "\n")), nil
+	to.Paragraph("The verdict of %d of %d is not `%s`:", len(items), judged, result.Pass)
+	to.List(items)
+	return nil
 }
 
 func verdictText(v result.Verdict) string {
@@ -129,7 +134,7 @@ func (s *set) others() (items []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, fmt.Sprintf("- [%s](%s)", title, file))
+		items = append(items, fmt.Sprintf("[%s](%s)", title, file))
 	}
 	return items, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -15,7 +16,7 @@ func (w *writer) multiples(metric string, names ...string) (string, error) {
 	if len(names) == 0 {
 		return "", refuse("multiples has no scenario: name those whose sweeps to draw")
 	}
-	var all []report.Multiple
+	var all []plots.Multiple
 	for _, name := range names {
 		d, err := w.set.data.get(name)
 		if err != nil {
@@ -27,7 +28,7 @@ func (w *writer) multiples(metric string, names ...string) (string, error) {
 		}
 		all = append(all, *m)
 	}
-	svg, err := report.Multiples(all)
+	svg, err := plots.Multiples(all)
 	if err != nil {
 		return "", fmt.Errorf("multiples: %w", err)
 	}
@@ -37,7 +38,7 @@ func (w *writer) multiples(metric string, names ...string) (string, error) {
 	return fmt.Sprintf("![%s at each value of a setting, relative to the first value](%s)", metric, file), nil
 }
 
-func (d *dataset) multiple(metric string) (*report.Multiple, error) {
+func (d *dataset) multiple(metric string) (*plots.Multiple, error) {
 	if d.run == nil {
 		return nil, refuse("%s, and has no sweep", d.described())
 	}
@@ -45,7 +46,7 @@ func (d *dataset) multiple(metric string) (*report.Multiple, error) {
 	if len(points) < 2 {
 		return nil, refuse("%q has no sweep: multiples draws the points of one", d.name)
 	}
-	m := &report.Multiple{Title: fmt.Sprintf("%s (%s)", points[0].Values[0].Key, report.PointDurability(d.run, points[0]))}
+	m := &plots.Multiple{Title: fmt.Sprintf("%s (%s)", points[0].Values[0].Key, report.PointDurability(d.run, points[0]))}
 	var first *value
 	for i := range points {
 		v, err := d.value(metric, settingsOf(points[i]))

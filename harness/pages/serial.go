@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/report"
-	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -50,7 +50,7 @@ func (d *dataset) ofSerialPoint(metric string, i int) (*value, error) {
 		m.Unit = unit
 		values[name] = &value{
 			of: d, metric: name, point: result.Point{Number: i + 1, Name: point.Name()}, Metric: m, durability: d.manifest.Durability(),
-			rounds: fmt.Sprintf("%d pairs of slices", point.Budget.Pairs), anchor: lint.Anchor(report.SerialHeading(*point)), single: single,
+			rounds: fmt.Sprintf("%d pairs of slices", point.Budget.Pairs), anchor: doc.Anchor(report.SerialHeading(*point)), single: single,
 		}
 	}
 	b := point.Budget

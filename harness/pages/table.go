@@ -3,7 +3,7 @@ package pages
 import (
 	"fmt"
 
-	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -48,20 +48,20 @@ func (w *writer) table() string {
 			}
 			cells = append(cells, place, "`"+v.durability+"`", v.rounds, "`"+revision(v.of.manifest.Build)+"`", fmt.Sprintf("[data](%s)", v.link()))
 		} else {
-			cells = append(cells, none, none, none, none, none)
+			cells = append(cells, doc.None, doc.None, doc.None, doc.None, doc.None)
 		}
 		rows = append(rows, cells)
 	}
-	return "## " + figuresHeading + "\n\nThe page of the data has the command, the host and all settings. An interval without a label is a 95 % confidence interval (CI).\n\n" +
-		render.Table{Header: header, Rows: rows}.Markdown()
+	d := &doc.Document{}
+	d.Heading(2, figuresHeading)
+	d.Note("The page of the data has the command, the host and all settings. An interval without a label is a 95 %% confidence interval (CI).")
+	d.Table(header, rows)
+	return d.Markdown()
 }
-
-// none is the content of a cell without a value.
-const none = "–"
 
 func orNone(s string) string {
 	if s == "" {
-		return none
+		return doc.None
 	}
 	return s
 }

@@ -26,7 +26,7 @@ type Mark struct {
 	Cycles uint64
 }
 
-// Span is the time between two marks that a profile covers.
+// Span is the period that a profile covers. It lasts from one mark to another.
 type Span struct{ From, To Mark }
 
 // Cycles returns the number of cycles that were completed in the span.

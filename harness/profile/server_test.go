@@ -19,10 +19,7 @@ import (
 	"github.com/pronybench/prony/harness/adminhttp"
 )
 
-func TestMain(m *testing.M) {
-	runtime.MemProfileRate = 1 // every allocation is recorded, so that tests can expect exact sizes
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // secret is the token that the process requires from callers.
 const secret = "prony-secret"

@@ -82,10 +82,24 @@ func receiverInWindow(ch chan int) { <-ch }
 var kept []byte
 
 //go:noinline
-func allocateBefore() { kept = make([]byte, 1<<20) }
+func allocateBefore() {
+	defer recordAllocations()()
+	kept = make([]byte, 1<<20)
+}
 
 //go:noinline
-func allocateInWindow(bytes int) { kept = make([]byte, bytes) }
+func allocateInWindow(bytes int) {
+	defer recordAllocations()()
+	kept = make([]byte, bytes)
+}
+
+// recordAllocations records every allocation until the returned function is called, so that tests
+// can expect exact sizes. If the whole process did so, its profiles would be large.
+func recordAllocations() (stop func()) {
+	before := runtime.MemProfileRate
+	runtime.MemProfileRate = 1
+	return func() { runtime.MemProfileRate = before }
+}
 
 func read(t *testing.T, runDir, file string) *profile.Profile {
 	t.Helper()

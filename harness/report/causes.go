@@ -5,23 +5,24 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // causesSection shows the causes of a difference. For a duet it also shows the search, even if no
 // cause was found.
-func causesSection(p *page, c *comparison, durability string) {
+func causesSection(p *doc.Document, c *comparison, durability string) {
 	if len(c.Causes) == 0 && c.Search == nil {
 		return
 	}
-	p.heading(2, "What explains a difference, durability %s", code(durability))
+	p.Heading(2, "What explains a difference, durability %s", doc.Code(durability))
 	if c.Search == nil {
-		p.paragraph("The most likely cause is first. The evidence comes from the profiled rounds, the stages and the counters of both sides.")
+		p.Paragraph("The most likely cause is first. The evidence comes from the profiled rounds, the stages and the counters of both sides.")
 	} else {
-		p.paragraph("%s", text(searchText(c.Search)))
-		p.paragraph("%s", text(foundText(c.Comparison)))
+		p.Paragraph("%s", doc.Escape(searchText(c.Search)))
+		p.Paragraph("%s", doc.Escape(foundText(c.Comparison)))
 	}
-	p.list(causes(c.Causes))
+	p.List(causes(c.Causes))
 }
 
 // searchText describes the search for causes.

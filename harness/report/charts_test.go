@@ -9,19 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
 
 // plotted returns the charts of a stored run by the file names of their plots.
-func plotted(t *testing.T, r *result.Result, hists []result.RoundHistograms) map[string]report.Chart {
+func plotted(t *testing.T, r *result.Result, hists []result.RoundHistograms) map[string]plots.Chart {
 	t.Helper()
 	dir := stored(t, r, hists)
 	charts, err := report.Charts(dir)
 	require.NoError(t, err)
 	pages, err := report.Render(nil, dir, t.TempDir())
 	require.NoError(t, err)
-	byPlot := map[string]report.Chart{}
+	byPlot := map[string]plots.Chart{}
 	for _, c := range charts {
 		byPlot[c.Plot] = c
 		drawn := false
@@ -44,10 +45,10 @@ func TestChartsHaveThePercentilesOfTheMergedRounds(t *testing.T) {
 	assert.Equal(t, uint64(60_000), cycle.Samples)
 	merged, err := result.Merge(hists[0].Histograms, hists[1].Histograms, hists[2].Histograms)
 	require.NoError(t, err)
-	at := int(stat.Nines(90) / cycle.Step)
-	assert.InDelta(t, float64(merged.Cycle.ValueAtPercentile(90))/1e6, cycle.Y[at], 0.01)
-	assert.InDelta(t, float64(merged.Cycle.Max())/1e6, cycle.Y[len(cycle.Y)-1], 1e-9, "the last point is the largest sample")
-	assert.InDelta(t, stat.Nines(100-100.0/60_000), cycle.Last, 1e-9)
+	at := int(stat.Nines(90) / float64(cycle.Step))
+	assert.InDelta(t, float64(merged.Cycle.ValueAtPercentile(90))/1e6, float64(cycle.Y[at]), 0.01)
+	assert.InDelta(t, float64(merged.Cycle.Max())/1e6, float64(cycle.Y[len(cycle.Y)-1]), 1e-9, "the last point is the largest sample")
+	assert.InDelta(t, stat.Nines(100-100.0/60_000), float64(cycle.Last), 1e-9)
 }
 
 func TestChartsOfWorkloadsAndSeries(t *testing.T) {
@@ -62,16 +63,16 @@ func TestChartsOfWorkloadsAndSeries(t *testing.T) {
 	workloads := charts["fixture-workloads.svg"]
 	require.Len(t, workloads.Lines, 2)
 	assert.Equal(t, "noisy", workloads.Lines[0].Name)
-	flush := []report.ChartBand{{Kind: "flush", Name: "flush of store 0", From: 0, To: 1}}
+	flush := []plots.Band{{Kind: "flush", Name: "flush of store 0", From: 0, To: 1}}
 	rate := charts["fixture-series-rate.svg"]
-	assert.Equal(t, []report.ChartLine{{Name: "round 1", X: []float64{1, 2}, Y: []float64{100, 300}}}, rate.Lines)
+	assert.Equal(t, []plots.Line{{Name: "round 1", X: []plots.Value{1, 2}, Y: []plots.Value{100, 300}}}, rate.Lines)
 	assert.Equal(t, flush, rate.Bands)
-	assert.Equal(t, []float64{7, 8}, charts["fixture-series-disk.svg"].Lines[0].Y)
-	assert.Equal(t, []float64{50, 60}, charts["fixture-series-memory.svg"].Lines[0].Y)
+	assert.Equal(t, []plots.Value{7, 8}, charts["fixture-series-disk.svg"].Lines[0].Y)
+	assert.Equal(t, []plots.Value{50, 60}, charts["fixture-series-memory.svg"].Lines[0].Y)
 	stalls := charts["fixture-stalls.svg"]
 	assert.True(t, stalls.Dots)
-	assert.Equal(t, report.ChartLine{
-		Name: "a commit of more than 5.00 ms, at its start", X: []float64{1}, Y: []float64{20}, Notes: []string{"shard 1: flush 20.0"},
+	assert.Equal(t, plots.Line{
+		Name: "a commit of more than 5.00 ms, at its start", X: []plots.Value{1}, Y: []plots.Value{20}, Notes: []string{"shard 1: flush 20.0"},
 	}, stalls.Lines[0])
 	assert.Equal(t, flush, stalls.Bands)
 }
@@ -83,8 +84,8 @@ func TestChartsOfFaults(t *testing.T) {
 	}}
 	c := plotted(t, r, hists)["fixture-faults.svg"]
 	require.Len(t, c.Lines, 1)
-	assert.Equal(t, report.ChartLine{Name: "round 1", From: 0.05, Step: 0.1, Y: []float64{100, 0, 200}}, c.Lines[0])
-	assert.Equal(t, []report.ChartBand{{Kind: "fault", Name: "kill n1", From: 0.1, To: 0.2}}, c.Bands)
+	assert.Equal(t, plots.Line{Name: "round 1", From: 0.05, Step: 0.1, Y: []plots.Value{100, 0, 200}}, c.Lines[0])
+	assert.Equal(t, []plots.Band{{Kind: "fault", Name: "kill n1", From: 0.1, To: 0.2}}, c.Bands)
 }
 
 func TestAnIncorrectRunHasNoCharts(t *testing.T) {

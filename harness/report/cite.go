@@ -7,25 +7,28 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
 // SummaryHeading returns the heading of the section with a run's figures on the run's page.
 func SummaryHeading(r *result.Result) string {
-	return fmt.Sprintf("Summary, durability %s%s", code(r.Manifest.Durability()), polling(r))
+	return fmt.Sprintf("Summary, durability %s%s", doc.Code(r.Manifest.Durability()), runs.Polling(r))
 }
 
 // PointHeading returns the heading of the section with the figures of one point of a sweep on the
 // run's page.
 func PointHeading(r *result.Result, point result.Point) string {
-	return fmt.Sprintf("%s, durability %s", code(point.Name), code(PointDurability(r, point)))
+	return fmt.Sprintf("%s, durability %s", doc.Code(point.Name), doc.Code(PointDurability(r, point)))
 }
 
 // WorkloadsHeading returns the heading of the section with the figures of each workload of a run
 // with several.
 func WorkloadsHeading(r *result.Result) string {
-	return "Workloads, durability " + code(r.Manifest.Durability())
+	return "Workloads, durability " + doc.Code(r.Manifest.Durability())
 }
 
 // The formats of the headings on a soak's page. The argument is the durability.
@@ -38,7 +41,7 @@ const (
 // SoakHeadings returns the headings of the sections with a soak's figures: its metrics, their
 // drift, and its counts of tasks.
 func SoakHeadings(s *result.Soak) (summary, drift, ledger string) {
-	durability := code(s.Manifest.Durability())
+	durability := doc.Code(s.Manifest.Durability())
 	return fmt.Sprintf(soakSummaryHeading, durability), fmt.Sprintf(soakDriftHeading, durability), fmt.Sprintf(soakLedgerHeading, durability)
 }
 
@@ -46,7 +49,7 @@ func SoakHeadings(s *result.Soak) (summary, drift, ledger string) {
 // "7 × 10 s". The point is 0 for a run without a sweep.
 func Windows(r *result.Result, point int) string {
 	var of []result.Round
-	for _, round := range timedRounds(r) {
+	for _, round := range runs.Timed(r) {
 		if round.Point == point {
 			of = append(of, round)
 		}
@@ -66,7 +69,7 @@ func Command(m result.Manifest) string {
 		return ""
 	}
 	if !slices.Contains(m.Command, m.Scenario.File) {
-		return code(commandLine(m.Command))
+		return doc.Code(words.CommandLine(m.Command))
 	}
 	others := 0
 	own := slices.DeleteFunc(slices.Clone(m.Command), func(argument string) bool {
@@ -77,16 +80,16 @@ func Command(m result.Manifest) string {
 		return other
 	})
 	if others == 0 {
-		return code(commandLine(own))
+		return doc.Code(words.CommandLine(own))
 	}
-	return code(commandLine(own)) + " and " + render.Plural(others, "other file")
+	return doc.Code(words.CommandLine(own)) + " and " + render.Plural(others, "other file")
 }
 
 // HostWords describes a host in one line of Markdown.
 func HostWords(h result.Host) string {
 	return strings.Join([]string{
-		machine(h), text(strings.TrimSpace(h.OS + " " + h.Kernel)), "virtualisation " + text(orNotRecorded(h.Virtualisation)),
-		"container " + text(orNotRecorded(h.Container)),
+		words.Machine(h), doc.Escape(strings.TrimSpace(h.OS + " " + h.Kernel)), "virtualisation " + doc.Escape(words.OrNotRecorded(h.Virtualisation)),
+		"container " + doc.Escape(words.OrNotRecorded(h.Container)),
 	}, ", ")
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/pronybench/prony/harness/report"
-	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -28,7 +28,7 @@ func TestHeadingsOfFigures(t *testing.T) {
 		assert.Contains(t, page, "\n### "+report.PointHeading(r, point)+"\n")
 		assert.Equal(t, "2 × 10 s", report.Windows(r, point.Number), point.Name)
 	}
-	assert.Equal(t, "summary-durability-none", lint.Anchor(report.SummaryHeading(r)))
+	assert.Equal(t, "summary-durability-none", doc.Anchor(report.SummaryHeading(r)))
 	assert.Equal(t, "8 timed rounds with a window of 10 s, 4 profiled rounds with a window of 10 s, over 4 points of the sweep in turn", report.Plan(r))
 	assert.Equal(t, "`bin/prony run scenarios/fixture.hcl --out 'my runs'`", report.Command(r.Manifest))
 	assert.Equal(t, "Invented CPU @ 2.0 GHz, 2 CPUs, linux 6.1.0-fixture, virtualisation not recorded, container not recorded", report.HostWords(r.Manifest.Host))

@@ -5,11 +5,9 @@ import (
 	"slices"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
-
-// none is the cell of a figure that was not measured.
-const none = "–"
 
 // column is a metric as a column of a table. A header with the prefix ">" marks a column of
 // numbers.
@@ -37,7 +35,7 @@ func (all columns) headers() []string {
 func cells[V any](all columns, metrics map[string]V, format func(V) string) []string {
 	row := make([]string, len(all))
 	for i, c := range all {
-		row[i] = none
+		row[i] = doc.None
 		if v, found := metrics[c.metric]; found {
 			row[i] = format(v)
 		}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -64,28 +66,16 @@ func renderComparison(in, out string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
 	name := comparisonName(c.Comparison)
-	ratios := figure{file: name + "-ratios.svg", caption: "Ratio of the change to the base for each metric, with its interval and the control's"}
+	caption := "Ratio of the change to the base for each metric, with its interval and the control's"
 	if c.Duet != nil {
-		ratios.caption += ", and for each generation"
+		caption += ", and for each generation"
 	}
-	if c.Verdict != result.Incorrect {
-		if ratios.svg, err = ratioPlot(c); err != nil && !errors.Is(err, errNothingToPlot) {
-			return nil, fmt.Errorf("report on %s: %w", in, err)
-		}
-	}
-	same, err := sameFolder(in, out)
+	ratios, err := drawn(c.Verdict, name+"-ratios.svg", caption, func() ([]byte, error) { return ratioPlot(c) })
 	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, fmt.Errorf("report on %s: %w", in, err)
 	}
-	pageName := name + ".md"
-	if same {
-		pageName = ComparisonPage
-	}
-	return writeFiles(out, pageName, []figure{ratios}, comparisonMarkdown(c, ratios))
+	return write(in, out, name, ComparisonPage, []doc.Figure{ratios}, comparisonPage(c, ratios))
 }
 
 func comparisonName(c *result.Comparison) string { return "compare-" + result.Slug(c.Scenario) }
@@ -108,25 +98,18 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 			reasons = append(reasons, side.Name+" has uncommitted changes in its tree")
 		}
 	}
-	if len(reasons) > 0 {
-		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
-	}
-	data := filepath.Join(reportsDir, dataDir, comparisonName(c.Comparison))
-	if err := copyPacked(dir, data, c.files); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	return renderComparison(data, PagesFolder(reportsDir))
+	return publishCopy(dir, reportsDir, comparisonName(c.Comparison), c.files, reasons)
 }
 
-func comparisonMarkdown(c *comparison, ratios figure) string {
-	p := &page{}
+func comparisonPage(c *comparison, ratios doc.Figure) *doc.Document {
+	p := &doc.Document{}
 	durability := c.manifest.Durability()
-	p.heading(1, "%s: a change against its base", text(orUnknown(c.Scenario)))
-	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: %s.", text(string(c.Verdict)), code(c.Scenario), code(durability), howCompared(c.Comparison))
-	listed(p, "Reasons for the verdict:", c.Reasons)
-	listed(p, "Warnings:", c.Warnings)
+	p.Heading(1, "%s: a change against its base", doc.Escape(words.OrUnknown(c.Scenario)))
+	p.Paragraph("Verdict: **%s**. Scenario %s, durability %s: %s.", doc.Escape(string(c.Verdict)), doc.Code(c.Scenario), doc.Code(durability), howCompared(c.Comparison))
+	p.Listed("Reasons for the verdict:", c.Reasons)
+	p.Listed("Warnings:", c.Warnings)
 	if c.Verdict == result.Incorrect {
-		p.paragraph("The ledger of a side does not balance, so no figure is published.")
+		p.Paragraph("The ledger of a side does not balance, so no figure is published.")
 	} else {
 		if c.Duet != nil {
 			duetSections(p, c, ratios, durability)
@@ -139,22 +122,9 @@ func comparisonMarkdown(c *comparison, ratios figure) string {
 		profileDeltasSection(p, c, durability)
 	}
 	sidesSection(p, c)
-	p.heading(2, "What this page does not measure")
-	p.list(comparisonLimits(c))
-	return p.String()
-}
-
-// listed writes a list of foreign text under an introduction.
-func listed(p *page, what string, items []string) {
-	if len(items) == 0 {
-		return
-	}
-	p.paragraph("%s", what)
-	var list []string
-	for _, item := range items {
-		list = append(list, text(item))
-	}
-	p.list(list)
+	p.Heading(2, "What this page does not measure")
+	p.List(comparisonLimits(c))
+	return p
 }
 
 // howCompared describes how the sides were measured.
@@ -176,65 +146,65 @@ func howCompared(c *result.Comparison) string {
 	return how
 }
 
-func deltasSection(p *page, c *comparison, durability string) {
+func deltasSection(p *doc.Document, c *comparison, durability string) {
 	if len(c.Metrics) == 0 {
 		return
 	}
-	p.heading(2, "Metrics, durability %s", code(durability))
-	p.paragraph("The ratio is that of the change to the base, with its 95 %% interval. The control is a second measurement of the base in the same run," +
+	p.Heading(2, "Metrics, durability %s", doc.Code(durability))
+	p.Paragraph("The ratio is that of the change to the base, with its 95 %% interval. The control is a second measurement of the base in the same run," +
 		" so its ratio shows the noise. p is adjusted for the number of judged timings. Detectable is the smallest change that these rounds can" +
 		" detect, and least the smallest that matters: if the first is larger, the absence of a difference shows nothing.")
 	var rows [][]string
 	for _, d := range c.Metrics {
-		judged := []string{none, none, none}
+		judged := []string{doc.None, doc.None, doc.None}
 		if d.Ratio > 0 {
 			judged = []string{render.Number(d.PAdjusted), partOrNone(d.Detectable), render.Percent(d.Effect)}
 		}
 		row := []string{
-			code(d.Metric), unit(d.Unit), side(d.Base), side(d.Change), ratio(d.Ratio, d.RatioLow, d.RatioHigh),
+			doc.Code(d.Metric), words.Unit(d.Unit), side(d.Base), side(d.Change), ratio(d.Ratio, d.RatioLow, d.RatioHigh),
 			ratio(d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh),
 		}
-		rows = append(rows, append(append(row, judged...), "**"+text(string(d.Outcome))+"**"))
+		rows = append(rows, append(append(row, judged...), "**"+doc.Escape(string(d.Outcome))+"**"))
 	}
-	p.table([]string{
+	p.Table([]string{
 		"metric", "unit", ">base", ">change", ">ratio", ">control", ">p, adjusted", ">detectable", ">least", "outcome",
 	}, rows)
 	reasonsOf(p, c.Metrics)
 }
 
 // boundsSection shows the limiting resource of each side.
-func boundsSection(p *page, c *comparison, durability string) {
+func boundsSection(p *doc.Document, c *comparison, durability string) {
 	var list []string
 	for _, s := range []result.Side{c.Base, c.Change} {
 		if s.Bound != nil {
-			list = append(list, text(s.Name)+": "+text(s.Bound.Sentence))
+			list = append(list, doc.Escape(s.Name)+": "+doc.Escape(s.Bound.Sentence))
 		}
 	}
 	if len(list) == 0 {
 		return
 	}
-	p.heading(2, "What limits the rate, durability %s", code(durability))
+	p.Heading(2, "What limits the rate, durability %s", doc.Code(durability))
 	rule := limitsRule
 	if c.Duet != nil {
 		rule = "The figures are those of the closed load in the side's own slices. A resource limits the rate if at least 85 % of it is in use, and a lock" +
 			" if at least one goroutine on average waits for it in the profiled generations."
 	}
-	p.paragraph("%s", rule)
-	p.list(list)
+	p.Paragraph("%s", rule)
+	p.List(list)
 }
 
 // reasonsOf lists the reason for each metric's outcome.
-func reasonsOf(p *page, metrics []result.MetricDelta) {
+func reasonsOf(p *doc.Document, metrics []result.MetricDelta) {
 	var because []string
 	for _, d := range metrics {
 		if d.Because != "" {
-			because = append(because, fmt.Sprintf("%s: %s", code(d.Metric), text(d.Because)))
+			because = append(because, fmt.Sprintf("%s: %s", doc.Code(d.Metric), doc.Escape(d.Because)))
 		}
 		for _, w := range d.Warnings {
-			because = append(because, fmt.Sprintf("%s: warning: %s", code(d.Metric), text(w)))
+			because = append(because, fmt.Sprintf("%s: warning: %s", doc.Code(d.Metric), doc.Escape(w)))
 		}
 	}
-	p.list(because)
+	p.List(because)
 }
 
 func side(m result.Metric) string {
@@ -248,7 +218,7 @@ func side(m result.Metric) string {
 // none.
 func ratio(v, low, high float64) string {
 	if v <= 0 {
-		return none
+		return doc.None
 	}
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", v, low, high)
 }
@@ -260,43 +230,42 @@ func partOrNone(v float64) string {
 	return render.Percent(v)
 }
 
-func plotOfComparison(p *page, c *comparison, ratios figure, durability string) {
-	if ratios.svg == nil {
-		return
+func plotOfComparison(p *doc.Document, c *comparison, ratios doc.Figure, durability string) {
+	if ratios.SVG != nil {
+		p.Plot(fmt.Sprintf("%s, durability %s", doc.Escape(ratios.Caption), doc.Escape(durability)), ratios.File,
+			fmt.Sprintf("%s. Durability %s, base %s, change %s, %s", ratios.Caption, doc.Code(durability), doc.Code(revision(c.Base)),
+				doc.Code(revision(c.Change)), words.Machine(c.manifest.Host)))
 	}
-	p.paragraph("![%s, durability %s](%s)", text(ratios.caption), text(durability), ratios.file)
-	p.paragraph("*%s. Durability %s, base %s, change %s, %s.*", ratios.caption, code(durability), code(revision(c.Base)),
-		code(revision(c.Change)), machine(c.manifest.Host))
 }
 
 func revision(s result.Side) string { return result.Build{Commit: s.Commit, Dirty: s.Dirty}.Revision() }
 
 // profileDeltasSection lists the functions whose share differs significantly.
-func profileDeltasSection(p *page, c *comparison, durability string) {
+func profileDeltasSection(p *doc.Document, c *comparison, durability string) {
 	if len(c.Profiles) == 0 {
 		return
 	}
-	p.heading(2, "Functions that differ, durability %s", code(durability))
-	p.paragraph("Cost per cycle in the profiled rounds, of the functions whose difference has an interval (bootstrap over rounds) that excludes zero.")
+	p.Heading(2, "Functions that differ, durability %s", doc.Code(durability))
+	p.Paragraph("Cost per cycle in the profiled rounds, of the functions whose difference has an interval (bootstrap over rounds) that excludes zero.")
 	var rows [][]string
 	for i, d := range c.Profiles {
 		if i == profileDeltasMax {
 			break
 		}
 		rows = append(rows, []string{
-			code(d.Kind), code(d.Function), render.Amount(d.Base, d.Unit), render.Amount(d.Change, d.Unit), render.Amount(d.Change-d.Base, d.Unit),
+			doc.Code(d.Kind), doc.Code(d.Function), render.Amount(d.Base, d.Unit), render.Amount(d.Change, d.Unit), render.Amount(d.Change-d.Base, d.Unit),
 			render.Amount(d.Low, d.Unit) + " to " + render.Amount(d.High, d.Unit), render.Amount(d.BaseCum, d.Unit), render.Amount(d.ChangeCum, d.Unit),
 		})
 	}
-	p.table([]string{"profile", "function", ">base", ">change", ">difference", ">interval", ">base, with callees", ">change, with callees"}, rows)
+	p.Table([]string{"profile", "function", ">base", ">change", ">difference", ">interval", ">base, with callees", ">change, with callees"}, rows)
 	if left := len(c.Profiles) - len(rows); left > 0 {
-		p.paragraph("%s more are in the comparison.", render.Plural(left, "function"))
+		p.Paragraph("%s more are in the comparison.", render.Plural(left, "function"))
 	}
 }
 
 // sidesSection describes the compared sides and the host.
-func sidesSection(p *page, c *comparison) {
-	p.heading(2, "Provenance")
+func sidesSection(p *doc.Document, c *comparison) {
+	p.Heading(2, "Provenance")
 	if c.Duet != nil {
 		duetSidesTable(p, c)
 	} else {
@@ -304,32 +273,32 @@ func sidesSection(p *page, c *comparison) {
 	}
 	host := c.manifest.Host
 	table := [][]string{
-		{"command", code(commandLine(c.manifest.Command))},
-		{"durability", code(c.manifest.Durability())},
-		{"started (UTC)", moment(c.Started)},
-		{"finished (UTC)", moment(c.Finished)},
-		{"kernel", text(host.Kernel)},
-		{"CPU", text(host.CPUModel)},
-		{"CPUs", known(float64(host.CPUs), "")},
-		{"GOMAXPROCS of the generator", known(float64(host.GOMAXPROCS), "")},
-		{"memory", known(host.MemoryMB, "MB")},
-		{"file system of the data", text(host.Filesystem)},
-		{"fsync latency there", fsyncText(host)},
+		{"command", doc.Code(words.CommandLine(c.manifest.Command))},
+		{"durability", doc.Code(c.manifest.Durability())},
+		{"started (UTC)", words.Moment(c.Started)},
+		{"finished (UTC)", words.Moment(c.Finished)},
+		{"kernel", doc.Escape(host.Kernel)},
+		{"CPU", doc.Escape(host.CPUModel)},
+		{"CPUs", words.Known(float64(host.CPUs), "")},
+		{"GOMAXPROCS of the generator", words.Known(float64(host.GOMAXPROCS), "")},
+		{"memory", words.Known(host.MemoryMB, "MB")},
+		{"file system of the data", doc.Escape(host.Filesystem)},
+		{"fsync latency there", words.Fsync(host)},
 	}
 	for i := range table {
-		table[i][1] = orUnknown(table[i][1])
+		table[i][1] = words.OrUnknown(table[i][1])
 	}
-	p.table([]string{"what", "value"}, table)
+	p.Table([]string{"what", "value"}, table)
 	if s := &c.manifest.Scenario; s.Topology.Kind != "" { // the manifest was recorded
-		differingSettings(p, s)
+		differingSettings(&page{p}, s)
 	}
 	if c.Duet != nil {
-		p.paragraph("Phases and rounds apply to a comparison in interleaved rounds: a duet has its own lengths.")
+		p.Paragraph("Phases and rounds apply to a comparison in interleaved rounds: a duet has its own lengths.")
 		duetServersSection(p, c)
 	}
 }
 
-func armsTable(p *page, c *comparison) {
+func armsTable(p *doc.Document, c *comparison) {
 	sides := []result.Side{c.Base, c.Change}
 	if c.Control != nil {
 		sides = append(sides, *c.Control)
@@ -337,10 +306,10 @@ func armsTable(p *page, c *comparison) {
 	var rows [][]string
 	for _, s := range sides {
 		rows = append(rows, []string{
-			text(s.Name), code(filepath.Base(s.Run)), code(revision(s)), code(orUnknown(s.Server)), fmt.Sprint(s.Rounds),
+			doc.Escape(s.Name), doc.Code(filepath.Base(s.Run)), doc.Code(revision(s)), doc.Code(words.OrUnknown(s.Server)), fmt.Sprint(s.Rounds),
 		})
 	}
-	p.table([]string{"side", "run", "commit", "server binary, SHA-256", ">rounds"}, rows)
+	p.Table([]string{"side", "run", "commit", "server binary, SHA-256", ">rounds"}, rows)
 }
 
 // comparisonLimits lists what a comparison does not show.
@@ -357,7 +326,7 @@ func comparisonLimits(c *comparison) []string {
 	}
 	for _, s := range []result.Side{c.Base, c.Change} {
 		if s.Dirty {
-			list = append(list, fmt.Sprintf("The commit of the %s alone. Its working tree had uncommitted changes.", text(s.Name)))
+			list = append(list, fmt.Sprintf("The commit of the %s alone. Its working tree had uncommitted changes.", doc.Escape(s.Name)))
 		}
 	}
 	return list

@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // marksPageMax is the maximum number of disturbances on a page.
 const marksPageMax = 40
 
-func duetSections(p *page, c *comparison, ratios figure, durability string) {
+func duetSections(p *doc.Document, c *comparison, ratios doc.Figure, durability string) {
 	primaries, counters := splitDeltas(c.Metrics)
 	primariesSection(p, c, primaries, durability)
 	plotOfComparison(p, c, ratios, durability)
@@ -20,13 +22,13 @@ func duetSections(p *page, c *comparison, ratios figure, durability string) {
 	disturbancesSection(p, c)
 }
 
-func primariesSection(p *page, c *comparison, primaries []result.MetricDelta, durability string) {
+func primariesSection(p *doc.Document, c *comparison, primaries []result.MetricDelta, durability string) {
 	if len(primaries) == 0 {
 		return
 	}
 	d := c.Duet
-	p.heading(2, "Primaries, durability %s", code(durability))
-	p.paragraph("Each generation of fresh processes yields one ratio of the change to the base. The loss is the mean of their logarithms, positive if the change is worse;"+
+	p.Heading(2, "Primaries, durability %s", doc.Code(durability))
+	p.Paragraph("Each generation of fresh processes yields one ratio of the change to the base. The loss is the mean of their logarithms, positive if the change is worse;"+
 		" for a latency, the mean excludes the highest and the lowest fifth. A primary is regressed if \"at least\", the one-sided lower bound of the loss, exceeds"+
 		" %s. False alarms of all primaries and looks together occur in at most %s of comparisons, of which this look may use %s. A primary"+
 		" passes if \"at most\", the one-sided upper %s bound, is below the margin. p is corrected for the number of primaries."+
@@ -37,8 +39,8 @@ func primariesSection(p *page, c *comparison, primaries []result.MetricDelta, du
 	for _, m := range primaries {
 		l := m.Loss
 		row := []string{
-			code(m.Metric), unit(m.Unit), side(m.Base), side(m.Change), none, none, none, render.Percent(l.Margin), none, none,
-			ratio(m.ControlRatio, m.ControlRatioLow, m.ControlRatioHigh), "**" + text(string(m.Outcome)) + "**",
+			doc.Code(m.Metric), words.Unit(m.Unit), side(m.Base), side(m.Change), doc.None, doc.None, doc.None, render.Percent(l.Margin), doc.None, doc.None,
+			ratio(m.ControlRatio, m.ControlRatioLow, m.ControlRatioHigh), "**" + doc.Escape(string(m.Outcome)) + "**",
 		}
 		if len(l.Generations) > 0 {
 			row[4], row[5], row[6] = signed(l.Estimate), signed(l.Low), signed(l.High)
@@ -46,7 +48,7 @@ func primariesSection(p *page, c *comparison, primaries []result.MetricDelta, du
 		}
 		rows = append(rows, row)
 	}
-	p.table([]string{
+	p.Table([]string{
 		"primary", "unit", ">base", ">change", ">loss", ">at least", ">at most", ">margin", ">detectable", ">p, corrected", ">control", "outcome",
 	}, rows)
 	reasonsOf(p, primaries)
@@ -55,24 +57,24 @@ func primariesSection(p *page, c *comparison, primaries []result.MetricDelta, du
 // leastOf returns the largest loss that is never a regression.
 func leastOf(primaries []result.MetricDelta) string { return render.Percent(primaries[0].Effect) }
 
-func countersSection(p *page, counters []result.MetricDelta, durability string) {
+func countersSection(p *doc.Document, counters []result.MetricDelta, durability string) {
 	if len(counters) == 0 {
 		return
 	}
-	p.heading(2, "Counters from fixed work, durability %s", code(durability))
-	p.paragraph("Both servers did the same seeded sequence of operations with one request outstanding, so their counters differ only" +
+	p.Heading(2, "Counters from fixed work, durability %s", doc.Code(durability))
+	p.Paragraph("Both servers did the same seeded sequence of operations with one request outstanding, so their counters differ only" +
 		" if the code does.")
 	var rows [][]string
 	for _, m := range counters {
-		change := none
+		change := doc.None
 		if m.Ratio > 0 {
 			change = render.Change(m.Ratio)
 		}
 		rows = append(rows, []string{
-			code(m.Metric), unit(m.Unit), counted(m.Base), counted(m.Change), change, "**" + text(string(m.Outcome)) + "**",
+			doc.Code(m.Metric), words.Unit(m.Unit), counted(m.Base), counted(m.Change), change, "**" + doc.Escape(string(m.Outcome)) + "**",
 		})
 	}
-	p.table([]string{"counter", "unit", ">base", ">change", ">difference", "outcome"}, rows)
+	p.Table([]string{"counter", "unit", ">base", ">change", ">difference", "outcome"}, rows)
 	reasonsOf(p, counters)
 }
 
@@ -84,36 +86,36 @@ func counted(m result.Metric) string {
 }
 
 // shownSection shows the figures that do not affect the verdict.
-func shownSection(p *page, c *comparison, durability string) {
+func shownSection(p *doc.Document, c *comparison, durability string) {
 	var rows [][]string
 	for _, f := range c.Duet.Shown {
-		rows = append(rows, []string{text(f.Name), unit(f.Unit), render.Number(f.Base), render.Number(f.Change)})
+		rows = append(rows, []string{doc.Escape(f.Name), words.Unit(f.Unit), render.Number(f.Base), render.Number(f.Change)})
 	}
 	if len(rows) == 0 {
 		return
 	}
-	p.heading(2, "Shown and not judged, durability %s", code(durability))
-	p.table([]string{"figure", "unit", ">base", ">change"}, rows)
+	p.Heading(2, "Shown and not judged, durability %s", doc.Code(durability))
+	p.Table([]string{"figure", "unit", ">base", ">change"}, rows)
 }
 
 // disturbancesSection lists the slices that a stall disturbed and the generations that do not
 // count.
-func disturbancesSection(p *page, c *comparison) {
+func disturbancesSection(p *doc.Document, c *comparison) {
 	d := c.Duet
 	if len(d.Marks)+len(d.Invalid) == 0 {
 		return
 	}
-	p.heading(2, "Disturbances")
-	listed(p, "Generations that do not count:", d.Invalid)
+	p.Heading(2, "Disturbances")
+	p.Listed("Generations that do not count:", d.Invalid)
 	shown := d.Marks[:min(len(d.Marks), marksPageMax)]
-	listed(p, "Disturbed, and counted like all others:", shown)
+	p.Listed("Disturbed, and counted like all others:", shown)
 	if left := len(d.Marks) - len(shown); left > 0 {
-		p.paragraph("%s more are in the comparison.", render.Plural(left, "disturbance"))
+		p.Paragraph("%s more are in the comparison.", render.Plural(left, "disturbance"))
 	}
 }
 
 // duetSidesTable describes the sides of a duet.
-func duetSidesTable(p *page, c *comparison) {
+func duetSidesTable(p *doc.Document, c *comparison) {
 	var rows [][]string
 	for _, s := range c.duet.Sides {
 		client := "that of the harness"
@@ -122,17 +124,17 @@ func duetSidesTable(p *page, c *comparison) {
 		}
 		var servers []string
 		for _, sum := range s.Servers {
-			servers = append(servers, code(sum))
+			servers = append(servers, doc.Code(sum))
 		}
-		env := none
+		env := doc.None
 		if len(s.Env) > 0 {
-			env = code(strings.Join(s.Env, " "))
+			env = doc.Code(strings.Join(s.Env, " "))
 		}
 		rows = append(rows, []string{
-			text(s.Name), code(result.Build{Commit: s.Commit, Dirty: s.Dirty}.Revision()), strings.Join(servers, " "), code(s.Generator), client, env,
+			doc.Escape(s.Name), doc.Code(result.Build{Commit: s.Commit, Dirty: s.Dirty}.Revision()), strings.Join(servers, " "), doc.Code(s.Generator), client, env,
 		})
 	}
-	p.table([]string{"side", "commit", "server binaries, SHA-256", "generator, SHA-256", "client", "environment"}, rows)
+	p.Table([]string{"side", "commit", "server binaries, SHA-256", "generator, SHA-256", "client", "environment"}, rows)
 }
 
 // duetLimits lists what a duet does not show.

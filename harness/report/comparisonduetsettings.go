@@ -5,27 +5,28 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // duetServersSection lists the server settings that differ from their defaults or between the
 // sides.
-func duetServersSection(p *page, c *comparison) {
-	p.heading(3, "What the servers of both sides ran with")
+func duetServersSection(p *doc.Document, c *comparison) {
+	p.Heading(3, "What the servers of both sides ran with")
 	if len(c.duet.Sides[0].Settings) == 0 || len(c.duet.Sides[1].Settings) == 0 {
-		p.paragraph("Not recorded: the servers did not report it.")
+		p.Paragraph("Not recorded: the servers did not report it.")
 		return
 	}
-	p.paragraph("Settings that differ from their defaults or between the sides, as the server processes of the first generation reported them at their"+
+	p.Paragraph("Settings that differ from their defaults or between the sides, as the server processes of the first generation reported them at their"+
 		" start, and the limits of their Go runtimes. Addresses and paths are omitted. Every other setting has the same default on both"+
-		" sides; %s has all.", code(result.DuetFile))
+		" sides; %s has all.", doc.Code(result.DuetFile))
 	if len(c.Duet.ServerSettings) == 0 {
-		p.paragraph("None.")
+		p.Paragraph("None.")
 		return
 	}
 	var rows [][]string
 	for _, s := range c.Duet.ServerSettings {
-		base, change, from := code(s.Base), code(s.Change), s.BaseOrigin
+		base, change, from := doc.Code(s.Base), doc.Code(s.Change), s.BaseOrigin
 		switch {
 		case s.Only == baseArm:
 			change = unknownSetting
@@ -41,9 +42,9 @@ func duetServersSection(p *page, c *comparison) {
 		case s.Differs() || s.Only != "":
 			same = "**no**"
 		}
-		rows = append(rows, []string{code(s.Label()), base, change, text(from), same})
+		rows = append(rows, []string{doc.Code(s.Label()), base, change, doc.Escape(from), same})
 	}
-	p.table([]string{"setting", "base", "change", "from", "same"}, rows)
+	p.Table([]string{"setting", "base", "change", "from", "same"}, rows)
 }
 
 // unknownSetting is shown for a setting that only the other side's build knows.

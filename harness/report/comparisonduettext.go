@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -26,7 +26,7 @@ func lookText(c *result.Comparison) string {
 }
 
 func conditionsText(d *result.DuetJudgement) string {
-	parts := []string{slicesText(d.SliceMs, d.Together, d.CPUs)}
+	parts := []string{words.Slices(d.SliceMs, d.Together, d.CPUs)}
 	if d.OpenPerS > 0 {
 		parts = append(parts, fmt.Sprintf("latencies at an open load of %s/s", render.Digits(d.OpenPerS, 3)))
 	} else {
@@ -39,31 +39,6 @@ func conditionsText(d *result.DuetJudgement) string {
 		parts = append(parts, "both sides with the harness's client")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// slicesText describes how the load alternates between the sides of a duet, and on which CPUs.
-func slicesText(ms float64, together bool, cpus []result.SideCPUs) string {
-	how, who := "in alternating slices", "servers and generators on separate CPUs"
-	if together {
-		how, who = "in simultaneous slices of both sides", "each side on its own CPUs"
-	}
-	text := fmt.Sprintf("load %s of %s ms", how, render.Digits(ms, 3))
-	if len(cpus) == 2 {
-		text += fmt.Sprintf(", %s, alternating between %s and %s", who, cpusText(cpus[0]), cpusText(cpus[1]))
-	}
-	return text
-}
-
-func cpusText(c result.SideCPUs) string {
-	return fmt.Sprintf("%s for servers with %s for the generator", numbers(c.Servers), numbers(c.Generator))
-}
-
-func numbers(all []int) string {
-	var texts []string
-	for _, n := range all {
-		texts = append(texts, strconv.Itoa(n))
-	}
-	return strings.Join(texts, "+")
 }
 
 // duetText writes the tables of a duet.

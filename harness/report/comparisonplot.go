@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // outcomeColors are distinct colours of the outcomes.
 var outcomeColors = map[result.Outcomes]color.Color{
-	result.Worsened: orange, result.Improved: green, result.Same: blue, result.Unclear: black, result.Expected: blue,
+	result.Worsened: plots.Orange, result.Improved: plots.Green, result.Same: plots.Blue, result.Unclear: plots.Black, result.Expected: plots.Blue,
 }
 
 // ratioPlot draws the ratio of each metric with its interval in one row, the first on top. The
@@ -40,7 +41,7 @@ func ratioPlot(c *comparison) ([]byte, error) {
 		}
 	}
 	if len(deltas) == 0 {
-		return nil, errNothingToPlot
+		return nil, plots.ErrNothing
 	}
 	low, high := 0.98, 1.02
 	for _, d := range deltas {
@@ -57,10 +58,9 @@ func ratioPlot(c *comparison) ([]byte, error) {
 	}
 	low, high = max(low, 1.0/ratioFar), min(high, ratioFar)
 	margin := (high - low) * 0.05
-	p := newPlot(fmt.Sprintf("%s: change to base, durability %s", c.Scenario, c.manifest.Durability()))
-	p.X.Label.Text = "ratio of the change to the base"
+	p := plots.New(fmt.Sprintf("%s: change to base, durability %s", c.Scenario, c.manifest.Durability()), "ratio of the change to the base", "")
 	p.X.Min, p.X.Max = low-margin, high+margin
-	p.X.Tick.Marker = plot.ConstantTicks(ratioTicks(p.X.Min, p.X.Max))
+	p.X.Tick.Marker = plot.ConstantTicks(plots.RatioTicks(p.X.Min, p.X.Max))
 	rows := float64(len(deltas))
 	p.Y.Min, p.Y.Max = 0.4, 1.45*rows+0.7 // room for the legend above
 	if c.Duet != nil {
@@ -70,7 +70,7 @@ func ratioPlot(c *comparison) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("draw the line at 1: %w", err)
 	}
-	one.LineStyle = draw.LineStyle{Color: textGrey, Width: vg.Points(1)}
+	one.LineStyle = draw.LineStyle{Color: plots.TextGrey, Width: vg.Points(1)}
 	p.Add(one)
 	var names []plot.Tick
 	named := map[string]bool{}
@@ -78,7 +78,7 @@ func ratioPlot(c *comparison) ([]byte, error) {
 		y := rows - float64(i)
 		names = append(names, plot.Tick{Value: y, Label: d.Metric})
 		if d.ControlRatio > 0 {
-			if err := addRatio(p, named, controlName(c), y-0.2, d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh, grey); err != nil {
+			if err := addRatio(p, named, controlName(c), y-0.2, d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh, plots.Grey); err != nil {
 				return nil, err
 			}
 		}
@@ -91,7 +91,7 @@ func ratioPlot(c *comparison) ([]byte, error) {
 	}
 	p.Y.Tick.Marker = plot.ConstantTicks(names)
 	p.Y.Tick.Length = 0
-	return svg(p)
+	return plots.SVG(p)
 }
 
 func controlName(c *comparison) string {
@@ -123,9 +123,9 @@ func addGenerations(p *plot.Plot, named map[string]bool, y float64, d result.Met
 	if err != nil {
 		return fmt.Errorf("draw the generations: %w", err)
 	}
-	dots.GlyphStyle = draw.GlyphStyle{Color: skyBlue, Radius: vg.Points(1.5), Shape: draw.CircleGlyph{}}
+	dots.GlyphStyle = draw.GlyphStyle{Color: plots.SkyBlue, Radius: vg.Points(1.5), Shape: draw.CircleGlyph{}}
 	p.Add(dots)
-	addName(p, named, "one generation", dots)
+	plots.AddName(p, named, "one generation", dots)
 	margin := marginOf(d)
 	if margin <= p.X.Min || margin >= p.X.Max {
 		return nil
@@ -134,24 +134,16 @@ func addGenerations(p *plot.Plot, named map[string]bool, y float64, d result.Met
 	if err != nil {
 		return fmt.Errorf("draw a margin: %w", err)
 	}
-	line.LineStyle = draw.LineStyle{Color: purple, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(2)}}
+	line.LineStyle = draw.LineStyle{Color: plots.Purple, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(2)}}
 	p.Add(line)
-	addName(p, named, "margin", line)
+	plots.AddName(p, named, "margin", line)
 	return nil
-}
-
-// addName adds an entry to the legend, once.
-func addName(p *plot.Plot, named map[string]bool, name string, thumbs ...plot.Thumbnailer) {
-	if !named[name] {
-		p.Legend.Add(name, thumbs...)
-		named[name] = true
-	}
 }
 
 // addRatio draws an interval as a line and the ratio as a dot, both clipped to the axis.
 func addRatio(p *plot.Plot, named map[string]bool, name string, y, ratio, low, high float64, c color.Color) error {
 	if c == nil {
-		c = black
+		c = plots.Black
 	}
 	within := func(v float64) float64 { return math.Min(math.Max(v, p.X.Min), p.X.Max) }
 	line, err := plotter.NewLine(plotter.XYs{{X: within(low), Y: y}, {X: within(high), Y: y}})
@@ -165,22 +157,6 @@ func addRatio(p *plot.Plot, named map[string]bool, name string, y, ratio, low, h
 	}
 	dot.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
 	p.Add(line, dot)
-	addName(p, named, name, line, dot)
+	plots.AddName(p, named, name, line, dot)
 	return nil
-}
-
-// ratioTicks marks round ratios, at most seven.
-func ratioTicks(low, high float64) []plot.Tick {
-	step := 0.5
-	for _, s := range []float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2} {
-		if (high-low)/s <= 7 {
-			step = s
-			break
-		}
-	}
-	var ticks []plot.Tick
-	for i := math.Ceil(low / step); i*step <= high && len(ticks) < 20; i++ {
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: fmt.Sprintf("%.3g", i*step)})
-	}
-	return ticks
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -19,7 +20,7 @@ var marks = map[result.Outcomes]string{
 // subject, a table of the metrics, the reasons, and the causes. It ends with a newline.
 func ComparisonText(c *result.Comparison) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: %s\n", scenarioName(c.Scenario), c.Verdict, comparedSides(c))
+	fmt.Fprintf(&b, "%s: %s: %s\n", cmp.Or(c.Scenario, "unknown scenario"), c.Verdict, comparedSides(c))
 	if c.Duet != nil {
 		duetText(&b, c)
 	} else if len(c.Metrics) > 0 {
@@ -29,7 +30,7 @@ func ComparisonText(c *result.Comparison) string {
 	if len(c.Hosts) > 0 {
 		t := render.Table{Header: []string{"host", "base", "change"}}
 		for _, h := range c.Hosts {
-			t.Rows = append(t.Rows, []string{h.Name, orUnknown(h.Base), orUnknown(h.Change)})
+			t.Rows = append(t.Rows, []string{h.Name, words.OrUnknown(h.Base), words.OrUnknown(h.Change)})
 		}
 		b.WriteString(t.Text("  ") + "\n")
 	}
@@ -58,8 +59,6 @@ func ComparisonText(c *result.Comparison) string {
 	}
 	return b.String()
 }
-
-func scenarioName(scenario string) string { return cmp.Or(scenario, "unknown scenario") }
 
 // comparedSides describes the compared builds.
 func comparedSides(c *result.Comparison) string {

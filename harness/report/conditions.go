@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -69,19 +70,11 @@ func conditionRows(h result.Host) (rows [][]string) {
 	if h.ThreadHopUsP50 > 0 {
 		rows = append(rows, []string{
 			"hop between two OS threads, before the first round",
-			fmt.Sprintf("median %s, 99th percentile %s", known(h.ThreadHopUsP50, "µs"), known(h.ThreadHopUsP99, "µs")),
+			fmt.Sprintf("median %s, 99th percentile %s", words.Known(h.ThreadHopUsP50, "µs"), words.Known(h.ThreadHopUsP99, "µs")),
 		})
 	}
 	if h.PressureCPUPercent != nil {
 		rows = append(rows, []string{"CPU pressure (PSI) of the ten seconds before the run", render.Digits(*h.PressureCPUPercent, 3) + " %"})
 	}
 	return rows
-}
-
-func fsyncText(h result.Host) string {
-	parts := []string{"median " + known(h.FsyncMsP50, "ms")}
-	if h.FsyncMsP99 > 0 {
-		parts = append(parts, "99th percentile "+known(h.FsyncMsP99, "ms"))
-	}
-	return strings.Join(append(parts, "largest "+known(h.FsyncMsMax, "ms")), ", ")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -17,13 +18,13 @@ func TestConditionWords(t *testing.T) {
 	assert.Equal(t, "before the first round: median fsync 1 ms (p99 3 ms), median thread hop 22 µs (p99 60 µs), CPU pressure 0.5 %", ConditionWords(one))
 	assert.Equal(t, "before the first round: median fsync 1 to 1.5 ms (p99 3 ms), median thread hop 22 to 26 µs (p99 60 to 70 µs), CPU pressure 0 to 0.5 %",
 		ConditionWords(one, two, result.Host{}))
-	p := &page{}
+	p := &doc.Document{}
 	provenanceSection(p, &result.Result{Manifest: result.Manifest{Host: one}})
-	assert.Contains(t, p.String(), "| fsync latency there, before the first round | median 1 ms, 99th percentile 3 ms, largest unknown |")
-	assert.Contains(t, p.String(), "| hop between two OS threads, before the first round | median 22 µs, 99th percentile 60 µs |")
-	assert.Contains(t, p.String(), "| CPU pressure (PSI) of the ten seconds before the run | 0.5 % |")
-	old := &page{}
+	assert.Contains(t, p.Markdown(), "| fsync latency there, before the first round | median 1 ms, 99th percentile 3 ms, largest unknown |")
+	assert.Contains(t, p.Markdown(), "| hop between two OS threads, before the first round | median 22 µs, 99th percentile 60 µs |")
+	assert.Contains(t, p.Markdown(), "| CPU pressure (PSI) of the ten seconds before the run | 0.5 % |")
+	old := &doc.Document{}
 	provenanceSection(old, &result.Result{})
-	assert.NotContains(t, old.String(), "hop between")
-	assert.NotContains(t, old.String(), "PSI")
+	assert.NotContains(t, old.Markdown(), "hop between")
+	assert.NotContains(t, old.Markdown(), "PSI")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -26,7 +27,7 @@ func generatorLimit(r *result.Result) string {
 	var at []string
 	for _, point := range r.Points {
 		if generatorCostsMore(point.Metrics) {
-			at = append(at, code(point.Name))
+			at = append(at, doc.Code(point.Name))
 		}
 	}
 	switch len(at) {

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -35,30 +38,30 @@ func Headline(limits *gate.Baselines, dir string) (string, error) {
 	for _, reason := range m.Unpublishable() {
 		h.lacks("%s", reason)
 	}
-	timed, _ := split(r.Rounds)
+	timed, _ := runs.Split(r.Rounds)
 	var rows [][]string
 	if r.Verdict != result.Pass {
-		rows = append(rows, []string{"verdict", fmt.Sprintf("**%s**: %s", r.Verdict, text(Why(judged)))})
+		rows = append(rows, []string{"verdict", fmt.Sprintf("**%s**: %s", r.Verdict, doc.Escape(Why(judged)))})
 	}
 	rows = append(rows, [][]string{
 		{"cycles a second", h.figure(result.CyclesPerS)},
 		{"CPU of the servers, µs a cycle", h.figure(result.ServerCPUUsPerCycle)},
 		{"CPU of the load generator, µs a cycle", h.figure(result.ClientCPUUsPerCycle)},
-		{"durability", code(h.recorded("durability", m.Scenario.Topology.Durability))},
+		{"durability", doc.Code(h.recorded("durability", m.Scenario.Topology.Durability))},
 		{"settings that differ from their defaults", h.settings()},
 		{"rounds", fmt.Sprintf("%s; %s", plan(r.Rounds), result.Spread(len(timed), "round"))},
 		{"host", h.host()},
-		{"commit", code(h.recorded("commit", m.Build.Commit))},
-		{"measured (UTC)", h.recorded("start time", moment(r.Started))},
+		{"commit", doc.Code(h.recorded("commit", m.Build.Commit))},
+		{"measured (UTC)", h.recorded("start time", words.Moment(r.Started))},
 		{"command", h.recorded("command", Command(m))},
 	}...)
 	if len(h.missing) > 0 {
 		return "", fmt.Errorf("%s cannot be a headline: %s: publish another run with 'prony report --publish reports RUN'", dir, strings.Join(h.missing, "; "))
 	}
-	p := &page{}
-	p.table([]string{"what", "value"}, rows)
-	p.paragraph("All figures of this run are on the page of %s.", code(r.Scenario))
-	return p.String(), nil
+	p := &doc.Document{}
+	p.Table([]string{"what", "value"}, rows)
+	p.Paragraph("All figures of this run are on the page of %s.", doc.Code(r.Scenario))
+	return p.Markdown(), nil
 }
 
 // headline collects missing values while its rows are made.
@@ -95,7 +98,7 @@ func (h *headline) settings() string {
 	}
 	var differ []string
 	for _, setting := range TimedSettings(&s) {
-		differ = append(differ, fmt.Sprintf("%s = %s (default %s)", code(setting.Path), code(setting.Value), code(setting.Default)))
+		differ = append(differ, fmt.Sprintf("%s = %s (default %s)", doc.Code(setting.Path), doc.Code(setting.Value), doc.Code(setting.Default)))
 	}
 	if len(differ) == 0 {
 		return "none"

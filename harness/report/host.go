@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -31,21 +33,21 @@ var signalColumns = []struct {
 }
 
 // hostSection shows the host signals of each window, and whether the load was steady.
-func hostSection(p *page, r *result.Result) {
+func hostSection(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		if round.Signals == nil {
 			continue
 		}
-		row := []string{roundName(r, round)}
+		row := []string{runs.RoundName(r, round)}
 		for _, c := range signalColumns {
 			row = append(row, orUnknownValue(c.of(round.Signals)))
 		}
 		rows = append(rows, append(row, fmt.Sprint(round.Signals.Samples)))
 	}
 	if len(rows) > 0 {
-		p.heading(2, "Host in the windows, durability %s", code(r.Manifest.Durability()))
-		p.paragraph("The state of the machine in each window. Steal is the share of all CPUs' time that the hypervisor took, and foreign" +
+		p.Heading(2, "Host in the windows, durability %s", doc.Code(r.Manifest.Durability()))
+		p.Paragraph("The state of the machine in each window. Steal is the share of all CPUs' time that the hypervisor took, and foreign" +
 			" CPU the time of processes outside of this run. Waiting is the share of the window in which some task of the host" +
 			" waited for the resource (PSI); the group is the control group of the generator and the servers. Throttled is the time for" +
 			" which its quota stopped its tasks. A clock step is the difference between wall time and monotonic time, and the drop" +
@@ -55,7 +57,7 @@ func hostSection(p *page, r *result.Result) {
 			header = append(header, c.header)
 		}
 		header = append(header, ">samples")
-		p.table(header, rows)
+		p.Table(header, rows)
 	}
 	warmupTable(p, r)
 	balanceTable(p, r)
@@ -69,7 +71,7 @@ func orUnknownValue(v *float64) string {
 }
 
 // warmupTable shows the judgement of the warm-up.
-func warmupTable(p *page, r *result.Result) {
+func warmupTable(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		w := round.Warmup
@@ -84,42 +86,36 @@ func warmupTable(p *page, r *result.Result) {
 		if w.WarmupTrendPercent != nil {
 			before = render.Number(*w.WarmupTrendPercent)
 		}
-		rows = append(rows, []string{roundName(r, round), render.Number(w.WarmupS), before, render.Number(w.TrendPercent), render.Number(w.PValue), steady, text(w.Reason)})
+		rows = append(rows, []string{runs.RoundName(r, round), render.Number(w.WarmupS), before, render.Number(w.TrendPercent), render.Number(w.PValue), steady, doc.Escape(w.Reason)})
 	}
-	if len(rows) == 0 {
-		return
-	}
-	p.heading(2, "Warm-up, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Whether the load was steady in the window, judged by its cycles per second in equal parts of the window and not only by the" +
-		" duration of the warm-up. The trend is the rise of the rate over the window relative to its median (the slope of Theil and Sen), and p the" +
-		" probability of such a trend by chance alone (Mann and Kendall). The warm-up's own trend is that of its last part.")
-	p.table([]string{">round", ">warm-up, s", ">its trend, %", ">trend, %", ">p", "steady", "why not"}, rows)
+	runs.Section(p, r, "Warm-up",
+		"Whether the load was steady in the window, judged by its cycles per second in equal parts of the window and not only by the"+
+			" duration of the warm-up. The trend is the rise of the rate over the window relative to its median (the slope of Theil and Sen), and p the"+
+			" probability of such a trend by chance alone (Mann and Kendall). The warm-up's own trend is that of its last part.",
+		[]string{">round", ">warm-up, s", ">its trend, %", ">trend, %", ">p", "steady", "why not"}, rows)
 }
 
 // balanceTable shows whether workers kept up with producers.
-func balanceTable(p *page, r *result.Result) {
+func balanceTable(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, b := range round.Balances {
 			rows = append(rows, []string{
-				roundName(r, round), code(b.Workload), render.Number(b.Held), render.Number(b.Outstanding), render.Number(b.Growth),
+				runs.RoundName(r, round), doc.Code(b.Workload), render.Number(b.Held), render.Number(b.Outstanding), render.Number(b.Growth),
 				render.Number(b.GrowthPercent()), render.Number(b.PValue),
 			})
 		}
 	}
-	if len(rows) == 0 {
-		return
-	}
-	p.heading(2, "Balance of producers and workers, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Whether the workers of a closed loop kept up with its producers. Held is the number of tasks that both can hold at the same time. Outstanding is" +
-		" the median, over equal parts of the window, of the tasks that were sent and not completed: tasks above held wait in queues, and" +
-		" cycle latency includes that wait. Growth is the rise of the outstanding tasks over the window (the slope of Theil and Sen), also in" +
-		" percent of held, and p the probability of such a trend by chance alone (Mann and Kendall).")
-	p.table([]string{">round", "workload", ">held, tasks", ">outstanding, tasks", ">growth, tasks", ">growth, %", ">p"}, rows)
+	runs.Section(p, r, "Balance of producers and workers",
+		"Whether the workers of a closed loop kept up with its producers. Held is the number of tasks that both can hold at the same time. Outstanding is"+
+			" the median, over equal parts of the window, of the tasks that were sent and not completed: tasks above held wait in queues, and"+
+			" cycle latency includes that wait. Growth is the rise of the outstanding tasks over the window (the slope of Theil and Sen), also in"+
+			" percent of held, and p the probability of such a trend by chance alone (Mann and Kendall).",
+		[]string{">round", "workload", ">held, tasks", ">outstanding, tasks", ">growth, tasks", ">growth, %", ">p"}, rows)
 }
 
 // processesSection shows the resources of each process in the window of a round.
-func processesSection(p *page, r *result.Result) {
+func processesSection(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, of := range round.Processes {
@@ -131,10 +127,10 @@ func processesSection(p *page, r *result.Result) {
 				{"gc_pause_ms_p99", render.Number(of.GCPauseMsP99)},
 				{"gc_pause_ms_max", render.Number(of.GCPauseMsMax)},
 				{"gc_cycles", render.Count(of.GCCycles)},
-				{"allocated_bytes", perCycle(float64(of.AllocatedBytes), round.Cycles)},
-				{"allocated_objects", perCycle(float64(of.AllocatedObjects), round.Cycles)},
+				{"allocated_bytes", runs.PerCycle(float64(of.AllocatedBytes), round.Cycles)},
+				{"allocated_objects", runs.PerCycle(float64(of.AllocatedObjects), round.Cycles)},
 			}
-			row := []string{roundName(r, round), code(of.Name)}
+			row := []string{runs.RoundName(r, round), doc.Code(of.Name)}
 			for _, f := range figures {
 				if slices.Contains(of.Unknown, f.name) {
 					f.value = "unknown"
@@ -147,21 +143,14 @@ func processesSection(p *page, r *result.Result) {
 	if len(rows) == 0 {
 		return
 	}
-	p.heading(2, "Processes, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("The resources of each process in a window: the load generator, and the server or the nodes. Memory is resident memory," +
+	p.Heading(2, "Processes, durability %s", doc.Code(r.Manifest.Durability()))
+	p.Paragraph("The resources of each process in a window: the load generator, and the server or the nodes. Memory is resident memory," +
 		" and the pauses are those in which the garbage collector stops the whole process.")
 	if ofScript(r) {
-		p.paragraph("The generator is the k6 process. Its Go runtime is not visible from outside.")
+		p.Paragraph("The generator is the k6 process. Its Go runtime is not visible from outside.")
 	}
-	p.table([]string{
+	p.Table([]string{
 		">round", "process", ">CPUs", ">memory, MB", ">files open", ">goroutines", ">GC pause p99, ms", ">GC pause max, ms",
 		">collections", ">allocated, bytes/cycle", ">objects/cycle",
 	}, rows)
-}
-
-func perCycle(v float64, cycles uint64) string {
-	if cycles == 0 {
-		return none
-	}
-	return render.Number(v / float64(cycles))
 }

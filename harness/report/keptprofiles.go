@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -65,7 +66,7 @@ func relative(from, to string) (string, error) {
 func (k keptProfiles) link(p result.Profile) string {
 	to := k[p.File]
 	if to == "" {
-		return code(p.File) + " of the run's folder (not published)"
+		return doc.Code(p.File) + " of the run's folder (not published)"
 	}
 	command := "prony profile open --kind " + p.Kind
 	if p.Point > 0 {
@@ -74,7 +75,7 @@ func (k keptProfiles) link(p result.Profile) string {
 	if p.Node != "" {
 		command += " --node " + p.Node
 	}
-	return fmt.Sprintf("[%s](%s); %s shows it, with the folder of this page's data", code(p.File), to, code(command+" FOLDER"))
+	return fmt.Sprintf("[%s](%s); %s shows it, with the folder of this page's data", doc.Code(p.File), to, doc.Code(command+" FOLDER"))
 }
 
 // publishProfiles replaces the profiles in the data folder by those of the run in the folder run,

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -81,7 +82,7 @@ func limits(r *result.Result) []string {
 			list = append(list, ofWorkload(&w, several, fmt.Sprintf("Other payload sizes. Every payload has %d bytes.", w.Payload.Max)))
 		}
 	}
-	if window := windows(timedRounds(r)); window != "" && !long(r) {
+	if window := windows(runs.Timed(r)); window != "" && !long(r) {
 		list = append(list, fmt.Sprintf("Long runs. Each round starts on an empty store and its window is %s: it does not show compaction of a large store,"+
 			" growth of memory or drift over hours.", window))
 	}
@@ -154,9 +155,4 @@ func durabilityLimit(durability string) []string {
 	default:
 		return []string{"Durability. The stored scenario does not say when the server acknowledged."}
 	}
-}
-
-func timedRounds(r *result.Result) []result.Round {
-	timed, _ := split(r.Rounds)
-	return timed
 }

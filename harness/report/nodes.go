@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // nodesSection shows the activity of each node of a cluster in each timed round, and the shards
 // that it led.
-func nodesSection(p *page, r *result.Result) {
+func nodesSection(p *doc.Document, r *result.Result) {
 	columns := columns{
 		{">CPU, µs/cycle", result.ServerCPUUsPerCycle},
 		{">CPUs", result.ServerCPUCores},
@@ -30,22 +32,19 @@ func nodesSection(p *page, r *result.Result) {
 			continue
 		}
 		for _, n := range round.Nodes {
-			row := []string{roundName(r, round), code(n.ID), leads(n, round.Nodes)}
+			row := []string{runs.RoundName(r, round), doc.Code(n.ID), leads(n, round.Nodes)}
 			rows = append(rows, append(row, cells(columns, n.Metrics, render.Number)...))
 		}
 	}
-	if len(rows) == 0 {
-		return
-	}
-	p.heading(2, "Nodes, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Each row is one node in the window of one timed round. A cycle is one of the cluster, so a column per" +
-		" cycle adds up over the nodes, except entries and log: each node appends all entries to its own log. Leads are the" +
-		" shards that the node led at the window's end: it decides their commands and proposes them, and the others copy." +
-		" Written is the total that the node wrote to storage, log and state through the kernel. An entry is one proposal." +
-		" The times are means: of one call that appends to the log, and from a leader's proposal to its effect.")
 	header := []string{">round", "node", "leads"}
 	header = append(header, columns.headers()...)
-	p.table(header, rows)
+	runs.Section(p, r, "Nodes",
+		"Each row is one node in the window of one timed round. A cycle is one of the cluster, so a column per"+
+			" cycle adds up over the nodes, except entries and log: each node appends all entries to its own log. Leads are the"+
+			" shards that the node led at the window's end: it decides their commands and proposes them, and the others copy."+
+			" Written is the total that the node wrote to storage, log and state through the kernel. An entry is one proposal."+
+			" The times are means: of one call that appends to the log, and from a leader's proposal to its effect.",
+		header, rows)
 }
 
 // leads names the shards that a node led, or "all" or "none".
@@ -56,7 +55,7 @@ func leads(n result.Node, all []result.Node) string {
 	}
 	switch {
 	case len(n.Leads) == 0:
-		return none
+		return doc.None
 	case shards == len(n.Leads) && shards > 1:
 		return "all"
 	}

@@ -5,29 +5,31 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // observedParagraph describes the observation of servers in timed rounds, if the scenario requests
 // it.
-func observedParagraph(p *page, r *result.Result) {
+func observedParagraph(p *doc.Document, r *result.Result) {
 	var items []string
-	for _, point := range pointNumbers(r) {
-		for _, round := range timedRounds(r) {
+	for _, point := range runs.PointNumbers(r) {
+		for _, round := range runs.Timed(r) {
 			if round.Point != point || round.Observed == nil {
 				continue
 			}
 			of := ""
 			if point != 0 {
-				of = pointName(r, point) + ": "
+				of = runs.PointName(r, point) + ": "
 			}
 			items = append(items, of+observedText(round.Observed))
 			break // all rounds of a point have the same observation
 		}
 	}
-	listed(p, "Observation of the servers in the windows of the timed rounds:", items)
+	p.Listed("Observation of the servers in the windows of the timed rounds:", items)
 	if len(r.TimedProfiled()) > 0 {
-		p.paragraph("**Servers were profiled in timed rounds.** Figures of these rounds do not apply to a server without profiling.")
+		p.Paragraph("**Servers were profiled in timed rounds.** Figures of these rounds do not apply to a server without profiling.")
 	}
 }
 

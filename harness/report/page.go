@@ -8,24 +8,31 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/account"
+	"github.com/pronybench/prony/harness/report/anatomy"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/faults"
+	"github.com/pronybench/prony/harness/report/runs"
+	"github.com/pronybench/prony/harness/report/stalls"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// markdown returns the page of r. judged is its judgement, repeats are other published runs of the
+// runPage returns the page of r. judged is its judgement, repeats are other published runs of the
 // same work, and kept has the links to stored profiles.
-func markdown(r *result.Result, judged gate.Report, plots []figure, repeats []repeated, kept keptProfiles) string {
-	p := &page{}
+func runPage(r *result.Result, judged gate.Report, plots []doc.Figure, repeats []repeated, kept keptProfiles) *doc.Document {
+	p := &doc.Document{}
 	title := r.Title
 	if title == "" {
 		title = r.Scenario
 	}
-	p.heading(1, "%s", text(title))
+	p.Heading(1, "%s", doc.Escape(title))
 	opening(p, r, judged)
 	if r.Verdict == result.Incorrect {
 		incorrectOpening(p, r)
 		summarySection(p, r)
-		ledgerSection(p, r)
+		account.Section(p, r)
 	} else {
 		repeatabilityOpening(p, r, repeats)
 		pointsSection(p, r)
@@ -37,79 +44,66 @@ func markdown(r *result.Result, judged gate.Report, plots []figure, repeats []re
 		hostSection(p, r)
 		referencesSection(p, r)
 		processesSection(p, r)
-		faultsSection(p, r)
+		faults.Section(p, r)
 		attacksSection(p, r)
 		nodesSection(p, r)
 		hostsSection(p, r)
 		arrivalsSection(p, r)
 		backlogSection(p, r)
-		ledgerSection(p, r)
-		stagesSection(p, r)
-		anatomySection(p, r)
+		account.Section(p, r)
+		anatomy.Stages(p, r)
+		anatomy.Section(p, r)
 		turnsSection(p, r)
 		lossWindowSection(p, r)
-		stallsSection(p, r)
+		stalls.Section(p, r)
 		costsSection(p, r)
 		locksSection(p, r)
 		profileSection(p, r, kept)
 		tracesSection(p, r)
 	}
-	scenarioSection(p, r)
+	scenarioSection(&page{p}, r)
 	provenanceSection(p, r)
-	p.heading(2, "What this page does not measure")
-	p.list(limits(r))
-	return p.String()
-}
-
-// split returns the timed and the profiled rounds, without those that only found a peak.
-func split(rounds []result.Round) (timed, profiled []result.Round) {
-	for _, round := range rounds {
-		switch {
-		case round.Profiled:
-			profiled = append(profiled, round)
-		case round.Timed():
-			timed = append(timed, round)
-		}
-	}
-	return timed, profiled
+	p.Heading(2, "What this page does not measure")
+	p.List(limits(r))
+	return p
 }
 
 // incorrectOpening explains which figures of an incorrect run are not published, and shows the
 // points that keep theirs.
-func incorrectOpening(p *page, r *result.Result) {
+func incorrectOpening(p *doc.Document, r *result.Result) {
 	const why = ": a cycle rate that counts lost, duplicated or corrupted tasks is not a rate of completed work."
 	if r.Manifest.Scenario.Topology.Kind != scenario.ByProgram {
-		p.paragraph("The ledger of this run does not balance, so no figure of it is published" + why + " The account of the tasks follows.")
+		p.Paragraph("The ledger of this run does not balance, so no figure of it is published" + why + " The account of the tasks follows.")
 		return
 	}
-	p.paragraph("The ledger of some of the servers does not balance, so no figure of them is published" + why +
+	p.Paragraph("The ledger of some of the servers does not balance, so no figure of them is published" + why +
 		" The lost, duplicated or corrupted tasks of these servers are the finding. The other servers keep their figures.")
 	pointsSection(p, r)
 }
 
-func opening(p *page, r *result.Result, judged gate.Report) {
-	p.paragraph("Verdict: **%s**. Scenario %s, durability %s%s: %s.",
-		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), polling(r), Plan(r))
+func opening(p *doc.Document, r *result.Result, judged gate.Report) {
+	p.Paragraph("Verdict: **%s**. Scenario %s, durability %s%s: %s.",
+		doc.Escape(string(r.Verdict)), doc.Code(r.Scenario), doc.Code(r.Manifest.Durability()), runs.Polling(r), Plan(r))
 	limitsOpening(p, r, judged)
 	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
-		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
+		p.Paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", doc.Escape(strings.Join(reasons, "; ")))
 	}
 	observedParagraph(p, r)
 	scriptParagraph(p, r)
-	listed(p, "Warnings:", foldRounds(r.Warnings))
+	p.Listed("Warnings:", foldRounds(r.Warnings))
 	notMeasured(p, r)
 }
 
 // limitsOpening lists the broken limits, then the other reasons for the verdict. It notes if only
 // the limits of every scenario were judged: those on lost, duplicated and corrupted tasks.
-func limitsOpening(p *page, r *result.Result, judged gate.Report) {
+func limitsOpening(p *doc.Document, r *result.Result, judged gate.Report) {
 	broken := Broken(judged)
 	if len(broken) > 0 {
-		listed(p, fmt.Sprintf("**This run breaks %s:**", render.Plural(len(broken), "limit")), broken)
+		p.Listed(fmt.Sprintf("**This run breaks %s:**", render.Plural(len(broken), "limit")), broken)
 	}
-	listed(p, "Reasons for the verdict:", slices.DeleteFunc(slices.Clone(r.Reasons), func(reason string) bool { return slices.Contains(broken, reason) }))
+	p.Listed("Reasons for the verdict:", slices.DeleteFunc(slices.Clone(r.Reasons), func(reason string) bool { return slices.Contains(broken, reason) }))
 	if !slices.ContainsFunc(judged.Findings, func(f gate.Finding) bool { return f.Judged && !ofAccount(f.Metric) }) {
-		p.paragraph("Only the limits on lost, duplicated and corrupted tasks were judged.")
+		p.Paragraph("Only the limits on lost, duplicated and corrupted tasks were judged.")
 	}
 }
 
@@ -119,34 +113,9 @@ func ofAccount(metric string) bool {
 	return known && spec.OfLedger()
 }
 
-// polling returns a suffix for the durability if connections polled, because the figure does not
-// apply without polling.
-func polling(r *result.Result) string {
-	if words := r.Manifest.Polling(); words != "" {
-		return ", " + words
-	}
-	return ""
-}
-
-// withInvalid returns a suffix with the number of invalid timed rounds in a plot; "" if all are
-// valid.
-func withInvalid(r *result.Result) string {
-	timed, _ := split(r.Rounds)
-	invalid := 0
-	for _, round := range timed {
-		if round.Verdict == result.Invalid {
-			invalid++
-		}
-	}
-	if invalid == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d of %s invalid)", invalid, render.Plural(len(timed), "timed round"))
-}
-
 // plan returns the number of rounds and the length of their windows.
 func plan(rounds []result.Round) string {
-	timed, profiled := split(rounds)
+	timed, profiled := runs.Split(rounds)
 	text := render.Plural(len(timed), "timed round")
 	if window := windows(timed); window != "" {
 		text += " with a window of " + window
@@ -184,26 +153,26 @@ func windows(rounds []result.Round) string {
 	return render.Digits(low, 3) + " to " + render.Digits(high, 3) + " s"
 }
 
-func summarySection(p *page, r *result.Result) {
-	p.heading(2, "%s", SummaryHeading(r))
+func summarySection(p *doc.Document, r *result.Result) {
+	p.Heading(2, "%s", SummaryHeading(r))
 	metrics, bare := result.Published(r), r.Bare(result.Point{})
 	if len(r.Points) > 0 { // the points have their own shares
 		bare = nil
 	}
 	metricsTable(p, metrics, bare)
 	for _, point := range result.PublishedPoints(r) {
-		p.heading(3, "%s", PointHeading(r, point))
+		p.Heading(3, "%s", PointHeading(r, point))
 		metricsTable(p, point.Metrics, r.Bare(point))
 	}
 	if len(r.Metrics) > 0 {
-		p.paragraph("n is the number of rounds. An interval covers the rounds of this run, not another day. All values: durability"+
+		p.Paragraph("n is the number of rounds. An interval covers the rounds of this run, not another day. All values: durability"+
 			" %s%s, revision %s, %s.",
-			code(r.Manifest.Durability()), polling(r), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
+			doc.Code(r.Manifest.Durability()), runs.Polling(r), doc.Code(r.Manifest.Build.Revision()), words.Machine(r.Manifest.Host))
 	}
 }
 
 // metricsTable shows metrics, also as shares of the bare data path unless bare is nil.
-func metricsTable(p *page, metrics map[string]result.Metric, bare *result.Reference) {
+func metricsTable(p *doc.Document, metrics map[string]result.Metric, bare *result.Reference) {
 	header := []string{"metric", ">value", ">low", ">high"}
 	if bare != nil {
 		header = append(header, ofBareHeader)
@@ -214,17 +183,17 @@ func metricsTable(p *page, metrics map[string]result.Metric, bare *result.Refere
 		if !found || spec.Unit == "samples" {
 			continue
 		}
-		row := []string{code(spec.Name), Value(spec.Unit, m.Median), Value(spec.Unit, m.Low), Value(spec.Unit, m.High)}
+		row := []string{doc.Code(spec.Name), Value(spec.Unit, m.Median), Value(spec.Unit, m.Low), Value(spec.Unit, m.High)}
 		if bare != nil {
 			row = append(row, ofBare(bare, spec.Name, m))
 		}
-		rows = append(rows, append(row, fmt.Sprint(m.N), unit(m.Unit), meaning(spec, m, metrics)))
+		rows = append(rows, append(row, fmt.Sprint(m.N), words.Unit(m.Unit), meaning(spec, m, metrics)))
 	}
 	if len(rows) == 0 {
-		p.paragraph("There are no metrics.")
+		p.Paragraph("There are no metrics.")
 		return
 	}
-	p.table(append(header, ">n", "unit", "what value, low and high are"), rows)
+	p.Table(append(header, ">n", "unit", "what value, low and high are"), rows)
 	ofBareParagraph(p, bare)
 }
 
@@ -264,29 +233,21 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 	}
 }
 
-func unit(u string) string {
-	if u == "us" {
-		return "µs"
-	}
-	return text(u)
-}
-
-func plotSection(p *page, r *result.Result, plots []figure) {
+func plotSection(p *doc.Document, r *result.Result, plots []doc.Figure) {
 	for _, plot := range plots {
-		if plot.svg == nil {
-			continue
+		if plot.SVG != nil {
+			p.Plot(fmt.Sprintf("%s, durability %s", doc.Escape(plot.Caption), doc.Escape(r.Manifest.Durability())), plot.File,
+				fmt.Sprintf("%s. Durability %s%s, run %s, revision %s, %s", plot.Caption, doc.Code(r.Manifest.Durability()), runs.Polling(r),
+					doc.Code(r.Run), doc.Code(r.Manifest.Build.Revision()), words.Machine(r.Manifest.Host)))
 		}
-		p.paragraph("![%s, durability %s](%s)", text(plot.caption), text(r.Manifest.Durability()), plot.file)
-		p.paragraph("*%s. Durability %s%s, run %s, revision %s, %s.*", plot.caption, code(r.Manifest.Durability()), polling(r),
-			code(r.Run), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
 	}
 }
 
-func roundsSection(p *page, r *result.Result) {
+func roundsSection(p *doc.Document, r *result.Result) {
 	if len(r.Rounds) == 0 {
 		return
 	}
-	p.heading(2, "Rounds, durability %s", code(r.Manifest.Durability()))
+	p.Heading(2, "Rounds, durability %s", doc.Code(r.Manifest.Durability()))
 	columns := columns{
 		{">cycles/s", result.CyclesPerS},
 		{">server CPU, µs/cycle", result.ServerCPUUsPerCycle},
@@ -321,17 +282,17 @@ func roundsSection(p *page, r *result.Result) {
 		}
 		row := []string{fmt.Sprint(round.Number)}
 		if len(r.Points) > 0 {
-			row = append(row, code(pointName(r, round.Point)))
+			row = append(row, doc.Code(runs.PointName(r, round.Point)))
 		}
 		row = append(row,
-			kind, text(string(round.Verdict)), round.Started.UTC().Format(time.TimeOnly),
+			kind, doc.Escape(string(round.Verdict)), round.Started.UTC().Format(time.TimeOnly),
 			render.Digits(round.WindowSeconds, 3), render.Count(round.Cycles))
 		row = append(row, cells(columns, round.Metrics, render.Number)...)
 		rows = append(rows, row)
 		for _, reason := range round.Reasons {
-			notes = append(notes, fmt.Sprintf("Round %d: %s", round.Number, text(reason)))
+			notes = append(notes, fmt.Sprintf("Round %d: %s", round.Number, doc.Escape(reason)))
 		}
 	}
-	p.table(header, rows)
-	p.list(notes)
+	p.Table(header, rows)
+	p.List(notes)
 }

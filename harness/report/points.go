@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -93,23 +95,6 @@ var pointColumns = columns{
 	{">last tenth ÷ second", result.SteadyRateRatio},
 }
 
-func pointName(r *result.Result, number int) string {
-	for _, p := range r.Points {
-		if p.Number == number {
-			return p.Name
-		}
-	}
-	return fmt.Sprintf("point %d", number)
-}
-
-// roundName names a round in a table without a column for its point.
-func roundName(r *result.Result, round result.Round) string {
-	if len(r.Points) == 0 {
-		return fmt.Sprint(round.Number)
-	}
-	return fmt.Sprintf("%d, %s", round.Number, code(pointName(r, round.Point)))
-}
-
 // PointDurability returns the durability of one point, which may be swept.
 func PointDurability(r *result.Result, point result.Point) string {
 	for _, v := range point.Values {
@@ -126,11 +111,11 @@ func PointDurability(r *result.Result, point result.Point) string {
 }
 
 // pointsSection shows the points of a sweep side by side.
-func pointsSection(p *page, r *result.Result) {
+func pointsSection(p *doc.Document, r *result.Result) {
 	if len(r.Points) == 0 {
 		return
 	}
-	p.heading(2, "Points, durability %s%s", code(r.Manifest.Durability()), polling(r))
+	p.Heading(2, "Points, durability %s%s", doc.Code(r.Manifest.Durability()), runs.Polling(r))
 	points := result.PublishedPoints(r)
 	costs := slices.ContainsFunc(points, func(point result.Point) bool { _, found := point.Metrics[result.RateCost]; return found })
 	explained := "Each row is one combination of the swept values, with its own rounds, which alternated with those of the other points." +
@@ -139,9 +124,9 @@ func pointsSection(p *page, r *result.Result) {
 		first := points[0].Values[0]
 		explained += fmt.Sprintf(" The cost is the ratio of the rate of the row that has %s and otherwise the same values to the rate of this row."+
 			" It is computed for each turn of the points; shown is the median, with low and high as those"+
-			" of the rate.", code(first.Key+"="+first.Text))
+			" of the rate.", doc.Code(first.Key+"="+first.Text))
 	}
-	p.paragraph("%s", explained)
+	p.Paragraph("%s", explained)
 	var metrics []map[string]result.Metric
 	for _, point := range points {
 		metrics = append(metrics, point.Metrics)
@@ -153,7 +138,7 @@ func pointsSection(p *page, r *result.Result) {
 	}
 	var header []string
 	for _, v := range points[0].Values {
-		header = append(header, code(v.Key))
+		header = append(header, doc.Code(v.Key))
 	}
 	header = append(header, ">n", ">cycles/s", ">low", ">high", ">share")
 	compared := slices.ContainsFunc(points, func(point result.Point) bool { return r.Bare(point) != nil })
@@ -169,13 +154,13 @@ func pointsSection(p *page, r *result.Result) {
 	for _, point := range points {
 		var row []string
 		for _, v := range point.Values {
-			row = append(row, code(v.Text))
+			row = append(row, doc.Code(v.Text))
 		}
 		m, found := point.Metrics[result.CyclesPerS]
 		if found {
-			row = append(row, fmt.Sprint(m.N), render.Number(m.Median), render.Number(m.Low), render.Number(m.High), share(m.Median, first))
+			row = append(row, fmt.Sprint(m.N), render.Number(m.Median), render.Number(m.Low), render.Number(m.High), runs.Share(m.Median, first))
 		} else {
-			row = append(row, none, none, none, none, none)
+			row = append(row, doc.None, doc.None, doc.None, doc.None, doc.None)
 		}
 		if compared {
 			row = append(row, ofBare(r.Bare(point), result.CyclesPerS, m))
@@ -186,7 +171,7 @@ func pointsSection(p *page, r *result.Result) {
 		row = append(row, cells(columns, point.Metrics, median)...)
 		rows = append(rows, row)
 	}
-	p.table(header, rows)
+	p.Table(header, rows)
 }
 
 // lowAndHigh explains the low and high rates of points.
@@ -202,14 +187,7 @@ func lowAndHigh(r *result.Result) string {
 func costCells(point result.Point) []string {
 	m, found := point.Metrics[result.RateCost]
 	if !found {
-		return []string{none, none, none}
+		return []string{doc.None, doc.None, doc.None}
 	}
 	return []string{render.Number(m.Median), render.Number(m.Low), render.Number(m.High)}
-}
-
-func share(value, of float64) string {
-	if of <= 0 {
-		return none
-	}
-	return render.Number(value / of)
 }

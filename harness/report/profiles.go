@@ -7,17 +7,19 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
 )
 
 // profileSection shows the top entries of each profile, per cycle if the profiled round has cycles.
-func profileSection(p *page, r *result.Result, kept keptProfiles) {
+func profileSection(p *doc.Document, r *result.Result, kept keptProfiles) {
 	if len(r.Profiles) == 0 {
 		return
 	}
-	p.heading(2, "Where the time went, durability %s", code(r.Manifest.Durability()))
+	p.Heading(2, "Where the time went, durability %s", doc.Code(r.Manifest.Durability()))
 	if len(r.Points) == 0 {
 		profilesOf(p, r, kept, 0, r.Metrics)
 		return
@@ -28,22 +30,22 @@ func profileSection(p *page, r *result.Result, kept keptProfiles) {
 }
 
 // profilesOf shows the profiles of one point; 0 is the point of a run without a sweep.
-func profilesOf(p *page, r *result.Result, kept keptProfiles, point int, metrics map[string]result.Metric) {
+func profilesOf(p *doc.Document, r *result.Result, kept keptProfiles, point int, metrics map[string]result.Metric) {
 	of := func(round result.Round) bool { return round.Point == point }
 	whose := "Profiles are of the server"
 	if slices.ContainsFunc(r.Profiles, func(p result.Profile) bool { return p.Point == point && p.Node == result.GeneratorNode }) {
 		whose += " and of the load generator, whose heading says so,"
 	}
-	_, profiled := split(slices.DeleteFunc(slices.Clone(r.Rounds), func(round result.Round) bool { return !of(round) }))
+	_, profiled := runs.Split(slices.DeleteFunc(slices.Clone(r.Rounds), func(round result.Round) bool { return !of(round) }))
 	var cycles uint64
 	at := ""
 	if point != 0 {
-		at = ", " + pointName(r, point)
+		at = ", " + runs.PointName(r, point)
 	}
 	switch {
 	case len(profiled) == 1:
 		cycles = profiled[0].Cycles
-		p.paragraph("%s in round %d%s, which is profiled and not timed. Its window of %s s had %s cycles.%s",
+		p.Paragraph("%s in round %d%s, which is profiled and not timed. Its window of %s s had %s cycles.%s",
 			whose, profiled[0].Number, at, render.Digits(profiled[0].WindowSeconds, 3), render.Count(cycles), overhead(metrics))
 	case len(profiled) > 1:
 		var numbers []string
@@ -51,10 +53,10 @@ func profilesOf(p *page, r *result.Result, kept keptProfiles, point int, metrics
 			cycles += round.Cycles
 			numbers = append(numbers, strconv.Itoa(round.Number))
 		}
-		p.paragraph("%s in rounds %s%s together, which are profiled and not timed. Their windows had %s cycles.%s", whose,
+		p.Paragraph("%s in rounds %s%s together, which are profiled and not timed. Their windows had %s cycles.%s", whose,
 			strings.Join(numbers, ", "), at, render.Count(cycles), overhead(metrics))
 	case point == 0:
-		p.paragraph("%s in profiled rounds, which are not timed.", whose)
+		p.Paragraph("%s in profiled rounds, which are not timed.", whose)
 	}
 	for _, profile := range r.Profiles {
 		if profile.Point == point {
@@ -82,11 +84,11 @@ func overhead(metrics map[string]result.Metric) string {
 	return " Profiling slowed them down: " + measured + "."
 }
 
-func profileTable(p *page, r *result.Result, kept keptProfiles, profile result.Profile, at string, cycles uint64) {
+func profileTable(p *doc.Document, r *result.Result, kept keptProfiles, profile result.Profile, at string, cycles uint64) {
 	if profile.Node != "" {
 		at += ", " + profile.Node
 	}
-	p.heading(3, "Profile %s%s", code(profile.Kind), at)
+	p.Heading(3, "Profile %s%s", doc.Code(profile.Kind), at)
 	// A goroutine profile is a snapshot: it cannot be divided by cycles.
 	perCycle := cycles > 0 && profile.Kind != "goroutine"
 	total := render.Amount(profile.Total, profile.Unit)
@@ -96,12 +98,12 @@ func profileTable(p *page, r *result.Result, kept keptProfiles, profile result.P
 	if perCycle {
 		total += fmt.Sprintf(", %s per cycle", render.Amount(profile.Total/float64(cycles), profile.Unit))
 	}
-	p.paragraph("Total: %s, durability %s. File: %s.", total, code(r.Manifest.Durability()), kept.link(profile))
+	p.Paragraph("Total: %s, durability %s. File: %s.", total, doc.Code(r.Manifest.Durability()), kept.link(profile))
 	for _, caveat := range caveats(r.Manifest, profile.Kind) {
-		p.paragraph("%s", caveat)
+		p.Paragraph("%s", caveat)
 	}
 	if len(profile.Top) == 0 {
-		p.paragraph("It has no entries: nothing of this kind happened in the window.")
+		p.Paragraph("It has no entries: nothing of this kind happened in the window.")
 		return
 	}
 	header := []string{"function", ">share", ">flat", ">flat + callees"}
@@ -111,14 +113,14 @@ func profileTable(p *page, r *result.Result, kept keptProfiles, profile result.P
 	var rows [][]string
 	for _, entry := range profile.Top {
 		row := []string{
-			code(entry.Function), render.Percent(entry.Share), render.Amount(entry.Flat, profile.Unit), render.Amount(entry.Cum, profile.Unit),
+			doc.Code(entry.Function), render.Percent(entry.Share), render.Amount(entry.Flat, profile.Unit), render.Amount(entry.Cum, profile.Unit),
 		}
 		if perCycle {
 			row = append(row, render.Amount(entry.Flat/float64(cycles), profile.Unit))
 		}
 		rows = append(rows, row)
 	}
-	p.table(header, rows)
+	p.Table(header, rows)
 	chargesTable(p, profile, perCycle, cycles)
 }
 
@@ -126,7 +128,7 @@ func profileTable(p *page, r *result.Result, kept keptProfiles, profile result.P
 const chargesMax = 12
 
 // chargesTable shows the cost of the server's own functions, including their calls to libraries.
-func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64) {
+func chargesTable(p *doc.Document, profile result.Profile, perCycle bool, cycles uint64) {
 	if len(profile.Charges) == 0 || profile.Total <= 0 {
 		return
 	}
@@ -134,7 +136,7 @@ func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64)
 	if profile.Node == result.GeneratorNode {
 		whose = "the load generator's own functions (those of `harness/` only measure)"
 	}
-	p.paragraph("Charged to the innermost of %s in each stack, including its calls to libraries:", whose)
+	p.Paragraph("Charged to the innermost of %s in each stack, including its calls to libraries:", whose)
 	header := []string{"function", ">share", ">value", ">samples", "called by"}
 	if perCycle {
 		header = append(header, ">per cycle")
@@ -143,31 +145,28 @@ func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64)
 	for _, c := range profile.Charges[:min(len(profile.Charges), chargesMax)] {
 		var callers []string
 		for _, caller := range c.Callers {
-			callers = append(callers, code(render.Function(caller)))
+			callers = append(callers, doc.Code(render.Function(caller)))
 		}
-		row := []string{code(c.Function), render.Percent(c.Value / profile.Total), render.Amount(c.Value, profile.Unit), render.Count(c.Samples), strings.Join(callers, ", ")}
+		row := []string{doc.Code(c.Function), render.Percent(c.Value / profile.Total), render.Amount(c.Value, profile.Unit), render.Count(c.Samples), strings.Join(callers, ", ")}
 		if perCycle {
 			row = append(row, render.Amount(c.Value/float64(cycles), profile.Unit))
 		}
 		rows = append(rows, row)
 	}
-	p.table(header, rows)
+	p.Table(header, rows)
 }
 
 // tracesSection lists the stored execution traces, with the reason.
-func tracesSection(p *page, r *result.Result) {
+func tracesSection(p *doc.Document, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, t := range round.Traces {
-			rows = append(rows, []string{roundName(r, round), code(t.Node), render.Number(t.AtS), render.Number(t.LatencyMs), render.Number(t.CeilingMs), code(t.File)})
+			rows = append(rows, []string{runs.RoundName(r, round), doc.Code(t.Node), render.Number(t.AtS), render.Number(t.LatencyMs), render.Number(t.CeilingMs), doc.Code(t.File)})
 		}
 	}
-	if len(rows) == 0 {
-		return
-	}
-	p.heading(2, "Traces, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Execution traces of the servers for the seconds before a profiled round's first cycle above the scenario's ceiling, in the format of `go tool trace`.")
-	p.table([]string{">round", "node", ">at, s", ">cycle, ms", ">ceiling, ms", "file"}, rows)
+	runs.Section(p, r, "Traces",
+		"Execution traces of the servers for the seconds before a profiled round's first cycle above the scenario's ceiling, in the format of `go tool trace`.",
+		[]string{">round", "node", ">at, s", ">cycle, ms", ">ceiling, ms", "file"}, rows)
 }
 
 // caveats explains how to read a profile of a kind.

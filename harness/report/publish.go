@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report/stalls"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -57,12 +58,25 @@ func publishRun(limits *gate.Baselines, run, reportsDir string) ([]string, error
 	if err := publishProfiles(r, run, data); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	keepShownStalls(r)
+	stalls.KeepShown(r)
 	keepShownCounters(r)
 	if err := result.WriteResultPacked(filepath.Join(data, result.ResultFile), r); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return Render(limits, data, PagesFolder(reportsDir))
+}
+
+// publishCopy copies files of a measurement other than a run to the published data of that name, and
+// renders the page from the copy. It refuses a measurement for the given reasons.
+func publishCopy(dir, reportsDir, name string, files, reasons []string) ([]string, error) {
+	if len(reasons) > 0 {
+		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
+	}
+	data := filepath.Join(reportsDir, dataDir, name)
+	if err := copyPacked(dir, data, files); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	return Render(nil, data, PagesFolder(reportsDir))
 }
 
 // keepShownCounters removes the counters of servers that no page and no verdict reads. The run's

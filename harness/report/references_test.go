@@ -6,19 +6,20 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
 func TestThePageShowsReferences(t *testing.T) {
-	p, r := &page{}, &result.Result{References: []result.Reference{{
+	p, r := &doc.Document{}, &result.Result{References: []result.Reference{{
 		Name: "cpu", Operation: "a loop",
 		PerS: result.Metric{Median: 200, Low: 100, High: 300, N: 5}, CPUUs: result.Metric{Median: 7, Low: 6, High: 8, N: 5},
 	}}}
 	referencesSection(p, r)
-	assert.Contains(t, p.String(), "## References")
-	assert.Contains(t, p.String(), "| `cpu` | a loop | 200 | 100 | 300 |")
-	assert.Contains(t, markdown(r, gate.Report{}, nil, nil, nil), "| `cpu` | a loop | 200 | 100 | 300 |")
-	none := &page{}
+	assert.Contains(t, p.Markdown(), "## References")
+	assert.Contains(t, p.Markdown(), "| `cpu` | a loop | 200 | 100 | 300 |")
+	assert.Contains(t, runPage(r, gate.Report{}, nil, nil, nil).Markdown(), "| `cpu` | a loop | 200 | 100 | 300 |")
+	none := &doc.Document{}
 	referencesSection(none, &result.Result{})
-	assert.NotContains(t, none.String(), "References")
+	assert.NotContains(t, none.Markdown(), "References")
 }

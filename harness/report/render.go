@@ -10,6 +10,12 @@ import (
 	"path/filepath"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report/anatomy"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/faults"
+	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/rates"
+	"github.com/pronybench/prony/harness/report/stalls"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -56,23 +62,12 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
 	judged := Judge(x.limits, r) // first, because an incorrect run has no figures to show
 	gate.DescribeBound(r)
 	name := result.Slug(r.Scenario)
 	plots, err := figures(r, hists, name)
 	if err != nil {
 		return nil, fmt.Errorf("report on %s: %w", in, err)
-	}
-	pageName := name + ".md"
-	same, err := sameFolder(in, out)
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	if same {
-		pageName = RunPage
 	}
 	published, err := x.measurementsBeside(in)
 	if err != nil {
@@ -82,7 +77,7 @@ func (x *Renderer) Render(in, out string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report on %s: %w", in, err)
 	}
-	return writeFiles(out, pageName, plots, markdown(r, judged, plots, repeats(r, published), kept))
+	return write(in, out, name, RunPage, plots, runPage(r, judged, plots, repeats(r, published), kept))
 }
 
 // RenderData renders the pages of all published data below reportsDir into the folder out. It skips
@@ -112,27 +107,21 @@ func RenderData(limits *gate.Baselines, reportsDir, out string) error {
 	return nil
 }
 
-// writeFiles writes the plots first and the page last, so that a page never links to a missing
-// plot.
-func writeFiles(out, pageName string, plots []figure, text string) ([]string, error) {
-	written := []string{filepath.Join(out, pageName)}
-	for _, p := range plots {
-		path := filepath.Join(out, p.file)
-		if p.svg == nil {
-			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return nil, fmt.Errorf("report: remove a plot of an earlier rendering: %w", err)
-			}
-			continue
-		}
-		if err := result.WriteFile(path, p.svg); err != nil {
-			return nil, fmt.Errorf("report: %w", err)
-		}
-		written = append(written, path)
-	}
-	if err := result.WriteFile(written[0], []byte(text)); err != nil {
+// write writes a page and its plots into the folder out, which it creates. The page is <name>.md, or
+// own if in, the folder of its data, is out.
+func write(in, out, name, own string, figures []doc.Figure, p *doc.Document) ([]string, error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	return written, nil
+	same, err := sameFolder(in, out)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	file := name + ".md"
+	if same {
+		file = own
+	}
+	return doc.Write(out, file, figures, p.Markdown())
 }
 
 // PagesFolder returns the folder of the pages that are made from data alone, one for each folder of
@@ -185,75 +174,49 @@ func copyPacked(from, to string, names []string) error {
 	return nil
 }
 
-// figure is a plot of a page. svg is nil if the page does not show the plot.
-type figure struct {
-	file    string
-	caption string
-	svg     []byte
+// figures makes the plots of r, whose file names start with name.
+func figures(r *result.Result, hists []result.RoundHistograms, name string) (all []doc.Figure, err error) {
+	of := func(draw func(*result.Result) ([]byte, error)) func() ([]byte, error) {
+		return func() ([]byte, error) { return draw(r) }
+	}
+	series := func(kind seriesKind) func() ([]byte, error) {
+		return func() ([]byte, error) { return seriesPlot(r, kind) }
+	}
+	for _, f := range []struct {
+		kind, caption string
+		draw          func() ([]byte, error)
+	}{
+		{"sweep", "Cycles per second of each point: medians and their intervals", of(rates.Sweep)},
+		{"throughput", "Cycles per second of each round", of(rates.Rounds)},
+		{"load", "Cycle latency against offered load: the percentiles of each point, with the lowest and the highest round", of(rates.Load)},
+		{"latency", latencyCaption(r), func() ([]byte, error) { return latencyPlot(r, hists) }},
+		{"anatomy", "The parts of the mean cycle: its time, and the servers' CPU time", of(anatomy.Plot)},
+		{"workloads", "Cycle latency by percentile of each workload, all timed rounds merged", func() ([]byte, error) { return workloadsPlot(r, hists) }},
+		{"series-rate", "Cycles per second over each timed round's window", series(rateSeries)},
+		{"faults", "Cycles per second over the first timed round's window, shaded during faults", of(faults.Plot)},
+		{"series-disk", "Size of the server's data folder over each timed round's window", series(diskSeries)},
+		{"series-memory", "Resident memory of the server over each timed round's window", series(memorySeries)},
+		{"stalls", "Slow commits over the window of the timed round with the longest one, with flushes and compactions", of(stalls.Plot)},
+	} {
+		figure, err := drawn(r.Verdict, name+"-"+f.kind+".svg", f.caption, f.draw)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, figure)
+	}
+	return all, nil
 }
 
-// figures makes the plots of r, whose file names start with name.
-func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]figure, error) {
-	all := []struct {
-		figure
-		draw func() ([]byte, error)
-	}{
-		{
-			figure{file: name + "-sweep.svg", caption: "Cycles per second of each point: medians and their intervals"},
-			func() ([]byte, error) { return sweepPlot(r) },
-		},
-		{
-			figure{file: name + "-throughput.svg", caption: "Cycles per second of each round"},
-			func() ([]byte, error) { return throughputPlot(r) },
-		},
-		{
-			figure{file: name + "-load.svg", caption: "Cycle latency against offered load: the percentiles of each point, with the lowest and the highest round"},
-			func() ([]byte, error) { return loadPlot(r) },
-		},
-		{
-			figure{file: name + "-latency.svg", caption: latencyCaption(r)},
-			func() ([]byte, error) { return latencyFigure(r, hists) },
-		},
-		{
-			figure{file: name + "-anatomy.svg", caption: "The parts of the mean cycle: its time, and the servers' CPU time"},
-			func() ([]byte, error) { return anatomyPlot(r) },
-		},
-		{
-			figure{file: name + "-workloads.svg", caption: "Cycle latency by percentile of each workload, all timed rounds merged"},
-			func() ([]byte, error) { return workloadsPlot(r, hists) },
-		},
-		{
-			figure{file: name + "-series-rate.svg", caption: "Cycles per second over each timed round's window"},
-			func() ([]byte, error) { return seriesPlot(r, rateSeries) },
-		},
-		{
-			figure{file: name + "-faults.svg", caption: "Cycles per second over the first timed round's window, shaded during faults"},
-			func() ([]byte, error) { return faultsPlot(r) },
-		},
-		{
-			figure{file: name + "-series-disk.svg", caption: "Size of the server's data folder over each timed round's window"},
-			func() ([]byte, error) { return seriesPlot(r, diskSeries) },
-		},
-		{
-			figure{file: name + "-series-memory.svg", caption: "Resident memory of the server over each timed round's window"},
-			func() ([]byte, error) { return seriesPlot(r, memorySeries) },
-		},
-		{
-			figure{file: name + "-stalls.svg", caption: "Slow commits over the window of the timed round with the longest one, with flushes and compactions"},
-			func() ([]byte, error) { return stallsPlot(r) },
-		},
+// drawn returns a plot. It has no SVG without data, or if the verdict is incorrect.
+func drawn(v result.Verdict, file, caption string, draw func() ([]byte, error)) (f doc.Figure, err error) {
+	f = doc.Figure{File: file, Caption: caption}
+	if v == result.Incorrect {
+		return f, nil
 	}
-	var drawn []figure
-	for _, f := range all {
-		if r.Verdict != result.Incorrect {
-			var err error
-			if f.svg, err = f.draw(); err != nil && !errors.Is(err, errNothingToPlot) {
-				return nil, err
-			}
-		}
-		drawn = append(drawn, f.figure)
+	if f.SVG, err = draw(); errors.Is(err, plots.ErrNothing) {
+		err = nil
 	}
-	return drawn, nil
+	return f, err
 }
 
 func latencyCaption(r *result.Result) string {
@@ -261,18 +224,6 @@ func latencyCaption(r *result.Result) string {
 		return "Cycle latency by percentile of each point, its timed rounds merged"
 	}
 	return "Latency by percentile, all timed rounds merged"
-}
-
-// latencyFigure draws the latencies of the timed rounds, or of those of each point.
-func latencyFigure(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
-	if len(r.Points) > 0 {
-		return pointLatencyPlot(r, hists)
-	}
-	merged, err := mergeTimed(r.Rounds, hists, 0)
-	if err != nil {
-		return nil, err
-	}
-	return latencyPlot(r, merged)
 }
 
 // mergeTimed merges the histograms of a point's timed rounds; 0 is the point of a run without a
@@ -289,7 +240,7 @@ func mergeTimed(rounds []result.Round, hists []result.RoundHistograms, point int
 		}
 	}
 	if len(sets) == 0 {
-		return result.Histograms{}, errNothingToPlot
+		return result.Histograms{}, plots.ErrNothing
 	}
 	return result.Merge(sets...)
 }

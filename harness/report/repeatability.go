@@ -10,6 +10,9 @@ import (
 	"slices"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/runs"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -176,55 +179,55 @@ func (s repeated) words() string {
 		" further one is in this range with a probability of %s",
 		render.Plural(k, "run"), render.Number(low), render.Number(high), render.Digits(high/low, 3), render.Percent(float64(k-1)/float64(k+1)))
 	if a, b, found := s.disjoint(); found {
-		text += fmt.Sprintf(". The intervals of %s and %s do not overlap: the interval of one run does not cover another run", code(a.Run), code(b.Run))
+		text += fmt.Sprintf(". The intervals of %s and %s do not overlap: the interval of one run does not cover another run", doc.Code(a.Run), doc.Code(b.Run))
 	}
 	return text
 }
 
 // repeatabilityOpening shows after the verdict how much the rate differs between runs, because no
 // interval of the page covers that.
-func repeatabilityOpening(p *page, r *result.Result, found []repeated) {
+func repeatabilityOpening(p *doc.Document, r *result.Result, found []repeated) {
 	for _, same := range found {
 		name := "Repeatability"
 		if same.own.point != "" {
-			name += " at " + code(same.own.point)
+			name += " at " + doc.Code(same.own.point)
 		}
-		p.paragraph("%s, durability %s%s: %s.", name, code(r.Manifest.Durability()), polling(r), same.words())
+		p.Paragraph("%s, durability %s%s: %s.", name, doc.Code(r.Manifest.Durability()), runs.Polling(r), same.words())
 	}
 }
 
 // repeatabilitySection lists the runs of the same work.
-func repeatabilitySection(p *page, r *result.Result, found []repeated) {
-	p.heading(2, "Repeatability, durability %s", code(r.Manifest.Durability()))
+func repeatabilitySection(p *doc.Document, r *result.Result, found []repeated) {
+	p.Heading(2, "Repeatability, durability %s", doc.Code(r.Manifest.Durability()))
 	if len(found) == 0 {
-		p.paragraph("Unknown: no other run of this work with these settings is published. The intervals of this page cover one run, and are no" +
+		p.Paragraph("Unknown: no other run of this work with these settings is published. The intervals of this page cover one run, and are no" +
 			" statement about another day.")
 		return
 	}
-	p.paragraph("All published runs of the same work with the same settings, of this scenario and of points of others. The low and high of a run" +
+	p.Paragraph("All published runs of the same work with the same settings, of this scenario and of points of others. The low and high of a run" +
 		" are those of its own rounds. Between runs, the time, the build and the host's state differ too. CPU per cycle of both sides helps to find the cause: the" +
 		" generator's depends on the host and on the client's code, not on the server's.")
 	for _, same := range found {
 		if same.own.point != "" {
-			p.heading(3, "%s, durability %s", code(same.own.point), code(r.Manifest.Durability()))
+			p.Heading(3, "%s, durability %s", doc.Code(same.own.point), doc.Code(r.Manifest.Durability()))
 		}
 		var rows [][]string
 		for _, m := range same.runs {
 			rate := m.metrics[result.CyclesPerS]
 			rows = append(rows, append([]string{
-				code(m.Run), orNone(m.point), moment(m.Started), code(m.Manifest.Build.Revision()), machine(m.Manifest.Host), fmt.Sprint(rate.N),
+				doc.Code(m.Run), orNone(m.point), words.Moment(m.Started), doc.Code(m.Manifest.Build.Revision()), words.Machine(m.Manifest.Host), fmt.Sprint(rate.N),
 				render.Number(rate.Median), render.Number(rate.Low), render.Number(rate.High),
 			}, cells(repeatedColumns, m.metrics, median)...))
 		}
-		p.table(append([]string{"run", "point", "started (UTC)", "revision", "host", ">n", ">cycles/s", ">low", ">high"}, repeatedColumns.headers()...), rows)
+		p.Table(append([]string{"run", "point", "started (UTC)", "revision", "host", ">n", ">cycles/s", ">low", ">high"}, repeatedColumns.headers()...), rows)
 	}
 }
 
 func orNone(name string) string {
 	if name == "" {
-		return none
+		return doc.None
 	}
-	return code(name)
+	return doc.Code(name)
 }
 
 var repeatedColumns = columns{

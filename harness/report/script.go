@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -13,12 +15,12 @@ func ofScript(r *result.Result) bool {
 }
 
 // scriptParagraph describes the source of the load if it is a k6 script.
-func scriptParagraph(p *page, r *result.Result) {
+func scriptParagraph(p *doc.Document, r *result.Result) {
 	if !ofScript(r) {
 		return
 	}
 	named := func(s scenario.Script) string {
-		return fmt.Sprintf("%s (SHA-256 %s)", code(s.Path), code(orUnknown(s.SHA256)))
+		return fmt.Sprintf("%s (SHA-256 %s)", doc.Code(s.Path), doc.Code(words.OrUnknown(s.SHA256)))
 	}
 	scripts := "the script " + named(r.Manifest.Scenario.Workloads[0].Script)
 	if several := r.Manifest.Scenario.Scripts; len(several) > 0 {
@@ -28,6 +30,6 @@ func scriptParagraph(p *page, r *result.Result) {
 		}
 		scripts = "the scripts " + strings.Join(all, ", ")
 	}
-	p.paragraph("The load came from a k6 process that ran %s. JavaScript is the generator: its CPU time is the client's, and it may limit the rate before"+
+	p.Paragraph("The load came from a k6 process that ran %s. JavaScript is the generator: its CPU time is the client's, and it may limit the rate before"+
 		" the server does. Prony's extension measured the latencies and the account of the tasks in that process.", scripts)
 }

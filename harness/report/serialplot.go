@@ -1,29 +1,20 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"image/color"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/pronybench/prony/harness/report/plots"
 	"github.com/pronybench/prony/harness/result"
 )
 
-func serialFigure(s *result.Serial) (f figure, err error) {
-	f = figure{file: serialName + ".svg", caption: "Budget of each setting with its 95 % interval, with parking and with spinning waits"}
-	if f.svg, err = serialPlot(s); errors.Is(err, errNothingToPlot) {
-		err = nil
-	}
-	return f, err
-}
-
 // serialPlot has a position for each setting except the waits, in the order of the points.
 func serialPlot(s *result.Serial) ([]byte, error) {
-	p := newPlot("Work per request that the deciding goroutine can do")
-	p.Y.Label.Text = "budget (ns for each request)"
-	p.Add(lightGrid(false))
+	p := plots.New("Work per request that the deciding goroutine can do", "server procs / generator procs / connections × requests in flight", "budget (ns for each request)")
+	p.Add(plots.Grid(false))
 	at := map[string]float64{}
 	var ticks []plot.Tick
 	limit := 0.0
@@ -32,8 +23,8 @@ func serialPlot(s *result.Serial) ([]byte, error) {
 		shift float64 // so that the intervals of one setting do not overlap
 		color color.Color
 		glyph draw.GlyphDrawer
-	}{{result.WaitsParking, -0.05, blue, draw.CircleGlyph{}}, {result.WaitsSpinning, 0.05, orange, draw.TriangleGlyph{}}} {
-		var points []intervalPoint
+	}{{result.WaitsParking, -0.05, plots.Blue, draw.CircleGlyph{}}, {result.WaitsSpinning, 0.05, plots.Orange, draw.TriangleGlyph{}}} {
+		var points []plots.Point
 		for _, point := range s.Points {
 			if point.Waits != series.waits || point.Budget == nil {
 				continue
@@ -45,20 +36,18 @@ func serialPlot(s *result.Serial) ([]byte, error) {
 				at[setting] = place
 				ticks = append(ticks, plot.Tick{Value: place, Label: setting})
 			}
-			points = append(points, intervalPoint{place + series.shift, point.Budget.WorkNs, point.Budget.LowNs, point.Budget.HighNs})
+			points = append(points, plots.Point{X: place + series.shift, Value: point.Budget.WorkNs, Low: point.Budget.LowNs, High: point.Budget.HighNs})
 			limit = max(limit, point.Budget.HighNs)
 		}
-		if err := addIntervals(p, series.waits, points, series.color, series.glyph, false); err != nil {
+		if err := plots.AddIntervals(p, series.waits, points, series.color, series.glyph, false); err != nil {
 			return nil, err
 		}
 	}
 	if len(at) == 0 {
-		return nil, errNothingToPlot
+		return nil, plots.ErrNothing
 	}
-	p.X.Label.Text = "server procs / generator procs / connections × requests in flight"
 	p.X.Min, p.X.Max = -0.5, float64(len(at))-0.5
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
-	p.Y.Min, p.Y.Max = 0, limit*1.3
-	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit * 1.2))
-	return svg(p)
+	plots.FromZero(&p.Y, limit*1.3, limit*1.2)
+	return plots.SVG(p)
 }

@@ -19,7 +19,7 @@ func TestServerSettingsOfThePage(t *testing.T) {
 		Sweeps: []scenario.Sweep{{Path: "topology.settings.commit.group", Values: []string{"true", "false"}}},
 	}
 	table := settings{scenario: s}
-	table.servers()
+	table.addRows(table.scenario.Topology.ServerRows())
 	assert.Equal(t, [][]string{
 		{"server's commit.group", "swept: `true`, `false`"},
 		{"server's storage.memtable_size", "`8MiB`"},

@@ -1,16 +1,12 @@
 package report
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 // scenarioSection lists the settings of the scenario that affect the figures. It omits settings
@@ -23,12 +19,11 @@ func scenarioSection(p *page, r *result.Result) {
 	table := settings{scenario: s}
 	table.cluster()
 	if len(s.Workloads) == 1 {
-		table.driver(&s.Workloads[0])
+		table.addRows(s.Workloads[0].DriverRows())
 	}
-	table.servers()
+	table.addRows(s.Topology.ServerRows())
 	if len(s.Workloads) == 1 {
-		table.load(&s.Workloads[0])
-		table.payload(&s.Workloads[0])
+		table.addRows(s.Workloads[0].LoadRows())
 		table.sweptOnly(&s.Workloads[0])
 		table.duration("lease", s.Workloads[0].Lease)
 	}
@@ -41,9 +36,8 @@ func scenarioSection(p *page, r *result.Result) {
 		}
 		w := &s.Workloads[i]
 		own := settings{scenario: s}
-		own.driver(w)
-		own.load(w)
-		own.payload(w)
+		own.addRows(w.DriverRows())
+		own.addRows(w.LoadRows())
 		own.duration("lease", w.Lease)
 		p.table([]string{"workload " + code(w.Name), "value"}, own.rows)
 	}
@@ -96,10 +90,7 @@ func (t *settings) cluster() {
 		t.target(top)
 		return
 	}
-	t.add("nodes", "topology.nodes", unlessZero(top.Nodes))
-	t.add("shards", "topology.shards", strconv.Itoa(top.Shards))
-	t.add("durability", "topology.durability", top.Durability)
-	t.add("listen", "topology.listen", top.Listen)
+	t.addRows(top.ClusterRows())
 }
 
 // target adds rows for the servers of a driver program. A sweep usually sweeps these attributes
@@ -116,101 +107,9 @@ func (t *settings) target(top scenario.Topology) {
 	}
 }
 
-func (t *settings) servers() {
-	top := t.scenario.Topology
-	if top.Coalesce != nil {
-		t.add("commands share Raft entries", "topology.coalesce", strconv.FormatBool(*top.Coalesce))
-	}
-	t.add("server GOMAXPROCS", "topology.procs", unlessZero(top.Procs))
-	t.serverSettings()
-	t.serverBuild()
-	if h := top.Hosts; h != nil {
-		t.add("round trip between hosts", "topology.hosts.round_trip", hclfile.FormatDuration(h.RoundTrip))
-		t.add("loss between hosts, %", "topology.hosts.loss_percent", strconv.FormatFloat(h.LossPercent, 'f', -1, 64))
-		limit := "no limit"
-		if h.Bandwidth > 0 {
-			limit = h.Bandwidth.String()
-		}
-		t.add("bandwidth of each host", "topology.hosts.bandwidth", limit)
-	}
-}
-
-// serverSettings adds the server settings in the scenario, with the names that the server uses.
-func (t *settings) serverSettings() {
-	own := t.scenario.Topology.Settings
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		t.add("server's "+name, "topology.settings."+name, own[name])
-	}
-}
-
-func (t *settings) serverBuild() {
-	b := t.scenario.Topology.Build
-	if b == nil {
-		return
-	}
-	t.add("server's build tags", "", strings.Join(b.Tags, ","))
-	t.add("server's race detector", "topology.build.race", strconv.FormatBool(b.Race))
-	t.add("server's profile for optimisation", "", b.PGO)
-	t.add("server's GOAMD64", "topology.build.goamd64", b.GOAMD64)
-}
-
-func (t *settings) driver(w *scenario.Workload) {
-	t.add("driver", workloadPath(w, "driver"), w.Driver)
-	t.add("k6 script", workloadPath(w, "script"), w.Script.Path)
-}
-
-func (t *settings) load(w *scenario.Workload) {
-	t.add("generator GOMAXPROCS", workloadPath(w, "procs"), unlessZero(w.Procs))
-	t.add("connections", workloadPath(w, "connections"), unlessZero(w.Connections))
-	t.add("tenants", workloadPath(w, "tenants"), strconv.Itoa(w.Tenants))
-	t.add("queues per tenant", workloadPath(w, "queues"), strconv.Itoa(w.QueuesOfTenant()))
-	if w.QueuePerWorker {
-		t.add("a queue for each worker slot", workloadPath(w, "queue_per_worker"), "true")
-	}
-	if w.Think.Kind != "" {
-		t.add("workers think", "", w.Think.String())
-	}
-	t.add("producers", workloadPath(w, "producers"), strconv.Itoa(w.Producers))
-	t.add("worker slots", workloadPath(w, "workers"), strconv.Itoa(w.Workers))
-	t.add("tasks per call", workloadPath(w, "batch"), strconv.Itoa(w.Batch))
-	t.add("tasks per enqueue call", workloadPath(w, "producer_batch"), unlessZero(w.ProducerBatch))
-	t.add("tasks per claim", workloadPath(w, "worker_batch"), unlessZero(w.WorkerBatch))
-	t.arrivals(w.Arrivals)
-	if !w.Keys.IsZero() {
-		t.add("queues are chosen", "", w.Keys.Kind)
-		t.add("skew of that", "", unlessZero(w.Keys.Skew))
-	}
-	t.add("seed", workloadPath(w, "seed"), unlessZero(w.Seed))
-	t.add("tasks in flight, at most", workloadPath(w, "in_flight"), unlessZero(w.InFlight))
-}
-
-func (t *settings) arrivals(a scenario.Arrivals) {
-	t.add("arrivals", "", a.Kind)
-	t.add("arrivals per second", "", unlessZero(a.Rate.PerSecond))
-	t.add("arrivals, part of the peak", "", unlessZero(a.Rate.OfPeak))
-	t.add("then, per second", "", unlessZero(a.To.PerSecond))
-	t.add("then, part of the peak", "", unlessZero(a.To.OfPeak))
-	if a.Over > 0 {
-		t.add("over", "", hclfile.FormatDuration(a.Over))
-	}
-	if a.Kind == scenario.Stages {
-		t.add("stages", "", a.String())
-	}
-	if a.Every > 0 {
-		t.add("each", "", hclfile.FormatDuration(a.Every))
-	}
-}
-
-func (t *settings) payload(w *scenario.Workload) {
-	p := w.Payload
-	switch {
-	case p.Kind == "":
-	case p.Kind == scenario.Lognormal:
-		t.add("payload, bytes", "", fmt.Sprintf("%s(%d, %d), %d to %d", p.Kind, p.Median, p.P99, p.Min, p.Max))
-	case p.Min == p.Max:
-		t.add("payload, bytes", "", fmt.Sprintf("%s(%d)", p.Kind, p.Min))
-	default:
-		t.add("payload, bytes", "", fmt.Sprintf("%s(%d, %d)", p.Kind, p.Min, p.Max))
+func (t *settings) addRows(rows []scenario.Row) {
+	for _, r := range rows {
+		t.add(r.Label, r.Path, r.Value)
 	}
 }
 
@@ -223,10 +122,7 @@ func (t *settings) sweptOnly(w *scenario.Workload) {
 
 func (t *settings) phases() {
 	s := t.scenario
-	t.duration("warm-up", s.Phases.Warmup)
-	t.duration("window", s.Phases.Window)
-	t.add("window, tasks", "", unlessZero(s.Phases.Tasks))
-	t.duration("drain, at most", s.Phases.Drain)
+	t.addRows(s.Phases.Rows())
 	if s.SeriesEvery > 0 {
 		t.duration("series, a sample each", s.SeriesEvery)
 	}
@@ -235,13 +131,7 @@ func (t *settings) phases() {
 		t.add("soak, faults in every n-th window", "", unlessZero(s.Soak.FaultsEvery))
 	}
 	if s.Backlog != nil {
-		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))
-		if !scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone) {
-			t.add("backlog, restart before the drain", "", s.Backlog.Restart)
-			if s.Backlog.ColdCache {
-				t.add("backlog, page cache at the restart", "", "cold")
-			}
-		}
+		t.addRows(s.Backlog.Rows(scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone)))
 	}
 }
 

@@ -2,12 +2,13 @@ package report
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -18,23 +19,11 @@ func renderSoak(in, out string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	name := result.Slug(s.Scenario)
-	plots, err := soakFigures(s, name)
+	figures, err := soakFigures(s)
 	if err != nil {
 		return nil, fmt.Errorf("report on %s: %w", in, err)
 	}
-	same, err := sameFolder(in, out)
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	pageName := name + ".md"
-	if same {
-		pageName = RunPage
-	}
-	return writeFiles(out, pageName, plots, soakMarkdown(s, plots))
+	return write(in, out, result.Slug(s.Scenario), RunPage, figures, soakPage(s, figures))
 }
 
 // publishSoak copies the result of a soak to the published data, and renders its page from the
@@ -48,14 +37,21 @@ func publishSoak(dir, reportsDir string) ([]string, error) {
 	if why := incompleteBy(s.Verdict, s.Reasons); why != "" {
 		reasons = append(reasons, why)
 	}
-	if len(reasons) > 0 {
-		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
+	return publishCopy(dir, reportsDir, result.Slug(s.Scenario), []string{result.SoakFile}, reasons)
+}
+
+// soakFigures makes the plots of a soak, one for each figure, over its measured time and from zero.
+func soakFigures(s *result.Soak) (all []doc.Figure, err error) {
+	for _, of := range scenario.SoakFigures {
+		c := soakChart(s, of)
+		f, err := drawn(s.Verdict, c.Plot, soakTitles[of].title+" over the measured time, for the judged windows",
+			func() ([]byte, error) { return c.Draw(s.MeasuredS/perMinute, 1.2, false) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
 	}
-	data := DataFolder(reportsDir, s.Scenario)
-	if err := copyPacked(dir, data, []string{result.SoakFile}); err != nil {
-		return nil, fmt.Errorf("publish: %w", err)
-	}
-	return renderSoak(data, PagesFolder(reportsDir))
+	return all, nil
 }
 
 // soakReasons returns the reasons for a soak's verdict, with those of figures that have a better
@@ -81,19 +77,19 @@ func soakUnpublishable(s *result.Soak) []string {
 	return reasons
 }
 
-func soakMarkdown(s *result.Soak, plots []figure) string {
-	p := &page{}
+func soakPage(s *result.Soak, plots []doc.Figure) *doc.Document {
+	p := &doc.Document{}
 	durability := s.Manifest.Durability()
-	p.heading(1, "%s", text(s.Title))
-	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: one start of the servers and %s of %s in sequence, %s of measured time in total.",
-		text(string(s.Verdict)), code(s.Scenario), code(durability), render.Plural(s.Totals.Windows, "window"), soakSpan(s.WindowS), soakSpan(s.MeasuredS))
+	p.Heading(1, "%s", doc.Escape(s.Title))
+	p.Paragraph("Verdict: **%s**. Scenario %s, durability %s: one start of the servers and %s of %s in sequence, %s of measured time in total.",
+		doc.Escape(string(s.Verdict)), doc.Code(s.Scenario), doc.Code(durability), render.Plural(s.Totals.Windows, "window"), soakSpan(s.WindowS), soakSpan(s.MeasuredS))
 	if reasons := soakUnpublishable(s); len(reasons) > 0 {
-		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
+		p.Paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", doc.Escape(strings.Join(reasons, "; ")))
 	}
-	listed(p, "Reasons for the verdict:", s.Reasons)
-	listed(p, "Warnings:", s.Warnings)
+	p.Listed("Reasons for the verdict:", s.Reasons)
+	p.Listed("Warnings:", s.Warnings)
 	if s.Verdict == result.Incorrect {
-		p.paragraph("The ledger of this soak does not balance, so no figure of it is published. The account of the tasks follows.")
+		p.Paragraph("The ledger of this soak does not balance, so no figure of it is published. The account of the tasks follows.")
 	} else {
 		soakSummary(p, s, durability)
 		soakDrifts(p, s, durability)
@@ -105,61 +101,61 @@ func soakMarkdown(s *result.Soak, plots []figure) string {
 	soakLedger(p, s, durability)
 	soakEvents(p, s)
 	like := &result.Result{Run: s.Scenario, Scenario: s.Scenario, Manifest: s.Manifest, Started: s.Started, Finished: s.Finished}
-	scenarioSection(p, like)
+	scenarioSection(&page{p}, like)
 	provenanceTable(p, like, []string{"windows", fmt.Sprintf("%s of %s", render.Count(s.Totals.Windows), soakSpan(s.WindowS))})
-	p.heading(2, "What this page does not measure")
-	p.list([]string{
+	p.Heading(2, "What this page does not measure")
+	p.List([]string{
 		"Whether a figure changes within a window: each window is one value.",
 		"Changes that take longer than the soak, or that a restart of the servers undoes.",
 		"Another day and another host.",
 		"The time between two windows, in which the load drains.",
 	})
-	return p.String()
+	return p
 }
 
 func soakSpan(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
 }
 
-func soakSummary(p *page, s *result.Soak, durability string) {
+func soakSummary(p *doc.Document, s *result.Soak, durability string) {
 	var rows [][]string
 	for _, spec := range result.Specs() {
 		if value, has := s.Totals.Metrics[spec.Name]; has {
-			rows = append(rows, []string{code(spec.Name), render.Number(value), unit(spec.Unit)})
+			rows = append(rows, []string{doc.Code(spec.Name), render.Number(value), words.Unit(spec.Unit)})
 		}
 	}
 	if len(rows) == 0 {
 		return
 	}
-	p.heading(2, soakSummaryHeading, code(durability))
-	p.table([]string{"metric", ">value", "unit"}, rows)
-	p.paragraph("Over all %s that are judged: the percentiles are those of their merged latencies. All values: durability %s, revision %s, %s.",
-		render.Plural(s.Totals.Judged, "window"), code(durability), code(s.Manifest.Build.Revision()), machine(s.Manifest.Host))
+	p.Heading(2, soakSummaryHeading, doc.Code(durability))
+	p.Table([]string{"metric", ">value", "unit"}, rows)
+	p.Paragraph("Over all %s that are judged: the percentiles are those of their merged latencies. All values: durability %s, revision %s, %s.",
+		render.Plural(s.Totals.Judged, "window"), doc.Code(durability), doc.Code(s.Manifest.Build.Revision()), words.Machine(s.Manifest.Host))
 }
 
-func soakDrifts(p *page, s *result.Soak, durability string) {
+func soakDrifts(p *doc.Document, s *result.Soak, durability string) {
 	if len(s.Drifts) == 0 {
 		return
 	}
-	p.heading(2, soakDriftHeading, code(durability))
+	p.Heading(2, soakDriftHeading, doc.Code(durability))
 	var rows [][]string
 	for _, d := range s.Drifts {
 		change := []string{"", "", "", ""}
 		if d.WorsePercent != nil {
 			change = []string{SoakPercent(*d.WorsePercent), SoakPercent(*d.LowPercent), SoakPercent(*d.HighPercent), soakP(*d.P)}
 		}
-		row := []string{code(d.Figure), unit(d.Unit), render.Number(d.Mean), render.Number(d.First), render.Number(d.Last)}
-		rows = append(rows, append(append(row, change...), render.Digits(d.LimitPercent, 3), text(string(d.Verdict))))
+		row := []string{doc.Code(d.Figure), words.Unit(d.Unit), render.Number(d.Mean), render.Number(d.First), render.Number(d.Last)}
+		rows = append(rows, append(append(row, change...), render.Digits(d.LimitPercent, 3), doc.Escape(string(d.Verdict))))
 	}
-	p.table([]string{"figure", "unit", ">mean", ">first", ">last", ">change for the worse, %", ">low, %", ">high, %", ">p", ">limit, %", "verdict"}, rows)
+	p.Table([]string{"figure", "unit", ">mean", ">first", ">last", ">change for the worse, %", ">low, %", ">high, %", ">p", ">limit, %", "verdict"}, rows)
 	if s.Version < result.SoakOneLevel {
-		p.paragraph("First and last cover the first and the last %s of judged windows. A line through %s gives the change for the worse, in percent of the"+
+		p.Paragraph("First and last cover the first and the last %s of judged windows. A line through %s gives the change for the worse, in percent of the"+
 			" mean; below 0 the figure became better. Low and high are its one-sided 95 %% bounds by a moving-block bootstrap. p is the probability of such a"+
 			" change by chance alone, corrected for %d figures (Holm). A figure passes if the high bound is below the limit.",
 			soakSpan(s.Drifts[0].SpanS), render.Plural(s.Drifts[0].Values, "value"), len(s.Drifts))
 		return
 	}
-	p.paragraph("First and last cover the first and the last %s of judged windows. A line through %s gives the change for the worse from start to end, in"+
+	p.Paragraph("First and last cover the first and the last %s of judged windows. A line through %s gives the change for the worse from start to end, in"+
 		" percent of the start; below 0 the figure became better. Low is its lower bound, at 95 %% for all %d figures together, and high its upper bound,"+
 		" at 95 %% for each figure, by a moving-block bootstrap. p is the probability of such a change by chance alone, corrected for the number of figures"+
 		" (Holm). A figure passes if the high bound is below the limit, and is regressed if the low bound is above it.",
@@ -182,24 +178,19 @@ func SoakPercent(v float64) string {
 	return "0.00"
 }
 
-func soakPlots(p *page, plots []figure, durability string) {
-	var drawn []figure
-	for _, f := range plots {
-		if f.svg != nil {
-			drawn = append(drawn, f)
-		}
-	}
-	if len(drawn) == 0 {
+func soakPlots(p *doc.Document, plots []doc.Figure, durability string) {
+	plots = slices.DeleteFunc(slices.Clone(plots), func(f doc.Figure) bool { return f.SVG == nil })
+	if len(plots) == 0 {
 		return
 	}
-	p.heading(2, "Over the measured time, durability %s", code(durability))
-	for _, f := range drawn {
-		p.paragraph("![%s](%s)", f.caption, f.file)
+	p.Heading(2, "Over the measured time, durability %s", doc.Code(durability))
+	for _, f := range plots {
+		p.Plot(f.Caption, f.File, "")
 	}
 }
 
 // soakProcesses shows the resources of each process in the first and in the last judged windows.
-func soakProcesses(p *page, s *result.Soak, durability string) {
+func soakProcesses(p *doc.Document, s *result.Soak, durability string) {
 	var first, last *result.SoakPoint
 	for i := range s.Points {
 		if point := &s.Points[i]; point.Judged > 0 {
@@ -223,22 +214,22 @@ func soakProcesses(p *page, s *result.Soak, durability string) {
 				disk = render.Number(process.DiskMB)
 			}
 			rows = append(rows, []string{
-				code(process.Name), of.name, render.Number(process.RSSMB), render.Number(process.FDs), render.Number(process.Goroutines), disk,
+				doc.Code(process.Name), of.name, render.Number(process.RSSMB), render.Number(process.FDs), render.Number(process.Goroutines), disk,
 			})
 		}
 	}
-	p.heading(2, "Processes, durability %s", code(durability))
-	p.table([]string{"process", "windows", ">resident memory, MB", ">open descriptors", ">goroutines", ">data folder, MB"}, rows)
-	p.paragraph("Means over the ends of the first and of the last judged windows, %s each.", render.Plural(first.Judged, "window"))
+	p.Heading(2, "Processes, durability %s", doc.Code(durability))
+	p.Table([]string{"process", "windows", ">resident memory, MB", ">open descriptors", ">goroutines", ">data folder, MB"}, rows)
+	p.Paragraph("Means over the ends of the first and of the last judged windows, %s each.", render.Plural(first.Judged, "window"))
 }
 
 // soakRecovery shows the recovery of the load from faults.
-func soakRecovery(p *page, s *result.Soak, durability string) {
+func soakRecovery(p *doc.Document, s *result.Soak, durability string) {
 	r := s.Totals.Recovery
 	if r == nil {
 		return
 	}
-	p.heading(2, "Recovery from faults, durability %s", code(durability))
+	p.Heading(2, "Recovery from faults, durability %s", doc.Code(durability))
 	rows := [][]string{
 		{"windows with faults that are scored", render.Count(r.Windows)},
 		{"faults in these", render.Count(r.Faults)},
@@ -248,20 +239,20 @@ func soakRecovery(p *page, s *result.Soak, durability string) {
 	if r.NotRecovered < r.Faults {
 		rows = append(rows, []string{"time of recovery, median, ms", render.Number(r.RecoveryMsMedian)}, []string{"time of recovery, largest, ms", render.Number(r.RecoveryMsMax)})
 	}
-	p.table([]string{"what", ">value"}, rows)
-	p.paragraph("A window is scored if it is complete and neither invalid nor incorrect. The times cover the faults with a"+
+	p.Table([]string{"what", ">value"}, rows)
+	p.Paragraph("A window is scored if it is complete and neither invalid nor incorrect. The times cover the faults with a"+
 		" recovery: the rate was back at %s %% of that before the fault, before"+
 		" the next fault and the end of the window. The rate came back after the last faults of a window if it was at least %s %% of that before the first one.",
 		render.Number(100*r.RecoveredShare), render.Number(100*result.LevelLeast))
 	if r.DecayedReason != "" {
-		p.paragraph("The first window in which it did not: %s.", text(r.DecayedReason))
+		p.Paragraph("The first window in which it did not: %s.", doc.Escape(r.DecayedReason))
 	}
 }
 
-func soakWindows(p *page, s *result.Soak) {
+func soakWindows(p *doc.Document, s *result.Soak) {
 	t := s.Totals
-	p.heading(2, "Windows")
-	p.table([]string{"what", ">number"}, [][]string{
+	p.Heading(2, "Windows")
+	p.Table([]string{"what", ">number"}, [][]string{
 		{"all", render.Count(t.Windows)},
 		{"judged: valid, complete and without faults", render.Count(t.Judged)},
 		{"invalid: the host was not fit, or a figure is missing", render.Count(t.Invalid)},
@@ -274,9 +265,9 @@ func soakWindows(p *page, s *result.Soak) {
 	})
 }
 
-func soakLedger(p *page, s *result.Soak, durability string) {
+func soakLedger(p *doc.Document, s *result.Soak, durability string) {
 	l := s.Totals.Ledger
-	p.heading(2, soakLedgerHeading, code(durability))
+	p.Heading(2, soakLedgerHeading, doc.Code(durability))
 	rows := [][]string{}
 	for _, of := range []struct {
 		name  string
@@ -298,24 +289,27 @@ func soakLedger(p *page, s *result.Soak, durability string) {
 	} {
 		rows = append(rows, []string{of.name, render.Count(of.count)})
 	}
-	p.table([]string{"tasks", ">number"}, rows)
-	listed(p, "Tasks at fault:", l.Samples)
+	p.Table([]string{"tasks", ">number"}, rows)
+	p.Listed("Tasks at fault:", l.Samples)
 }
 
-func soakEvents(p *page, s *result.Soak) {
+func soakEvents(p *doc.Document, s *result.Soak) {
 	if len(s.Events) == 0 {
 		return
 	}
-	p.heading(2, "Events")
+	p.Heading(2, "Events")
 	var rows [][]string
 	for _, e := range s.Events {
-		rows = append(rows, []string{moment(e.At), render.Count(e.Window), text(e.Text)})
+		rows = append(rows, []string{words.Moment(e.At), render.Count(e.Window), doc.Escape(e.Text)})
 	}
-	p.table([]string{"at (UTC)", ">window", "what"}, rows)
+	p.Table([]string{"at (UTC)", ">window", "what"}, rows)
 	if s.EventsOmitted > 0 {
-		p.paragraph("%s before them are omitted.", render.Plural(s.EventsOmitted, "event"))
+		p.Paragraph("%s before them are omitted.", render.Plural(s.EventsOmitted, "event"))
 	}
 }
+
+// seriesLabel is the title of a plot over time, and the label of its axis.
+type seriesLabel struct{ title, label string }
 
 // soakTitles are the titles and axis labels of the plots of a soak.
 var soakTitles = map[string]seriesLabel{

@@ -7,18 +7,19 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // targetsSection lists the servers that a driver program launched, their settings with the reasons,
 // and the claims of their own documentation.
-func targetsSection(p *page, r *result.Result) {
+func targetsSection(p *doc.Document, r *result.Result) {
 	targets := r.Manifest.Targets
 	if len(targets) == 0 {
 		return
 	}
-	p.heading(3, "Targets")
-	p.paragraph("The driver program's description of the servers that it launched. The guarantee defines when a server acknowledges: `memory` in the process's memory," +
+	p.Heading(3, "Targets")
+	p.Paragraph("The driver program's description of the servers that it launched. The guarantee defines when a server acknowledges: `memory` in the process's memory," +
 		" `os` written to the operating system, `fsync` after an fsync that covers it, `majority` in the memory or files of most nodes, `majority_fsync` after an" +
 		" fsync on most nodes. Each server has the settings with the highest rate for its guarantee.")
 	var rows [][]string
@@ -33,8 +34,8 @@ func targetsSection(p *page, r *result.Result) {
 			where = "ran already at " + strings.Join(t.Addresses, ", ")
 		}
 		row := []string{
-			code(t.Name), text(t.Product), text(cmp.Or(version, "unknown")), text(t.Client), code(t.Guarantee), render.Count(t.Nodes), where,
-			text(cmp.Or(strings.Join(t.Own, ", "), "none")), "all",
+			doc.Code(t.Name), doc.Escape(t.Product), doc.Escape(cmp.Or(version, "unknown")), doc.Escape(t.Client), doc.Code(t.Guarantee), render.Count(t.Nodes), where,
+			doc.Escape(cmp.Or(strings.Join(t.Own, ", "), "none")), "all",
 		}
 		same := slices.IndexFunc(rows, func(r []string) bool { return slices.Equal(r[:points], row[:points]) })
 		switch {
@@ -46,12 +47,12 @@ func targetsSection(p *page, r *result.Result) {
 		}
 		rows = append(rows, row)
 	}
-	p.table([]string{"target", "product", "version", "client", "guarantee", ">nodes", "servers", "settings of the scenario", "points"}, rows)
+	p.Table([]string{"target", "product", "version", "client", "guarantee", ">nodes", "servers", "settings of the scenario", "points"}, rows)
 	targetSettings(p, targets)
 }
 
 // targetSettings lists the settings of each target once, and its claims.
-func targetSettings(p *page, targets []result.Target) {
+func targetSettings(p *doc.Document, targets []result.Target) {
 	var rows [][]string
 	var claims []string
 	var seen []string
@@ -61,14 +62,14 @@ func targetSettings(p *page, targets []result.Target) {
 		}
 		seen = append(seen, t.Name)
 		for _, s := range t.Settings {
-			rows = append(rows, []string{code(t.Name), code(s.Name), code(s.Value), text(s.Because)})
+			rows = append(rows, []string{doc.Code(t.Name), doc.Code(s.Name), doc.Code(s.Value), doc.Escape(s.Because)})
 		}
 		if t.Claim != "" {
 			claims = append(claims, t.Name+": "+t.Claim)
 		}
 	}
 	if len(rows) > 0 {
-		p.table([]string{"target", "setting", "value", "because"}, rows)
+		p.Table([]string{"target", "setting", "value", "because"}, rows)
 	}
-	listed(p, "Claims of their own documentation about speed and losses:", claims)
+	p.Listed("Claims of their own documentation about speed and losses:", claims)
 }

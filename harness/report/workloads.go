@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/plots"
+	"github.com/pronybench/prony/harness/report/runs"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -41,17 +42,17 @@ var workloadColumns = columns{
 
 // workloadsSection shows the workloads of a mixed scenario side by side, in total and for each
 // round.
-func workloadsSection(p *page, r *result.Result) {
+func workloadsSection(p *doc.Document, r *result.Result) {
 	if !mixed(r) {
 		return
 	}
-	p.heading(2, "%s", WorkloadsHeading(r))
-	p.paragraph("The workloads ran at the same time, with one window, on separate tenants. Figures elsewhere on this page without a workload's name cover" +
+	p.Heading(2, "%s", WorkloadsHeading(r))
+	p.Paragraph("The workloads ran at the same time, with one window, on separate tenants. Figures elsewhere on this page without a workload's name cover" +
 		" all workloads. Brackets contain the 95 %% confidence interval over the rounds, or the range if there are fewer than six rounds.")
 	workloadTable(p, result.PublishedWorkloads(r))
 	for _, point := range result.PublishedPoints(r) {
 		if len(point.Workloads) > 0 {
-			p.heading(3, "%s", code(point.Name))
+			p.Heading(3, "%s", doc.Code(point.Name))
 			workloadTable(p, point.Workloads)
 		}
 	}
@@ -67,11 +68,11 @@ func workloadsSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, w := range round.Workloads {
-			row := []string{roundName(r, round), code(w.Name), render.Count(w.Cycles)}
+			row := []string{runs.RoundName(r, round), doc.Code(w.Name), render.Count(w.Cycles)}
 			rows = append(rows, append(row, cells(columns, w.Metrics, render.Number)...))
 		}
 	}
-	p.table(header, rows)
+	p.Table(header, rows)
 }
 
 func mixed(r *result.Result) bool {
@@ -84,7 +85,7 @@ func mixed(r *result.Result) bool {
 }
 
 // workloadTable shows the metrics of workloads over all timed rounds, with their spread.
-func workloadTable(p *page, workloads []result.Workload) {
+func workloadTable(p *doc.Document, workloads []result.Workload) {
 	if len(workloads) == 0 {
 		return
 	}
@@ -97,63 +98,45 @@ func workloadTable(p *page, workloads []result.Workload) {
 	header = append(header, columns.headers()...)
 	var rows [][]string
 	for _, w := range workloads {
-		row := []string{code(w.Name), strconv.Itoa(w.Metrics[result.CyclesPerS].N)}
+		row := []string{doc.Code(w.Name), strconv.Itoa(w.Metrics[result.CyclesPerS].N)}
 		rows = append(rows, append(row, cells(columns, w.Metrics, interval)...))
 	}
-	p.table(header, rows)
+	p.Table(header, rows)
 }
 
-// workloadCurve is the cycle latency of one of several workloads, at one point of a sweep.
-type workloadCurve struct {
-	name  string
-	cycle func() (*hdrhistogram.Histogram, error)
-}
-
-// workloadCurves returns the curves of all workloads of a mixed scenario, or none if there are too
-// many to distinguish.
-func workloadCurves(r *result.Result, hists []result.RoundHistograms) (all []workloadCurve) {
-	if !mixed(r) {
-		return nil
-	}
+// workloadCurves returns the cycle latency of each workload of a mixed scenario, at each point of a
+// sweep, or nothing if there are too many to distinguish.
+func workloadCurves(r *result.Result, hists []result.RoundHistograms) (all []curve, err error) {
 	points := r.Points
 	if len(points) == 0 {
 		points = []result.Point{{}}
 	}
-	for _, w := range r.Manifest.Scenario.Workloads {
+	workloads := r.Manifest.Scenario.Workloads
+	if !mixed(r) || len(workloads)*len(points) > len(plots.Lines) {
+		return nil, nil
+	}
+	for _, w := range workloads {
 		for _, point := range points {
 			name := w.Name
 			if point.Name != "" {
 				name += ", " + point.Name
 			}
-			all = append(all, workloadCurve{name, func() (*hdrhistogram.Histogram, error) {
-				merged, err := mergeWorkload(r.Rounds, hists, point.Number, w.Name)
-				return merged.Cycle, err
-			}})
+			merged, err := mergeWorkload(r.Rounds, hists, point.Number, w.Name)
+			if err != nil && !errors.Is(err, plots.ErrNothing) {
+				return nil, fmt.Errorf("latency of workload %s: %w", name, err)
+			}
+			all = append(all, curve{name, plots.Lines[len(all)], merged.Cycle})
 		}
 	}
-	if len(all) > len(lineStyles) {
-		return nil
-	}
-	return all
+	return all, nil
 }
 
-// workloadsPlot draws the cycle latency of each workload of a mixed scenario, at each point of a
-// sweep.
 func workloadsPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
-	curves := newCurves(fmt.Sprintf("%s: cycle latency of each workload, durability %s%s", r.Scenario, r.Manifest.Durability(), withInvalid(r)))
-	for i, curve := range workloadCurves(r, hists) {
-		h, err := curve.cycle()
-		if errors.Is(err, errNothingToPlot) {
-			continue
-		}
-		if err == nil {
-			err = curves.add(curve.name, h, lineStyles[i])
-		}
-		if err != nil {
-			return nil, fmt.Errorf("plot the latency of workload %s: %w", curve.name, err)
-		}
+	curves, err := workloadCurves(r, hists)
+	if err != nil {
+		return nil, err
 	}
-	return curves.svg()
+	return curvesPlot(r, "cycle latency of each workload", curves)
 }
 
 // mergeWorkload merges the histograms of one workload over the timed rounds of a point, as
@@ -175,7 +158,7 @@ func ofWorkload(w *scenario.Workload, several bool, sentence string) string {
 	if !several {
 		return sentence
 	}
-	return fmt.Sprintf("Workload %s: %s", code(w.Name), sentence)
+	return fmt.Sprintf("Workload %s: %s", doc.Code(w.Name), sentence)
 }
 
 // arrivalsText formats the arrivals of a ramp or of bursts in the syntax of the scenario's file.

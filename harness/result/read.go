@@ -49,8 +49,8 @@ func ReadResult(path string) (*Result, error) {
 	return ParseResult(path, data)
 }
 
-// ParseResult does what ReadResult does, for a document in memory, which may be compressed. Errors
-// refer to the document as name.
+// ParseResult does what ReadResult does, for a document in memory, which may be compressed. name
+// identifies the document in errors.
 func ParseResult(name string, data []byte) (*Result, error) {
 	data, err := Unpack(name, data)
 	if err != nil {

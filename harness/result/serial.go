@@ -125,8 +125,8 @@ type SerialStage struct {
 	Ns   float64 `json:"ns"`
 }
 
-// Largest returns the point with the largest budget among those with the given kind of waits, or
-// nil without one.
+// Largest returns the point with the given kind of waits that has the largest budget. It returns
+// nil if no point has this kind.
 func (s *Serial) Largest(waits string) *SerialPoint {
 	var largest *SerialPoint
 	for i := range s.Points {

@@ -11,8 +11,8 @@ const (
 	storeWorkMax   = 200
 )
 
-// Stalls are the slow commits of the servers in a round's window, and the concurrent work of their
-// stores.
+// Stalls lists the slow commits of the servers in a round's window, and what their stores did at
+// the same time.
 type Stalls struct {
 	SlowMs float64 `json:"slow_ms"` // a commit is slow if it took longer
 	// Causes include all slow commits between the readings of the counters before and after the

@@ -35,7 +35,7 @@ func (s *scripted) load(ctx context.Context, _ *injection, hooks load.Hooks) (ou
 		return r.folder.File(filepath.Join(logsDir, fmt.Sprintf("k6-%02d%s.log", s.of.number, what)))
 	}
 	process, err := k6run.Start(ctx, k6run.Config{
-		Binary: r.options.K6, Plan: k6run.Plan{Version: k6run.Version, Round: s.round, Workload: s.of.workloads[0], Phases: r.scenario.Phases},
+		Binary: r.options.K6, Plan: k6run.Plan{Round: s.round, Workload: s.of.workloads[0], Phases: r.scenario.Phases},
 		Address: target.Address, Admin: admin(s.of.cluster, s.of.cluster.Servers()[0]).Address, Token: target.Token, CA: target.CA,
 		LogPath: log(""), SummaryPath: log("-summary"),
 	})

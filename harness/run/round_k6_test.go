@@ -112,10 +112,10 @@ func TestScriptsThatGoWrong(t *testing.T) {
 		cycles  bool // whether the result has figures
 	}{
 		{scriptCrosses, result.Regressed, []string{"k6: the threshold 'p(95)<1' of prony_cycle_duration was crossed: p(95)=3.25ms"}, true},
-		{scriptThrows, result.Misconfigured, []string{"k6 ended before its script was ready", "exit status 107", "quue is not defined"}, false},
-		{scriptDies, result.Misconfigured, []string{"k6 ended without an outcome", "signal: killed"}, false},
+		{scriptThrows, result.Misconfigured, []string{"the process ended early: exit status 107", "quue is not defined"}, false},
+		{scriptDies, result.Misconfigured, []string{"the process ended early: signal: killed"}, false},
 		{scriptEarly, result.Misconfigured, []string{"plan.js", "the script ended its load", "before the end of the window at 520ms"}, false},
-		{scriptGarbles, result.Misconfigured, []string{"k6 sent an invalid message", "ready when you are"}, false},
+		{scriptGarbles, result.Misconfigured, []string{"malformed answer", "ready when you are"}, false},
 		{scriptFails, result.Invalid, []string{"the load failed: 3 calls of the script failed; the first: produce: the queue is gone"}, true},
 		{scriptLoses, result.Incorrect, []string{"the ledger does not balance: 1 lost", "lost: task 1 of producer 0"}, true},
 	} {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/driver/program"
@@ -17,10 +16,6 @@ import (
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
-
-// describeMax bounds how long a driver program may take to describe its targets before the first
-// round.
-const describeMax = time.Minute
 
 // targetServers contains the servers of a round that a driver program has launched, and the program
 // itself. A nil *targetServers means that the round runs on Prony's own servers. On nil, close,
@@ -92,8 +87,6 @@ func namesOf(all []program.Description) (names []string) {
 }
 
 func (r *runner) ask(ctx context.Context, path string) (all []program.Description, err error) {
-	ctx, cancel := context.WithTimeout(ctx, describeMax)
-	defer cancel()
 	p, err := program.Start(ctx, r.folder.File(filepath.Join(logsDir, "program.log")), path)
 	if err != nil {
 		return nil, err

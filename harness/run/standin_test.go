@@ -1,14 +1,13 @@
 package run
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/driver/stream"
 	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/proc/dialogue"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -69,36 +69,25 @@ func standIn(does string) error {
 		fmt.Fprintln(os.Stderr, "ReferenceError: quue is not defined\n\tat file:///plan.js:3:1(12)")
 		os.Exit(107)
 	}
-	var plan k6run.Plan
-	if err := json.Unmarshal([]byte(os.Getenv(k6run.PlanEnv)), &plan); err != nil {
-		return err
-	}
-	conn, err := net.Dial("unix", os.Getenv(k6run.ControlEnv))
+	out, err := os.OpenFile(os.Getenv(k6run.ControlEnv), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	send := func(m k6run.Message) error { return json.NewEncoder(conn).Encode(m) }
-	if err := send(k6run.Message{Ready: &k6run.Ready{Version: k6run.Version}}); err != nil {
-		return err
-	}
-	var begin k6run.Begin
-	line, err := bufio.NewReader(conn).ReadBytes('\n')
-	if err == nil {
-		err = json.Unmarshal(line, &begin)
-	}
-	if err != nil {
-		return fmt.Errorf("wait for the word to begin: %w", err)
-	}
-	if does == scriptGarbles {
-		_, err := fmt.Fprintln(conn, "ready when you are")
-		return err
-	}
+	h := toHarness{plan: make(chan k6run.Plan), begin: make(chan k6run.Begin), outcome: make(chan *k6run.Outcome)}
+	served := make(chan error, 1)
+	go func() {
+		served <- dialogue.Serve(context.Background(), os.Stdin, out, func(context.Context) dialogue.Commands {
+			return h.commands(does, out)
+		}, func(string, error) (bool, error) { return h.told, nil })
+	}()
+	plan := <-h.plan
+	begin := <-h.begin
 	epoch := time.Unix(0, begin.UnixNS)
 	if does == scriptEarly {
 		plan.Phases.Warmup, plan.Phases.Window = 0, plan.Phases.Window/4
 	}
 	<-time.After(time.Until(epoch))
-	o, balance, err := loadAs(plan, send, does)
+	o, balance, err := loadAs(plan, &h, does)
 	if err != nil {
 		return err
 	}
@@ -115,15 +104,59 @@ func standIn(does string) error {
 		return err
 	}
 	encoded.FinishedNS = time.Since(epoch)
-	return send(k6run.Message{Outcome: encoded})
+	h.outcome <- encoded
+	return <-served
 }
+
+// toHarness is the stand-in's connection to the harness.
+type toHarness struct {
+	plan     chan k6run.Plan
+	begin    chan k6run.Begin
+	outcome  chan *k6run.Outcome
+	progress atomic.Pointer[load.Progress]
+	told     bool
+}
+
+func (h *toHarness) commands(does string, out io.Writer) dialogue.Commands {
+	return dialogue.Commands{
+		dialogue.CommandHello: dialogue.Hello(k6run.Version),
+		k6run.CommandReady: dialogue.Do(func(_ context.Context, plan k6run.Plan) (none dialogue.None, err error) {
+			h.plan <- plan
+			return none, nil
+		}),
+		k6run.CommandBegin: dialogue.Do(func(_ context.Context, begin k6run.Begin) (none dialogue.None, err error) {
+			h.begin <- begin
+			return none, nil
+		}),
+		k6run.CommandReport: dialogue.Do(func(ctx context.Context, _ dialogue.None) (r k6run.Report, err error) {
+			if does == scriptGarbles {
+				_, err := fmt.Fprintln(out, "ready when you are")
+				return r, err
+			}
+			select {
+			case r.Outcome = <-h.outcome:
+				h.told = true
+			case <-time.After(standInReports):
+				if last := h.progress.Load(); last != nil {
+					r.Progress = *last
+				}
+			case <-ctx.Done():
+				return r, context.Cause(ctx)
+			}
+			return r, nil
+		}),
+	}
+}
+
+// standInReports is the time between reports of the stand-in.
+const standInReports = 50 * time.Millisecond
 
 func standInCA() clienttls.CA {
 	return clienttls.CA{PEM: os.Getenv(k6run.TLSCAEnv), Name: os.Getenv(k6run.TLSNameEnv)}
 }
 
 // loadAs runs a closed load over streams.
-func loadAs(plan k6run.Plan, send func(k6run.Message) error, does string) (*load.Outcome, result.Ledger, error) {
+func loadAs(plan k6run.Plan, h *toHarness, does string) (*load.Outcome, result.Ledger, error) {
 	w := plan.Workload
 	conn, err := stream.Dial(driver.Target{
 		Address: os.Getenv(k6run.AddressEnv), Token: os.Getenv(k6run.TokenEnv), CA: standInCA(),
@@ -135,11 +168,7 @@ func loadAs(plan k6run.Plan, send func(k6run.Message) error, does string) (*load
 	o, err := load.Run(context.Background(), load.Config{
 		Workload: w, Phases: plan.Phases, Conns: []driver.Conn{conn}, Ledger: account,
 		Hooks: load.Hooks{
-			Progress: func(p load.Progress) {
-				if err := send(k6run.Message{Progress: &p}); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-				}
-			},
+			Progress: func(p load.Progress) { h.progress.Store(&p) },
 			WindowStart: func(context.Context) error {
 				if does == scriptDies {
 					return syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -56,10 +56,9 @@ func (e effort) ofTarget() effort {
 	return e
 }
 
-// judgeGenerator makes a round invalid if the generator was its bottleneck. It does not judge a
-// generator that shares its process with the server. It does not judge a generator that polls
-// either, because polling uses CPU time without work. The generator of an open load is also judged
-// by checkSlip.
+// judgeGenerator makes a round invalid if the generator was its bottleneck. It skips a generator
+// that shares its process with the server, and a generator that polls, because polling uses all
+// idle CPU time. The generator of an open load is also judged by checkSlip.
 func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	polls := scenario.Any(w.loads.workloads, func(l scenario.Workload) bool { return l.BusyPoll })
 	if !w.clocks.separate() || !w.loads.any() || polls || !w.clocks.known() {

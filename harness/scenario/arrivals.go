@@ -292,37 +292,16 @@ func ParseRate(text string) (perSecond float64, err error) {
 }
 
 func parseRate(s string) (perSecond float64, ok bool) {
-	digits, perSecondUnit := strings.CutSuffix(s, "/s")
-	if !perSecondUnit {
+	digits, _, found := arrivalUnits.split(s)
+	if !found || digits == "" || strings.Trim(digits, "0123456789.") != "" {
 		return 0, false
 	}
-	scale := 1.0
-	for suffix, by := range map[string]float64{"k": 1e3, "M": 1e6} {
-		if rest, found := strings.CutSuffix(digits, suffix); found {
-			digits, scale = rest, by
-			break
-		}
-	}
-	if digits == "" || strings.Trim(digits, "0123456789.") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil || math.IsInf(n, 0) {
-		return 0, false
-	}
-	return n * scale, true
+	perSecond, ok = arrivalUnits.number(s)
+	return perSecond, ok && !math.IsInf(perSecond, 0)
 }
 
 // FormatRate writes arrivals per second as scenarios do: "800/s", "50k/s", "1.5M/s".
-func FormatRate(perSecond float64) string {
-	switch {
-	case perSecond >= 1e6:
-		return strconv.FormatFloat(perSecond/1e6, 'g', 6, 64) + "M/s"
-	case perSecond >= 1e3:
-		return strconv.FormatFloat(perSecond/1e3, 'g', 6, 64) + "k/s"
-	}
-	return strconv.FormatFloat(perSecond, 'g', 6, 64) + "/s"
-}
+func FormatRate(perSecond float64) string { return arrivalUnits.format(perSecond) }
 
 // String writes the arrivals as a scenario does.
 func (a Arrivals) String() string {
@@ -337,6 +316,20 @@ func (a Arrivals) String() string {
 		return fmt.Sprintf("burst(%s, %s, %q, %q)", a.Rate, a.To, hclfile.FormatDuration(a.Every), hclfile.FormatDuration(a.Over))
 	}
 	return a.Kind + "()"
+}
+
+// rows returns the rows of pages.
+func (a Arrivals) rows() []Row {
+	return []Row{
+		{Label: "arrivals", Value: a.Kind},
+		{Label: "arrivals per second", Value: unlessZero(a.Rate.PerSecond)},
+		{Label: "arrivals, part of the peak", Value: unlessZero(a.Rate.OfPeak)},
+		{Label: "then, per second", Value: unlessZero(a.To.PerSecond)},
+		{Label: "then, part of the peak", Value: unlessZero(a.To.OfPeak)},
+		{Label: "over", Value: unless(a.Over <= 0, "%s", hclfile.FormatDuration(a.Over))},
+		{Label: "stages", Value: unless(a.Kind != Stages, "%s", a)},
+		{Label: "each", Value: unless(a.Every <= 0, "%s", hclfile.FormatDuration(a.Every))},
+	}
 }
 
 // String writes the rate as a scenario does.

@@ -45,8 +45,20 @@ type Attack struct {
 	Clients int `json:"clients"`
 }
 
+var attackTable = table[Attack]{
+	{
+		name: "kinds", doc: "a list of the kinds below", standard: "required", fixed: true,
+		read: func(b *hclfile.Block, a *Attack) {
+			a.Kinds = b.Names("kinds", hclfile.NamesSpec{Max: len(AttackKinds), Example: `["empty-tasks", "long-polls"]`})
+		},
+	},
+	integer(func(a *Attack) *int { return &a.Clients }, hclfile.IntSpec{Max: attackClientsMax, Default: 1}, attribute[Attack]{
+		name: "clients", doc: "{} of each kind; 0 is a round without attackers",
+	}),
+}
+
 var attackBlock = hclfile.Inner{
-	Names:   hclfile.Names{Attributes: []string{"kinds", "clients"}},
+	Names:   hclfile.Names{Attributes: attackTable.names()},
 	Example: `attack { kinds = ["empty-tasks", "long-polls"]  clients = 2 }`, Once: true,
 }
 
@@ -56,10 +68,8 @@ func readAttack(s *hclfile.Block, t Topology) *Attack {
 		return nil
 	}
 	b := blocks[0]
-	a := &Attack{
-		Kinds:   b.Names("kinds", hclfile.NamesSpec{Max: len(AttackKinds), Example: `["empty-tasks", "long-polls"]`}),
-		Clients: b.Int("clients", hclfile.IntSpec{Min: 0, Max: attackClientsMax, Default: 1}),
-	}
+	a := &Attack{}
+	attackTable.read(b, a)
 	if len(a.Kinds) == 0 {
 		b.Problem("attack names no kinds", "the kinds are: "+hclfile.List(AttackKinds))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -42,8 +43,40 @@ func (b *Backlog) stored() any {
 	}{(*plain)(b), (*duration)(&b.Fill), (*duration)(&b.Drain)}
 }
 
+// backlogTime bounds the filling and the draining of a backlog.
+var backlogTime = hclfile.DurationSpec{Min: time.Second, Max: 24 * time.Hour, Default: 10 * time.Minute}
+
+var backlogTable = table[Backlog]{
+	integer(func(b *Backlog) *int { return &b.Tasks }, hclfile.IntSpec{Min: 1, Max: backlogMax, Required: true}, attribute[Backlog]{
+		name: "tasks", doc: "{}", label: "backlog, tasks", value: func(b *Backlog) string { return strconv.Itoa(b.Tasks) },
+	}),
+	integer(func(b *Backlog) *int { return &b.Reference }, hclfile.IntSpec{Min: 1, Max: backlogMax}, attribute[Backlog]{
+		name: "reference", standard: "none", doc: "fewer than `tasks`: a small backlog, which is filled and drained first, for comparison",
+	}),
+	choice(func(b *Backlog) *string { return &b.Restart }, hclfile.ChoiceSpec{OneOf: []string{"none", "term", "kill"}}, attribute[Backlog]{
+		name: "restart", standard: "`\"none\"`", label: "backlog, restart before the drain",
+		doc: "how the server is stopped before the drain: `\"none\"`, `\"term\"` (SIGTERM) or `\"kill\"` (SIGKILL)",
+	}),
+	boolean(func(b *Backlog) *bool { return &b.ColdCache }, attribute[Backlog]{
+		name: "cold_cache", label: "backlog, page cache at the restart", value: func(b *Backlog) string { return unless(!b.ColdCache, "cold") },
+		doc: "{}: before the server starts again, its files are written to the disk and evicted from the page cache, so that the server reads them from the disk. The page shows how much stayed in the page cache; above 1 % the round is invalid. It needs a `restart`, and Linux 6.5",
+	}),
+	length(func(b *Backlog) *time.Duration { return &b.Fill }, backlogTime, attribute[Backlog]{name: "fill", doc: "{}: the maximum time to enqueue the tasks"}),
+	length(func(b *Backlog) *time.Duration { return &b.Drain }, backlogTime, attribute[Backlog]{name: "drain", doc: "{}: the maximum time to complete them"}),
+}
+
+// Rows returns the rows of pages. claimed is true if the workers of the window claim the backlog, so
+// that there is no restart.
+func (b *Backlog) Rows(claimed bool) []Row {
+	rows := backlogTable.rows(b, "backlog.")
+	if claimed {
+		return rows[:1]
+	}
+	return rows
+}
+
 var backlogBlock = hclfile.Inner{
-	Names:   hclfile.Names{Attributes: []string{"tasks", "reference", "restart", "cold_cache", "fill", "drain"}},
+	Names:   hclfile.Names{Attributes: backlogTable.names()},
 	Example: `backlog { tasks = 1000000 }`, Once: true,
 }
 
@@ -56,15 +89,8 @@ func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 		return nil
 	}
 	b := blocks[0]
-	limit := hclfile.DurationSpec{Min: time.Second, Max: 24 * time.Hour, Default: 10 * time.Minute}
-	l := &Backlog{
-		Tasks:     b.Int("tasks", hclfile.IntSpec{Min: 1, Max: backlogMax, Required: true}),
-		Reference: b.Int("reference", hclfile.IntSpec{Min: 1, Max: backlogMax}),
-		Restart:   b.Choice("restart", hclfile.ChoiceSpec{OneOf: []string{"none", "term", "kill"}}),
-		ColdCache: b.Bool("cold_cache"),
-		Fill:      b.Duration("fill", limit),
-		Drain:     b.Duration("drain", limit),
-	}
+	l := &Backlog{}
+	backlogTable.read(b, l)
 	wrong := l.Restart == "" && b.Has("restart") // already reported
 	l.Restart = cmp.Or(l.Restart, "none")
 	if l.ColdCache && l.Restart == "none" && !wrong && !Any(workloads, Workload.ClaimsAlone) {

@@ -15,10 +15,7 @@ func (w Workload) EnqueueBatch() int { return cmp.Or(w.ProducerBatch, w.Batch) }
 // ClaimBatch returns the largest number of tasks that a worker claims or completes in one call.
 func (w Workload) ClaimBatch() int { return cmp.Or(w.WorkerBatch, w.Batch) }
 
-// readBatches reads producer_batch and worker_batch, which override batch for one side.
-func readBatches(b *hclfile.Block, w *Workload) {
-	limit := hclfile.IntSpec{Min: 1, Max: batchMax}
-	w.ProducerBatch, w.WorkerBatch = b.Int("producer_batch", limit), b.Int("worker_batch", limit)
+func checkBatches(b *hclfile.Block, w *Workload) {
 	for _, attribute := range []string{"producer_batch", "worker_batch"} {
 		if w.Driver == DriverK6 && b.Has(attribute) {
 			b.AttrProblem(attribute, fmt.Sprintf(`the driver "k6" uses one batch for both sides and does not support %s`, attribute), "remove it; batch applies to both sides")
@@ -26,7 +23,7 @@ func readBatches(b *hclfile.Block, w *Workload) {
 	}
 }
 
-func checkCallBytes(b *hclfile.Block, w Workload) {
+func checkCallBytes(b *hclfile.Block, w *Workload) {
 	check := func(attribute string, batch int) {
 		if batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
 			b.AttrProblem(attribute, fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, exceed the %d bytes of one call",

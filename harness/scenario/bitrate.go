@@ -2,8 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -11,15 +9,9 @@ import (
 // BitRate is a rate in bits per second, which scenarios write with a unit: "100Mbit".
 type BitRate float64
 
-// bitRates are the units of tc(8), from largest to smallest.
-var bitRates = []struct {
-	suffix string
-	bits   float64
-}{{"Gbit", 1e9}, {"Mbit", 1e6}, {"kbit", 1e3}}
-
 const (
 	bitRateMin, bitRateMax = BitRate(1e5), BitRate(1e11)
-	bitRateUnits           = `a bit rate is a string with kbit, Mbit or Gbit, as in "100Mbit" or "2.5Gbit"`
+	bitRateRemedy          = `a bit rate is a string with kbit, Mbit or Gbit, as in "100Mbit" or "2.5Gbit"`
 )
 
 func readBitRate(b *hclfile.Block, name string) BitRate {
@@ -29,7 +21,7 @@ func readBitRate(b *hclfile.Block, name string) BitRate {
 	}
 	var rate BitRate
 	if err := rate.UnmarshalText([]byte(text)); err != nil {
-		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is not a bit rate", name, text), bitRateUnits)
+		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is not a bit rate", name, text), bitRateRemedy)
 		return 0
 	}
 	if rate < bitRateMin || rate > bitRateMax {
@@ -40,28 +32,16 @@ func readBitRate(b *hclfile.Block, name string) BitRate {
 }
 
 // String writes the rate as scenarios do.
-func (r BitRate) String() string {
-	unit := bitRates[len(bitRates)-1]
-	for _, u := range bitRates {
-		if float64(r) >= u.bits {
-			unit = u
-			break
-		}
-	}
-	return strconv.FormatFloat(float64(r)/unit.bits, 'g', 6, 64) + unit.suffix
-}
+func (r BitRate) String() string { return bitRateUnits.format(float64(r)) }
 
 // MarshalText writes the rate as String does.
 func (r BitRate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
 func (r *BitRate) UnmarshalText(text []byte) error {
-	for _, unit := range bitRates {
-		digits, found := strings.CutSuffix(string(text), unit.suffix)
-		if n, err := strconv.ParseFloat(digits, 64); found && err == nil && n > 0 {
-			*r = BitRate(n * unit.bits)
-			return nil
-		}
+	if n, ok := bitRateUnits.number(string(text)); ok && n > 0 {
+		*r = BitRate(n)
+		return nil
 	}
 	return fmt.Errorf("%q is not a bit rate such as 100Mbit", text)
 }

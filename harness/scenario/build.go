@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -32,8 +33,32 @@ var goamd64Levels = []string{"v1", "v2", "v3", "v4"}
 
 var buildTag = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]{0,63}$`)
 
+var buildTable = table[ServerBuild]{
+	{
+		name: "tags", label: "server's build tags", standard: "none", fixed: true, doc: fmt.Sprintf("up to %d build tags", buildTagsMax),
+		read: func(b *hclfile.Block, of *ServerBuild) {
+			of.Tags = b.Texts("tags", hclfile.NamesSpec{Max: buildTagsMax, Example: `["debug"]`})
+		},
+		value: func(of *ServerBuild) string { return strings.Join(of.Tags, ",") },
+	},
+	boolean(func(of *ServerBuild) *bool { return &of.Race }, attribute[ServerBuild]{
+		name: "race", label: "server's race detector", value: func(of *ServerBuild) string { return strconv.FormatBool(of.Race) },
+		doc: "{}: with the race detector, which needs a C compiler and makes the server several times slower",
+	}),
+	{
+		name: "pgo", label: "server's profile for optimisation", standard: "none", fixed: true,
+		doc:   "the path of a CPU profile, relative to the file that contains the attribute: the server is built with profile-guided optimisation. The configuration depends on the profile's content, not on its path",
+		read:  readPGO,
+		value: func(of *ServerBuild) string { return of.PGO },
+	},
+	choice(func(of *ServerBuild) *string { return &of.GOAMD64 }, hclfile.ChoiceSpec{OneOf: goamd64Levels}, attribute[ServerBuild]{
+		name: "goamd64", label: "server's GOAMD64", standard: "the go command's default",
+		doc: "`\"v1\"` to `\"v4\"`: the instructions that the compiler may use; the server does not run on a host without them",
+	}),
+}
+
 var buildBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{"tags", "race", "pgo", "goamd64"}}, Example: `build { goamd64 = "v3" }`, Once: true,
+	Names: hclfile.Names{Attributes: buildTable.names()}, Example: `build { goamd64 = "v3" }`, Once: true,
 }
 
 func readServerBuild(b *hclfile.Block) *ServerBuild {
@@ -45,21 +70,22 @@ func readServerBuild(b *hclfile.Block) *ServerBuild {
 	if len(own.Attributes()) == 0 {
 		own.Problem("the build block is empty", "write "+buildBlock.Example+", or remove it")
 	}
-	of := &ServerBuild{
-		Tags: own.Texts("tags", hclfile.NamesSpec{Max: buildTagsMax, Example: `["debug"]`}), Race: own.Bool("race"),
-		GOAMD64: own.Choice("goamd64", hclfile.ChoiceSpec{OneOf: goamd64Levels}),
-	}
+	of := &ServerBuild{}
+	buildTable.read(own, of)
 	for _, tag := range of.Tags {
 		if !buildTag.MatchString(tag) {
 			own.AttrProblem("tags", fmt.Sprintf("tags holds %.80q, which is not a build tag", tag), "a build tag consists of letters, digits, _ and .")
 		}
 	}
-	path, content := own.OtherFile("pgo", hclfile.FileSpec{BytesMax: profileBytesMax, Example: "default.pgo"})
+	return of
+}
+
+func readPGO(b *hclfile.Block, of *ServerBuild) {
+	path, content := b.OtherFile("pgo", hclfile.FileSpec{BytesMax: profileBytesMax, Example: "default.pgo"})
 	if path != "" {
 		sum := sha256.Sum256(content)
 		of.PGO, of.PGOSHA256 = path, hex.EncodeToString(sum[:])
 	}
-	return of
 }
 
 // refuseServerBuild notes a problem for a build block if Prony does not start the server from a

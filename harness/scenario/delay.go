@@ -60,18 +60,12 @@ func delayTime(v cty.Value) (d Delay, err error) {
 	return d, nil
 }
 
-// readDelay reads delay = share(time, part). A part of 0 means no delay, so that a sweep can
+// checkDelayed checks delay = share(time, part). A part of 0 means no delay, so that a sweep can
 // include that case.
-func readDelay(b *hclfile.Block, w *Workload) {
-	v, ok := b.Call("delay", delayCalls, delayExample)
-	if !ok {
-		return
+func checkDelayed(b *hclfile.Block, w *Workload) {
+	if !w.Delay.IsZero() {
+		refuseLife(b, "delay", w, "the delays of its tasks", "does not support delays", "to delay")
 	}
-	w.Delay = *v.EncapsulatedValue().(*Delay)
-	if w.Delay.IsZero() {
-		return
-	}
-	refuseLife(b, "delay", w, "the delays of its tasks", "does not support delays", "to delay")
 }
 
 func checkDelay(b *hclfile.Block, s *Scenario) {

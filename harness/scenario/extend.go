@@ -7,17 +7,13 @@ import (
 // ExtendsLeases reports whether workers extend a share of their leases.
 func (w Workload) ExtendsLeases() bool { return w.Extend > 0 }
 
-func readExtend(b *hclfile.Block, w *Workload) {
-	share, ok := shareAttribute(b, "extend", "the leases are extended")
-	if !ok || share == 0 {
-		return
-	}
+func checkExtended(b *hclfile.Block, w *Workload) {
 	switch {
+	case !w.ExtendsLeases():
 	case refuseLife(b, "extend", w, "the leases to extend", "has no leases", "whose lease could be extended"):
 	case w.Workers == 0:
 		b.AttrProblem("extend", "with workers = 0 no task is leased", "remove it, or raise workers")
 	}
-	w.Extend = share
 }
 
 func checkExtend(b *hclfile.Block, s *Scenario) {

@@ -17,29 +17,23 @@ const (
 // FailsTasks reports whether workers fail a share of their deliveries.
 func (w Workload) FailsTasks() bool { return w.Fail > 0 }
 
-// readFail reads the share of deliveries that workers fail, and how the server retries their tasks.
-// With a share of 0 the other two attributes are allowed but ignored, so that a sweep can include
-// 0.
-func readFail(b *hclfile.Block, w *Workload) {
-	attempts := b.Int("max_attempts", hclfile.IntSpec{Min: 1, Max: attemptsMax, Default: maxAttemptsDefault})
-	backoff := b.Duration("backoff", hclfile.DurationSpec{Min: time.Millisecond, Max: time.Minute, Default: retryBackoffDefault})
+// checkFailed checks the share of deliveries that workers fail, and how the server retries their
+// tasks. A share of 0 disables the other two attributes, so that a sweep can include it.
+func checkFailed(b *hclfile.Block, w *Workload) {
 	for _, attribute := range []string{"max_attempts", "backoff"} {
 		if b.Has(attribute) && !b.Has("fail") {
 			b.AttrProblem(attribute, attribute+" is valid only with fail: otherwise no task is retried", "remove it, or write fail = 0.1")
 		}
 	}
-	share, ok := shareAttribute(b, "fail", "the deliveries are failed")
-	if !ok || share == 0 {
-		return
-	}
 	switch {
-	case share == 1:
+	case !w.FailsTasks():
+		w.MaxAttempts, w.Backoff = 0, 0
+	case w.Fail == 1:
 		b.AttrProblem("fail", "fail is 1, so no task would ever be completed", "it is a share from 0 to below 1: write fail = 0.1")
 	case refuseLife(b, "fail", w, "the tasks to fail", "can't fail tasks: it hands out each task once", "to fail"):
 	case w.Workers == 0:
 		b.AttrProblem("fail", "with workers = 0 no task is claimed, and none can fail", "remove it, or raise workers")
 	}
-	w.Fail, w.MaxAttempts, w.Backoff = share, attempts, backoff
 }
 
 func checkFail(b *hclfile.Block, s *Scenario) {

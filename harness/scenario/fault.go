@@ -53,6 +53,8 @@ const (
 	// faultGapLeast is the shortest time between two faults, and between the last one and the
 	// window's end.
 	faultGapLeast = time.Second
+	// linkDelayMax bounds the delay of a link and its jitter.
+	linkDelayMax = 10 * time.Second
 )
 
 // Fault is a disturbance of a cluster under load, once or repeatedly.
@@ -157,9 +159,7 @@ var faultKindNames = []string{
 var faultKindsRenamed = map[string]string{"member": FaultMembership}
 
 var faultBlock = hclfile.Inner{
-	Names: hclfile.Names{Renamed: map[string]string{"how": "mode"}, Attributes: []string{
-		"target", "at", "for", "restart_after", "every", "times", "direction", "mode", "delay", "jitter", "rate",
-	}},
+	Names: hclfile.Names{Renamed: map[string]string{"how": "mode"}, Attributes: faultTable.names()},
 	Label: "kind", Example: `fault "kill" { target = leader()  at = "5s"  restart_after = "3s" }`,
 }
 
@@ -219,43 +219,23 @@ func readFault(b *hclfile.Block, t Topology) (f Fault, ok bool) {
 	}
 	kind := faultKinds[f.Kind]
 	f.Target, _ = readTarget(b, t)
-	f.At = b.Duration("at", hclfile.DurationSpec{Min: faultAtLeast, Max: 24 * time.Hour, Required: true})
+	faultCommon.read(b, &f)
 	f.For = b.Duration(kind.lasts, hclfile.DurationSpec{
 		Min: kind.least, Max: time.Hour, Default: kind.standard, Required: kind.lasts == "for",
 	})
-	f.Times = b.Int("times", hclfile.IntSpec{Min: 1, Max: FaultsMax, Default: 1})
-	f.Every = b.Duration("every", hclfile.DurationSpec{Min: faultGapLeast, Max: time.Hour})
-	readLinks(b, kind, &f)
+	faultOfKinds.read(b, &f, kind.attributes...)
+	refuseOtherKinds(b, kind)
 	checkFault(b, kind, f, t)
 	return f, b.Problems() == problems
 }
 
-// readLinks reads the attributes of faults of links, and refuses attributes that the kind does not
-// support.
-func readLinks(b *hclfile.Block, kind faultKind, f *Fault) {
-	takes := func(name string) bool { return slices.Contains(kind.attributes, name) }
-	for _, name := range []string{"for", "restart_after", "direction", "mode", "delay", "jitter", "rate"} {
-		if b.Has(name) && !takes(name) {
+// refuseOtherKinds refuses attributes that only other kinds of faults take.
+func refuseOtherKinds(b *hclfile.Block, kind faultKind) {
+	for _, name := range faultOfKinds.names() {
+		if b.Has(name) && !slices.Contains(kind.attributes, name) {
 			remedy := "remove it; it takes: " + hclfile.List(kind.attributes)
 			b.AttrProblem(name, fmt.Sprintf("%s takes no %s", b, name), remedy)
 		}
-	}
-	if takes("direction") {
-		f.Direction = b.Choice("direction", hclfile.ChoiceSpec{
-			OneOf: []string{DirectionBoth, DirectionIn, DirectionOut}, Default: DirectionBoth,
-		})
-	}
-	if takes("mode") {
-		f.Mode = b.Choice("mode", hclfile.ChoiceSpec{OneOf: []string{Drop, Reset}, Default: Drop})
-	}
-	if takes("delay") {
-		limit := hclfile.DurationSpec{Min: time.Millisecond, Max: 10 * time.Second}
-		f.Jitter = b.Duration("jitter", limit)
-		limit.Required = true
-		f.Delay = b.Duration("delay", limit)
-	}
-	if takes("rate") {
-		f.BytesPerS = readByteRate(b)
 	}
 }
 

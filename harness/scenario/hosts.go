@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -37,8 +38,32 @@ func (h *Hosts) stored() any {
 	}{(*plain)(h), (*duration)(&h.RoundTrip)}
 }
 
+var hostsTable = table[Hosts]{
+	length(func(h *Hosts) *time.Duration { return &h.RoundTrip }, hclfile.DurationSpec{Max: roundTripMax}, attribute[Hosts]{
+		name: "round_trip", label: "round trip between hosts", standard: "`\"0s\"`: no added delay",
+		doc: "{}: the round trip of a small packet between two hosts, half of it each way. It includes the measured round trip without added delay",
+	}),
+	{
+		name: "loss_percent", label: "loss between hosts, %", standard: "0",
+		doc:   fmt.Sprintf("0, or %v to %v: the share of the packets from other hosts that a host loses, at random and independently", lossPercentMin, lossPercentMax),
+		read:  func(b *hclfile.Block, h *Hosts) { h.LossPercent = readLoss(b) },
+		value: func(h *Hosts) string { return strconv.FormatFloat(h.LossPercent, 'f', -1, 64) },
+	},
+	{
+		name: "bandwidth", label: "bandwidth of each host", standard: "no limit",
+		doc:  fmt.Sprintf("%s to %s, in `kbit`, `Mbit` or `Gbit`: the limit on the total that a host sends to the others. A packet that would wait longer than 50 ms is dropped", bitRateMin.String(), bitRateMax.String()),
+		read: func(b *hclfile.Block, h *Hosts) { h.Bandwidth = readBitRate(b, "bandwidth") },
+		value: func(h *Hosts) string {
+			if h.Bandwidth > 0 {
+				return h.Bandwidth.String()
+			}
+			return "no limit"
+		},
+	},
+}
+
 var hostsBlock = hclfile.Inner{
-	Names:   hclfile.Names{Attributes: []string{"round_trip", "loss_percent", "bandwidth"}},
+	Names:   hclfile.Names{Attributes: hostsTable.names()},
 	Example: `hosts { round_trip = "2ms" }`, Once: true,
 }
 
@@ -56,15 +81,19 @@ func readHosts(b *hclfile.Block, t *Topology) *Hosts {
 	case t.Nodes == 1:
 		h.Problem("hosts needs several nodes; the topology has one", "raise nodes, or remove hosts")
 	}
-	hosts := &Hosts{RoundTrip: h.Duration("round_trip", hclfile.DurationSpec{Max: roundTripMax})}
-	switch loss, ok := h.Number("loss_percent", hclfile.NumberSpec{AllowZero: true}); {
-	case ok && (loss > lossPercentMax || loss > 0 && loss < lossPercentMin):
-		h.AttrProblem("loss_percent", fmt.Sprintf("loss_percent is %v; it must be 0, or from %v to %v", loss, lossPercentMin, lossPercentMax), "")
-	case ok:
-		hosts.LossPercent = loss
-	}
-	hosts.Bandwidth = readBitRate(h, "bandwidth")
+	hosts := &Hosts{}
+	hostsTable.read(h, hosts)
 	return hosts
+}
+
+// readLoss reads loss_percent, or returns 0 after it noted a problem.
+func readLoss(b *hclfile.Block) float64 {
+	loss, _ := b.Number("loss_percent", hclfile.NumberSpec{AllowZero: true})
+	if loss > lossPercentMax || loss > 0 && loss < lossPercentMin {
+		b.AttrProblem("loss_percent", fmt.Sprintf("loss_percent is %v; it must be 0, or from %v to %v", loss, lossPercentMin, lossPercentMax), "")
+		return 0
+	}
+	return loss
 }
 
 // checkHosts refuses features that cannot be combined with hosts. Faults of links use proxies in

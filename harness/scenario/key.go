@@ -8,19 +8,15 @@ import (
 // idempotency key.
 func (w Workload) RepeatsKeys() bool { return w.Key > 0 }
 
-func readKey(b *hclfile.Block, w *Workload) {
-	share, ok := shareAttribute(b, "key", "the tasks are enqueued again with the same key")
-	if !ok || share == 0 {
-		return
-	}
+func checkRepeated(b *hclfile.Block, w *Workload) {
 	switch {
+	case !w.RepeatsKeys():
 	case refuseLife(b, "key", w, "the keys of its tasks", "does not support keys", "to give a key"):
 	case w.Producers == 0:
 		b.AttrProblem("key", "with producers = 0 no task is enqueued in the window", "remove it, or raise producers")
 	case w.Idempotent:
 		b.AttrProblem("key", "key cannot be combined with idempotent, which gives each task a unique key", "remove one of the two")
 	}
-	w.Key = share
 }
 
 func checkKey(b *hclfile.Block, s *Scenario) {

@@ -63,14 +63,8 @@ func (k Keys) String() string {
 	return k.Kind + "()"
 }
 
-func readKeys(b *hclfile.Block, tenants, queues int) Keys {
-	v, ok := b.Call("keys", keysCalls, "uniform() or zipf(1.2)")
-	if !ok {
-		return Keys{Kind: KeysRoundRobin}
-	}
-	k := *v.EncapsulatedValue().(*Keys)
-	if k.Kind != KeysRoundRobin && tenants == 1 && queues == 1 {
+func checkKeys(b *hclfile.Block, w *Workload) {
+	if !w.Keys.IsZero() && w.Tenants == 1 && w.QueuesOfTenant() == 1 {
 		b.AttrProblem("keys", "keys is valid only with several queues", "raise queues, or remove keys")
 	}
-	return k
 }

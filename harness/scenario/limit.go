@@ -74,10 +74,32 @@ func (l Limit) Bound() string {
 type LimitCheck func(b *hclfile.Block)
 
 var limitBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{
-		"min", "max", "of_baseline", "point", "relative_to_point", "workload", "observed", "on", "unobserved", "because",
-	}},
+	Names: hclfile.Names{Attributes: LimitAttributes("min", "max")},
 	Label: "metric", Example: `limit "cycles_per_s" { min = 20000  because = "..." }`,
+}
+
+// limitTerms has the attributes of a limit that scenarios and baselines share.
+var limitTerms = table[Limit]{
+	text(func(l *Limit) *string { return &l.Point }, hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"}, attribute[Limit]{name: "point"}),
+	text(func(l *Limit) *string { return &l.RelativeToPoint }, hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"}, attribute[Limit]{name: "relative_to_point"}),
+	text(func(l *Limit) *string { return &l.Workload }, hclfile.TextSpec{MaxBytes: 64, Example: "main"}, attribute[Limit]{name: "workload"}),
+	{name: "observed", read: func(b *hclfile.Block, l *Limit) {
+		l.Observed, _ = b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: true})
+	}},
+	text(func(l *Limit) *string { return &l.On }, hclfile.TextSpec{MaxBytes: 200, Example: "2 cores, shared"}, attribute[Limit]{name: "on"}),
+	text(func(l *Limit) *string { return &l.Unobserved }, hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"}, attribute[Limit]{name: "unobserved"}),
+	text(func(l *Limit) *string { return &l.Because }, hclfile.TextSpec{MaxBytes: 500, Required: true, Example: "why the limit is what it is"}, attribute[Limit]{name: "because"}),
+}
+
+// LimitAttributes returns the attributes of a block that bounds a metric by the attributes bounds.
+func LimitAttributes(bounds ...string) []string {
+	return slices.Concat(bounds, []string{"of_baseline"}, limitTerms.names())
+}
+
+// ReadLimitTerms reads the attributes of a limit that scenarios and baselines share.
+func ReadLimitTerms(b *hclfile.Block) (l Limit) {
+	limitTerms.read(b, &l)
+	return l
 }
 
 // readLimits reads each limit "METRIC" { ... }. The points of the scenario must be complete. check
@@ -107,17 +129,8 @@ func readLimits(b *hclfile.Block, s *Scenario, check LimitCheck) []Limit {
 // readLimit reads the attributes and checks them as far as possible without knowledge of the
 // metric.
 func readLimit(b *hclfile.Block) Limit {
-	l := Limit{
-		Metric:          b.Label(),
-		Point:           b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"}),
-		RelativeToPoint: b.Text("relative_to_point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=1"}),
-		Workload:        b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"}),
-		Because:         b.Text("because", hclfile.TextSpec{MaxBytes: 500, Required: true, Example: "why the limit is what it is"}),
-		On:              b.Text("on", hclfile.TextSpec{MaxBytes: 200, Example: "2 cores, shared"}),
-		Unobserved:      b.Text("unobserved", hclfile.TextSpec{MaxBytes: 200, Example: "the published run has no such figure"}),
-		Where:           b.Where(),
-	}
-	l.Observed, _ = b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: true})
+	l := ReadLimitTerms(b)
+	l.Metric, l.Where = b.Label(), b.Where()
 	for name, into := range map[string]**float64{"min": &l.Min, "max": &l.Max, "of_baseline": &l.OfBaseline} {
 		if value, ok := b.Number(name, hclfile.NumberSpec{AllowZero: true}); ok {
 			*into = &value

@@ -34,13 +34,13 @@ func refuseLife(b *hclfile.Block, attribute string, w *Workload, script, null, n
 
 // shareAttribute reads an attribute that is a share from 0 to 1. of completes the remedy, as in
 // "the leases are extended".
-func shareAttribute(b *hclfile.Block, name, of string) (share float64, ok bool) {
-	share, ok = b.Number(name, hclfile.NumberSpec{AllowZero: true, Example: "0.1"})
-	if ok && share > 1 {
+func shareAttribute(b *hclfile.Block, name, of string) float64 {
+	share, _ := b.Number(name, hclfile.NumberSpec{AllowZero: true, Example: "0.1"})
+	if share > 1 {
 		b.AttrProblem(name, fmt.Sprintf("%s is %v; it must be a share from 0 to 1", name, share), fmt.Sprintf("write %s = 0.1 if a tenth of %s", name, of))
-		return 0, false
+		return 0
 	}
-	return share, ok
+	return share
 }
 
 // refusing returns a function that, if has is true, notes that an attribute of a workload cannot be

@@ -43,8 +43,19 @@ func (o *Observe) Captures() []Capture {
 	}
 }
 
+var observeTable = table[Observe]{
+	length(func(o *Observe) *time.Duration { return &o.Scrape }, hclfile.DurationSpec{Max: scrapeMost}, attribute[Observe]{
+		name: "scrape",
+		doc:  "10ms to 1h: the interval at which `/metrics` of each server is read within the window, as a monitoring system does; `\"0s\"`: never",
+	}),
+	boolean(func(o *Observe) *bool { return &o.Profiles }, attribute[Observe]{
+		name: "profiles",
+		doc:  "{}: the servers record CPU, mutex and block profiles in the window, at the default rates of `capture`. It needs a window of at least 1s. The profiles are discarded",
+	}),
+}
+
 var observeBlock = hclfile.Inner{
-	Names:   hclfile.Names{Attributes: []string{"scrape", "profiles"}},
+	Names:   hclfile.Names{Attributes: observeTable.names()},
 	Example: `observe { scrape = "1s" }`, Once: true,
 }
 
@@ -61,7 +72,8 @@ func readObserve(s *hclfile.Block, kind string, window time.Duration) *Observe {
 		return nil
 	}
 	b := blocks[0]
-	o := &Observe{Scrape: b.Duration("scrape", hclfile.DurationSpec{Min: 0, Max: scrapeMost}), Profiles: b.Bool("profiles")}
+	o := &Observe{}
+	observeTable.read(b, o)
 	switch {
 	case o.Scrape > 0 && o.Scrape < scrapeLeast:
 		b.AttrProblem("scrape", fmt.Sprintf("scrape is %s; it must be at least %s, or \"0s\" to read no metrics", hclfile.FormatDuration(o.Scrape), hclfile.FormatDuration(scrapeLeast)),

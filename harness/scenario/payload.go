@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -104,12 +103,17 @@ func (p Payload) String() string {
 	return fmt.Sprintf("%s(%d, %d)", p.Kind, p.Min, p.Max)
 }
 
-func readPayload(b *hclfile.Block) Payload {
-	v, ok := b.Call("payload", payloadCalls, "fixed(64) or uniform(64, 256)")
-	if !ok {
-		return defaultPayload
+// shown formats the payload for pages: like String, with the bounds of a lognormal distribution.
+func (p Payload) shown() string {
+	switch {
+	case p.Kind == "":
+		return ""
+	case p.Kind == Lognormal:
+		return fmt.Sprintf("%s, %d to %d", p, p.Min, p.Max)
+	case p.Min == p.Max:
+		return fmt.Sprintf("%s(%d)", p.Kind, p.Min)
 	}
-	return *v.EncapsulatedValue().(*Payload)
+	return p.String()
 }
 
 func sizeBytes(v cty.Value) (int, error) { return sizeWithin(v, "payload", payloadBytesMax, "1MiB") }
@@ -125,9 +129,11 @@ func sizeWithin(v cty.Value, what string, most int, largest string) (int, error)
 	case cty.Number:
 		bytes, whole = hclfile.Whole(v)
 	case cty.String:
-		if bytes, whole = parseSize(v.AsString()); !whole {
+		n, ok := payloadUnits.whole(v.AsString(), 32)
+		if !ok {
 			return 0, &hclfile.ValueError{Message: fmt.Sprintf("%.40q is not a size", v.AsString()), Remedy: units}
 		}
+		bytes, whole = int(n), true
 	default:
 		return 0, &hclfile.ValueError{Message: "a size must be a number or a string, not " + hclfile.TypeName(v), Remedy: units}
 	}
@@ -152,22 +158,4 @@ func ParseSize(text string) (bytes int, err error) {
 		text += "B"
 	}
 	return sizeBytes(cty.StringVal(text))
-}
-
-func parseSize(s string) (bytes int, ok bool) {
-	for _, unit := range []struct {
-		suffix string
-		bytes  int
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"B", 1}} {
-		digits, found := strings.CutSuffix(s, unit.suffix)
-		if !found {
-			continue
-		}
-		n, err := strconv.ParseUint(digits, 10, 32)
-		if err != nil {
-			return 0, false
-		}
-		return int(n) * unit.bytes, true
-	}
-	return 0, false
 }

@@ -38,8 +38,34 @@ func (p *Phases) stored() any {
 	}{(*plain)(p), (*duration)(&p.Warmup), (*duration)(&p.WarmupMax), (*duration)(&p.Window), (*duration)(&p.Drain)}
 }
 
+var phasesTable = table[Phases]{
+	length(func(p *Phases) *time.Duration { return &p.Warmup }, hclfile.DurationSpec{Max: time.Hour, Default: time.Second}, attribute[Phases]{
+		name: "warmup", label: "warm-up", value: func(p *Phases) string { return p.Warmup.String() },
+		doc: "{}; not measured. At durability `sync` a Prony server is slower until its log files reach their full size and are overwritten: use eight seconds there, as [knobs/shared/sync-phases.hcl](knobs/shared/sync-phases.hcl) does",
+	}),
+	length(func(p *Phases) *time.Duration { return &p.WarmupMax }, hclfile.DurationSpec{Max: time.Hour}, attribute[Phases]{
+		name: "warmup_max", standard: "none: the warm-up takes `warmup`",
+		doc: "{}: after `warmup`, the warm-up continues until the rate has no trend in its last part, for at most this long. Only for loads whose arrivals are `closed()` or `none()`, and without faults",
+	}),
+	length(func(p *Phases) *time.Duration { return &p.Window }, hclfile.DurationSpec{Min: 100 * time.Millisecond, Max: 24 * time.Hour, Required: true}, attribute[Phases]{
+		name: "window", label: "window", value: func(p *Phases) string { return p.Window.String() },
+		doc: "{}; the measured part, or its maximum if there is `tasks`",
+	}),
+	integer(func(p *Phases) *int { return &p.Tasks }, hclfile.IntSpec{Min: 1, Max: backlogMax}, attribute[Phases]{
+		name: "tasks", label: "window, tasks", standard: "none: the window takes `window`",
+		doc: "{}: the window ends when this number of tasks was completed in it, or enqueued with `workers = 0`. Only with a single workload, which is `closed()`, and without `fault`, `soak`, `series` and k6",
+	}),
+	length(func(p *Phases) *time.Duration { return &p.Drain }, hclfile.DurationSpec{Min: time.Second, Max: time.Hour, Default: 30 * time.Second}, attribute[Phases]{
+		name: "drain", label: "drain, at most", value: func(p *Phases) string { return p.Drain.String() },
+		doc: "{}: the maximum time to complete the remaining tasks. The drain ends as soon as none remain. If workers still complete tasks when the time is up, and the servers' account shows that they hold the rest, the round is `invalid`; if tasks are missing from that account, they are lost, and the round is `incorrect`",
+	}),
+}
+
+// Rows returns the rows of pages.
+func (p *Phases) Rows() []Row { return phasesTable.rows(p, "phases.") }
+
 var phasesBlock = hclfile.Inner{
-	Names:   hclfile.Names{Attributes: []string{"warmup", "warmup_max", "window", "tasks", "drain"}},
+	Names:   hclfile.Names{Attributes: phasesTable.names()},
 	Example: `phases { window = "10s" }`, Required: true, Once: true,
 }
 
@@ -49,17 +75,8 @@ func readPhases(s *hclfile.Block) Phases {
 		return Phases{}
 	}
 	b := blocks[0]
-	p := Phases{
-		Warmup:    b.Duration("warmup", hclfile.DurationSpec{Max: time.Hour, Default: time.Second}),
-		WarmupMax: b.Duration("warmup_max", hclfile.DurationSpec{Max: time.Hour}),
-		Window: b.Duration("window", hclfile.DurationSpec{
-			Min: 100 * time.Millisecond, Max: 24 * time.Hour, Required: true,
-		}),
-		Tasks: b.Int("tasks", hclfile.IntSpec{Min: 1, Max: backlogMax}),
-		Drain: b.Duration("drain", hclfile.DurationSpec{
-			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
-		}),
-	}
+	var p Phases
+	phasesTable.read(b, &p)
 	if b.Has("warmup_max") && p.WarmupMax < p.Warmup {
 		b.AttrProblem("warmup_max", fmt.Sprintf("warmup_max is %q, which is less than the warm-up of %s",
 			hclfile.FormatDuration(p.WarmupMax), hclfile.FormatDuration(p.Warmup)), "it is the longest warm-up, for a rate that is not steady earlier")

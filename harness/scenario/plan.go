@@ -1,10 +1,11 @@
 package scenario
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
+
+	"github.com/pronybench/prony/harness/render"
 )
 
 // Rounds counts the rounds of each kind in a run, over all points.
@@ -175,17 +176,10 @@ func (t Topology) String() string {
 		words[0] += " " + t.Target.Name
 	}
 	if t.Kind == Raft || t.Kind == Remote || t.Kind == ByProgram {
-		words = append(words, plural(t.Nodes, "node"))
+		words = append(words, render.Plural(t.Nodes, "node"))
 	}
 	if t.Shards > 1 {
-		words = append(words, plural(t.Shards, "shard"))
+		words = append(words, render.Plural(t.Shards, "shard"))
 	}
 	return strings.Join(words, ", ")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

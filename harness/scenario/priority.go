@@ -113,13 +113,12 @@ func onePriority(v cty.Value) (int, error) {
 	return n, nil
 }
 
-func readPriority(b *hclfile.Block, w *Workload) {
-	v, ok := b.Call("priority", priorityCalls, "uniform(0, 9) or share(9, 0.1)")
-	if !ok {
+func checkPriorities(b *hclfile.Block, w *Workload) {
+	if w.Priority.IsZero() {
 		return
 	}
 	refuseLife(b, "priority", w, "the priorities of its tasks", "does not support priorities", "to give a priority")
-	if w.Priority = *v.EncapsulatedValue().(*Priority); w.Priority.Max == 0 {
+	if w.Priority.Max == 0 {
 		w.Priority = Priority{}
 	}
 }

@@ -16,11 +16,9 @@ func (w Workload) QueuesOfTenant() int {
 	return w.Queues
 }
 
-func readQueuePerWorker(b *hclfile.Block, w *Workload) {
-	if w.QueuePerWorker = b.Bool("queue_per_worker"); !w.QueuePerWorker {
-		return
-	}
+func checkQueuePerWorker(b *hclfile.Block, w *Workload) {
 	switch {
+	case !w.QueuePerWorker:
 	case w.Driver == DriverK6:
 		b.AttrProblem("queue_per_worker", `the driver "k6" does not support queue_per_worker: the script chooses the queues that its workers claim from`, "remove it")
 	case b.Has("queues"):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
@@ -122,15 +123,26 @@ func (r Reads) Check() error {
 	return nil
 }
 
+// readWords names the reads of each kind.
+var readWords = map[string]string{
+	ReadGet: "reads", ReadList: "lists of a queue", ReadStats: "reads of a queue's figures", ReadAwait: "waits for the end of a task",
+}
+
+// perTaskWords returns the number of reads of each kind per task, in words.
+func (r Reads) perTaskWords() string {
+	var kinds []string
+	for _, kind := range r.Kinds() {
+		kinds = append(kinds, render.Digits(r.PerTask(kind), 3)+" "+readWords[kind])
+	}
+	return hclfile.List(kinds)
+}
+
 // ReadsTasks reports whether the workload reads tasks or queues.
 func (w Workload) ReadsTasks() bool { return w.Reads != Reads{} }
 
-func readReads(b *hclfile.Block, w *Workload) {
-	reads, ok := readShares(b)
-	if !ok || reads == (Reads{}) {
-		return
-	}
+func checkReadsOf(b *hclfile.Block, w *Workload) {
 	switch {
+	case !w.ReadsTasks():
 	case w.Driver == DriverK6:
 		b.AttrProblem("reads", `the script of the driver "k6" decides what it reads`, `remove it, or write driver = "stream", "unary" or "rest"`)
 	case w.Driver == DriverEmbedded, w.Driver == DriverNull:
@@ -138,7 +150,6 @@ func readReads(b *hclfile.Block, w *Workload) {
 	case w.Arrivals.Kind == None:
 		b.AttrProblem("reads", "with arrivals = none() there is no task to read", "remove it")
 	}
-	w.Reads = reads
 }
 
 func checkReads(blocks []*hclfile.Block, workloads []Workload) {

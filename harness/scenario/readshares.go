@@ -47,16 +47,16 @@ func readCall(kind string) function.Function {
 	})
 }
 
-// readShares reads reads = SHARE, reads = KIND(SHARE) or reads = [KIND(SHARE), ...]. ok is false if
-// reads is not set or a problem was noted.
-func readShares(b *hclfile.Block) (reads Reads, ok bool) {
+// readShares reads reads = SHARE, reads = KIND(SHARE) or reads = [KIND(SHARE), ...]. It returns the
+// zero value if reads is not set or a problem was noted.
+func readShares(b *hclfile.Block) (reads Reads) {
 	v, ok := b.Value("reads", readCalls)
 	if !ok {
-		return reads, false
+		return reads
 	}
-	problem := func(message, remedy string) (Reads, bool) {
+	problem := func(message, remedy string) Reads {
 		b.AttrProblem("reads", message, remedy)
-		return Reads{}, false
+		return Reads{}
 	}
 	if !v.IsNull() && v.Type() == cty.Number {
 		share, _ := v.AsBigFloat().Float64()
@@ -66,7 +66,7 @@ func readShares(b *hclfile.Block) (reads Reads, ok bool) {
 		case share >= 1:
 			return problem(fmt.Sprintf("reads is %v, which leaves no share for enqueues", share), "reads must be from 0 to below 1: write reads = 0.2")
 		}
-		return Reads{Get: share}, true
+		return Reads{Get: share}
 	}
 	isList := !v.IsNull() && v.Type().IsTupleType()
 	kinds := []cty.Value{v}
@@ -93,5 +93,5 @@ func readShares(b *hclfile.Block) (reads Reads, ok bool) {
 	if all := reads.All(); all >= 1 {
 		return problem(fmt.Sprintf("the sum of the shares of reads is %.4g, which leaves no share for enqueues", all), "lower them: their sum must be below 1")
 	}
-	return reads, true
+	return reads
 }

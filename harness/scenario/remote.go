@@ -67,8 +67,6 @@ func (t Topology) NodeNames() (names []string) {
 	return names
 }
 
-var remoteAttributes = []string{"token_file", "ca", "tls_name"}
-
 var remoteNodeBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{"address", "http", "admin", "peer", "ssh", "dir"}},
 	Label: "name", Example: `node "n1" { address = "10.0.0.1:7070"  admin = "10.0.0.1:7071" }`, Required: true,
@@ -77,7 +75,7 @@ var remoteNodeBlock = hclfile.Inner{
 // refuseRemote notes a problem for each attribute and block that only topology "remote" supports.
 func refuseRemote(b *hclfile.Block) {
 	const why = `only the servers of topology "remote" run on other hosts`
-	refuseAttributes(b, why, remoteAttributes...)
+	refuseAttributes(b, why, remoteTable.names()...)
 	if b.HasBlock("node") {
 		b.Problem("node is not valid here: "+why, `write topology "remote", or remove it`)
 	}
@@ -90,9 +88,8 @@ func readRemote(b *hclfile.Block, t Topology) Topology {
 	refuseAttributes(b, "the nodes have addresses", "listen")
 	refuseAttributes(b, "servers on other hosts always have settings", "default_settings")
 	refuseAttributes(b, `only topology "raft" supports it`, "coalesce")
-	t.Durability = readDurability(b)
 	t.Listen = "tcp"
-	t.Shards = b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Default: 1})
+	topologyTable.read(b, &t, "durability", "shards")
 	t.Remote = &RemoteServers{}
 	blocks := b.Blocks("node", remoteNodeBlock)
 	for _, n := range blocks {
@@ -119,11 +116,9 @@ func readRemote(b *hclfile.Block, t Topology) Topology {
 		t.TLS = t.Remote.CAFile != ""
 		return t
 	}
-	refuseAttributes(b, "Prony creates tokens and certificates for servers that it starts", remoteAttributes...)
-	t.Procs = b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax})
-	t.BusyPoll = readBusyPoll(b, t.Procs)
-	t.TLS = readTLS(b, t)
-	t.SyncInterval = readSyncInterval(b, t.Durability)
+	refuseAttributes(b, "Prony creates tokens and certificates for servers that it starts", remoteTable.names()...)
+	topologyTable.read(b, &t, "procs", "busy_poll", "tls", "sync_interval")
+	checkTLS(b, &t)
 	return t
 }
 
@@ -268,10 +263,10 @@ func checkRemoteFaults(b *hclfile.Block, f Fault, t Topology) {
 	}
 }
 
+var syncIntervalSpec = hclfile.DurationSpec{Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond}
+
 func readSyncInterval(b *hclfile.Block, durability string) time.Duration {
-	interval := b.Duration("sync_interval", hclfile.DurationSpec{
-		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
-	})
+	interval := b.Duration("sync_interval", syncIntervalSpec)
 	switch {
 	case durability == "interval":
 		return interval
@@ -280,9 +275,4 @@ func readSyncInterval(b *hclfile.Block, durability string) time.Duration {
 			`remove it, or write durability = "interval"`)
 	}
 	return 0
-}
-
-// readDurability reads durability, which is required because every figure depends on it.
-func readDurability(b *hclfile.Block) string {
-	return b.Choice("durability", hclfile.ChoiceSpec{OneOf: []string{"sync", "interval", "none"}, Required: true})
 }

@@ -37,18 +37,11 @@ func resultSize(v cty.Value) (r Results, err error) {
 	return r, err
 }
 
-// readResult reads result = share(size, part). A part of 0 means no result, so that a sweep can
+// checkResults checks result = share(size, part). A part of 0 means no result, so that a sweep can
 // include that case.
-func readResult(b *hclfile.Block, w *Workload) {
-	v, ok := b.Call("result", resultCalls, resultExample)
-	if !ok {
-		return
-	}
-	w.Result = *v.EncapsulatedValue().(*Results)
-	if w.Result.IsZero() {
-		return
-	}
+func checkResults(b *hclfile.Block, w *Workload) {
 	switch {
+	case w.Result.IsZero():
 	case refuseLife(b, "result", w, "the results of its tasks", "does not support results", "that could have a result"):
 	case w.Workers == 0:
 		b.AttrProblem("result", "with workers = 0 no task is completed with a result", "remove it, or raise workers")

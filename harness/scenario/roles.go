@@ -18,19 +18,31 @@ func (w Workload) ClaimsAlone() bool {
 	return w.Producers == 0 && w.Workers > 0 && w.Arrivals.Kind == Closed
 }
 
-// readSides reads producers and workers. With arrivals = none() there are no producers, and the
-// workers only wait.
-func readSides(b *hclfile.Block, w *Workload) {
-	if w.Arrivals.Kind == None {
-		w.Producers = b.Int("producers", hclfile.IntSpec{Max: 0, Why: "with arrivals = none() no task is sent"})
-		w.Workers = b.Int("workers", hclfile.IntSpec{Max: 100_000})
-	} else {
-		const unknown = -1
-		w.Producers = b.Int("producers", hclfile.IntSpec{Max: 100_000, Required: true, Default: unknown})
-		w.Workers = b.Int("workers", hclfile.IntSpec{Max: 100_000, Required: true, Default: unknown})
-		if w.Producers == unknown || w.Workers == unknown { // avoid follow-up problems
-			w.Producers, w.Workers = max(1, w.Producers), max(1, w.Tenants, w.Workers)
+// sideMax is the largest number of producers and of workers.
+const sideMax = 100_000
+
+// sideUnknown is the number of producers or workers after a problem was noted.
+const sideUnknown = -1
+
+// side describes producers or workers. With arrivals = none() there are no producers, and the
+// workers only wait; idle is the spec for that case.
+func side(field func(*Workload) *int, idle hclfile.IntSpec, a attribute[Workload]) attribute[Workload] {
+	spec := hclfile.IntSpec{Max: sideMax, Required: true, Default: sideUnknown}
+	a.read = func(b *hclfile.Block, w *Workload) {
+		if w.Arrivals.Kind == None {
+			*field(w) = b.Int(a.name, idle)
+		} else {
+			*field(w) = b.Int(a.name, spec)
 		}
+	}
+	a = integer(field, spec, a)
+	a.standard = "required; 0 with `none()`"
+	return a
+}
+
+func checkSlots(b *hclfile.Block, w *Workload) {
+	if w.Producers == sideUnknown || w.Workers == sideUnknown { // avoid follow-up problems
+		w.Producers, w.Workers = max(1, w.Producers), max(1, w.Tenants, w.Workers)
 	}
 	sessions := max(1, w.Tenants*w.Connections)
 	if slots := (w.Workers + sessions - 1) / sessions; w.Driver == "stream" && slots*w.ClaimBatch() > sessionTasksMax {
@@ -41,7 +53,7 @@ func readSides(b *hclfile.Block, w *Workload) {
 
 // checkSides refuses contradictions in a workload with only one role. It must run after in_flight
 // and reads are read.
-func checkSides(b *hclfile.Block, w Workload) {
+func checkSides(b *hclfile.Block, w *Workload) {
 	if w.Arrivals.Kind == None || w.Arrivals.Kind == "" {
 		return
 	}

@@ -14,7 +14,7 @@ const streamsMax = 1024
 // checkSessions refuses a workload whose sessions on one connection exceed streamsMax. Each session
 // is a stream. Producers share one for each tenant, and so do workers, unless each worker slot has
 // a separate queue and therefore a separate session.
-func checkSessions(b *hclfile.Block, w Workload) {
+func checkSessions(b *hclfile.Block, w *Workload) {
 	if w.Driver != "stream" {
 		return
 	}

@@ -324,9 +324,9 @@ const defaultScript = "script.js"
 
 // required are the required attributes, by block.
 var required = map[string][]string{
-	"topology": {"kind", "durability", "name"},
-	"workload": {"driver", "producers", "workers", "script", "script_sha256"},
-	"phases":   {"window"},
+	"topology": append(topologyTable.required(), "kind", "name"),
+	"workload": append(workloadTable.required(), "script_sha256"),
+	"phases":   phasesTable.required(),
 	"soak":     {"for", "percent_max", "because"},
 }
 

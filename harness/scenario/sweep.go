@@ -55,7 +55,7 @@ var zipBlock = hclfile.Inner{
 	Example: "zip { " + sweepExample + " ... }",
 }
 
-// sweep is a sweep "PATH" { values }, with its path parsed.
+// sweep is a parsed sweep block. Its path is split into its parts.
 type sweep struct {
 	path, kind, label, attribute string
 	values                       []hclfile.Value
@@ -159,17 +159,17 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 	switch {
 	case len(parts) == 2 && parts[0] == "topology":
 		found = sweep{path: path, kind: "topology", attribute: parts[1]}
-		attributes = append(slices.Clone(topologyBlock.Names.Attributes), kindAttribute)
+		attributes = append(topologyTable.swept(), kindAttribute)
 	case len(parts) == 3 && parts[0] == "topology" && parts[1] == "hosts":
 		found = sweep{path: path, kind: "hosts", attribute: parts[2]}
-		attributes = hostsBlock.Names.Attributes
+		attributes = hostsTable.swept()
 		if !slices.ContainsFunc(s.Blocks("topology", topologyBlock), func(t *hclfile.Block) bool { return t.HasBlock("hosts") }) {
 			b.LabelProblem("the topology has no hosts block to sweep", "add "+hostsBlock.Example+" to it")
 			return sweep{}, false
 		}
 	case len(parts) == 3 && parts[0] == "topology" && parts[1] == "build":
 		found = sweep{path: path, kind: "build", attribute: parts[2]}
-		attributes = []string{"race", "goamd64"}
+		attributes = buildTable.swept()
 		if !slices.ContainsFunc(s.Blocks("topology", topologyBlock), func(t *hclfile.Block) bool { return t.HasBlock("build") }) {
 			b.LabelProblem("the topology has no build block to sweep", "add "+buildBlock.Example+" to it")
 			return sweep{}, false
@@ -191,21 +191,21 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		}
 	case len(parts) == 2 && parts[0] == "attack":
 		found = sweep{path: path, kind: "attack", attribute: parts[1]}
-		attributes = []string{"clients"}
+		attributes = attackTable.swept()
 		if !s.HasBlock("attack") {
 			b.LabelProblem("the scenario has no attack block to sweep", "add "+attackBlock.Example)
 			return sweep{}, false
 		}
 	case len(parts) == 2 && parts[0] == "observe":
 		found = sweep{path: path, kind: "observe", attribute: parts[1]}
-		attributes = observeBlock.Names.Attributes
+		attributes = observeTable.swept()
 		if !s.HasBlock("observe") {
 			b.LabelProblem("the scenario has no observe block to sweep", "add "+observeBlock.Example)
 			return sweep{}, false
 		}
 	case len(parts) == 3 && parts[0] == "workload":
 		found = sweep{path: path, kind: "workload", label: parts[1], attribute: parts[2]}
-		attributes = workloadBlock.Names.Attributes
+		attributes = workloadTable.swept()
 		if names := s.Labels("workload"); !slices.Contains(names, parts[1]) {
 			b.LabelProblem(fmt.Sprintf("there is no workload %q to sweep", parts[1]), hclfile.Suggest(parts[1], names))
 			return sweep{}, false

@@ -115,15 +115,11 @@ func thinkTime(kind string, params ...string) function.Function {
 	return function.New(spec)
 }
 
-// readThink reads think = fixed(time), uniform(min, max) or exponential(mean). The lease must be at
-// least twice the longest time.
-func readThink(b *hclfile.Block, w *Workload) {
-	v, ok := b.Call("think", thinkCalls, `fixed("1ms") or exponential("1ms")`)
-	if !ok {
-		return
-	}
-	w.Think = *v.EncapsulatedValue().(*Think)
+// checkThink checks think = fixed(time), uniform(min, max) or exponential(mean). The lease must be
+// at least twice the longest time.
+func checkThink(b *hclfile.Block, w *Workload) {
 	switch {
+	case w.Think.Kind == "":
 	case w.Driver == DriverK6:
 		b.AttrProblem("think", `the driver "k6" does not support think: the script decides when its workers complete tasks`, "remove it")
 	case w.Workers == 0:

@@ -59,11 +59,11 @@ func (t *Topology) stored() any {
 	}{(*plain)(t), (*duration)(&t.SyncInterval)}
 }
 
+// topologyPath begins the paths of the settings of the topology.
+const topologyPath = "topology."
+
 var topologyBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{
-		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "tls", "coalesce", "default_settings",
-		"token_file", "ca", "tls_name",
-	}, Blocks: []string{"hosts", "node", "settings", "build"}},
+	Names: hclfile.Names{Attributes: topologyTable.names(), Blocks: []string{"hosts", "node", "settings", "build"}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
@@ -95,19 +95,13 @@ func readTopology(s *hclfile.Block, check ServerSettingCheck) Topology {
 		refuseServerBuild(b, "the server runs in the generator's process, which is already built")
 	}
 	refuseRemote(b)
-	t.Durability = readDurability(b)
-	t.Listen = b.Choice("listen", hclfile.ChoiceSpec{OneOf: []string{"tcp", "unix"}, Default: "tcp"})
-	t.Procs = b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax})
-	t.Shards = readShards(b, t.Kind)
-	t.BusyPoll = readBusyPoll(b, t.Procs)
-	t.TLS = readTLS(b, t)
+	topologyTable.read(b, &t)
+	checkTLS(b, &t)
 	if t.Kind == Embedded {
 		t.Listen, t.Procs, t.BusyPoll, t.TLS = "", 0, false, false
 	}
-	readRaft(b, &t)
+	checkRaft(b, &t)
 	t.Hosts = readHosts(b, &t)
-	t.DefaultSettings = readDefaultSettings(b, t.Kind)
-	t.SyncInterval = readSyncInterval(b, t.Durability)
 	if t.Kind != Embedded && !t.DefaultSettings {
 		t.Settings = readServerSettings(b, t, check)
 	}
@@ -135,7 +129,7 @@ func readShards(b *hclfile.Block, kind string) int {
 	switch kind {
 	case "sharded":
 		return b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Required: true})
-	case Raft, Embedded:
+	case Raft, Embedded, Remote:
 		return b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Default: 1})
 	}
 	return b.Int("shards", hclfile.IntSpec{
@@ -143,29 +137,28 @@ func readShards(b *hclfile.Block, kind string) int {
 	})
 }
 
-// readRaft reads the attributes that only topology "raft" supports, and refuses unsupported ones.
-func readRaft(b *hclfile.Block, t *Topology) {
+var nodesSpec = hclfile.IntSpec{Min: 1, Max: NodesMax, Default: nodesDefault}
+
+func readNodes(b *hclfile.Block, t *Topology) {
 	swept := b.Has(kindAttribute)
 	if swept && b.Has("nodes") {
 		b.AttrProblem("nodes", "nodes is set, but the sweep of topology.kind defines the number of nodes", "remove it")
 	}
-	if t.Kind == "" {
-		return // the kind is unknown
+	if t.Kind == Raft && !swept {
+		t.Nodes = b.Int("nodes", nodesSpec)
 	}
-	if t.Kind != Raft {
-		for _, attribute := range []string{"nodes", "coalesce"} {
-			if b.Has(attribute) && (!swept || attribute != "nodes") {
-				b.AttrProblem(attribute, attribute+` is valid only in topology "raft"`, "remove it")
-			}
-		}
-		return
-	}
-	t.Coalesce = new(!b.Has("coalesce") || b.Bool("coalesce"))
-	if t.Listen == "unix" {
+}
+
+// checkRaft refuses attributes that only topology "raft" supports, and those that it does not
+// support.
+func checkRaft(b *hclfile.Block, t *Topology) {
+	if t.Kind == Raft && t.Listen == "unix" {
 		b.AttrProblem("listen", `the nodes of topology "raft" send clients the addresses of other nodes, which must be TCP addresses`, `write listen = "tcp"`)
 	}
-	if !swept {
-		t.Nodes = b.Int("nodes", hclfile.IntSpec{Min: 1, Max: NodesMax, Default: nodesDefault})
+	for _, attribute := range []string{"nodes", "coalesce"} {
+		if t.Kind != Raft && t.Kind != "" && b.Has(attribute) && (!b.Has(kindAttribute) || attribute != "nodes") {
+			b.AttrProblem(attribute, attribute+` is valid only in topology "raft"`, "remove it")
+		}
 	}
 }
 
@@ -183,10 +176,10 @@ func readDefaultSettings(b *hclfile.Block, kind string) bool {
 	return true
 }
 
-// readTLS reads tls. TLS is not possible with an embedded server, a Unix socket or busy_poll.
-func readTLS(b *hclfile.Block, t Topology) bool {
-	if !b.Bool("tls") || t.Kind == Embedded {
-		return false
+// checkTLS checks tls. TLS is not possible with an embedded server, a Unix socket or busy_poll.
+func checkTLS(b *hclfile.Block, t *Topology) {
+	if !t.TLS || t.Kind == Embedded {
+		return
 	}
 	if t.Listen == "unix" {
 		b.AttrProblem("tls", `tls cannot be combined with listen = "unix": a Unix socket is not encrypted`, `write listen = "tcp", or remove tls`)
@@ -194,7 +187,6 @@ func readTLS(b *hclfile.Block, t Topology) bool {
 	if t.BusyPoll {
 		b.AttrProblem("tls", "tls cannot be combined with busy_poll: the server does not poll connections with TLS", "remove one of the two")
 	}
-	return true
 }
 
 // readBusyPoll reads busy_poll, which has no effect in a process with more than one processor.

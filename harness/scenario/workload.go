@@ -3,7 +3,6 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -114,12 +113,7 @@ func (w *Workload) stored() any {
 }
 
 var workloadBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{
-		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
-		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed", "reads",
-		"producer_batch", "worker_batch", "queue_per_worker", "think", "priority",
-		"fail", "max_attempts", "backoff", "delay", "result", "extend", "key",
-	}},
+	Names: hclfile.Names{Attributes: workloadTable.names()},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
 
@@ -220,63 +214,32 @@ const (
 )
 
 func readWorkload(b *hclfile.Block) Workload {
-	w := Workload{
-		Name: readName(b),
-		Driver: b.Choice("driver", hclfile.ChoiceSpec{
-			OneOf: []string{"stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull, DriverProgram}, Required: true,
-		}),
-		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
-		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),
-		Tenants:     b.Int("tenants", hclfile.IntSpec{Min: 1, Max: tenantsMax, Default: 1}),
-		Queues:      b.Int("queues", hclfile.IntSpec{Min: 1, Max: queuesMax, Default: 1}),
-		Batch:       b.Int("batch", hclfile.IntSpec{Min: 1, Max: batchMax, Default: 1}),
-		Payload:     readPayload(b),
-		Seed:        b.Int("seed", hclfile.IntSpec{Min: 1, Max: math.MaxInt32, Default: seedDefault}),
-		Arrivals:    readArrivals(b),
-		Lease: b.Duration("lease", hclfile.DurationSpec{
-			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
-		}),
-	}
-	w.Script = readScript(b, w.Driver)
-	w.BusyPoll = readBusyPoll(b, w.Procs)
+	w := Workload{Name: readName(b), Arrivals: readArrivals(b), Payload: defaultPayload, Keys: Keys{Kind: KeysRoundRobin}}
+	workloadTable.read(b, &w)
 	if w.Driver == DriverK6 {
 		w.Connections, w.Seed = 0, 0
 	}
 	if w.BusyPoll && w.Driver == "rest" {
 		b.AttrProblem("busy_poll", `connections of the driver "rest" can't poll`, "remove it, or use a gRPC driver")
 	}
-	w.Idempotent = b.Bool("idempotent")
 	if w.Idempotent && w.Driver != "" && w.Driver != "stream" && w.Driver != DriverK6 {
 		b.AttrProblem("idempotent", fmt.Sprintf("the driver %q does not support keys", w.Driver), `remove it, or write driver = "stream"`)
 	}
-	readBatches(b, &w)
-	readSides(b, &w)
-	readQueuePerWorker(b, &w)
-	checkSessions(b, w)
-	w.Keys = readKeys(b, w.Tenants, w.QueuesOfTenant())
-	readThink(b, &w)
-	readInFlight(b, &w)
-	readCombined(b, &w)
-	readReads(b, &w)
-	readPriority(b, &w)
-	readFail(b, &w)
-	readDelay(b, &w)
-	readResult(b, &w)
-	readExtend(b, &w)
-	readKey(b, &w)
-	checkSides(b, w)
-	checkCallBytes(b, w)
+	for _, check := range []func(*hclfile.Block, *Workload){
+		checkBatches, checkSlots, checkQueuePerWorker, checkSessions, checkKeys, checkThink, checkInFlight, checkCombined, checkReadsOf,
+		checkPriorities, checkFailed, checkDelayed, checkResults, checkExtended, checkRepeated, checkSides, checkCallBytes,
+	} {
+		check(b, &w)
+	}
 	return w
 }
 
-// readCombined reads combined. Completed tasks count as in flight until the next claim of their
+// checkCombined checks combined. Completed tasks count as in flight until the next claim of their
 // worker, so in_flight must exceed the tasks that all workers can hold. Otherwise no task could be
 // sent, and the claims would wait forever.
-func readCombined(b *hclfile.Block, w *Workload) {
-	if w.Combined = b.Bool("combined"); !w.Combined {
-		return
-	}
+func checkCombined(b *hclfile.Block, w *Workload) {
 	switch {
+	case !w.Combined:
 	case w.Driver == "stream":
 		b.AttrProblem("combined", `the driver "stream" sends completions without waiting for a claim`, `remove it, or write driver = "unary" or "rest"`)
 	case w.Driver != "" && w.Driver != "unary" && w.Driver != "rest":
@@ -289,18 +252,21 @@ func readCombined(b *hclfile.Block, w *Workload) {
 
 // readInFlight reads in_flight; see Workload.InFlight.
 func readInFlight(b *hclfile.Block, w *Workload) {
-	switch w.Arrivals.Kind {
-	case Open, Ramp, Burst, Stages:
-		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax, Default: inFlightDefault})
-	case Closed:
-		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax})
-		if w.InFlight > 0 && w.InFlight < w.EnqueueBatch() {
-			b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, fewer than the %d tasks of one call", w.InFlight, w.EnqueueBatch()), "raise it, or lower batch")
+	if w.Arrivals.Kind != None && w.Arrivals.Kind != "" {
+		spec := hclfile.IntSpec{Min: 1, Max: inFlightMax}
+		if w.Arrivals.Timed() {
+			spec.Default = inFlightDefault
 		}
-	case None:
-		if b.Has("in_flight") {
-			b.AttrProblem("in_flight", "in_flight is not valid with arrivals = none()", "remove it")
-		}
+		w.InFlight = b.Int("in_flight", spec)
+	}
+}
+
+func checkInFlight(b *hclfile.Block, w *Workload) {
+	switch {
+	case w.Arrivals.Kind == Closed && w.InFlight > 0 && w.InFlight < w.EnqueueBatch():
+		b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, fewer than the %d tasks of one call", w.InFlight, w.EnqueueBatch()), "raise it, or lower batch")
+	case w.Arrivals.Kind == None && b.Has("in_flight"):
+		b.AttrProblem("in_flight", "in_flight is not valid with arrivals = none()", "remove it")
 	}
 }
 

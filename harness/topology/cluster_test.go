@@ -172,6 +172,18 @@ func TestNodeIsKilledAndStartedAgain(t *testing.T) {
 	require.ErrorContains(t, server.Start(t.Context()), "the topology is stopped")
 }
 
+// Nodes on a busy host that do not answer in time are asked again.
+func TestLeadersOfNodesThatAnswerLate(t *testing.T) {
+	s := newClusterSite(t, "good")
+	c := s.start(t)
+	for _, server := range c.Servers() {
+		require.NoError(t, os.WriteFile(filepath.Join(server.certsDir(), silentFile), nil, 0o600))
+	}
+	leaders, err := c.Leaders(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"n1", "n2"}, leaders)
+}
+
 // An isolated node may not know the new leader yet. The majority decides.
 func TestLeaderIsWhomMostNodesName(t *testing.T) {
 	s := newClusterSite(t, "split")

@@ -69,6 +69,10 @@ func (m *membership) secret(mode string) string {
 	return ""
 }
 
+// silentFile in the folder of a node's certificate makes the node leave one request for the routes
+// without an answer.
+const silentFile = "silent"
+
 // serve answers GET /v1/routes: n1 leads the even shards, the second node the odd ones. Before the
 // third request, and always in the mode "leaderless", no shard has a leader.
 func (m *membership) serve(mode, address string, shards int) {
@@ -95,6 +99,10 @@ func (m *membership) serve(mode, address string, shards int) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/routes", func(w http.ResponseWriter, r *http.Request) {
 		asked++ // the harness sends one request at a time
+		if os.Remove(filepath.Join(m.certs, silentFile)) == nil {
+			<-r.Context().Done()
+			return
+		}
 		if r.Header.Get("Authorization") != "Bearer secret" {
 			http.Error(w, "who are you", http.StatusUnauthorized)
 			return

@@ -29,9 +29,21 @@ var errForeignShards = errors.New("the routes belong to another cluster")
 // Leaders returns the ID of the leader of each shard. The index is the number of the shard. The ID
 // is "" if a shard has no leader. Leaders asks all running nodes. A node leads a shard if it claims
 // to lead it. If two nodes claim a shard, because one of them does not know about the other yet,
-// the leader is the one that more nodes name. Leaders returns an error if no node answers. For a
-// server without a cluster the IDs are "".
-func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
+// the leader is the one that more nodes name. If no node answers in time, because their host is
+// busy, Leaders asks them again, but at most for Config.StartTimeout. Leaders returns an error if no
+// node answers. For a server without a cluster the IDs are "".
+func (c *Cluster) Leaders(ctx context.Context) (leaders []string, err error) {
+	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
+	defer cancel()
+	for {
+		leaders, err = c.askForLeaders(limited)
+		if !errors.Is(err, context.DeadlineExceeded) || limited.Err() != nil {
+			return leaders, err
+		}
+	}
+}
+
+func (c *Cluster) askForLeaders(ctx context.Context) ([]string, error) {
 	leaders := make([]string, max(1, c.config.Topology.Shards))
 	if !c.config.Topology.Clustered() {
 		return leaders, nil
@@ -101,7 +113,7 @@ func (c *Cluster) waitForLeaders(ctx context.Context) error {
 				return true, n.fail("the server ended before it was ready", nil)
 			}
 		}
-		leaders, err := c.Leaders(ctx)
+		leaders, err := c.askForLeaders(ctx)
 		if err != nil {
 			return errors.Is(err, errForeignShards), err
 		}

@@ -1,5 +1,5 @@
-# The size of the filters by which the server recognises new idempotency keys, 2 bytes a key. Keys
-# beyond that size are looked up in the store.
+# The size of the filters with which the server recognises new idempotency keys, 2 bytes per key.
+# Keys beyond that size are looked up in the store.
 
 scenario "knob-key-filters" {
   title  = "Filters of idempotency keys of 128 KiB to 64 MiB"

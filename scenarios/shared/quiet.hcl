@@ -1,11 +1,9 @@
 # A tenant that loads one server at a fixed rate, far below the server's capacity, for scenarios
-# that add another client. Its latency counts from when its tasks were due.
+# that add another client. Its latency counts from the due times of its tasks.
 #
 # With one CPU for Go code, each long system call, such as the write of a table, stops the server
 # for up to 10 ms. So the server runs on both CPUs.
 
-# With one CPU to run Go code on, each long system call, such as the write of a table, stops the server for up to 10 ms. So the
-# server runs on both CPUs.
 topology "single" {
   durability = "none"
   procs      = 2

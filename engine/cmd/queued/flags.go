@@ -105,8 +105,7 @@ func nextTime(now time.Time, hour, minute int) time.Time {
 	}
 }
 
-// wordValue is a flag whose value is one of a fixed set of words. The i-th word means the i-th of
-// values.
+// wordValue is a flag whose value is one of a fixed set of words. words[i] selects values[i].
 type wordValue[T any] struct {
 	to     *T
 	text   *string

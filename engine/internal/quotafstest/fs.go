@@ -12,7 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// FS passes writes to another file system, counts the bytes, and refuses writes beyond its size.
+// FS passes writes to another file system, counts the bytes, and refuses writes
+// that would exceed the configured size.
 // Existing files do not count until they are written to. FS is safe for concurrent use.
 type FS struct {
 	vfs.FS

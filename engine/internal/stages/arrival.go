@@ -18,8 +18,7 @@ type arrivalKey struct{}
 
 // Arrives returns a context for a call whose message has just been received. The first call of
 // Submitted with this context adds the time since then to the stage Receive of times, as a sample
-// that represents n calls. If the call is refused or another node executes it, it submits nothing
-// and is not measured.
+// that represents n calls. A call that is refused, or that another node executes, is not measured.
 func Arrives(ctx context.Context, times *Times, n uint64) context.Context {
 	return context.WithValue(ctx, arrivalKey{}, &arrival{times: times, at: Now(), standsFor: n})
 }

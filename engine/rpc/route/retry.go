@@ -24,10 +24,9 @@ const (
 
 // Retry calls try, and repeats it while it returns ErrRetry, for at most RetryMax after the first
 // call. Between two calls it waits for a pause or until the routes change. try sends a call to the
-// nodes that lead at that moment. If it returns ErrRetry, it also returns a shard without a leader;
-// Retry names that shard in the refusal when it gives up. waits means that the call waits at the
-// nodes. In this case, a try of more than 2*ConnectMax has waited at a node, and RetryMax starts
-// again.
+// nodes that lead at that moment. With ErrRetry, try also returns a shard that has no leader; the
+// final error of Retry names that shard. waits means that the call waits at the nodes. In this
+// case, a try of more than 2*ConnectMax has waited at a node, and RetryMax starts again.
 //
 // Retry is the only place in the server that looks for a new leader. It serves callers that use one
 // node and do not follow a leader: REST clients, the commands of queued, and gRPC clients that do

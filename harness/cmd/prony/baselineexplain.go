@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/gate"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/terminal"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -51,7 +51,7 @@ FILE is a baseline or a scenario file; SCENARIO is a name. Without arguments it 
 			}
 			var texts []string
 			for _, e := range all.Scenarios {
-				texts = append(texts, report.LimitsText(e))
+				texts = append(texts, terminal.Limits(e))
 			}
 			if _, err := io.WriteString(c.OutOrStdout(), strings.Join(texts, "\n")); err != nil {
 				return fmt.Errorf("write the explanation: %w", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/duet"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/render"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/historypage"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -207,7 +207,7 @@ func (f *moveFlags) finish(c *cobra.Command, file *baselinebuild.File, decided m
 		if f.acceptCreep != "" && decided.Build.AcceptCreep == "" {
 			say(stderr, "no product fell below %v of its best: --accept-creep is not recorded", baselinebuild.CreepShare)
 		}
-		say(stderr, "%s", strings.TrimSuffix(report.BaselineBuildsText(file), "\n"))
+		say(stderr, "%s", strings.TrimSuffix(historypage.BaselineBuilds(file).Terminal(), "\n"))
 		say(stderr, "  recorded in %s: commit the file", decided.File)
 	} else {
 		say(stderr, "the baseline build stays %s, in force since %s:", render.Commit(decided.From), file.Current().Date)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronybench/prony/harness/ci"
 	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/terminal"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -58,7 +59,7 @@ func check(c *cobra.Command, baselines, forCI string, runs []string) (*result.Do
 		if absent != nil && s.Run != nil && len(s.Run.Manifest.Scenario.Limits) == 0 {
 			return nil, absent
 		}
-		say(c.ErrOrStderr(), "%s", report.CheckText(s.Judged))
+		say(c.ErrOrStderr(), "%s", terminal.Check(s.Judged))
 		judgements = append(judgements, ci.OfCheck(s.Judged))
 		outcomes = append(outcomes, checked(s, folder))
 	}

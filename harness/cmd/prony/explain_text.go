@@ -157,25 +157,7 @@ func topologyInWords(t scenario.Topology) string {
 	if t.Kind == scenario.NoTopology {
 		return "none: no server"
 	}
-	words := []string{t.String(), "durability " + t.Durability}
-	if t.SyncInterval > 0 {
-		words[1] += " of " + hclfile.FormatDuration(t.SyncInterval)
-	}
-	if t.Listen != "" {
-		words = append(words, t.Listen)
-	}
-	if t.Procs > 0 {
-		words = append(words, fmt.Sprintf("GOMAXPROCS %d", t.Procs))
-	}
-	if t.DefaultSettings {
-		words = append(words, "default settings only")
-	}
-	if t.TLS {
-		words = append(words, "TLS")
-	}
-	if t.BusyPoll {
-		words = append(words, "busy polling")
-	}
+	words := append([]string{t.String()}, t.Words()...)
 	if t.Coalesce != nil && !*t.Coalesce {
 		words = append(words, "one Raft entry for each command")
 	}
@@ -222,19 +204,6 @@ func remoteInWords(t scenario.Topology) string {
 	return does + strings.Join(nodes, ", ")
 }
 
-// readsOfKind names the reads of each kind.
-var readsOfKind = map[string]string{
-	scenario.ReadGet: "reads", scenario.ReadList: "lists of a queue", scenario.ReadStats: "reads of a queue's figures", scenario.ReadAwait: "waits for the end of a task",
-}
-
-func readsInWords(reads scenario.Reads) string {
-	var kinds []string
-	for _, kind := range reads.Kinds() {
-		kinds = append(kinds, render.Digits(reads.PerTask(kind), 3)+" "+readsOfKind[kind])
-	}
-	return fmt.Sprintf("%s for each task (reads = %v)", hclfile.List(kinds), reads)
-}
-
 func workloadInWords(w scenario.Workload) string {
 	words := []string{
 		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
@@ -243,43 +212,7 @@ func workloadInWords(w scenario.Workload) string {
 		callsInWords(w),
 		fmt.Sprintf("payload %s", w.Payload),
 	}
-	if w.Think.Kind != "" {
-		words = append(words, fmt.Sprintf("workers think for %s before they complete", w.Think))
-	}
-	if w.Combined {
-		words = append(words, "completions with the next claim")
-	}
-	if w.ReadsTasks() {
-		words = append(words, readsInWords(w.Reads))
-	}
-	if w.Keys.Kind != scenario.KeysRoundRobin {
-		words = append(words, fmt.Sprintf("keys %s", w.Keys))
-	}
-	if !w.Priority.IsZero() {
-		words = append(words, fmt.Sprintf("priority %s", w.Priority))
-	}
-	if w.FailsTasks() {
-		words = append(words, fmt.Sprintf("%s %% of the deliveries are failed and retried after %s, up to attempt %d",
-			render.Digits(100*w.Fail, 3), hclfile.FormatDuration(w.Backoff), w.MaxAttempts))
-	}
-	if !w.Delay.IsZero() {
-		words = append(words, fmt.Sprintf("delay %s", w.Delay))
-	}
-	if !w.Result.IsZero() {
-		words = append(words, fmt.Sprintf("result %s", w.Result))
-	}
-	if w.ExtendsLeases() {
-		words = append(words, fmt.Sprintf("%s %% of the leases are extended once", render.Digits(100*w.Extend, 3)))
-	}
-	if w.RepeatsKeys() {
-		words = append(words, fmt.Sprintf("%s %% of the tasks are enqueued again under the same idempotency key", render.Digits(100*w.Key, 3)))
-	}
-	if w.Seed > 0 {
-		words = append(words, fmt.Sprintf("seed %d", w.Seed))
-	}
-	if w.InFlight > 0 {
-		words = append(words, fmt.Sprintf("at most %s in flight", render.Count(w.InFlight)))
-	}
+	words = append(words, w.Words()...)
 	if w.Procs > 0 {
 		words = append(words, fmt.Sprintf("GOMAXPROCS %d", w.Procs))
 	}

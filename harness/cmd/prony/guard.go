@@ -17,7 +17,7 @@ import (
 	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/ci"
 	"github.com/pronybench/prony/harness/gate"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/terminal"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -135,7 +135,7 @@ func (f *guardFlags) guard(ctx context.Context, args, files []string, named bool
 		return g.document(), err
 	}
 	took := g.took().Round(time.Second)
-	say(stderr, "\n%s", strings.TrimSuffix(report.GuardText(g.judgedBy, g.guarded, took), "\n"))
+	say(stderr, "\n%s", strings.TrimSuffix(terminal.Guard(g.judgedBy, g.guarded, took), "\n"))
 	document := g.document()
 	if f.ci != "" {
 		return document, ci.Write(f.ci, g.judgements())

@@ -34,8 +34,8 @@ baseline %q {
 
 func TestGuard(t *testing.T) {
 	inFolder(t)
-	write(t, "one.hcl", tiny("one", "1s", ""))
-	write(t, "two.hcl", tiny("two", "1s", ""))
+	write(t, "one.hcl", inTasks(tiny("one", "1s", "")))
+	write(t, "two.hcl", inTasks(tiny("two", "1s", "")))
 	write(t, "baselines/one.hcl", guardLimits("one", "", 0.001))
 	write(t, "baselines/two.hcl", guardLimits("two", "", 1e12))
 	got := prony(t, "guard", "--ci", "forci", "--json", "one.hcl", "two.hcl")

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/duet"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/observe"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/terminal"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -64,7 +64,7 @@ func (m *guardMeasurer) single(ctx context.Context, s *scenario.Scenario, place 
 	if err != nil {
 		return guardedRun{}, err
 	}
-	judged := report.Guarded{Report: gate.Check(m.guard.limits, r), Folder: folder, Foreign: foreignOf(r)}
+	judged := terminal.Guarded{Report: gate.Check(m.guard.limits, r), Folder: folder, Foreign: foreignOf(r)}
 	if judged.Verdict != result.Regressed || s.Profiles() > 0 {
 		return guardedRun{r, judged}, nil
 	}
@@ -113,7 +113,7 @@ func (m *guardMeasurer) rounds(ctx context.Context, s *scenario.Scenario, place 
 	}
 	base, change := measured.Arms[0].Result, measured.Arms[1].Result
 	beside := &gate.Beside{Commit: m.base.build.Commit, Pairs: gate.PairsOfRounds(base, change), Last: true}
-	judged := report.Guarded{
+	judged := terminal.Guarded{
 		Report: gate.CheckBeside(m.guard.limits, change, beside), Folder: filepath.Join(measured.Folder, run.Change), Foreign: foreignOf(change),
 	}
 	if base.Verdict != result.Pass {
@@ -176,7 +176,7 @@ func (m *guardMeasurer) duet(ctx context.Context, s *scenario.Scenario, place *r
 	}
 	m.worked[duet.WorkKey(s)] = true
 	r := measured.Result(duet.Change, filepath.Base(folder))
-	judged := report.Guarded{Report: gate.CheckDuet(m.guard.limits, measured, true), Folder: folder}
+	judged := terminal.Guarded{Report: gate.CheckDuet(m.guard.limits, measured, true), Folder: folder}
 	var windows []*result.Signals
 	for _, g := range measured.Generations {
 		judged.Disturbances += len(g.Marks)

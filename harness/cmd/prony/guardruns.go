@@ -10,6 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/ci"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/terminal"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -31,14 +32,14 @@ type guard struct {
 	alone func(*scenario.Scenario) string
 
 	began    time.Time
-	guarded  []report.Guarded // in the order of the scenarios
-	outcomes []result.Outcome // in the same order
+	guarded  []terminal.Guarded // in the order of the scenarios
+	outcomes []result.Outcome   // in the same order
 }
 
 // guardedRun is the result of one scenario on the build under test, with its judgement.
 type guardedRun struct {
 	result *result.Result
-	judged report.Guarded
+	judged terminal.Guarded
 }
 
 // errTimeOver cancels measurements at the end of --within.
@@ -99,24 +100,24 @@ func timeOver(ctx context.Context, err error) bool {
 }
 
 // unmeasured judges a scenario that was stopped at the end of the time, or not started.
-func (g *guard) unmeasured(s *scenario.Scenario) (report.Guarded, result.Outcome) {
+func (g *guard) unmeasured(s *scenario.Scenario) (terminal.Guarded, result.Outcome) {
 	r := &result.Result{
 		Version: result.Version, Scenario: s.Name, Title: s.Title, Manifest: result.Manifest{Scenario: *s}, Verdict: result.Invalid,
 		Reasons: []string{fmt.Sprintf("the measurement is incomplete: the time for all scenarios, %v, ran out", g.within)},
 	}
-	return report.Guarded{Report: gate.Report{Scenario: s.Name, Verdict: r.Verdict, Reasons: r.Reasons}, Alone: g.alone(s)}, result.NewOutcome(r, "")
+	return terminal.Guarded{Report: gate.Report{Scenario: s.Name, Verdict: r.Verdict, Reasons: r.Reasons}, Alone: g.alone(s)}, result.NewOutcome(r, "")
 }
 
 func (g *guard) took() time.Duration { return g.now().Sub(g.began) }
 
 // one measures and judges a scenario, and renders its page.
-func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place) (report.Guarded, result.Outcome, error) {
+func (g *guard) one(ctx context.Context, s *scenario.Scenario, place *run.Place) (terminal.Guarded, result.Outcome, error) {
 	if err := ctx.Err(); err != nil {
-		return report.Guarded{}, result.Outcome{}, err
+		return terminal.Guarded{}, result.Outcome{}, err
 	}
 	m, err := g.measure(ctx, s, place)
 	if err != nil {
-		return report.Guarded{}, result.Outcome{}, err
+		return terminal.Guarded{}, result.Outcome{}, err
 	}
 	r, judged := m.result, m.judged
 	judged.Alone = g.alone(s)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/gate"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/terminal"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -36,7 +36,7 @@ func (s *scripted) measure(_ context.Context, sc *scenario.Scenario, place *run.
 	}
 	folder := stored(s.t, s.t.TempDir(), "run", func(r *result.Result) { r.Scenario = sc.Name })
 	r, _, err := result.Read(folder)
-	return guardedRun{r, report.Guarded{Report: gate.Report{Scenario: sc.Name, Verdict: verdict}, Folder: folder}}, err
+	return guardedRun{r, terminal.Guarded{Report: gate.Report{Scenario: sc.Name, Verdict: verdict}, Folder: folder}}, err
 }
 
 func guarding(t *testing.T, within time.Duration, runs map[string]result.Verdict) (*guard, *scripted, []*scenario.Scenario) {
@@ -112,7 +112,7 @@ func TestGuardStopsWhatTakesTooLong(t *testing.T) {
 		assert.Equal(t, result.Invalid, scenario.Verdict)
 		assert.Equal(t, []string{"the measurement is incomplete: the time for all scenarios, 20ms, ran out"}, scenario.Reasons)
 	}
-	text := report.GuardText("", g.guarded, time.Second)
+	text := terminal.Guard("", g.guarded, time.Second)
 	assert.Contains(t, text, "b: invalid\n  the measurement is incomplete")
 	assert.Contains(t, text, "  other processes used these shares of all CPUs' time: go 41 %\n  again:")
 	assert.Empty(t, g.guarded[0].Foreign, "measured while no other process ran")

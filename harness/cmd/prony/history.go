@@ -13,7 +13,7 @@ import (
 
 	"github.com/pronybench/prony/harness/baselinebuild"
 	"github.com/pronybench/prony/harness/history"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/historypage"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
@@ -40,7 +40,7 @@ records on each side, so a series of fewer than 12 has none. Records are stored 
 records that do not pass, by the limits at the time of publication. Each published result adds its records (prony publish, prony
 report --publish). Nothing is judged: the exit code is always 0.
 
-Above the series it shows the build that speed limits are relative to, and each move of it (prony baseline move) with the measured
+Before the series it shows the build that speed limits are relative to, and each move of it (prony baseline move) with the measured
 ratios. The product of a figure's ratios over all moves is the total change, shown with the best value it ever had.`,
 		Example: `  prony history full-cycle
   prony history --json`,
@@ -63,16 +63,13 @@ ratios. The product of a figure's ratios over all moves is the total change, sho
 				}
 				return printJSON(c, shown)
 			}
-			if builds != nil {
-				if _, err := fmt.Fprintln(c.OutOrStdout(), report.BaselineBuildsText(builds)); err != nil {
-					return fmt.Errorf("print the baseline builds: %w", err)
-				}
-			}
+			page := historypage.BaselineBuilds(builds)
 			if len(all) == 0 {
 				say(c.ErrOrStderr(), "there is no record in %s: prony publish and prony report --publish add records", folder)
-				return nil
+			} else {
+				page = historypage.Brief(all, builds)
 			}
-			if _, err := fmt.Fprint(c.OutOrStdout(), report.HistoryText(all)); err != nil {
+			if _, err := fmt.Fprint(c.OutOrStdout(), page.Terminal()); err != nil {
 				return fmt.Errorf("print the history: %w", err)
 			}
 			return nil
@@ -86,7 +83,7 @@ ratios. The product of a figure's ratios over all moves is the total change, sho
 }
 
 func historyFlag(c *cobra.Command, folder *string) {
-	c.Flags().StringVar(folder, "history", report.HistoryFolder(defaultReports), "folder of the records")
+	c.Flags().StringVar(folder, "history", historypage.Folder(defaultReports), "folder of the records")
 }
 
 // buildsFlag adds --baselines to a command that only needs the baseline builds.
@@ -161,7 +158,7 @@ least two records to history/. Removes the plots of an earlier page. The same re
 			if err != nil {
 				return err
 			}
-			files, err := report.RenderHistory(folder, builds, out)
+			files, err := historypage.Render(folder, builds, out)
 			if errors.Is(err, fs.ErrNotExist) {
 				return noHistory(folder)
 			}

@@ -143,7 +143,7 @@ func TestHistoryThatIsNotThere(t *testing.T) {
 
 const buildFile = defaultBaselines + "/" + baselinebuild.FileName
 
-// Above the series, the history shows the baseline builds, with and without a move. Without the
+// Before the series, the history shows the baseline builds, with and without a move. Without the
 // file it shows none.
 func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	inFolder(t)
@@ -152,7 +152,7 @@ func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	write(t, buildFile, first)
 	got := prony(t, "history")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Equal(t, "Speed limits are relative to the baseline build 111111111111 since 2026-11-28, which has never moved\n\n", got.stdout)
+	assert.Equal(t, "Baseline builds\n  Speed limits are relative to the baseline build 111111111111 since 2026-11-28, which has never\n  moved.\n", got.stdout)
 
 	_, err := baselinebuild.Append(buildFile, baselinebuild.Build{
 		Commit: strings.Repeat("2", 40), Date: "2026-12-01", Because: "smaller frames",
@@ -161,7 +161,7 @@ func TestHistoryShowsBaselineBuilds(t *testing.T) {
 	require.NoError(t, err)
 	got = prony(t, "history")
 	require.Equal(t, 0, got.code, got.stderr)
-	assert.Contains(t, got.stdout, "  2026-12-01, to 222222222222: smaller frames\n")
+	assert.Contains(t, got.stdout, "  - 2026-12-01, to 222222222222: smaller frames\n")
 	got = prony(t, "history", "--json")
 	require.Equal(t, 0, got.code, got.stderr)
 	var shown trackedSeries

@@ -10,6 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/history"
 	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/historypage"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -51,7 +52,7 @@ func publishRun(ctx context.Context, w io.Writer, limits *gate.Baselines, run, r
 	if stored.Run == nil {
 		return files, nil // only runs have records
 	}
-	err = addRecords(ctx, stored.Run, report.HistoryFolder(reports))
+	err = addRecords(ctx, stored.Run, historypage.Folder(reports))
 	if reason := history.Dropped(err); reason != "" {
 		say(w, "%s: its page is published, but the history has no record of it: %s", stored.Run.Scenario, reason)
 		return files, nil

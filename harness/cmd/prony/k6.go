@@ -7,7 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/fold"
 	"github.com/pronybench/prony/harness/k6run"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/terminal"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -50,7 +50,7 @@ The processes must have been started together: their windows count as simultaneo
 			}
 			if asJSON {
 				err = printJSON(c, f)
-			} else if _, err = fmt.Fprint(c.OutOrStdout(), report.FoldedText(f)); err != nil {
+			} else if _, err = fmt.Fprint(c.OutOrStdout(), terminal.Folded(f)); err != nil {
 				err = fmt.Errorf("write the result: %w", err)
 			}
 			if err == nil && f.Verdict != result.Pass {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/render"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/stalls"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -110,7 +110,7 @@ func writeStalls(c *cobra.Command, found profileStalls) error {
 	for _, o := range shown {
 		s := o.commit
 		rows = append(rows, []string{
-			o.round, render.Number(s.AtS), render.Number(s.Ms), report.StallPlace(s), report.StallParts(s), report.StallBeside(s),
+			o.round, render.Number(s.AtS), render.Number(s.Ms), stalls.Place(s), stalls.Parts(s), stalls.Beside(s),
 		})
 	}
 	if err := table(c, []string{"ROUND", "AT S", "MS", "SHARD", "CAUSES, MS", "BESIDE IT"}, rows); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/experiment"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/experimentspage"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -26,13 +26,13 @@ of the file's folder.`,
 			if err != nil {
 				return err
 			}
-			page, plot, err := report.Experiments(all, filepath.Join(filepath.Dir(file), ".."))
+			page, plot, err := experimentspage.Page(all, filepath.Join(filepath.Dir(file), ".."))
 			if err != nil {
 				return err
 			}
-			files := []string{filepath.Join(out, report.ExperimentsPage)}
+			files := []string{filepath.Join(out, experimentspage.Name)}
 			if plot != nil {
-				files = append(files, filepath.Join(out, report.ExperimentsPlotFile))
+				files = append(files, filepath.Join(out, experimentspage.PlotFile))
 				if err := result.WriteFile(files[1], plot); err != nil {
 					return err
 				}

@@ -25,7 +25,7 @@ import (
 func TestRunCheckReport(t *testing.T) {
 	inFolder(t)
 	pids := noting(t, fmt.Sprintf(`exec '%s' "$@"`, queuedBinary))
-	ran := ranTiny(t, 500*time.Millisecond, `capture "mutex" {}`, "--rounds", "1")
+	ran := ranTiny(t, `capture "mutex" {}`, "--rounds", "1")
 	require.Equal(t, 0, ran.code, ran.stderr)
 	document := ran.document(t)
 	nothingLeft(t, pids, defaultOut)
@@ -112,75 +112,24 @@ baseline "tiny" {
 	})
 }
 
-// ranTiny writes tiny.hcl and runs it until the run is valid.
-func ranTiny(t *testing.T, window time.Duration, more string, args ...string) command {
+// ranTiny writes tiny.hcl and runs it.
+func ranTiny(t *testing.T, more string, args ...string) command {
 	t.Helper()
-	return untilValid(t, window, func(window time.Duration) command {
-		write(t, "tiny.hcl", tiny("tiny", window.String(), more))
-		return prony(t, append(append([]string{"run", "--json"}, args...), "tiny.hcl")...)
-	})
+	write(t, "tiny.hcl", inTasks(tiny("tiny", "1s", more)))
+	return prony(t, append(append([]string{"run", "--json"}, args...), "tiny.hcl")...)
 }
 
-// windowLongest is the longest window that untilValid tries.
-const windowLongest = 30 * time.Second
-
-// untilValid calls run with a window. On a busy host a short window may end before the first cycle,
-// which makes the run invalid. untilValid then repeats it with twice the window, up to
-// windowLongest.
-func untilValid(t *testing.T, window time.Duration, run func(window time.Duration) command) command {
-	t.Helper()
-	for {
-		ran := run(window)
-		if window *= 2; ran.code != 3 || window > windowLongest {
-			return ran
-		}
-		t.Logf("again with a window of %s:\n%s", window, ran.stderr)
-	}
-}
-
-// Only an invalid run is repeated, with windows that double up to a bound.
-func TestAnInvalidRunIsRepeated(t *testing.T) {
-	for _, test := range []struct {
-		codes []int
-		last  int
-		tried []time.Duration
-	}{
-		{[]int{0}, 0, []time.Duration{time.Second}},
-		{[]int{3, 3, 0}, 0, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}},
-		{[]int{3, 5, 0}, 5, []time.Duration{time.Second, 2 * time.Second}},
-		{[]int{3, 3, 3, 3, 3, 0}, 3, []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}},
-	} {
-		var tried []time.Duration
-		ran := untilValid(t, time.Second, func(window time.Duration) command {
-			tried = append(tried, window)
-			return command{code: test.codes[len(tried)-1]}
-		})
-		assert.Equal(t, test.last, ran.code)
-		assert.Equal(t, test.tried, tried)
-	}
-}
-
-// If the server answers nothing in a run's window, the run is invalid, and the next one is valid.
-func TestARunWithoutACycleIsRepeated(t *testing.T) {
+// If the server answers nothing in a run's window, the run is invalid.
+func TestARunWithoutACycleIsInvalid(t *testing.T) {
 	longtest.Only(t)
 	slow, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
 	require.NoError(t, err)
 	inFolder(t)
-	pids := noting(t, fmt.Sprintf(`[ "$(wc -l <"$(dirname "$0")/pids")" -gt 1 ] || export PRONY_PLANTED=rpc:1s
-exec '%s' "$@"`, slow))
-	var windows []time.Duration
-	ran := untilValid(t, 500*time.Millisecond, func(window time.Duration) command {
-		windows = append(windows, window)
-		write(t, "tiny.hcl", tiny("tiny", window.String(), ""))
-		ran := prony(t, "run", "--json", "--rounds", "1", "tiny.hcl")
-		if len(windows) == 1 {
-			assert.Equal(t, 3, ran.code, ran.stderr)
-			assert.Equal(t, result.Invalid, ran.document(t).Verdict)
-		}
-		return ran
-	})
-	assert.Equal(t, 0, ran.code, ran.stderr)
-	assert.GreaterOrEqual(t, len(windows), 2)
+	pids := noting(t, fmt.Sprintf("export PRONY_PLANTED=rpc:1s\nexec '%s' \"$@\"", slow))
+	write(t, "tiny.hcl", tiny("tiny", "500ms", ""))
+	ran := prony(t, "run", "--json", "--rounds", "1", "tiny.hcl")
+	assert.Equal(t, 3, ran.code, ran.stderr)
+	assert.Equal(t, result.Invalid, ran.document(t).Verdict)
 	nothingLeft(t, pids, defaultOut)
 }
 
@@ -189,7 +138,7 @@ func TestRunSeveralScenarios(t *testing.T) {
 	inFolder(t)
 	pids := noting(t, fmt.Sprintf(`[ "$(wc -l <"$(dirname "$0")/pids")" -lt 2 ] || { echo 'store: not today' >&2; exit 1; }
 exec '%s' "$@"`, queuedBinary))
-	write(t, "two.hcl", tiny("first", "500ms", "")+tiny("second", "500ms", ""))
+	write(t, "two.hcl", inTasks(tiny("first", "1s", "")+tiny("second", "1s", "")))
 	got := prony(t, "run", "--out", "results", "--rounds", "1", "--json", "two.hcl")
 	assert.Equal(t, 2, got.code)
 	document := got.document(t)
@@ -289,7 +238,7 @@ scenario "tiny" {
 func TestRunCheckReportOfASweep(t *testing.T) {
 	inFolder(t)
 	pids := noting(t, fmt.Sprintf(`exec '%s' "$@"`, queuedBinary))
-	ran := ranTiny(t, 200*time.Millisecond, `sweep "workload.main.batch" { values = [1, 8] }`, "--rounds", "2")
+	ran := ranTiny(t, `sweep "workload.main.batch" { values = [1, 8] }`, "--rounds", "2")
 	require.Equal(t, 0, ran.code, ran.stderr)
 	nothingLeft(t, pids, defaultOut)
 	scenario := ran.document(t).Scenarios[0]

@@ -15,7 +15,7 @@ import (
 
 	"github.com/pronybench/prony/harness/duet"
 	"github.com/pronybench/prony/harness/gate"
-	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/report/selftestpage"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 )
@@ -219,11 +219,11 @@ func writeSelfTest(dir string, test *gate.SelfTest, data []byte) (page string, e
 	if err := result.WriteFile(filepath.Join(dir, selfTestData), data); err != nil {
 		return "", err
 	}
-	if plot, err := report.SelfTestPlot(test); err == nil { // a bank without a duet has no plot
-		if err := result.WriteFile(filepath.Join(dir, report.SelfTestPlotFile), plot); err != nil {
+	if plot, err := selftestpage.Plot(test); err == nil { // a bank without a duet has no plot
+		if err := result.WriteFile(filepath.Join(dir, selftestpage.PlotFile), plot); err != nil {
 			return "", err
 		}
 	}
 	page = filepath.Join(dir, selfTestPage)
-	return page, result.WriteFile(page, []byte(report.SelfTestPage(test)))
+	return page, result.WriteFile(page, []byte(selftestpage.Page(test)))
 }

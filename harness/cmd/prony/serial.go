@@ -48,7 +48,7 @@ The result's folder has serial.json. RESULT is such a folder: the command shows 
 			if asJSON {
 				return printJSON(c, s)
 			}
-			if _, err := fmt.Fprint(c.OutOrStdout(), report.SerialText(s)); err != nil {
+			if _, err := fmt.Fprint(c.OutOrStdout(), report.Serial(s).Terminal()); err != nil {
 				return fmt.Errorf("write the serial budget: %w", err)
 			}
 			return nil

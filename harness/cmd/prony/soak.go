@@ -196,7 +196,8 @@ func isSentenceOf(drifts []result.SoakDrift, text string) bool {
 // soakLineEvery is the interval between progress lines without a terminal.
 const soakLineEvery = 10 * time.Minute
 
-// soakSteps shows the progress of windows: each on a terminal, otherwise one every soakLineEvery.
+// soakSteps shows the progress of windows: every window on a terminal, otherwise
+// one window per soakLineEvery.
 type soakSteps struct {
 	*activity
 

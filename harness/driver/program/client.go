@@ -27,12 +27,7 @@ func (c *conn) open(ctx context.Context, k kind, o opening) (session uint32, can
 		return 0, false, fmt.Errorf("a connection to a driver program has at most %d producers and workers: raise workload.connections", sessionsMax)
 	}
 	of := newCall()
-	id, err := c.begin(ctx, k, of)
-	if err != nil {
-		return 0, false, err
-	}
-	of.frame = o.append(of.frame, k)
-	if err := c.do(ctx, id, of); err != nil {
+	if err := c.do(ctx, k, of, func(b []byte) ([]byte, error) { return o.append(b, k), nil }); err != nil {
 		return 0, false, err
 	}
 	canFail = of.canFail
@@ -71,24 +66,14 @@ type producer struct {
 // Enqueue implements driver.Producer. If a task uses a feature that the protocol does not support,
 // Enqueue returns an error without sending anything.
 func (p *producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
-	if len(tasks) == 0 {
-		return nil
-	}
-	if len(tasks) > tasksMax {
-		return fmt.Errorf("%d tasks in a call; a driver program accepts at most %d", len(tasks), tasksMax)
-	}
-	for i := range tasks {
-		if err := p.check(&tasks[i]); err != nil {
-			return err
+	return p.conn.settle(ctx, kindEnqueue, len(tasks), outcomes, func(b []byte) ([]byte, error) {
+		for i := range tasks {
+			if err := p.check(&tasks[i]); err != nil {
+				return b, err
+			}
 		}
-	}
-	of := newCall()
-	id, err := p.conn.begin(ctx, kindEnqueue, of)
-	if err != nil {
-		return err
-	}
-	of.frame = appendTasks(of.frame, p.session, tasks)
-	return p.conn.settle(ctx, id, of, outcomes[:len(tasks)])
+		return appendTasks(b, p.session, tasks), nil
+	})
 }
 
 func (p *producer) check(t *driver.Task) error {
@@ -103,13 +88,20 @@ func (p *producer) check(t *driver.Task) error {
 	return nil
 }
 
-// settle makes a call and stores the outcomes that its answer contains. After settle has returned,
-// nothing writes to outcomes.
-func (c *conn) settle(ctx context.Context, id uint64, of *call, outcomes []error) error {
+// settle makes a call for n tasks and stores the outcomes that its answer contains. After settle has
+// returned, nothing writes to outcomes.
+func (c *conn) settle(ctx context.Context, k kind, n int, outcomes []error, body func([]byte) ([]byte, error)) error {
+	if n == 0 {
+		return nil
+	}
+	if n > tasksMax {
+		return fmt.Errorf("%d tasks in a call; a driver program accepts at most %d", n, tasksMax)
+	}
 	// An answer that arrives later must not be written to the caller's memory. Therefore an
 	// abandoned call is not returned to the pool.
-	of.outcomes = outcomes
-	if err := c.do(ctx, id, of); err != nil {
+	of := newCall()
+	of.outcomes = outcomes[:n]
+	if err := c.do(ctx, k, of, body); err != nil {
 		return err
 	}
 	of.put()
@@ -130,14 +122,11 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 		return 0, nil
 	}
 	of := newCall()
-	id, err := w.conn.begin(ctx, kindClaim, of)
-	if err != nil {
-		return 0, err
-	}
-	of.frame = binary.BigEndian.AppendUint32(of.frame, w.session)
-	of.frame = binary.BigEndian.AppendUint32(of.frame, uint32(min(len(into), tasksMax)))
 	of.worker, of.into = w, into[:min(len(into), tasksMax)]
-	if err := w.conn.do(ctx, id, of); err != nil {
+	if err := w.conn.do(ctx, kindClaim, of, func(b []byte) ([]byte, error) {
+		b = binary.BigEndian.AppendUint32(b, w.session)
+		return binary.BigEndian.AppendUint32(b, uint32(len(of.into))), nil
+	}); err != nil {
 		return 0, err
 	}
 	n := of.n
@@ -156,23 +145,7 @@ func (w *worker) Complete(ctx context.Context, deliveries []driver.Delivery, out
 }
 
 func (w *worker) settle(ctx context.Context, k kind, deliveries []driver.Delivery, outcomes []error) error {
-	if len(deliveries) == 0 {
-		return nil
-	}
-	if len(deliveries) > tasksMax {
-		return fmt.Errorf("%d tasks in a call; a driver program accepts at most %d", len(deliveries), tasksMax)
-	}
-	of := newCall()
-	id, err := w.conn.begin(ctx, k, of)
-	if err != nil {
-		return err
-	}
-	if of.frame, err = appendHandles(of.frame, w.session, deliveries); err != nil {
-		<-w.conn.free
-		of.put()
-		return err
-	}
-	return w.conn.settle(ctx, id, of, outcomes[:len(deliveries)])
+	return w.conn.settle(ctx, k, len(deliveries), outcomes, func(b []byte) ([]byte, error) { return appendHandles(b, w.session, deliveries) })
 }
 
 type failer struct{ *worker }

@@ -76,9 +76,8 @@ func newConn(socket net.Conn, status func() string) *conn {
 	return c
 }
 
-// begin allocates the ID of a call and starts its frame. While callsMax calls are unanswered, it
-// waits.
-func (c *conn) begin(ctx context.Context, k kind, of *call) (id uint64, err error) {
+// begin allocates the ID of a call. While callsMax calls are unanswered, it waits.
+func (c *conn) begin(ctx context.Context) (id uint64, err error) {
 	select {
 	case c.free <- struct{}{}:
 	default:
@@ -92,20 +91,22 @@ func (c *conn) begin(ctx context.Context, k kind, of *call) (id uint64, err erro
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ended != nil {
-		return 0, c.ended
-	}
 	c.last++
-	of.frame = beginFrame(of.frame, k, c.last)
-	return c.last, nil
+	return c.last, c.ended
 }
 
-// do sends the frame of a call and waits for the answer. If ctx is done first, the call continues
-// in the program, and its answer is dropped. A claim is cancelled instead, and do returns the tasks
-// that the program had already claimed.
-func (c *conn) do(ctx context.Context, id uint64, of *call) error {
-	var err error
-	if of.frame, err = endFrame(of.frame); err != nil {
+// do makes a call with the body that body appends to its frame, and waits for the answer. If ctx is
+// done first, the call continues in the program, and its answer is dropped. A claim is cancelled
+// instead, and do returns the tasks that the program had already claimed.
+func (c *conn) do(ctx context.Context, k kind, of *call, body func([]byte) ([]byte, error)) error {
+	id, err := c.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if of.frame, err = body(beginFrame(of.frame, k, id)); err == nil {
+		of.frame, err = endFrame(of.frame)
+	}
+	if err != nil {
 		<-c.free
 		of.put()
 		return err
@@ -118,7 +119,7 @@ func (c *conn) do(ctx context.Context, id uint64, of *call) error {
 	c.calls[id] = of
 	c.mu.Unlock()
 	if err := c.out.write(ctx, of.frame); err != nil {
-		if c.forget(id) {
+		if c.drop(id, false) {
 			<-c.free
 			return c.because(err)
 		}
@@ -143,33 +144,23 @@ func (c *conn) do(ctx context.Context, id uint64, of *call) error {
 		case <-timer.C:
 		}
 	}
-	if c.abandon(id) {
+	if c.drop(id, true) {
 		return context.Cause(ctx)
 	}
 	<-of.ready
 	return of.err
 }
 
-// forget removes a call whose frame was not sent. It returns false if the call has been answered or
-// removed.
-func (c *conn) forget(id uint64) bool {
+// drop removes a call. If its frame was sent, its answer will be ignored. It returns false if the call
+// has been answered or removed.
+func (c *conn) drop(id uint64, sent bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, is := c.calls[id]
-	delete(c.calls, id)
-	return is
-}
-
-// abandon marks a call so that its answer is dropped. It returns false if the call has been
-// answered or removed.
-func (c *conn) abandon(id uint64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, is := c.calls[id]; !is {
-		return false
+	if delete(c.calls, id); is && sent {
+		c.calls[id] = nil
 	}
-	c.calls[id] = nil
-	return true
+	return is
 }
 
 func (c *conn) cancel(id uint64) {

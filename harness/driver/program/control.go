@@ -1,8 +1,8 @@
 package program
 
-// Names of the control commands. Each comment lists the argument and the answer.
+// Names of the control commands after dialogue.CommandHello. Each comment lists the argument and the
+// answer.
 const (
-	commandHello    = "hello"    // version → version
 	commandDescribe = "describe" // none → descriptions
 	commandLaunch   = "launch"   // LaunchSpec → launched
 	commandDial     = "dial"     // dialing → none
@@ -11,11 +11,6 @@ const (
 	commandStop     = "stop"     // reference → none
 	commandFinish   = "finish"   // none → none; ends the program
 )
-
-// version is the argument and the answer of the command hello.
-type version struct {
-	Version int `json:"version"`
-}
 
 // descriptions is the answer to the command describe.
 type descriptions struct {

@@ -110,42 +110,22 @@ func (b *body) take(n int, what string) []byte {
 	return taken
 }
 
-func (b *body) uint8(what string) uint8 {
-	if data := b.take(1, what); data != nil {
-		return data[0]
-	}
-	return 0
+// uint reads an integer of the given number of bytes.
+func (b *body) uint(bytes int, what string) uint64 {
+	var word [8]byte
+	copy(word[len(word)-bytes:], b.take(bytes, what))
+	return binary.BigEndian.Uint64(word[:])
 }
 
-func (b *body) uint32(what string) uint32 {
-	if data := b.take(4, what); data != nil {
-		return binary.BigEndian.Uint32(data)
-	}
-	return 0
-}
-
-func (b *body) uint64(what string) uint64 {
-	if data := b.take(8, what); data != nil {
-		return binary.BigEndian.Uint64(data)
-	}
-	return 0
-}
+func (b *body) uint8(what string) uint8   { return uint8(b.uint(1, what)) }
+func (b *body) uint32(what string) uint32 { return uint32(b.uint(4, what)) }
+func (b *body) uint64(what string) uint64 { return b.uint(8, what) }
 
 // text reads a length as uint16, and then that number of bytes.
-func (b *body) text(what string) []byte {
-	if data := b.take(2, what); data != nil {
-		return b.take(int(binary.BigEndian.Uint16(data)), what)
-	}
-	return nil
-}
+func (b *body) text(what string) []byte { return b.take(int(b.uint(2, what)), what) }
 
 // bytes reads a length as uint32, and then that number of bytes.
-func (b *body) bytes(what string) []byte {
-	if data := b.take(4, what); data != nil {
-		return b.take(int(binary.BigEndian.Uint32(data)), what)
-	}
-	return nil
-}
+func (b *body) bytes(what string) []byte { return b.take(int(b.uint(4, what)), what) }
 
 // count reads the number of items that follow. The number must not exceed most.
 func (b *body) count(most int, what string) int {

@@ -49,12 +49,7 @@ func Start(ctx context.Context, logPath, path string, args ...string) (*Process,
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(sockets))
 	}
-	var said version
-	err = p.commands.Call(ctx, helloMax, commandHello, version{Version}, &said)
-	if err == nil && said.Version != Version {
-		err = fmt.Errorf("driver program %s has version %d of the driver protocol, Prony has version %d: use programs of the same version", path, said.Version, Version)
-	}
-	if err != nil {
+	if err := p.commands.Hello(ctx, helloMax, Version); err != nil {
 		return nil, errors.Join(err, p.Kill())
 	}
 	return p, nil

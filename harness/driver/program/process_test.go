@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -150,11 +151,15 @@ func TestServersEndWithTheInput(t *testing.T) {
 	assert.FileExists(t, filepath.Join(s.Folder, "stopped"))
 }
 
+// A program of another version answers with an error, and ends.
 func TestTheVersionMustBeTheSame(t *testing.T) {
-	s := serving{}
-	_, err := s.hello(t.Context(), version{Version + 1})
-	require.EqualError(t, err, "prony has version 2 of the driver protocol, this program has version 1: build both from the same commit")
-	v, err := s.hello(t.Context(), version{Version})
-	require.NoError(t, err)
-	assert.Equal(t, Version, v.Version)
+	for version, says := range map[int]string{
+		Version:     `{"call":1,"done":{"version":1}}`,
+		Version + 1: `{"call":1,"error":"hello: prony has version 2 of the protocol, this program has version 1: build both from the same commit"}`,
+	} {
+		var out strings.Builder
+		err := Serve(t.Context(), strings.NewReader(fmt.Sprintf(`{"call":1,"do":"hello","with":{"version":%d}}`+"\n", version)), &out, memory{})
+		assert.JSONEq(t, says, out.String())
+		assert.Equal(t, version != Version, err != nil, "%v", err)
+	}
 }

@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, targets ...Target) 
 	s := &serving{targets: targets, servers: map[int]*serverOf{}}
 	defer func() { err = errors.Join(err, s.stopAll()) }()
 	return dialogue.Serve(ctx, in, out, s.commands, func(do string, failed error) (bool, error) {
-		return do == commandFinish || do == commandHello && failed != nil, failed
+		return do == commandFinish, failed
 	})
 }
 
@@ -47,22 +48,15 @@ type serverOf struct {
 func (s *serving) commands(ctx context.Context) dialogue.Commands {
 	s.ctx = ctx
 	return dialogue.Commands{
-		commandHello:    dialogue.Do(s.hello),
-		commandDescribe: dialogue.Do(s.describe),
-		commandLaunch:   dialogue.Do(s.launch),
-		commandDial:     dialogue.Do(s.dial),
-		commandKill:     dialogue.Do(s.kill),
-		commandRestart:  dialogue.Do(s.restart),
-		commandStop:     dialogue.Do(s.stop),
-		commandFinish:   dialogue.Do(s.finish),
+		dialogue.CommandHello: dialogue.Hello(Version),
+		commandDescribe:       dialogue.Do(s.describe),
+		commandLaunch:         dialogue.Do(s.launch),
+		commandDial:           dialogue.Do(s.dial),
+		commandKill:           on(s, s.kill),
+		commandRestart:        on(s, s.restart),
+		commandStop:           on(s, s.stop),
+		commandFinish:         dialogue.Do(s.finish),
 	}
-}
-
-func (s *serving) hello(_ context.Context, v version) (version, error) {
-	if v.Version != Version {
-		return version{}, fmt.Errorf("prony has version %d of the driver protocol, this program has version %d: build both from the same commit", v.Version, Version)
-	}
-	return v, nil
 }
 
 func (s *serving) describe(ctx context.Context, _ dialogue.None) (d descriptions, err error) {
@@ -154,30 +148,29 @@ func (s *serving) dial(ctx context.Context, d dialing) (none dialogue.None, err 
 	return none, nil
 }
 
-func (s *serving) kill(ctx context.Context, r reference) (none dialogue.None, err error) {
-	of, err := s.of(r.Server)
-	if err != nil {
-		return none, err
-	}
+// on returns a command that applies to launched servers.
+func on[D any](s *serving, do func(context.Context, reference, *serverOf) (D, error)) func(context.Context, json.RawMessage) (any, error) {
+	return dialogue.Do(func(ctx context.Context, r reference) (done D, err error) {
+		of, err := s.of(r.Server)
+		if err != nil {
+			return done, err
+		}
+		return do(ctx, r, of)
+	})
+}
+
+func (s *serving) kill(ctx context.Context, _ reference, of *serverOf) (none dialogue.None, err error) {
 	return none, of.server.Kill(ctx)
 }
 
-func (s *serving) restart(ctx context.Context, r reference) (launched, error) {
-	of, err := s.of(r.Server)
-	if err != nil {
-		return launched{}, err
-	}
+func (s *serving) restart(ctx context.Context, r reference, of *serverOf) (l launched, err error) {
 	if err := of.server.Restart(ctx); err != nil {
-		return launched{}, err
+		return l, err
 	}
 	return launched{Server: r.Server, PIDs: of.server.PIDs()}, nil
 }
 
-func (s *serving) stop(ctx context.Context, r reference) (none dialogue.None, err error) {
-	of, err := s.of(r.Server)
-	if err != nil {
-		return none, err
-	}
+func (s *serving) stop(ctx context.Context, r reference, of *serverOf) (none dialogue.None, err error) {
 	delete(s.servers, r.Server)
 	return none, of.stop(ctx)
 }

@@ -39,6 +39,15 @@ func (e *Error) Error() string {
 // Table has the fields of an object, and for each a function that stores its value in a T.
 type Table[T any] map[string]func(*T, Value) error
 
+// Of returns a table with the named fields of t.
+func (t Table[T]) Of(names ...string) Table[T] {
+	some := Table[T]{}
+	for _, name := range names {
+		some[name] = t[name]
+	}
+	return some
+}
+
 // Read stores an object's fields in into. A missing object, and a field that is undefined or null,
 // change nothing.
 func (t Table[T]) Read(rt *sobek.Runtime, call string, from sobek.Value, into *T) error {

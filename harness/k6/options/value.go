@@ -92,56 +92,51 @@ func (v Value) Duration(least, most time.Duration) (time.Duration, error) {
 }
 
 // Texts reads an array of 1 to most nonempty strings.
-func (v Value) Texts(most int) ([]string, error) {
-	var texts []string
-	if err := v.each(most, func(item Value) error {
-		text, err := item.Text()
-		texts = append(texts, text)
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	return texts, nil
-}
+func (v Value) Texts(most int) ([]string, error) { return list(v, most, Value.Text) }
 
 // Ints reads an array of 1 to most whole numbers, each within from and to.
 func (v Value) Ints(most int, from, to int64) ([]int64, error) {
-	var numbers []int64
-	if err := v.each(most, func(item Value) error {
-		n, err := item.Int(from, to)
-		numbers = append(numbers, n)
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	return numbers, nil
+	return list(v, most, func(item Value) (int64, error) { return item.Int(from, to) })
 }
 
-// each calls do for each item of an array with 1 to most items.
-func (v Value) each(most int, do func(Value) error) error {
+// list reads an array with 1 to most items.
+func list[T any](v Value, most int, read func(Value) (T, error)) (items []T, err error) {
 	object, ok := v.js.(*sobek.Object)
 	if !ok || object.ClassName() != "Array" {
-		return v.Fault("pass an array")
+		return nil, v.Fault("pass an array")
 	}
 	n := int(object.Get("length").ToInteger())
 	if n < 1 || n > most {
-		return v.Fault("pass an array of 1 to %d", most)
+		return nil, v.Fault("pass an array of 1 to %d", most)
 	}
-	for i := range n {
+	items = make([]T, n)
+	for i := range items {
 		item := object.Get(fmt.Sprint(i))
 		if absent(item) {
 			item = sobek.Undefined()
 		}
-		if err := do(Value{rt: v.rt, call: v.call, field: fmt.Sprintf("%s[%d]", v.field, i), js: item}); err != nil {
-			return err
+		if items[i], err = read(Value{rt: v.rt, call: v.call, field: fmt.Sprintf("%s[%d]", v.field, i), js: item}); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return items, nil
 }
 
 // IntInto is Int and stores the number in into.
 func (v Value) IntInto(into *int, least, most int64) error {
 	n, err := v.Int(least, most)
 	*into = int(n)
+	return err
+}
+
+// TextInto is Text and stores the string in into.
+func (v Value) TextInto(into *string) (err error) { *into, err = v.Text(); return err }
+
+// BoolInto is Bool and stores the value in into.
+func (v Value) BoolInto(into *bool) (err error) { *into, err = v.Bool(); return err }
+
+// DurationInto is Duration and stores the duration in into.
+func (v Value) DurationInto(into *time.Duration, least, most time.Duration) (err error) {
+	*into, err = v.Duration(least, most)
 	return err
 }

@@ -3,10 +3,15 @@
 // number, and must arrive before the next command is sent. The process ends when its input is
 // closed.
 //
-// The parent uses a Process to send commands. The child calls Serve to execute them.
+// The parent uses a Process to send commands. The child calls Serve to execute them. If the two may
+// be of different builds, the first command is CommandHello.
 package dialogue
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
 
 // LineBytesMax bounds the size of a command and of an answer, in bytes.
 const LineBytesMax = 1 << 20
@@ -23,4 +28,23 @@ type Answer struct {
 	Call  uint64          `json:"call,omitempty"` // number of the command
 	Error string          `json:"error,omitempty"`
 	Done  json.RawMessage `json:"done,omitempty"`
+}
+
+// CommandHello is the command that compares the versions of both sides.
+const CommandHello = "hello"
+
+// version is the argument and the result of CommandHello.
+type version struct {
+	Version int `json:"version"`
+}
+
+// Hello returns the command CommandHello of a process that has the given version. Serve returns if
+// the versions differ.
+func Hello(own int) func(context.Context, json.RawMessage) (any, error) {
+	return Do(func(_ context.Context, v version) (version, error) {
+		if v.Version != own {
+			return v, fmt.Errorf("prony has version %d of the protocol, this program has version %d: build both from the same commit", v.Version, own)
+		}
+		return v, nil
+	})
 }

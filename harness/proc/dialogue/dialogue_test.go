@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 func serve(act string) error {
-	in := bufio.NewReader(os.Stdin)
+	in, out := bufio.NewReader(os.Stdin), os.Stdout
 	say := func(lines string) error {
 		if _, err := in.ReadString('\n'); err != nil {
 			return err
@@ -51,31 +52,56 @@ func serve(act string) error {
 		if err := say("nonsense\n"); err != nil {
 			return err
 		}
+	case "another version":
+		if err := say(`{"call":1,"done":{"version":9}}` + "\n"); err != nil {
+			return err
+		}
+	case "answers too long":
+		if err := say(strings.Repeat("x", LineBytesMax+1)); err != nil {
+			return err
+		}
+		<-time.After(10 * time.Minute)
 	case "stays":
 		if err := say(`{"call":1,"done":{}}` + "\n"); err != nil {
 			return err
 		}
 		<-time.After(10 * time.Minute)
+	case "prints":
+		fmt.Println("a summary")
+		var err error
+		if out, err = os.OpenFile(AnswersPath, os.O_WRONLY, 0); err != nil {
+			return err
+		}
 	}
 	commands := func(context.Context) Commands {
 		return Commands{
-			"double": Do(func(_ context.Context, n int) (int, error) { return 2 * n, nil }),
-			"fail":   Do(func(context.Context, None) (None, error) { return None{}, errors.New("not today") }),
+			CommandHello: Hello(2),
+			"double":     Do(func(_ context.Context, n int) (int, error) { return 2 * n, nil }),
+			"fail":       Do(func(context.Context, None) (None, error) { return None{}, errors.New("not today") }),
 			"hang": Do(func(ctx context.Context, _ None) (None, error) {
 				<-ctx.Done()
 				return None{}, context.Cause(ctx)
 			}),
-			"end": Do(func(context.Context, None) (string, error) { return "bye", nil }),
+			"secret": Do(func(context.Context, None) (string, error) { return os.Getenv("HELPER_SECRET"), nil }),
+			"end":    Do(func(context.Context, None) (string, error) { return "bye", nil }),
 		}
 	}
-	return Serve(context.Background(), in, os.Stdout, commands, func(do string, _ error) (bool, error) { return do == "end", nil })
+	return Serve(context.Background(), in, out, commands, func(do string, _ error) (bool, error) { return do == "end", nil })
 }
 
 func start(t *testing.T, act string) *Process {
 	t.Helper()
-	self, err := os.Executable()
+	return startWith(t, Command{Env: []string{actEnv + "=" + act}})
+}
+
+// startWith completes a command and starts it.
+func startWith(t *testing.T, c Command) *Process {
+	t.Helper()
+	var err error
+	c.Binary, err = os.Executable()
 	require.NoError(t, err)
-	p, err := Start("helper", Command{Binary: self, Env: []string{actEnv + "=" + act}, LogPath: filepath.Join(t.TempDir(), "log")})
+	c.LogPath = filepath.Join(t.TempDir(), "log")
+	p, err := Start("helper", c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, p.Kill()) })
 	return p
@@ -88,7 +114,7 @@ func TestCommandsAreAnswered(t *testing.T) {
 	assert.Equal(t, 42, n)
 	require.EqualError(t, p.Call(t.Context(), time.Minute, "fail", nil, nil), "helper: fail: not today")
 	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", "x", nil), "helper: double: read the arguments: ")
-	require.EqualError(t, p.Call(t.Context(), time.Minute, "sing", nil, nil), `helper: unknown command "sing"; it must be one of double, end, fail, hang`)
+	require.EqualError(t, p.Call(t.Context(), time.Minute, "sing", nil, nil), `helper: unknown command "sing"; it must be one of double, end, fail, hang, hello, secret`)
 	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, new(string)), "helper: read the answer to double: ")
 	var said string
 	require.NoError(t, p.End(t.Context(), time.Minute, "end", &said))
@@ -105,6 +131,9 @@ func TestAProcessThatBreaksTheRules(t *testing.T) {
 	p = start(t, "answers nonsense")
 	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), `helper: double: malformed answer "nonsense"`)
 	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "nonsense", "no further command is sent")
+
+	p = start(t, "answers too long")
+	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "helper: double: read an answer: bufio.Scanner: token too long: running\n")
 
 	p = start(t, "answers twice")
 	var n int
@@ -125,4 +154,50 @@ func TestAProcessThatBreaksTheRules(t *testing.T) {
 	_, err = Start("helper", Command{Binary: filepath.Join(t.TempDir(), "none"), LogPath: filepath.Join(t.TempDir(), "log")})
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "start the helper: ")
+}
+
+func TestVersionsAreCompared(t *testing.T) {
+	p := start(t, "")
+	require.NoError(t, p.Hello(t.Context(), time.Minute, 2))
+	require.NoError(t, p.End(t.Context(), time.Minute, "end", nil))
+
+	p = start(t, "")
+	require.EqualError(t, p.Hello(t.Context(), time.Minute, 3), "helper: hello: prony has version 3 of the protocol, this program has version 2: build both from the same commit")
+	require.NoError(t, p.Wait(t.Context(), time.Minute), "the program has ended")
+	assert.Equal(t, 3, p.ExitCode())
+
+	p = start(t, "another version")
+	require.EqualError(t, p.Hello(t.Context(), time.Minute, 2), "helper: it has version 9 of the protocol, prony has version 2: build both from the same commit")
+}
+
+// A process with an output may print what it likes.
+func TestAProcessThatPrints(t *testing.T) {
+	t.Setenv("HELPER_SECRET", "x")
+	output := filepath.Join(t.TempDir(), "output")
+	p := startWith(t, Command{Env: []string{actEnv + "=prints"}, Without: []string{"HELPER_"}, OutputPath: output})
+	var n int
+	require.NoError(t, p.Call(t.Context(), time.Minute, "double", 4, &n))
+	assert.Equal(t, 8, n)
+	var secret string
+	require.NoError(t, p.Call(t.Context(), time.Minute, "secret", nil, &secret))
+	assert.Empty(t, secret, "it is not passed on")
+	require.NoError(t, p.End(t.Context(), time.Minute, "end", nil))
+	text, err := os.ReadFile(output)
+	require.NoError(t, err)
+	assert.Equal(t, "a summary\n", string(text))
+
+	_, err = Start("helper", Command{Binary: "/bin/true", LogPath: filepath.Join(t.TempDir(), "log"), OutputPath: filepath.Join(t.TempDir(), "none", "output")})
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// The error of a late answer shows the status and the log of the process.
+func TestALateAnswer(t *testing.T) {
+	p := start(t, "hang")
+	late := errors.New("too late")
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, late)
+	defer cancel()
+	err := p.Call(ctx, time.Minute, "hang", nil, nil)
+	require.ErrorIs(t, err, late)
+	require.ErrorContains(t, err, "helper: hang: too late: running\n  log: ")
+	require.ErrorContains(t, p.Wait(t.Context(), time.Millisecond), "helper: the process did not end after its last answer")
 }

@@ -22,15 +22,19 @@ const (
 	endMax = 10 * time.Second
 )
 
-// Process is a child process that executes commands. Only PID, Kill and Status are safe for
-// concurrent use. If an answer is missing, only Kill may be called afterwards.
+// AnswersPath is the file for the answers of a process that was started with an OutputPath.
+const AnswersPath = "/dev/fd/3"
+
+// Process is a child process that executes commands. Only PID, Kill, Status and ExitCode are safe
+// for concurrent use. If an answer is missing, no further command can be sent.
 type Process struct {
 	name    string
 	child   *proc.Process
 	logPath string
 	in      *os.File // write end of the child's standard input
-	out     *os.File // read end of the child's standard output
+	out     *os.File // read end of the child's answers
 	answers chan []byte
+	readErr error         // why no more answers are read; nil if the child closed them
 	over    chan struct{} // closed by the method close
 	reading sync.WaitGroup
 	closing sync.Once
@@ -43,8 +47,12 @@ type Command struct {
 	Binary  string
 	Args    []string
 	Env     []string // "NAME=value", added to the environment of this process
+	Without []string // variables of this process that are not passed on; see proc.Environ
 	CPUs    []int    // CPUs that the process may use; empty means the CPUs of this process
 	LogPath string   // file to which the standard error of the process is appended
+	// OutputPath is the file for the standard output of the process, which then writes its answers
+	// to AnswersPath. If it is "", the process writes its answers to the standard output.
+	OutputPath string
 	// SmallPages makes the kernel map the process only by small pages; see proc.Settings.
 	SmallPages bool
 }
@@ -60,11 +68,13 @@ func Start(name string, c Command) (*Process, error) {
 }
 
 func (c Command) start() (*Process, error) {
+	cmd := exec.Command(c.Binary, c.Args...)
+	cmd.Env = append(proc.Environ(c.Without...), c.Env...)
 	log, err := os.OpenFile(c.LogPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the child has its own copy of the descriptor
+	defer func() { _ = log.Close() }() // the child has its own copies of these descriptors
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -76,14 +86,21 @@ func (c Command) start() (*Process, error) {
 		return nil, err
 	}
 	defer func() { _ = childOut.Close() }()
-	cmd := exec.Command(c.Binary, c.Args...)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), c.Env...), childIn, childOut, log
-	child, err := proc.StartWith(proc.Settings{CPUs: c.CPUs, SmallPages: c.SmallPages}, cmd)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, log
+	p := &Process{logPath: c.LogPath, in: in, out: out, answers: make(chan []byte), over: make(chan struct{})}
+	if c.OutputPath != "" {
+		var output *os.File
+		output, err = os.Create(c.OutputPath)
+		defer func() { _ = output.Close() }()
+		cmd.Stdout, cmd.ExtraFiles = output, []*os.File{childOut}
+	}
+	if err == nil {
+		p.child, err = proc.StartWith(proc.Settings{CPUs: c.CPUs, SmallPages: c.SmallPages}, cmd)
+	}
 	if err != nil {
 		_, _ = in.Close(), out.Close()
 		return nil, err
 	}
-	p := &Process{child: child, logPath: c.LogPath, in: in, out: out, answers: make(chan []byte), over: make(chan struct{})}
 	p.reading.Go(p.read)
 	return p, nil
 }
@@ -99,6 +116,7 @@ func (p *Process) read() {
 			return
 		}
 	}
+	p.readErr = scanner.Err()
 }
 
 // PID returns the ID of the process.
@@ -107,6 +125,20 @@ func (p *Process) PID() int { return p.child.PID() }
 // Status describes the state of the process; see proc.Process.Status.
 func (p *Process) Status() string { return p.child.Status() }
 
+// ExitCode returns the exit status of the process; see proc.Process.ExitCode.
+func (p *Process) ExitCode() int { return p.child.ExitCode() }
+
+// Hello sends the first command, which compares the protocol's versions of both sides. The process
+// executes it with the command that the function Hello returns.
+func (p *Process) Hello(ctx context.Context, within time.Duration, v int) error {
+	var said version
+	err := p.Call(ctx, within, CommandHello, version{v}, &said)
+	if err == nil && said.Version != v {
+		err = fmt.Errorf("%s: it has version %d of the protocol, prony has version %d: build both from the same commit", p.name, said.Version, v)
+	}
+	return err
+}
+
 // End sends the last command, after which the process must end. It returns when the process has
 // ended.
 func (p *Process) End(ctx context.Context, within time.Duration, do string, done any) error {
@@ -114,18 +146,28 @@ func (p *Process) End(ctx context.Context, within time.Duration, do string, done
 		return errors.Join(err, p.Kill())
 	}
 	p.broken = fmt.Errorf("%s: already ended", p.name)
-	ctx, cancel := context.WithTimeout(ctx, endMax)
-	defer cancel()
-	select {
-	case <-p.child.Done():
-	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%s: the process did not end after its last answer", p.name), p.Kill())
+	if err := p.Wait(ctx, endMax); err != nil {
+		return errors.Join(err, p.Kill())
 	}
 	p.close()
 	if !p.child.Orderly() {
 		return p.failed()
 	}
 	return nil
+}
+
+// Wait waits until the process has ended after its last answer, at most for the given time.
+func (p *Process) Wait(ctx context.Context, most time.Duration) error {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-p.child.Done():
+		return p.child.Err()
+	case <-timer.C:
+		return fmt.Errorf("%s: the process did not end after its last answer", p.name)
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", p.name, context.Cause(ctx))
+	}
 }
 
 // Kill ends the process immediately. It does nothing if the process has already ended.
@@ -144,7 +186,8 @@ func (p *Process) close() {
 }
 
 // Call sends a command and waits for the answer. arguments may be nil. If done is not nil, the
-// result of the command is decoded into it. within is the time limit of the command.
+// result of the command is decoded into it. within is the time limit of the command. If ctx is done
+// first, the error is its cause.
 func (p *Process) Call(ctx context.Context, within time.Duration, do string, arguments, done any) error {
 	if p.broken != nil {
 		return p.broken
@@ -182,11 +225,13 @@ func (p *Process) exchange(ctx context.Context, within time.Duration, do string,
 	if err := json.NewEncoder(p.in).Encode(r); err != nil {
 		return a, errors.Join(err, p.failed())
 	}
-	timer := time.NewTimer(within)
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("no answer after %v", within))
+	defer cancel()
 	select {
 	case line, ok := <-p.answers:
-		if !ok {
+		if !ok && p.readErr != nil {
+			return a, p.Failure(fmt.Errorf("read an answer: %w", p.readErr))
+		} else if !ok {
 			return a, p.failed()
 		}
 		if err := json.Unmarshal(line, &a); err != nil {
@@ -197,22 +242,27 @@ func (p *Process) exchange(ctx context.Context, within time.Duration, do string,
 		}
 		return a, nil
 	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return a, p.Failure(context.Cause(ctx))
+		}
 		return a, context.Cause(ctx)
-	case <-timer.C:
-		return a, fmt.Errorf("no answer after %v", within)
 	}
 }
 
-// failed returns an error for a process that ended early. The error contains the status of the
-// process and the last lines of its log.
+// failed returns an error for a process that ended early.
 func (p *Process) failed() error {
 	select {
 	case <-p.child.Done():
 	case <-time.After(answerMargin):
 	}
-	lines, err := proc.LastLines(p.logPath, proc.ErrorLines)
-	if err != nil {
-		return errors.Join(fmt.Errorf("the process ended early: %s", p.child.Status()), err)
+	return p.Failure(errors.New("the process ended early"))
+}
+
+// Failure adds the status of the process and the last lines of its log to an error.
+func (p *Process) Failure(err error) error {
+	lines, logErr := proc.LastLines(p.logPath, proc.ErrorLines)
+	if logErr != nil {
+		return errors.Join(fmt.Errorf("%w: %s", err, p.child.Status()), logErr)
 	}
-	return fmt.Errorf("the process ended early: %s\n%s", p.child.Status(), proc.LogText(p.logPath, lines))
+	return fmt.Errorf("%w: %s\n%s", err, p.child.Status(), proc.LogText(p.logPath, lines))
 }

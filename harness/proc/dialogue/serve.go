@@ -37,8 +37,8 @@ type None struct{}
 // commands with a context that is cancelled when in ends or ctx is done. The cancellation also ends
 // a command in progress. If a command fails, its answer contains the error. After each command
 // Serve calls over, which reports whether the command was the last one. In that case Serve returns
-// the error of over. Serve also returns when the context of the commands is done. The goroutine
-// that reads in may outlive Serve until in ends.
+// the error of over. Serve also returns if CommandHello fails, and when the context of the commands
+// is done. The goroutine that reads in may outlive Serve until in ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, commands func(context.Context) Commands, over func(do string, failed error) (bool, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -55,6 +55,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, commands func(conte
 		r, done, failed := c.execute(ctx, line)
 		if err := write(out, r.Call, done, failed); err != nil {
 			return err
+		}
+		if r.Do == CommandHello && failed != nil {
+			return failed
 		}
 		if ctx.Err() != nil {
 			return ended(ctx)

@@ -28,11 +28,10 @@ type book struct {
 	name   string // name of the folder
 	pages  []*page
 	byPath map[string]*page
-	// charts are the data of plots by the plots' file names. charted are the plots whose data is
+	// data are the data of plots by the plots' file names. written are the plots whose data is
 	// already in the file.
-	charts  map[string][]byte
-	charted map[string]bool
-	flames  []flames
+	data    map[string]plotData
+	written map[string]bool
 }
 
 // Document returns the pages below a folder as one HTML file.
@@ -41,15 +40,15 @@ func Document(folder string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the HTML file: %w", err)
 	}
-	data, err := dataFolders(folder)
+	folders, err := dataFolders(folder)
 	if err != nil {
 		return nil, fmt.Errorf("make the HTML file: %w", err)
 	}
-	charts, err := readCharts(data)
-	if err != nil {
+	data := map[string]plotData{}
+	if err := readCharts(folders, data); err != nil {
 		return nil, fmt.Errorf("make the HTML file: %w", err)
 	}
-	profiles, err := readFlames(data)
+	profiles, err := readFlames(folders)
 	if err != nil {
 		return nil, fmt.Errorf("make the HTML file: %w", err)
 	}
@@ -58,11 +57,13 @@ func Document(folder string) ([]byte, error) {
 		return nil, fmt.Errorf("make the HTML file: %w", err)
 	}
 	b := &book{
-		folder: folder, name: filepath.Base(absolute), pages: pages, byPath: map[string]*page{}, charts: charts, charted: map[string]bool{},
-		flames: profiles,
+		folder: folder, name: filepath.Base(absolute), pages: pages, byPath: map[string]*page{}, data: data, written: map[string]bool{},
 	}
 	for _, p := range pages {
 		b.byPath[p.path] = p
+	}
+	for i := range profiles {
+		b.pages = append(b.pages, profiles[i].page(i+1, data))
 	}
 	content, err := b.content()
 	if err != nil {
@@ -132,14 +133,6 @@ func (b *book) content() (*content, error) {
 			ID: p.id, TitleID: p.titleID, Title: p.title, Address: template.URL("#" + p.id), Group: p.group, Body: template.HTML(body),
 		})
 	}
-	for i := range b.flames {
-		f := &b.flames[i]
-		id := fmt.Sprintf("profiles/%d", i+1)
-		c.Articles = append(c.Articles, article{
-			ID: id, TitleID: headingID(id, ""), Title: f.run.Scenario + ": profiles", Address: template.URL("#" + id), Group: "profiles",
-			Body: template.HTML(f.articleHTML(id)),
-		})
-	}
 	c.link()
 	return c, nil
 }
@@ -164,7 +157,7 @@ func (c *content) link() {
 
 // title returns the title of the index or of the only page, or otherwise the folder's name.
 func (b *book) title() string {
-	if first := b.pages[0]; first.path == indexPage || len(b.pages) == 1 {
+	if first := b.pages[0]; first.path == indexPage || len(b.byPath) == 1 {
 		return first.title
 	}
 	return b.name

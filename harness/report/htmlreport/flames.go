@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/report/doc"
+	"github.com/pronybench/prony/harness/report/words"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -126,48 +127,34 @@ func (d *flameData) add(c *profile.Call, index map[string]int64) {
 	}
 }
 
-// articleHTML returns the content of the article of a run's profiles. Without scripts it has the
-// most expensive functions.
-func (f *flames) articleHTML(id string) string {
-	var b strings.Builder
-	r := f.run
-	fmt.Fprintf(&b, "<p>Run <code>%s</code>, durability <code>%s</code>, revision <code>%s</code>, %s. A profile is the sum over the windows of"+
+// page returns the article of a run's profiles, the n-th of the file, and adds the data of its flame
+// graphs. Without scripts it has the most expensive functions.
+func (f *flames) page(n int, data map[string]plotData) *page {
+	d := &doc.Document{}
+	m := f.run.Manifest
+	d.Heading(1, "%s: profiles", doc.Escape(f.run.Scenario))
+	d.Paragraph("Run %s, durability %s, revision %s, %s. A profile is the sum over the windows of"+
 		" its rounds. In a graph, the width of a call is its cost including its callees, and it is below its"+
 		" caller. A graph has the %s most expensive calls; the smaller ones of a caller are combined. Grey are the runtime and"+
-		" system calls, green the network, Raft and codecs, blue the store, and orange all other code. Timed rounds are not profiled: these figures are not rates.</p>\n",
-		html.EscapeString(r.Run), html.EscapeString(r.Manifest.Durability()), html.EscapeString(r.Manifest.Build.Commit),
-		html.EscapeString(fmt.Sprintf("%s, %s", r.Manifest.Host.CPUModel, render.Plural(r.Manifest.Host.CPUs, "CPU"))), render.Count(callsMax))
+		" system calls, green the network, Raft and codecs, blue the store, and orange all other code. Timed rounds are not profiled: these figures are not rates.",
+		doc.Code(f.run.Run), doc.Code(m.Durability()), doc.Code(m.Build.Commit), words.Machine(m.Host), render.Count(callsMax))
 	for i, g := range f.graphs {
-		total := render.Amount(g.summary.Total, g.summary.Unit)
-		fmt.Fprintf(&b, "<h2 id=\"%s:%d\">%s</h2>\n<p>%s in all, of %s.</p>\n", id, i, html.EscapeString(g.title), html.EscapeString(total),
-			render.Plural(max(1, g.summary.Rounds), "round"))
-		fmt.Fprintf(&b, "<figure data-flame=\"%s/%d\"><script type=\"application/json\" id=\"%s/%d\">%s</script></figure>\n", id, i, id, i, g.data)
-		table := [][]string{}
+		d.Heading(2, "%s", doc.Escape(g.title))
+		d.Paragraph("%s in all, of %s.", doc.Escape(render.Amount(g.summary.Total, g.summary.Unit)), render.Plural(max(1, g.summary.Rounds), "round"))
+		name := fmt.Sprintf("flame-%d-%d", n, i) // no plot has it, because those have an extension
+		data[name] = plotData{"flame", g.data}
+		d.Plot("Flame graph", name, "")
+		var rows [][]string
 		for _, e := range g.summary.Top {
-			table = append(table, []string{
-				html.EscapeString(render.Function(e.Function)), html.EscapeString(render.Amount(e.Flat, g.summary.Unit)),
-				render.Percent(e.Share), html.EscapeString(render.Amount(e.Cum, g.summary.Unit)),
+			rows = append(rows, []string{
+				doc.Code(render.Function(e.Function)), doc.Escape(render.Amount(e.Flat, g.summary.Unit)), render.Percent(e.Share), doc.Escape(render.Amount(e.Cum, g.summary.Unit)),
 			})
 		}
-		topTable(&b, "Table: "+g.title, table)
+		d.Table([]string{"function", ">its own", ">of all", ">with what it calls"}, rows)
 	}
 	if f.omitted > 0 {
-		fmt.Fprintf(&b, "<p>%s more are in the run's folder: a file has at most %d.</p>\n", render.Plural(f.omitted, "profile"), flamesMax)
+		d.Paragraph("%s more are in the run's folder: a file has at most %d.", render.Plural(f.omitted, "profile"), flamesMax)
 	}
-	return b.String()
-}
-
-// topTable writes the table of the most expensive functions. The cells are HTML.
-func topTable(b *strings.Builder, label string, rows [][]string) {
-	fmt.Fprintf(b, "<div class=\"table\" role=\"group\" tabindex=\"0\" aria-label=\"%s\"><table>\n<thead><tr><th scope=\"col\">function</th>"+
-		"<th scope=\"col\" class=\"n\">its own</th><th scope=\"col\" class=\"n\">of all</th><th scope=\"col\" class=\"n\">with what it calls</th></tr></thead>\n<tbody>",
-		html.EscapeString(label))
-	for _, row := range rows {
-		fmt.Fprintf(b, "<tr><td><code>%s</code></td>", row[0])
-		for _, cell := range row[1:] {
-			fmt.Fprintf(b, "<td class=\"n\">%s</td>", cell)
-		}
-		b.WriteString("</tr>\n")
-	}
-	b.WriteString("</tbody></table></div>\n")
+	id := fmt.Sprintf("profiles/%d", n)
+	return newPage(id+".md", id, []byte(d.Markdown()))
 }

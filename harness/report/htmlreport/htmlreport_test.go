@@ -2,6 +2,7 @@ package htmlreport_test
 
 import (
 	"encoding/json"
+	"html"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +13,9 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/report/htmlreport"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -261,7 +264,7 @@ func TestProfilesAreFlameGraphs(t *testing.T) {
 	text, err := htmlreport.Document(profiled(t, sample(2e9, run, main), sample(1e9, main)))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"page/report", "profiles/1"}, articlesOf(string(text)))
-	has(t, string(text), `<h2 id="profiles/1:0">cpu of workers = 8, n1</h2>`)
+	has(t, string(text), `<h2 id="profiles/1:cpu-of-workers--8-n1">cpu of workers = 8, n1</h2>`)
 	has(t, string(text), "3.00 s in all, of 2 rounds.")
 	has(t, string(text), `<a href="#profiles/1">one: profiles</a>`)
 	has(t, string(text), `{"title":"cpu of workers = 8, n1","unit":"nanoseconds","functions":["","main.main","shard.run[\u003cx\u003e]"],"calls":[0,3000000000,1,1,3000000000,1,2,2000000000,0]}`)
@@ -277,4 +280,30 @@ func TestProfilesAreFlameGraphs(t *testing.T) {
 	text, err = htmlreport.Document(profiled(t))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"page/report"}, articlesOf(string(text)), "no graph without samples")
+}
+
+// The HTML of a page shows foreign text unchanged, in every element.
+func TestForeignTextIsTheSameInHTML(t *testing.T) {
+	text := rapid.StringOfN(rapid.RuneFrom([]rune("ab 1.-+*_`~<>[]()#&;!|\\:/µ\"'=\n")), 0, 40, -1)
+	shown := regexp.MustCompile(`<(h1|p|li|td)[^>]*>x(.*?)y</(?:h1|p|li|td)>`)
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		s := text.Draw(t, "text")
+		d, escaped := &doc.Document{}, "x "+doc.Escape(s)+" y"
+		d.Heading(1, "%s", escaped)
+		d.Paragraph("%s", escaped)
+		d.List([]string{escaped})
+		d.Table([]string{"text", "code"}, [][]string{{escaped, "x " + doc.Code(s) + " y"}})
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "page.md"), []byte(d.Markdown()), 0o600))
+		page, err := htmlreport.Document(dir)
+		require.NoError(t, err)
+		_, article, _ := strings.Cut(string(page), "<article")
+		found := shown.FindAllStringSubmatch(article, -1)
+		require.Len(t, found, 5)
+		for _, f := range found {
+			of := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(f[2]), "<code>"), "</code>")
+			require.NotContains(t, of, "<")
+			require.Equal(t, strings.Fields(s), strings.Fields(html.UnescapeString(of)), f[1])
+		}
+	})
 }

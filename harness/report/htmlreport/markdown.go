@@ -14,7 +14,7 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 
-	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/report/doc"
 )
 
 // extensions are the Markdown extensions of pages.
@@ -59,7 +59,7 @@ func (r *pageRenderer) renderHeading(w util.BufWriter, source []byte, n ast.Node
 	if !entering {
 		return ast.WalkContinue, write(w, "</h%d>\n", h.Level)
 	}
-	r.heading, r.tables = lint.HeadingText(h, source), 0
+	r.heading, r.tables = doc.TextOf(h, source), 0
 	if id := headingIn(r.page, h); id != "" {
 		return ast.WalkContinue, write(w, `<h%d id="%s">`, h.Level, html.EscapeString(id))
 	}
@@ -72,11 +72,7 @@ func (r *pageRenderer) renderParagraph(w util.BufWriter, _ []byte, n ast.Node, e
 	image, is := n.FirstChild().(*ast.Image)
 	switch alone := is && image.NextSibling() == nil; {
 	case alone && entering:
-		data, id := r.book.chartElement(path.Base(target(r.page, string(image.Destination)).file))
-		if id != "" {
-			return ast.WalkContinue, write(w, "<figure data-chart=\"%s\">%s", id, data)
-		}
-		return ast.WalkContinue, write(w, "<figure>")
+		return ast.WalkContinue, write(w, "%s", r.book.openFigure(path.Base(target(r.page, string(image.Destination)).file)))
 	case alone:
 		return ast.WalkContinue, write(w, "</figure>\n")
 	case entering:
@@ -133,7 +129,7 @@ func (r *pageRenderer) renderImage(w util.BufWriter, source []byte, n ast.Node, 
 	if !entering {
 		return ast.WalkContinue, nil
 	}
-	label := lint.HeadingText(n, source)
+	label := doc.TextOf(n, source)
 	to := target(r.page, string(n.(*ast.Image).Destination))
 	if to.file == "" {
 		text := html.EscapeString(label)
@@ -141,6 +137,9 @@ func (r *pageRenderer) renderImage(w util.BufWriter, source []byte, n ast.Node, 
 			text = openLink("", to.outside) + text + "</a>"
 		}
 		return ast.WalkSkipChildren, write(w, "%s", text)
+	}
+	if r.book.data[path.Base(to.file)].kind == "flame" {
+		return ast.WalkSkipChildren, nil // a script draws it
 	}
 	if !filepath.IsLocal(filepath.FromSlash(to.file)) || path.Ext(to.file) != ".svg" {
 		return ast.WalkStop, fmt.Errorf("the image %s is not an SVG in the folder: only these can be put into the file", to.file)

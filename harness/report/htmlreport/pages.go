@@ -12,7 +12,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
 
-	"github.com/pronybench/prony/harness/report/lint"
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/walk"
 )
 
@@ -98,14 +98,18 @@ func readPage(folder, rel string, taken map[string]bool) (*page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read a page: %w", err)
 	}
-	p := &page{path: rel, source: source, root: markdown.Parser().Parse(text.NewReader(source))}
-	p.id = uniqueID("page/"+strings.TrimSuffix(rel, ".md"), taken)
-	if group := path.Dir(rel); group != "." {
+	return newPage(rel, uniqueID("page/"+strings.TrimSuffix(rel, ".md"), taken), source), nil
+}
+
+// newPage returns the page of a Markdown file, whose article has the given id.
+func newPage(file, id string, source []byte) *page {
+	p := &page{path: file, id: id, source: source, root: markdown.Parser().Parse(text.NewReader(source))}
+	if group := path.Dir(file); group != "." {
 		p.group = group
 	}
-	p.anchors = lint.Anchors(p.root, source)
+	p.anchors = doc.Anchors(p.root, source)
 	p.title = takeTitle(p)
-	return p, nil
+	return p
 }
 
 // takeTitle removes and returns a page's first heading of level 1. Without such a heading it
@@ -129,7 +133,7 @@ func takeTitle(p *page) string {
 	}
 	p.root.RemoveChild(p.root, title)
 	p.titleID = headingIn(p, title)
-	return lint.HeadingText(title, p.source)
+	return doc.TextOf(title, p.source)
 }
 
 // inOrder sorts the index first, then the pages that it links to, and then all others by path.

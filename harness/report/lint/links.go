@@ -7,6 +7,8 @@ import (
 	"regexp"
 
 	"github.com/yuin/goldmark/ast"
+
+	"github.com/pronybench/prony/harness/report/doc"
 )
 
 // linter caches the anchors of link targets.
@@ -78,7 +80,7 @@ func (l *linter) anchorsOf(path string) (map[string]bool, error) {
 		return nil, err
 	}
 	anchors := map[string]bool{}
-	for _, name := range Anchors(d.root, d.source) {
+	for _, name := range doc.Anchors(d.root, d.source) {
 		anchors[name] = true
 	}
 	for _, match := range named.FindAllSubmatch(d.source, -1) {
