@@ -5,7 +5,7 @@ import "github.com/grafana/sobek"
 // balance implements the script's function: it returns the current balance of the ledger.
 func (i *instance) balance() *sobek.Object {
 	if i.inInit() {
-		i.throw(&callError{call: "balance", code: codeInvalid, cause: errInit})
+		i.throw(mistake("balance", errInit))
 	}
 	if _, err := i.process.theMeter(); err != nil {
 		i.throw(failed("balance", err))

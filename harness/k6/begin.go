@@ -37,10 +37,8 @@ func (i *instance) name() string {
 		return name
 	}
 	if i.inInit() {
-		i.throw(&callError{
-			call: "instance", code: codeInvalid,
-			cause: errors.New("k6 does not provide its execution segment in the init context: call it in setup or in a VU's function, or set " + instanceEnv),
-		})
+		i.throw(mistake("instance", errors.New(
+			"k6 does not provide its execution segment in the init context: call it in setup or in a VU's function, or set "+instanceEnv)))
 	}
 	if segment := i.vu.State().Options.ExecutionSegment; segment != nil {
 		return "i" + segment.String()

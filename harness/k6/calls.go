@@ -121,9 +121,9 @@ func (c *queueClient) call(call string, table options.Table[callOptions], from s
 func (c *queueClient) usable(call string) error {
 	switch {
 	case c.inInit():
-		return &callError{call: call, code: codeInvalid, cause: errInit}
+		return mistake(call, errInit)
 	case c.closed:
-		return &callError{call: call, code: codeClosed, cause: errors.New("the client is closed; connect again")}
+		return &options.Error{Call: call, Code: codeClosed, Cause: errors.New("the client is closed; connect again")}
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (c *queueClient) producer(from sobek.Value) *sobek.Object {
 func (c *queueClient) close() *sobek.Promise {
 	const call = "close"
 	if c.inInit() {
-		return c.refused(&callError{call: call, code: codeInvalid, cause: errInit})
+		return c.refused(mistake(call, errInit))
 	}
 	c.closed = true
 	return c.end(call, slices.Collect(maps.Keys(c.open))...)

@@ -15,23 +15,8 @@ import (
 	"github.com/pronybench/prony/harness/k6/options"
 )
 
-// callError is a call that failed, or that the server refused as a whole.
-type callError struct {
-	call  string
-	field string // the invalid field, if known
-	code  string // for the script's error handling
-	cause error
-}
-
-func (e *callError) Error() string {
-	why := strings.TrimPrefix(e.cause.Error(), "prony: ")
-	if e.field != "" {
-		return fmt.Sprintf("prony: %s: %s: %s", e.call, e.field, why)
-	}
-	return fmt.Sprintf("prony: %s: %s", e.call, why)
-}
-
-func (e *callError) Unwrap() error { return e.cause }
+// mistake returns the error of a call at the wrong time.
+func mistake(call string, cause error) error { return &options.Error{Call: call, Cause: cause} }
 
 // errInit is the error of a call in the init context.
 var errInit = errors.New("not available in the init context: call it in setup, in teardown, or in a VU's function")
@@ -55,30 +40,29 @@ const (
 
 // failed converts the error of a call to an error for the script, with its code, field and remedy.
 func failed(call string, err error) error {
-	var known *callError
-	var fault *options.Error
-	if errors.As(err, &known) || errors.As(err, &fault) {
+	var known *options.Error
+	if errors.As(err, &known) {
 		return err
 	}
-	e := &callError{call: call, code: codeOf(err), cause: err}
+	e := &options.Error{Call: call, Code: codeOf(err), Cause: err}
 	var refused *client.Error
 	var root interface{ GRPCStatus() *status.Status } // without the texts of the errors around it
 	if errors.As(err, &refused) {
-		e.field = refused.Field
+		e.Field = refused.Field
 	} else if errors.As(err, &root) {
 		switch s := root.GRPCStatus(); {
 		case s.Code() == codes.Unauthenticated:
-			e.field, e.cause = "token", fmt.Errorf("%s: %s", s.Message(), tokenRemedy)
+			e.Field, e.Cause = "token", fmt.Errorf("%s: %s", s.Message(), tokenRemedy)
 		case s.Code() == codes.PermissionDenied:
-			e.field, e.cause = "token", errors.New(s.Message())
+			e.Field, e.Cause = "token", errors.New(s.Message())
 		case s.Code() != codes.Unknown && err.Error() == s.Err().Error(): // omit gRPC's prefix, which adds nothing
-			e.cause = errors.New(s.Message())
+			e.Cause = errors.New(s.Message())
 		}
 	}
-	if _, why, dialled := strings.Cut(err.Error(), `Error while dialing: `); dialled && e.code == codeUnavailable {
-		e.field, e.cause = "address", fmt.Errorf("%s: is the server up, and is this its address?", strings.TrimSuffix(why, `"`))
+	if _, why, dialled := strings.Cut(err.Error(), `Error while dialing: `); dialled && e.Code == codeUnavailable {
+		e.Field, e.Cause = "address", fmt.Errorf("%s: is the server up, and is this its address?", strings.TrimSuffix(why, `"`))
 		if strings.HasPrefix(call, "admin.") {
-			e.field = "admin"
+			e.Field = "admin"
 		}
 	}
 	return e
@@ -86,9 +70,9 @@ func failed(call string, err error) error {
 
 // codeOf returns the code of an error.
 func codeOf(err error) string {
-	var known *callError
+	var known *options.Error
 	if errors.As(err, &known) {
-		return known.code
+		return cmp.Or(known.Code, codeInvalid)
 	}
 	s := status.Code(err)
 	if s == codes.Unauthenticated || s == codes.PermissionDenied {
@@ -142,9 +126,9 @@ func refusals(call string, outcomes []error) error {
 	case n == 0:
 		return nil
 	case len(outcomes) == 1:
-		return &callError{call: call, code: codeOf(first), cause: errors.New(refusal(first))}
+		return &options.Error{Call: call, Code: codeOf(first), Cause: errors.New(refusal(first))}
 	}
-	return &callError{call: call, code: codeOf(first), cause: fmt.Errorf("the server refused %d of %d: %s", n, len(outcomes), strings.Join(shown, "; "))}
+	return &options.Error{Call: call, Code: codeOf(first), Cause: fmt.Errorf("the server refused %d of %d: %s", n, len(outcomes), strings.Join(shown, "; "))}
 }
 
 // refusal returns the message of a refusal, with the invalid field if the server named it.
@@ -159,14 +143,10 @@ func refusal(err error) string {
 // errorOf converts an error to a JavaScript Error with the fields call, field and code.
 func (i *instance) errorOf(err error) *sobek.Object {
 	o := i.vu.Runtime().NewGoError(err)
-	var failure *callError
-	var fault *options.Error
-	if errors.As(err, &fault) {
-		failure = &callError{call: fault.Call, field: fault.Field, code: codeInvalid}
-	}
-	if failure != nil || errors.As(err, &failure) {
+	var failure *options.Error
+	if errors.As(err, &failure) {
 		// A new object is writable.
-		_, _, _ = o.Set("call", failure.call), o.Set("field", failure.field), o.Set("code", failure.code)
+		_, _, _ = o.Set("call", failure.Call), o.Set("field", failure.Field), o.Set("code", codeOf(failure))
 	}
 	return o
 }

@@ -154,7 +154,7 @@ func (i *instance) load(from sobek.Value) *sobek.Object {
 		w.workload.InFlight = inFlightDefault
 	}
 	if !i.inInit() {
-		i.throw(&callError{call: call, code: codeInvalid, cause: fmt.Errorf("call it in the init context, outside of all functions")})
+		i.throw(mistake(call, fmt.Errorf("call it in the init context, outside of all functions")))
 	}
 	if err := i.process.want(w); err != nil {
 		i.throw(failed(call, err))
@@ -207,9 +207,9 @@ func (l *loadHandle) next(n sobek.Value) *sobek.Promise {
 	}
 	switch {
 	case l.inInit():
-		return l.refused(&callError{call: call, code: codeInvalid, cause: errInit})
+		return l.refused(mistake(call, errInit))
 	case l.aside():
-		return l.refused(&callError{call: call, code: codeInvalid, cause: errAside})
+		return l.refused(mistake(call, errAside))
 	}
 	meter, err := l.meter()
 	if err != nil {

@@ -104,7 +104,7 @@ func (c *queueClient) admin() *sobek.Object {
 			return c.named(call, field, "pass the queue's name", name, listTable, from, func(ctx context.Context, r reader, name string) (func() any, error) {
 				a, err := r.admin.GetQueue(ctx, &adminpb.GetQueueRequest{Tenant: r.tenant, Queue: name})
 				if codeOf(err) == codeNotFound {
-					return nil, &callError{call: call, field: field, code: codeNotFound, cause: fmt.Errorf("tenant %q has no queue %q", r.tenant, name)}
+					return nil, &options.Error{Call: call, Field: field, Code: codeNotFound, Cause: fmt.Errorf("tenant %q has no queue %q", r.tenant, name)}
 				}
 				return func() any { return c.plain(a.GetQueue().ProtoReflect()) }, err
 			})

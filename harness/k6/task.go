@@ -34,7 +34,7 @@ func (t *Task) Text() string { return string(t.payload) }
 func (t *Task) JSON() (any, error) {
 	var v any
 	if err := json.Unmarshal(t.payload, &v); err != nil {
-		return nil, &callError{call: "task.json", field: "payload", code: codeInvalid, cause: fmt.Errorf("of task %s: %w", t.ID, err)}
+		return nil, &options.Error{Call: "task.json", Field: "payload", Cause: fmt.Errorf("of task %s: %w", t.ID, err)}
 	}
 	return v, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/harness/k6/options"
 	"github.com/pronybench/prony/harness/k6run"
 )
 
@@ -61,9 +62,9 @@ func (p *pool) needsToken(ctx context.Context) error {
 		// Any valid token may read the routes, and the answer is small.
 		_, err := p.client(0).API().GetRoutes(ctx, &queuepb.GetRoutesRequest{})
 		if err != nil && status.Code(err) == codes.Unauthenticated {
-			p.refusal = &callError{
-				call: "connect", field: "token", code: codeDenied,
-				cause: fmt.Errorf("the server at %s asks for an access token, and none is set: %s", p.of.address, tokenRemedy),
+			p.refusal = &options.Error{
+				Call: "connect", Field: "token", Code: codeDenied,
+				Cause: fmt.Errorf("the server at %s asks for an access token, and none is set: %s", p.of.address, tokenRemedy),
 			}
 		}
 	})

@@ -127,8 +127,7 @@ func (t *settings) phases() {
 		t.duration("series, a sample each", s.SeriesEvery)
 	}
 	if s.Soak != nil {
-		t.duration("soak, measured time", s.Soak.For)
-		t.add("soak, faults in every n-th window", "", unlessZero(s.Soak.FaultsEvery))
+		t.addRows(s.Soak.Rows())
 	}
 	if s.Backlog != nil {
 		t.addRows(s.Backlog.Rows(scenario.Any(s.Workloads, scenario.Workload.ClaimsAlone)))

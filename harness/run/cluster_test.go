@@ -21,6 +21,20 @@ func cluster() *scenario.Scenario {
 	return s
 }
 
+// executeCalm executes a scenario of one cluster whose leaders must not change. On a busy machine
+// heartbeats arrive after the election timeout, and the election makes the run invalid. executeCalm
+// then repeats the run with twice the timeout.
+func executeCalm(t *testing.T, s *scenario.Scenario) *execution {
+	t.Helper()
+	e := execute(t, s, real(t))
+	for timeout := time.Second; timeout < patience && s.Topology.Clustered() && e.result.Verdict == result.Invalid; timeout *= 2 {
+		t.Logf("again with an election timeout of %s: %v", timeout, e.result.Reasons)
+		s.Topology.Settings = map[string]string{"cluster.election_timeout": timeout.String()}
+		e = execute(t, s, real(t))
+	}
+	return e
+}
+
 // A whole run on three real nodes: a timed round and a profiled one.
 func TestCluster(t *testing.T) {
 	t.Parallel()
@@ -28,11 +42,10 @@ func TestCluster(t *testing.T) {
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 	// The server times every n-th message, so the round needs many of them.
 	s.Workloads[0].Batch, s.Phases.Tasks = 8, 3000
-	on := real(t)
-	e := execute(t, s, on)
+	e := executeCalm(t, s)
 	r := e.result
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
-	assert.Len(t, on.started(t), 6)
+	assert.Len(t, e.server.started(t), 6)
 	for _, round := range r.Rounds {
 		require.Len(t, round.Nodes, 3)
 		var cpu float64
@@ -81,7 +94,7 @@ func TestClusterOverREST(t *testing.T) {
 	s := cluster()
 	s.Topology.Shards = 2
 	s.Workloads[0].Driver = "rest"
-	e := execute(t, s, real(t))
+	e := executeCalm(t, s)
 	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
 	assert.Positive(t, e.result.Rounds[0].Cycles)
 }
@@ -91,10 +104,9 @@ func TestBacklogOfACluster(t *testing.T) {
 	t.Parallel()
 	s := cluster()
 	s.Backlog = &scenario.Backlog{Tasks: 3000, Restart: "kill", Fill: patience, Drain: patience}
-	on := real(t)
-	e := execute(t, s, on)
+	e := executeCalm(t, s)
 	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
-	assert.Len(t, on.started(t), 6)
+	assert.Len(t, e.server.started(t), 6)
 	assert.EqualValues(t, 3000, e.result.Rounds[0].Backlog.Cycles)
 	assert.Positive(t, e.result.Metrics[result.RestartFirstClaimS].Median)
 }

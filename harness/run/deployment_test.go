@@ -302,7 +302,7 @@ func TestACluster(t *testing.T) {
 	on, folder := real(t), t.TempDir()
 	killedHarness(t, on, folder, 3, false)
 	s := lasting(3)
-	forTime(s, 6*time.Second)
+	forTime(s, 2*time.Second)
 	s.Faults = []scenario.Fault{
 		{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: s.Phases.Window / 8, Times: 1, For: 200 * time.Millisecond},
 		{ // the nodes now reach each other through links that can fail
@@ -317,8 +317,13 @@ func TestACluster(t *testing.T) {
 	balances(t, w)
 	assert.Len(t, w.Processes, 4)
 
-	w, err = d.Measure(t.Context(), 8, true)
-	require.NoError(t, err)
+	// On a busy machine the nodes recover late, and a longer window is measured.
+	for number := 8; number == 8 || d.injection.window < patience && cutShort(w.Round); number++ {
+		w, err = d.Measure(t.Context(), number, true)
+		require.NoError(t, err)
+		d.injection.window *= 2
+		s.Phases.Window = d.injection.window
+	}
 	require.NotNil(t, w.Round.Faults, "%v", w.Round.Reasons)
 	require.Len(t, w.Round.Faults.Events, 2)
 	assert.NotEqual(t, result.Incorrect, w.Round.Verdict, "%v", w.Round.Reasons)
@@ -330,7 +335,8 @@ func TestACluster(t *testing.T) {
 		awaitJournals(t, folder, 2)
 		cancel()
 	}()
-	_, err = d.Measure(given, 9, true)
+	long(s)
+	_, err = d.Measure(given, 90, true)
 	require.ErrorIs(t, err, context.Canceled)
 	d.Keep()
 	require.NoError(t, d.Close(t.Context()))
@@ -339,9 +345,10 @@ func TestACluster(t *testing.T) {
 	w, found, err = d.Recover(t.Context())
 	require.NoError(t, err)
 	require.True(t, found)
-	assert.Equal(t, 9, w.Round.Number)
+	assert.Equal(t, 90, w.Round.Number)
 	balances(t, w)
-	assert.Nil(t, passes(t, d, 10, false).Round.Faults)
+	s.Phases = lasting(3).Phases
+	assert.Nil(t, passes(t, d, 91, false).Round.Faults)
 	require.NoError(t, d.Close(t.Context()))
 	gone(t, on)
 }

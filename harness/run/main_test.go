@@ -56,13 +56,31 @@ func TestMain(m *testing.M) {
 		actK6(does)
 		return
 	}
-	var err error
-	if queued, err = buildtest.Program("queued", "engine/cmd/queued"); err != nil {
+	dir, err := prepareServer()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	startTimeout = 2 * patience
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+// prepareServer builds the real server and sets queued, which is in the returned folder. A server
+// refuses tasks while its file system has little free space. The tests must not depend on the space
+// of their host, so queued starts the server without this limit.
+func prepareServer() (dir string, err error) {
+	program, err := buildtest.Program("queued", "engine/cmd/queued")
+	if err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp("", "prony-run-test-"); err != nil {
+		return "", err
+	}
+	queued = filepath.Join(dir, "queued")
+	return dir, buildtest.WriteScript(queued, fmt.Sprintf("#!/bin/sh\nQUEUED_DISK_LOW=0B exec '%s' \"$@\"\n", program))
 }
 
 // patience bounds waits for events that must happen, without a statement about speed.

@@ -273,12 +273,16 @@ func TestStartBySSH(t *testing.T) {
 // A cluster on other hosts survives that a fault kills a node over ssh, and is removed afterwards.
 func TestFaultsBySSH(t *testing.T) {
 	on := sshtest.Start(t)
-	s := faulty(4*time.Second, scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetFollower}, At: 500 * time.Millisecond, For: 200 * time.Millisecond},
-		scenario.Fault{Kind: scenario.FaultPause, Target: scenario.Target{Kind: scenario.TargetFollower}, At: 2 * time.Second, For: 200 * time.Millisecond})
-	var dir string
+	s := faulty(2*time.Second, scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetFollower}, At: 100 * time.Millisecond, For: 100 * time.Millisecond},
+		scenario.Fault{Kind: scenario.FaultPause, Target: scenario.Target{Kind: scenario.TargetFollower}, At: time.Second, For: 200 * time.Millisecond})
+	var dir, folder string
 	s.Topology, dir = bySSH(t, on, 3)
-	r, folder, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: queued, Command: []string{"prony"}, Progress: &screen{}})
-	require.NoError(t, err)
+	r := untilRecovered(t, s, func() (r *result.Result) {
+		var err error
+		r, folder, err = Execute(t.Context(), s, Options{Out: t.TempDir(), Server: queued, Command: []string{"prony"}, Progress: &screen{}})
+		require.NoError(t, err)
+		return r
+	})
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	round := r.Rounds[0]
 	require.NotNil(t, round.Faults)

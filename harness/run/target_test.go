@@ -117,11 +117,11 @@ func TestATargetIsKilled(t *testing.T) {
 	t.Parallel()
 	s := targeted(t, "good")
 	s.Phases.Drain = time.Second
-	forTime(s, 3*time.Second)
+	forTime(s, time.Second)
 	s.Faults = []scenario.Fault{{
-		Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetAll}, At: time.Second, For: 200 * time.Millisecond, Times: 1,
+		Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetAll}, At: 300 * time.Millisecond, For: 200 * time.Millisecond, Times: 1,
 	}}
-	r := executeInside(t, s).result
+	r := untilRecovered(t, s, func() *result.Result { return executeInside(t, s).result })
 	require.Len(t, r.Rounds, 1)
 	round := r.Rounds[0]
 	require.NotNil(t, round.Faults)

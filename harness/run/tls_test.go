@@ -49,7 +49,7 @@ func TestRunsOverTLS(t *testing.T) {
 				s := of()
 				s.Workloads[0].Driver = name
 				s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
-				r := execute(t, s, real(t)).result
+				r := executeCalm(t, s).result
 				require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 				assert.Positive(t, r.Rounds[0].Cycles)
 				assert.Contains(t, r.Manifest.Scenario.Settings(), scenario.Setting{Path: "topology.tls", Value: "true", Default: "false"})

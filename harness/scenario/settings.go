@@ -327,7 +327,7 @@ var required = map[string][]string{
 	"topology": append(topologyTable.required(), "kind", "name"),
 	"workload": append(workloadTable.required(), "script_sha256"),
 	"phases":   phasesTable.required(),
-	"soak":     {"for", "percent_max", "because"},
+	"soak":     append(soakTable.required(), "percent_max", "because"),
 }
 
 func isRequired(path string) bool {

@@ -119,9 +119,38 @@ func (k *SoakKeep) stored() any {
 	}{(*duration)(&k.Age), (*diskSize)(&k.Bytes)}
 }
 
+var soakTable = table[Soak]{
+	length(func(s *Soak) *time.Duration { return &s.For }, hclfile.DurationSpec{Min: soakWindowLeast, Max: soakForMax, Required: true}, attribute[Soak]{
+		name: "for", label: "soak, measured time", value: func(s *Soak) string { return s.For.String() },
+		doc: "{} of measured time: the windows, without the drains. The flag `--for` of `prony soak` overrides it",
+	}),
+	integer(func(s *Soak) *int { return &s.FaultsEvery }, hclfile.IntSpec{Min: 1, Max: soakFaultsEveryMax}, attribute[Soak]{
+		name: "faults_every", label: "soak, faults in every n-th window", standard: "required with a `fault`; not allowed without",
+		doc: "{}: every n-th window has the faults of the scenario, whose times count from that window's start",
+	}),
+	{
+		name: "drift_percent_max", standard: fmt.Sprint(soakDriftPercentDefault),
+		doc: "above 0: the maximum worsening of a figure from start to end, in percent of its start",
+		read: func(b *hclfile.Block, s *Soak) {
+			s.DriftPercentMax = soakDriftPercentDefault
+			if percent, ok := b.Number("drift_percent_max", hclfile.NumberSpec{Example: "2"}); ok {
+				s.DriftPercentMax = percent
+			}
+		},
+	},
+	{
+		name: "keep", block: true, standard: "168h and 1GiB",
+		doc: "a block: the retention of results of single windows; the row of figures of each window is always kept. `age`, 1m to 8784h, and total `size`, `\"1MiB\"` to `\"16384GiB\"`. The oldest are deleted first",
+	},
+	{name: `drift "FIGURE"`, block: true, standard: "`drift_percent_max`", doc: "a block: `percent_max` for one figure, and `because`"},
+}
+
+// Rows returns the rows of pages.
+func (s *Soak) Rows() []Row { return soakTable.rows(s, "soak.") }
+
 var (
 	soakBlock = hclfile.Inner{
-		Names:   hclfile.Names{Attributes: []string{"for", "faults_every", "drift_percent_max"}, Blocks: []string{"keep", "drift"}},
+		Names:   hclfile.Names{Attributes: soakTable.names(), Blocks: []string{"keep", "drift"}},
 		Example: `soak { for = "20m" }`, Once: true,
 	}
 	soakKeepBlock = hclfile.Inner{
@@ -142,15 +171,8 @@ func readSoak(b *hclfile.Block, s *Scenario) *Soak {
 		return nil
 	}
 	block := blocks[0]
-	soak := &Soak{
-		For:         block.Duration("for", hclfile.DurationSpec{Min: soakWindowLeast, Max: soakForMax, Required: true}),
-		FaultsEvery: block.Int("faults_every", hclfile.IntSpec{Min: 1, Max: soakFaultsEveryMax}),
-		Keep:        readSoakKeep(block),
-	}
-	soak.DriftPercentMax = soakDriftPercentDefault
-	if percent, ok := block.Number("drift_percent_max", hclfile.NumberSpec{Example: "2"}); ok {
-		soak.DriftPercentMax = percent
-	}
+	soak := &Soak{Keep: readSoakKeep(block)}
+	soakTable.read(block, soak)
 	soak.Drifts = readSoakDrifts(block)
 	switch {
 	case len(s.Faults) > 0 && !block.Has("faults_every"):

@@ -34,8 +34,31 @@ func (t Topology) startsNodesByProgram() bool {
 	return t.Kind == ByProgram && t.Nodes > 1 && len(t.Target.Addresses) == 0
 }
 
+var targetTable = table[Topology]{
+	choice(func(t *Topology) *string { return &t.Durability }, hclfile.ChoiceSpec{OneOf: Guarantees, Required: true}, attribute[Topology]{
+		name: "guarantee", standard: "required, because every figure depends on it",
+		doc: "when the servers acknowledge: `\"memory\"` (in the process's memory), `\"os\"` (written to the operating system), `\"fsync\"` (after an fsync that covers it), `\"majority\"` (in the memory or files of most nodes), `\"majority_fsync\"` (after an fsync on most nodes)",
+	}),
+	integer(func(t *Topology) *int { return &t.Nodes }, hclfile.IntSpec{Min: 1, Max: NodesMax, Default: 1}, attribute[Topology]{name: "nodes", doc: "{}"}),
+	{
+		name: "address", standard: "none: the program starts them", fixed: true,
+		doc: "a list of `\"host:port\"`: the servers already run, and are left running. Not with `nodes`",
+		read: func(b *hclfile.Block, t *Topology) {
+			t.Target.Addresses = b.Texts("address", hclfile.NamesSpec{Max: NodesMax, Example: `["10.0.0.1:6379"]`})
+		},
+	},
+	{
+		name: "program", standard: "`prony-peers` in the folder of `prony` or in `bin/`, or the program in PRONY_PEERS", fixed: true,
+		doc: "the path of another driver program, relative to the scenario file, or absolute",
+		read: func(b *hclfile.Block, t *Topology) {
+			t.Target.Program = b.Path("program", hclfile.TextSpec{MaxBytes: 500, Example: "bin/my-driver"})
+		},
+	},
+	{name: "settings", block: true, standard: "none", doc: "a block `settings { NAME = VALUE }` with the server's names. The program refuses unknown names"},
+}
+
 var targetBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{"guarantee", "nodes", "address", "program"}, Blocks: []string{"settings"}},
+	Names: hclfile.Names{Attributes: targetTable.names(), Blocks: []string{"settings"}},
 	Label: "name", Example: `target "redis" { guarantee = "fsync" }`, Once: true,
 }
 
@@ -44,7 +67,7 @@ var targetBlock = hclfile.Inner{
 const targetName = "name"
 
 // targetSweeps are the attributes of a target that a sweep may vary.
-var targetSweeps = []string{targetName, "guarantee", "nodes"}
+var targetSweeps = append([]string{targetName}, targetTable.swept()...)
 
 func readTargetServers(s *hclfile.Block) Topology {
 	blocks := s.Blocks("target", targetBlock)
@@ -64,8 +87,7 @@ func readTargetServers(s *hclfile.Block) Topology {
 	} else {
 		t.Target.Name = readName(b)
 	}
-	t.Durability = b.Choice("guarantee", hclfile.ChoiceSpec{OneOf: Guarantees, Required: true})
-	t.Target.Addresses = b.Texts("address", hclfile.NamesSpec{Max: NodesMax, Example: `["10.0.0.1:6379"]`})
+	targetTable.read(b, &t)
 	for _, address := range t.Target.Addresses {
 		if !isAddress(address) {
 			b.AttrProblem("address", fmt.Sprintf("address contains %.80q, which is not a host and a port", address), `write it as in "10.0.0.1:6379"`)
@@ -74,10 +96,7 @@ func readTargetServers(s *hclfile.Block) Topology {
 	if len(t.Target.Addresses) > 0 {
 		refuseAttributes(b, "the servers already run", "nodes")
 		t.Nodes = len(t.Target.Addresses)
-	} else {
-		t.Nodes = b.Int("nodes", hclfile.IntSpec{Min: 1, Max: NodesMax, Default: 1})
 	}
-	t.Target.Program = b.Path("program", hclfile.TextSpec{MaxBytes: 500, Example: "bin/my-driver"})
 	t.Settings = readTargetSettings(b)
 	return t
 }

@@ -443,6 +443,7 @@ func TestRefusalsOfTheServer(t *testing.T) {
 
 // A command gives up on a silent server after the timeout.
 func TestAServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close() //nolint:errcheck // ends with the test

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The golden file has the exact output of commands about missing nodes: adding a node that does not
@@ -53,10 +56,25 @@ func TestClusterStatusWaitsForALeader(t *testing.T) {
 	c := prepareCluster(t)
 	c.start("n1")
 	s := newShell(t, "QUEUED_ADMIN_SERVER="+c.nodes["n1"].Admin)
-	s.run("cluster", "status", "--wait", "300ms").fails(exitFailed, "queued: no shard has a leader: 1 of 3 nodes is there (n1)")
+	s.until(func(r ran) bool { // n1 may answer before it has created its group
+		return r.code == exitFailed && strings.Contains(r.err, "queued: no shard has a leader: 1 of 3 nodes is there (n1)")
+	}, "cluster", "status", "--wait", "300ms")
 	s.shows = true
-	done := make(chan ran)
+	waits, now := make(chan struct{}, 1), time.Now()
+	s.clock = clock{now: func() time.Time { return now }, pause: func(ctx context.Context, d time.Duration) error {
+		select {
+		case waits <- struct{}{}:
+		default:
+		}
+		return (&clock{}).Pause(ctx, d)
+	}}
+	done := make(chan ran, 1)
 	go func() { done <- s.run("cluster", "status", "--wait", "1m") }()
+	select {
+	case <-waits:
+	case r := <-done:
+		require.Fail(t, "it does not wait", r.out+r.err)
+	}
 	c.start("n2", "n3")
 	r := <-done
 	assert.Equal(t, exitOK, r.code, r.err)

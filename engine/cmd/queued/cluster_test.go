@@ -60,6 +60,7 @@ func (s *shell) eventually(want func(c *clusterSeen) bool, args ...string) (seen
 // Three processes form a cluster: the first bootstraps, the others join. The test runs each cluster
 // command.
 func TestAClusterIsAdministered(t *testing.T) {
+	t.Parallel()
 	certs := filepath.Join(t.TempDir(), "certs")
 	text := newShell(t).ok("cluster", "init", "--nodes", "n1=127.0.0.1:1,n2=127.0.0.1:2,n3=127.0.0.1:3", "--out", certs)
 	assert.Contains(t, text, "--cluster-node n2 --cluster-listen 127.0.0.1:2 --cluster-certs "+filepath.Join(certs, "n2"))

@@ -80,6 +80,7 @@ func leaveBallast(t *testing.T, data, filler string, size int64) {
 // after a kill, and resumes when there is space. No acknowledged task may be lost, and no start may
 // crash. The short form covers one durability mode.
 func TestAServerOnAFullDiskReadsAndResumes(t *testing.T) {
+	t.Parallel()
 	for _, durability := range []string{"sync", "interval", "none"} {
 		t.Run(durability, func(t *testing.T) {
 			if durability != "sync" {

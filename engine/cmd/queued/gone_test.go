@@ -47,6 +47,7 @@ func enqueueOne(ctx context.Context, c *client.Client) bool {
 // TestAServerEndsWhenItsDataIsGone removes the data folder or a part of it under a running server,
 // which ends and logs the loss and the remedy.
 func TestAServerEndsWhenItsDataIsGone(t *testing.T) {
+	t.Parallel()
 	newest := func(t *testing.T, pattern string) string {
 		t.Helper()
 		found, err := filepath.Glob(pattern)

@@ -64,6 +64,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 // the other belongs to a process that accepts connections and never answers, like a node that
 // hangs.
 func TestCommandsUseTheFirstServerThatAnswers(t *testing.T) {
+	t.Parallel()
 	s, n := serveInProcess(t)
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

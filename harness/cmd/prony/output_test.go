@@ -126,10 +126,14 @@ func TestReportAsJSON(t *testing.T) {
 	assert.Len(t, document.Pages, 1, "the written pages are listed")
 }
 
+// schemas is the folder of the committed schemas. It is absolute, because tests change the working
+// directory.
+var schemas, _ = filepath.Abs(filepath.Join("..", "..", "result", "schema"))
+
 // validator returns the committed schema of that name.
 func validator(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "result", "schema", name+".json"))
+	text, err := os.ReadFile(filepath.Join(schemas, name+".json"))
 	require.NoError(t, err)
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(t, err)

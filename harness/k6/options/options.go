@@ -3,6 +3,7 @@
 package options
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,28 +14,33 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Error is an invalid argument of a script.
+// Error is a call of a script that failed, most often because of an invalid argument.
 type Error struct {
 	Call   string // "connect", "produce"
-	Field  string // "timeout", "tls.ca"; "" for the argument itself
+	Field  string // "timeout", "tls.ca"; "" for the argument itself, and if no field is known
 	Value  string // in JavaScript notation; "" without a value
-	Remedy string
+	Remedy string // for an invalid argument
+	Code   string // for the script's error handling; "" for an invalid argument
+	Cause  error  // instead of a remedy
 }
 
 // Error implements error.
 func (e *Error) Error() string {
-	what := e.Field
-	switch {
-	case what == "" && e.Value == "":
-		return fmt.Sprintf("prony: %s: %s", e.Call, e.Remedy)
-	case what == "":
-		what = "the argument"
+	text, what := "prony: "+e.Call+": ", e.Field
+	if e.Value != "" {
+		what = fmt.Sprintf("%s is %s", cmp.Or(what, "the argument"), e.Value)
 	}
-	if e.Value == "" {
-		return fmt.Sprintf("prony: %s: %s: %s", e.Call, what, e.Remedy)
+	if what != "" {
+		text += what + ": "
 	}
-	return fmt.Sprintf("prony: %s: %s is %s: %s", e.Call, what, e.Value, e.Remedy)
+	if e.Cause != nil {
+		return text + strings.TrimPrefix(e.Cause.Error(), "prony: ")
+	}
+	return text + e.Remedy
 }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 // Table has the fields of an object, and for each a function that stores its value in a T.
 type Table[T any] map[string]func(*T, Value) error
