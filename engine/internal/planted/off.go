@@ -2,7 +2,11 @@
 
 package planted
 
-import "github.com/cockroachdb/pebble/v2/vfs"
+import (
+	"context"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
 
 // Enabled reports whether the binary has the faults.
 const Enabled = false
@@ -37,17 +41,16 @@ func Serial() int { return 0 }
 // Another returns nil.
 func Another(string, any, string) any { return nil }
 
-// Call does nothing.
-func Call() {}
+// Reads returns false.
+func Reads(any) bool { return false }
 
-// Request does nothing.
-func Request() {}
+// Arrives returns next.
+func Arrives(next func(context.Context, string) context.Context) func(context.Context, string) context.Context {
+	return next
+}
 
 // Writes returns 0.
 func Writes() int { return 0 }
-
-// Frame does nothing.
-func Frame() {}
 
 // Claim does nothing.
 func Claim() uint64 { return 0 }

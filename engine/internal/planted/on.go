@@ -258,7 +258,7 @@ func BeforeCommit() {
 	}
 }
 
-// Frame must be called for each message from a client: in a stream, or in a call over gRPC or REST.
+// Frame must be called for each message of a stream from a client.
 func Frame() {
 	switch fault.name {
 	case "rpc":
