@@ -2,11 +2,7 @@
 
 package planted
 
-import (
-	"context"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
-)
+import "context"
 
 // Enabled reports whether the binary has the faults.
 const Enabled = false
@@ -26,12 +22,6 @@ func Send(int) {}
 // Receive does nothing.
 func Receive() {}
 
-// Task does nothing.
-func Task(vfs.FS, string) error { return nil }
-
-// BeforeCommit does nothing.
-func BeforeCommit() {}
-
 // Hits returns false.
 func Hits(string) bool { return false }
 
@@ -48,12 +38,6 @@ func Reads(any) bool { return false }
 func Arrives(next func(context.Context, string) context.Context) func(context.Context, string) context.Context {
 	return next
 }
-
-// Writes returns 0.
-func Writes() int { return 0 }
-
-// Claim does nothing.
-func Claim() uint64 { return 0 }
 
 // Wall returns ns.
 func Wall(ns int64) int64 { return ns }
