@@ -66,10 +66,10 @@ func TestPlantedEndOfAWait(t *testing.T) {
 
 // The fault rpc delays each unary call and each frame of a stream.
 func TestPlantedSleepOfCallsAndFrames(t *testing.T) {
-	s := serve(t, nil)
 	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
 	const sleep = 200 * time.Millisecond
-	plant(t, "rpc:"+sleep.String())
+	t.Setenv("PRONY_PLANTED", "rpc:"+sleep.String())
+	s := serve(t, nil)
 	sleeps := func(what string, ask func() error) {
 		began := time.Now()
 		require.NoError(t, ask(), what)

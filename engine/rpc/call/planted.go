@@ -13,6 +13,9 @@ import (
 // plantedOptions returns the interceptors with the faults of package planted that concern calls and
 // the frames of streams.
 func plantedOptions() []grpc.ServerOption {
+	if !planted.IsOneOf("rpc", "goroutines", "unary") {
+		return nil
+	}
 	return []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			if !isOpen(info.FullMethod) {
