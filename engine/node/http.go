@@ -37,7 +37,7 @@ func (n *Node) restOptions(l queue.Limits) rest.Options {
 	return rest.Options{
 		ItemsMax: call.ItemsMax(l), Requests: n.bounds.Requests(), RequestBytesMax: n.shares.MessageBytes, Holds: call.Holds,
 		Guard:   func(next http.Handler) http.Handler { return n.auth.Guard(next, rest.WriteError) },
-		Arrives: n.restArrives,
+		Arrives: planted.Arrives(n.metrics.RESTArrives),
 		Observe: n.metrics.RESTCall,
 		Range: func(field string) (least, most uint64, ok bool) {
 			if least, most, ok = l.Range(field); !ok {
@@ -46,15 +46,6 @@ func (n *Node) restOptions(l queue.Limits) rest.Options {
 			return least, most, ok
 		},
 	}
-}
-
-// restArrives handles the arrival of a REST call in the same way as interceptors handle the arrival
-// of a gRPC call.
-func (n *Node) restArrives(ctx context.Context, method string) context.Context {
-	ctx = n.metrics.RESTArrives(ctx, method)
-	planted.Frame()
-	planted.Request()
-	return ctx
 }
 
 func (n *Node) newHTTP(c Config) error {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
@@ -28,9 +27,6 @@ type proposal struct {
 
 // Wait implements storage.Proposal.
 func (p *proposal) Wait() error {
-	if planted.Hits(planted.Early) {
-		return nil
-	}
 	select {
 	case <-p.answered:
 		return p.err

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/access"
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -61,10 +60,6 @@ func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.I
 	if err != nil {
 		return nil, s.refuse(err)
 	}
-	early := planted.Hits(planted.Await)
-	if early {
-		most = 0
-	}
 	refused := s.awaitEnd(ctx, ended, most)
 	cancel()
 	if err := cmp.Or(refused, ctx.Err()); err != nil {
@@ -82,9 +77,6 @@ func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.I
 	}
 	if a.Err != nil {
 		return nil, s.refuse(a.Err)
-	}
-	if early {
-		a.Value.State = shard.Done
 	}
 	return &queuepb.AwaitResultResponse{
 		State: call.TaskStates[a.Value.State], Result: a.Value.Result.Value, LastError: a.Value.LastError,

@@ -9,7 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
-	"github.com/pronybench/prony/engine/wire"
 )
 
 // NewCallsServer returns the gRPC server for the other nodes of a cluster. It serves the services
@@ -17,11 +16,10 @@ import (
 // clients; the connection authenticates calls to the service between nodes.
 func NewCallsServer(s *Service, admin adminpb.AdminServiceServer, peers peerpb.PeerServiceServer, auth *call.Auth, options ...grpc.ServerOption) *grpc.Server {
 	in := call.Intake{Auth: auth, Bounds: s.bounds, ItemsMax: max(call.ItemsMax(s.limits), access.TenantsMax)}
+	options = append(options, in.Options()...)
 	g := grpc.NewServer(append(options,
-		grpc.ForceServerCodecV2(wire.Codec()),
 		grpc.InTapHandle(auth.Arrives),
-		grpc.ChainUnaryInterceptor(auth.Unary, route.SendCoverage(s.shards)),
-		grpc.ChainStreamInterceptor(in.Stream),
+		grpc.ChainUnaryInterceptor(route.SendCoverage(s.shards)),
 		grpc.MaxConcurrentStreams(streamsMax),
 		grpc.MaxRecvMsgSize(messageInBytesMax),
 	)...)

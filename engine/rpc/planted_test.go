@@ -4,6 +4,7 @@ package rpc_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,37 @@ func TestPlantedEndOfAWait(t *testing.T) {
 	a = <-s.await(s.ctx, id, 1)
 	require.NoError(t, a.err)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_READY, a.out.GetState())
+}
+
+// The fault rpc delays each unary call and each frame of a stream.
+func TestPlantedSleepOfCallsAndFrames(t *testing.T) {
+	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
+	const sleep = 200 * time.Millisecond
+	t.Setenv("PRONY_PLANTED", "rpc:"+sleep.String())
+	s := serve(t, nil)
+	sleeps := func(what string, ask func() error) {
+		began := time.Now()
+		require.NoError(t, ask(), what)
+		assert.GreaterOrEqual(t, time.Since(began), sleep, what)
+	}
+	sleeps("call", func() error {
+		_, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
+		return err
+	})
+	producer, err := s.Produce(s.ctx)
+	require.NoError(t, err)
+	for frame := range uint64(2) {
+		sleeps("frame of a producer", func() error {
+			require.NoError(t, producer.Send(&queuepb.ProduceRequest{Frame: frame, Tasks: newTasks("q", 1)}))
+			_, err := producer.Recv()
+			return err
+		})
+	}
+	worker, err := s.Work(s.ctx)
+	require.NoError(t, err)
+	sleeps("frame of a worker", func() error {
+		require.NoError(t, worker.Send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Queues: []string{"q"}, LeaseMs: 60_000}, Credits: 1}))
+		_, err := worker.Recv()
+		return err
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/access"
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/serialbudget"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -77,7 +76,6 @@ func (p *produceStream) receive() error {
 		if err != nil {
 			return err
 		}
-		planted.Frame()
 		if err := p.service.holdWhenStopping(p.stream.Context()); err != nil {
 			return err
 		}

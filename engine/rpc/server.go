@@ -14,7 +14,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/busypoll"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
-	"github.com/pronybench/prony/engine/wire"
 )
 
 // These constants limit a gRPC server. gRPC's defaults are unlimited or intended for small
@@ -40,11 +39,10 @@ const (
 func NewServer(s *Service, h *health.Server, auth *call.Auth, options ...grpc.ServerOption) *grpc.Server {
 	in := call.Intake{Auth: auth, Bounds: s.bounds, ItemsMax: call.ItemsMax(s.limits)}
 	share := s.bounds.Shares()
+	options = append(options, in.Options()...)
 	g := grpc.NewServer(append(options,
-		grpc.ForceServerCodecV2(wire.Codec()),
 		grpc.InTapHandle(auth.Arrives),
-		grpc.ChainUnaryInterceptor(auth.Unary),
-		grpc.ChainStreamInterceptor(in.Stream, s.endWatches),
+		grpc.ChainStreamInterceptor(s.endWatches),
 		grpc.NumStreamWorkers(streamWorkers),
 		grpc.ConnectionTimeout(handshakeMax),
 		grpc.MaxHeaderListSize(headerBytesMax),

@@ -10,7 +10,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/access"
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -119,7 +118,6 @@ func (w *workStream) receive() error {
 		}
 	}()
 	for {
-		planted.Frame()
 		if err := w.frame(claim.Tenant, sub, in); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -49,10 +48,6 @@ func (c *enqueue) decide(d *decider, nowMs int64) {
 		return
 	}
 	c.out = spareEnqueued.Take(len(c.tasks))
-	if planted.Hits(planted.Lost) {
-		plantedEnqueue(d.state, c, nowMs)
-		return
-	}
 	d.state.Enqueue(nowMs, c.tenant, c.tasks, c.out)
 }
 
@@ -72,9 +67,6 @@ func (s *Shard) Settle(tenant string, settlements []queue.Settlement, reply func
 }
 
 func (c *settle) decide(d *decider, nowMs int64) {
-	if planted.Enabled {
-		plantedSettle(c.settlements)
-	}
 	c.out = spareOutcomes.Take(len(c.settlements))
 	if low := d.shard.opts.Space.Growth(); low != nil {
 		d.settleLow(c, nowMs, low)

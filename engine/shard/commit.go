@@ -3,7 +3,6 @@ package shard
 import (
 	"time"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -12,7 +11,7 @@ import (
 // commits submits the decisions of a shard. The deciding goroutine owns it.
 type commits struct {
 	state *queue.State
-	batch *storage.Batch // the mutations of the turn so far
+	batch *batch         // the mutations of the turn so far
 	log   storage.Log    // nil if the shard is not replicated
 	last  storage.Commit // the last submitted commit
 	early []earlyCommit  // commits of this turn so far: see submitEarly
@@ -30,7 +29,6 @@ func (c *commits) submit(t *turn) {
 	t.committed = t.err == nil && c.flush()
 	t.times.decided = stages.Now()
 	if t.committed {
-		planted.BeforeCommit()
 		t.commit, t.err = c.batch.Submit()
 		t.times.submitted = stages.Now()
 		c.last = t.commit

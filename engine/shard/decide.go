@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -62,9 +61,14 @@ func (d *decider) turn(commands []command, since, began time.Duration) {
 	if d.failure = t.err; t.err != nil {
 		d.shard.fail(t.err)
 	}
-	n := len(t.commands) // after the send below, the publishing goroutine owns the commands
+	d.send(t)
+}
+
+// send passes a turn to the publishing goroutine, which owns it and its commands from then on.
+func (d *decider) send(t turn) {
+	n := len(t.commands)
 	d.shard.pipe <- t
-	planted.Send(n)
+	plantedSent(n)
 }
 
 // decideAndCommit runs the phases decide and commit. If an invariant of the state machine is
@@ -100,7 +104,6 @@ func (d *decider) decide(t *turn) {
 	now, full := d.pass()
 	t.nowMs = now
 	for _, c := range t.commands {
-		planted.Command()
 		d.commits.batch.Begin(stepOf(c))
 		d.decideOrRefuse(c, now, full)
 	}

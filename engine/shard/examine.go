@@ -3,7 +3,6 @@ package shard
 import (
 	"fmt"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -61,7 +60,7 @@ type begin struct {
 func (c *begin) decide(d *decider, _ int64) {
 	c.marks, c.looked = make([]uint64, len(c.refs)), make([]storage.Looked, len(c.refs))
 	for i, ref := range c.refs {
-		if q, ok := d.state.Queue(ref.Queue); !ok || q.Tenant() != c.tenant && !planted.Hits(planted.Read) || ref.Priority > queue.MaxPriority {
+		if q, ok := d.state.Queue(ref.Queue); !ok || q.Tenant() != c.tenant || ref.Priority > queue.MaxPriority {
 			c.resolve(d, i, nil, ErrNotFound)
 			continue
 		}

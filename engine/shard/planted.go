@@ -1,3 +1,5 @@
+//go:build planted
+
 package shard
 
 import (
@@ -6,17 +8,52 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
 )
 
-// This file contains the faults of package planted that concern a shard. They take effect only in a
-// build with the tag planted.
+// This file contains the faults of package planted that concern a shard.
 
-// plantedEnqueue acknowledges all tasks of a command, but does not store the last task. The id that
-// it returns for the last task belongs to no stored task.
-func plantedEnqueue(state *queue.State, c *enqueue, nowMs int64) {
-	stored := len(c.tasks) - 1
-	state.Enqueue(nowMs, c.tenant, c.tasks[:stored], c.out[:stored])
-	c.out[stored] = queue.Enqueued{Ref: queue.Ref{Queue: math.MaxUint32, Seq: uint64(planted.Serial())}}
+type batch = storage.PlantedBatch
+
+func plantedBatch(b *storage.Batch) *batch { return &batch{Batch: b} }
+
+// plantedDecide changes a command before it is decided.
+func plantedDecide(d *decider, c command) {
+	planted.Command()
+	switch c := c.(type) {
+	case *enqueue:
+		if planted.Hits(planted.Lost) {
+			plantedLoss(c)
+		}
+	case *settle:
+		plantedSettle(c.settlements)
+	case *subscribe:
+		plantedSubscribe(c.sub)
+	case *poll:
+		plantedSubscribe(c.sub)
+	case *begin:
+		if !c.changes { // it looks up one task
+			c.tenant = plantedTenant(d, c.tenant, c.refs[0])
+		}
+	case *await:
+		c.tenant = plantedTenant(d, c.tenant, c.ref)
+		if planted.Hits(planted.Await) {
+			plantedEnd(d, c)
+		}
+	}
+}
+
+// plantedLoss makes a command acknowledge its last task without storing it. The id that it returns
+// for this task belongs to no stored task.
+func plantedLoss(c *enqueue) {
+	c.tasks = c.tasks[:len(c.tasks)-1]
+	reply := c.reply
+	c.reply = func(out []queue.Enqueued, err error) {
+		if err == nil {
+			out = append(out, queue.Enqueued{Ref: queue.Ref{Queue: math.MaxUint32, Seq: uint64(planted.Serial())}})
+		}
+		reply(out, err)
+	}
 }
 
 // plantedLeaseMs is the time until the lease of a task expires after its completion was dropped.
@@ -35,10 +72,44 @@ func plantedSettle(settlements []queue.Settlement) {
 	}
 }
 
+// plantedTenant returns the tenant whose task the caller, a tenant, may read.
+func plantedTenant(d *decider, tenant string, ref queue.Ref) string {
+	if q, ok := d.state.Queue(ref.Queue); ok && q.Tenant() != tenant && planted.Hits(planted.Read) {
+		return q.Tenant()
+	}
+	return tenant
+}
+
+// plantedEnd ends a wait immediately, and reports the task as done.
+func plantedEnd(d *decider, c *await) {
+	reply := c.reply
+	c.reply = func(a Awaited, err error) {
+		if err == nil {
+			a.State = Done
+		}
+		reply(a, err)
+	}
+	d.shard.inbox.resume(&endWait{await: c})
+}
+
+// plantedTaker is a subscription whose deliver function plantedSubscribe has replaced.
+type plantedTaker struct {
+	sub     *Subscription
+	deliver func([]queue.Delivery) // the original function
+}
+
+func plantedSubscribe(sub *Subscription) {
+	if !planted.IsOneOf(planted.Flipped, planted.Reversed, planted.Twice, planted.Stranger) {
+		return
+	}
+	t := &plantedTaker{sub, sub.deliver}
+	sub.deliver = func(deliveries []queue.Delivery) { plantedDeliver(t, deliveries) }
+}
+
 // plantedDeliver changes deliveries to a subscription, or delivers the first of them to another
-// subscription too. The source and the target are never Once claims, since those may already be
-// answered.
-func plantedDeliver(sub *Subscription, deliveries []queue.Delivery) {
+// subscription too. The source and the target of such a copy are never Once claims, since those may
+// already be answered.
+func plantedDeliver(to *plantedTaker, deliveries []queue.Delivery) {
 	first := &deliveries[0]
 	if len(first.Payload) > 0 && planted.Hits(planted.Flipped) {
 		first.Payload = slices.Clone(first.Payload)
@@ -47,13 +118,25 @@ func plantedDeliver(sub *Subscription, deliveries []queue.Delivery) {
 	if len(deliveries) > 1 && planted.Hits(planted.Reversed) {
 		slices.Reverse(deliveries)
 	}
-	if sub.claim.Once {
-		return
-	}
-	for _, fault := range []string{planted.Twice, planted.Stranger} {
-		other, known := planted.Another(fault, sub, sub.claim.Tenant).(*Subscription)
-		if known {
-			other.deliver([]queue.Delivery{*first})
+	if !to.sub.claim.Once {
+		for _, fault := range []string{planted.Twice, planted.Stranger} {
+			if other, known := planted.Another(fault, to, to.sub.claim.Tenant).(*plantedTaker); known {
+				other.deliver([]queue.Delivery{*first})
+			}
 		}
+	}
+	to.deliver(deliveries)
+}
+
+func plantedSent(commands int) { planted.Send(commands) }
+
+// plantedAnswer answers the commands of a turn.
+func plantedAnswer(p *publisher, t *turn) {
+	for range t.commands {
+		planted.Receive()
+	}
+	p.answer(t)
+	if t.committed {
+		planted.Commit()
 	}
 }

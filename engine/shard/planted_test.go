@@ -110,6 +110,25 @@ func TestPlantedAcknowledgementBeforeTheFsync(t *testing.T) {
 	}
 }
 
+func TestPlantedAcknowledgementBeforeTheFollowers(t *testing.T) {
+	t.Cleanup(func() { require.NoError(t, planted.Begin()) })
+	t.Setenv("PRONY_PLANTED", planted.Early)
+	require.NoError(t, planted.Begin())
+	f, log := replicated(t)
+	log.mu.Lock()
+	log.hold = true
+	log.mu.Unlock()
+	require.NoError(t, receive(t, f.enqueueLater(newTasks("q", 1)...)).err)
+	log.mu.Lock()
+	require.NotEmpty(t, log.proposed, "the log still holds the entry")
+	for _, p := range log.proposed {
+		p.answer(log.apply(p.entry))
+	}
+	log.hold = false
+	log.mu.Unlock()
+	f.stop()
+}
+
 func TestPlantedWritesOfAQueue(t *testing.T) {
 	sets := map[string]uint64{}
 	for _, fault := range []string{planted.Read, "writes"} {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/queue"
@@ -54,16 +53,16 @@ func (p *publisher) run() {
 			p.deliver(g, t.nowMs, t.err)
 		}
 		p.waits.end()
-		for _, c := range t.commands {
-			planted.Receive()
-			c.publish(p.shard, t.err)
-		}
-		if t.committed {
-			planted.Commit()
-		}
+		plantedAnswer(p, &t)
 		p.shard.keep(t.commands)
 		p.shard.publishing.end()
 		p.observe(&t.times)
+	}
+}
+
+func (p *publisher) answer(t *turn) {
+	for _, c := range t.commands {
+		c.publish(p.shard, t.err)
 	}
 }
 
@@ -140,9 +139,6 @@ func (p *publisher) deliver(g queue.Grant, nowMs int64, err error) {
 	deliveries := all[:kept]
 	p.waits.add(deliveries, nowMs)
 	if len(deliveries) > 0 {
-		if planted.Enabled {
-			plantedDeliver(sub, deliveries)
-		}
 		sub.deliver(deliveries)
 	}
 	// A Once claim with tasks gets no further grant.

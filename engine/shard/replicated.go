@@ -3,7 +3,6 @@ package shard
 import (
 	"errors"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -55,9 +54,7 @@ func (d *decider) end(why error) {
 		left = append(left, &endSubscription{sub: sub})
 	}
 	if len(left) > 0 {
-		n := len(left)
-		d.shard.pipe <- turn{commands: left, err: why}
-		planted.Send(n)
+		d.send(turn{commands: left, err: why})
 	}
 }
 

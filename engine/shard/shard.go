@@ -151,13 +151,14 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 			from.Leases[i].Refs[k].ExpiresAtMs += o.LeaseGraceMs
 		}
 	}
-	batch := store.NewBatch()
+	mutations := store.NewBatch()
 	if o.Replicate != nil {
-		batch = store.NewReplicatedBatch(o.Replicate, o.Tenure)
+		mutations = store.NewReplicatedBatch(o.Replicate, o.Tenure)
 		skipNumbers(&from, o.Tenure.Term)
 	} else {
 		o.Queue.Reserve = store.Durability() != storage.Sync
 	}
+	batch := plantedBatch(mutations)
 	o.Queue.Deliveries = func() []queue.Delivery { return spareDeliveries.Take(0) }
 	state, err := queue.New(o.Queue, batch, from)
 	if err != nil {

@@ -32,6 +32,7 @@ type changing interface {
 // decideOrRefuse decides a command, or refuses it with the error full if full is not nil and the
 // command may change the store.
 func (d *decider) decideOrRefuse(c command, nowMs int64, full error) {
+	plantedDecide(d, c)
 	if full != nil {
 		if change, ok := c.(changing); ok && change.refuse(full) {
 			d.shard.opts.Space.CountRefusals(full, 1)

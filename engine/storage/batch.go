@@ -6,7 +6,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/disk"
@@ -167,7 +166,6 @@ func (b *Batch) dueKey(ref queue.Ref, dueAtMs int64) []byte {
 func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 	record.EncodeTask(&b.enc, t)
 	b.set(b.refKey(record.PrefixTask, ref))
-	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
 // PutFresh implements queue.Journal. If the young records have room, the commit writes the task to
@@ -180,7 +178,6 @@ func (b *Batch) PutFresh(ref queue.Ref, t queue.Task) {
 	} else {
 		b.set(b.refKey(record.PrefixTask, ref))
 	}
-	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
 func (b *Batch) logsYoung() bool { return !b.store.replicated }
@@ -222,9 +219,6 @@ func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
 		b.puts.Add(leaseKey(batch), b.enc.Bytes())
 	} else {
 		b.set(b.idKey(record.PrefixLease, batch))
-	}
-	if before := planted.Claim(); before > 0 && len(refs) > 0 {
-		b.note(b.store.reread(refs[0].Ref, before))
 	}
 }
 
@@ -271,9 +265,6 @@ func (b *Batch) PutQueue(r *queue.Record) {
 		b.enc.MarkYoung()
 	}
 	b.set(record.QueueKey(r.ID))
-	for range planted.Writes() {
-		b.set(record.QueueKey(r.ID))
-	}
 }
 
 // DropQueue implements queue.Journal.

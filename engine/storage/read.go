@@ -8,7 +8,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/record"
 )
@@ -68,7 +67,7 @@ func (s *Reads) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 		if err != nil {
 			return false, record.Named(err, "task", ref)
 		}
-		if !t.Delayed && !touched && !planted.Hits(planted.Forgotten) {
+		if !t.Delayed && !touched {
 			if n := int64(len(payload)); n > 0 && kept+n <= r.PayloadBytesMax {
 				t.Payload = append([]byte(nil), payload...)
 				kept += n
@@ -158,14 +157,6 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 		s.ok = s.it.Next()
 	}
 	return false, s.it.Error()
-}
-
-// reread scans a lane for its first task, starting before seqs before ref. It simulates a claim
-// without a cursor; see planted.Claim.
-func (s *Reads) reread(ref queue.Ref, before uint64) error {
-	ref.Seq -= min(ref.Seq, before)
-	from := record.RefKey(record.PrefixTask, ref)
-	return s.scan(StepClaim, from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
 }
 
 // Returned answers a queue.Refill of queue.StreamReturned. more is true if it stopped at r.Limit

@@ -2,55 +2,21 @@
 
 package planted
 
-import "github.com/cockroachdb/pebble/v2/vfs"
-
-// Enabled reports whether the binary has the faults.
-const Enabled = false
+import "context"
 
 // Begin does nothing.
 func Begin() error { return nil }
 
-// Command does nothing.
-func Command() {}
-
-// Commit does nothing.
-func Commit() {}
-
-// Send does nothing.
-func Send(int) {}
-
-// Receive does nothing.
-func Receive() {}
-
-// Task does nothing.
-func Task(vfs.FS, string) error { return nil }
-
-// BeforeCommit does nothing.
-func BeforeCommit() {}
-
 // Hits returns false.
 func Hits(string) bool { return false }
 
-// Serial returns 0.
-func Serial() int { return 0 }
+// Reads returns false.
+func Reads(any) bool { return false }
 
-// Another returns nil.
-func Another(string, any, string) any { return nil }
-
-// Call does nothing.
-func Call() {}
-
-// Request does nothing.
-func Request() {}
-
-// Writes returns 0.
-func Writes() int { return 0 }
-
-// Frame does nothing.
-func Frame() {}
-
-// Claim does nothing.
-func Claim() uint64 { return 0 }
+// Arrives returns next.
+func Arrives(next func(context.Context, string) context.Context) func(context.Context, string) context.Context {
+	return next
+}
 
 // Wall returns ns.
 func Wall(ns int64) int64 { return ns }

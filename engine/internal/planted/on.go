@@ -15,9 +15,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
 )
 
-// Enabled reports whether the binary contains the faults.
-const Enabled = true
-
 const variable = "PRONY_PLANTED"
 
 // fault is the planted fault. Begin sets it before any other function is called.
@@ -149,6 +146,10 @@ func countOf(text string) (int, error) {
 
 func is(name string) bool { return fault.name == name }
 
+// IsOneOf reports whether the planted fault has one of the names. Wrappers that allocate memory are
+// installed only for their faults, so that other faults do not change the counts of allocations.
+func IsOneOf(names ...string) bool { return slices.Contains(names, fault.name) }
+
 // commits is a mutex that each commit locks.
 type commits struct{ mu sync.Mutex }
 
@@ -258,7 +259,7 @@ func BeforeCommit() {
 	}
 }
 
-// Frame must be called for each message from a client: in a stream, or in a call over gRPC or REST.
+// Frame must be called for each message of a stream from a client.
 func Frame() {
 	switch fault.name {
 	case "rpc":

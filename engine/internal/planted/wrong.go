@@ -3,10 +3,12 @@
 package planted
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/internal/compute"
 )
 
@@ -80,11 +82,37 @@ func Another(fault string, who any, tenant string) any {
 	return found
 }
 
+// Reads reports whether a refused request of an administrator must be answered.
+func Reads(request any) bool {
+	switch request.(type) {
+	case *adminpb.ListTasksRequest:
+		return Hits(List)
+	case *adminpb.GetQueueRequest:
+		return Hits(Stats)
+	}
+	return false
+}
+
 // Call must be called for each unary call over gRPC.
-func Call() { each("unary") }
+func Call() {
+	Frame()
+	each("unary")
+}
 
 // Request must be called for each call over REST.
-func Request() { each("rest") }
+func Request() {
+	Frame()
+	each("rest")
+}
+
+// Arrives returns a function that calls next when a REST call arrives, and then Request.
+func Arrives(next func(context.Context, string) context.Context) func(context.Context, string) context.Context {
+	return func(ctx context.Context, method string) context.Context {
+		ctx = next(ctx, method)
+		Request()
+		return ctx
+	}
+}
 
 // each computes steps for a call if the named fault is planted. Since calls are concurrent, it
 // stores the result atomically.

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/adminpb"
-	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
@@ -19,9 +18,6 @@ import (
 // GetQueue implements adminpb.AdminServiceServer.
 func (a *Service) GetQueue(ctx context.Context, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
 	tenant, err := target(ctx, in)
-	if err != nil && planted.Hits(planted.Stats) {
-		tenant, err = in.GetTenant(), nil
-	}
 	if err != nil {
 		return nil, a.refuse(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
-	"github.com/pronybench/prony/engine/wire"
 )
 
 // NewServer returns an HTTP/2 handler for gRPC calls to the admin service, health and reflection.
@@ -20,12 +19,8 @@ import (
 // before it reads the rest of the call; health calls need no authentication.
 func NewServer(s adminpb.AdminServiceServer, limits queue.Limits, bounds *call.Bounds, h *health.Server, auth *call.Auth, options ...grpc.ServerOption) (http.Handler, *grpc.Server) {
 	in := call.Intake{Auth: auth, Bounds: bounds, ItemsMax: call.ItemsMax(limits)}
-	g := grpc.NewServer(append(options,
-		grpc.ForceServerCodecV2(wire.Codec()),
-		grpc.ChainUnaryInterceptor(auth.Unary),
-		grpc.ChainStreamInterceptor(in.Stream),
-		grpc.MaxRecvMsgSize(bounds.Shares().MessageBytes),
-	)...)
+	options = append(options, in.Options()...)
+	g := grpc.NewServer(append(options, grpc.MaxRecvMsgSize(bounds.Shares().MessageBytes))...)
 	adminpb.RegisterAdminServiceServer(in.Registrar(g), s)
 	healthpb.RegisterHealthServer(g, h)
 	reflection.Register(g)

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/tap"
 
 	"github.com/pronybench/prony/engine/access"
-	"github.com/pronybench/prony/engine/internal/planted"
 )
 
 var healthPrefix = "/" + healthpb.Health_ServiceDesc.ServiceName + "/"
@@ -65,8 +64,8 @@ func (a *Auth) incoming(ctx context.Context) (context.Context, *access.Identity,
 	return withIdentity(ctx, i), i, nil
 }
 
-// Unary is the interceptor of unary calls.
-func (a *Auth) Unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+// unary is the interceptor of unary calls.
+func (a *Auth) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if isOpen(info.FullMethod) {
 		return next(ctx, in)
 	}
@@ -74,15 +73,13 @@ func (a *Auth) Unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, ne
 	if err != nil {
 		return nil, err
 	}
-	planted.Frame()
-	planted.Call()
 	return next(ctx, in)
 }
 
-// Stream is the interceptor of streams. It ends a stream when its token ends, whatever the handler
+// stream is the interceptor of streams. It ends a stream when its token ends, whatever the handler
 // is waiting for, such as a client that does not read. Therefore the handler runs in a separate
 // goroutine; once the stream has ended, all of the handler's operations on the stream fail.
-func (n Intake) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (n Intake) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
 	if isOpen(info.FullMethod) {
 		return next(srv, stream)
 	}

@@ -28,8 +28,18 @@ type Intake struct {
 // smaller limits of its own lists.
 func ItemsMax(l queue.Limits) int { return max(l.BatchMax, l.QueuesMax) }
 
+// Options returns the codec and the interceptors of a server whose calls and streams pass through the
+// intake. The server must register its services with Registrar.
+func (n Intake) Options() []grpc.ServerOption {
+	return append([]grpc.ServerOption{
+		grpc.ForceServerCodecV2(wire.Codec()),
+		grpc.ChainUnaryInterceptor(n.Auth.unary),
+		grpc.ChainStreamInterceptor(n.stream),
+	}, plantedOptions()...)
+}
+
 // registrar registers services so that their unary calls pass through an intake. Streams pass
-// through Intake.Stream, an interceptor.
+// through Intake.stream, an interceptor.
 type registrar struct {
 	*grpc.Server
 
