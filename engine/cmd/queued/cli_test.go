@@ -158,7 +158,7 @@ func (r ran) failure() (f failure) {
 func serveInProcess(t *testing.T) (*shell, *node.Node) {
 	t.Helper()
 	data := t.TempDir()
-	n, err := node.Open(node.Config{DataDir: data, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Auth: true})
+	n, err := node.Open(node.Config{DataDir: data, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Auth: true, DiskLow: storage.SpaceMark{Set: true}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
