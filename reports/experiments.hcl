@@ -26,7 +26,7 @@ experiment "accounts-told-once-per-commit" {
   named_by   = "six atomics per task for tenants' accounts, about 95 ns on a loaded host"
   hypothesis = "freed quota can be reported once per queue and commit"
   change     = "the queue counts freed quota and reports it to the account before it hands out leases, and at the flush"
-  code       = "engine/queue/account.go: func (s *State) reportFreed"
+  code       = "engine/queue/account.go: func (ac *accounts) reportFreed"
   effect     = "no difference beyond noise end to end; four of the six atomics per task are gone"
   kept       = true
   kept_for   = "four of six atomics per task are gone, and one place updates an account"
@@ -45,7 +45,7 @@ experiment "room-for-a-whole-grant" {
   named_by   = "CPU profile of full-cycle-batch.hcl: 6 % in growslice under addLease"
   hypothesis = "allocating the whole capacity for a grant saves the copies"
   change     = "capacity for min(credits, ready, 512)"
-  code       = "engine/queue/dispatch.go: const grantRoom"
+  code       = "engine/queue/grant.go: const grantRoom"
   effect     = "batches of 64: 2.7, 2.6, 2.7 us to 2.7, 2.3, 3.1 us in three alternating pairs: within the noise; the copies are gone from the profile"
   kept       = true
   kept_for   = "the copies in the profile are gone, at no cost"

@@ -31,7 +31,7 @@ func newRestarted(t *testing.T) *restarted { return startRestarted(t, node.TLS{}
 
 func startRestarted(t *testing.T, files node.TLS) *restarted {
 	t.Helper()
-	r := &restarted{T: t, config: node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None, TLS: files}}
+	r := &restarted{T: t, config: node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None, DiskLow: storage.SpaceMark{Set: true}, TLS: files}}
 	r.start()
 	r.config.Listen = r.node.Addresses()
 	t.Cleanup(func() { r.stop(false) })

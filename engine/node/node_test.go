@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func start(t *testing.T, change func(*node.Config)) *node.Node {
 	t.Helper()
-	c := node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None}
+	c := node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, DiskLow: storage.SpaceMark{Set: true}}
 	if change != nil {
 		change(&c)
 	}

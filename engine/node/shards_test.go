@@ -21,7 +21,7 @@ import (
 )
 
 func shardsConfig(dir string, shards int) node.Config {
-	return node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Shards: shards, Metrics: node.Metrics{Tenants: true}}
+	return node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, DiskLow: storage.SpaceMark{Set: true}, Shards: shards, Metrics: node.Metrics{Tenants: true}}
 }
 
 // run opens a node, calls use, and shuts the node down.

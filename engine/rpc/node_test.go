@@ -42,7 +42,7 @@ type server struct {
 
 func serve(t *testing.T, change func(*node.Config)) *server {
 	t.Helper()
-	c := node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None}
+	c := node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, DiskLow: storage.SpaceMark{Set: true}}
 	if strings.HasPrefix(t.Name(), severalShards) {
 		c.Shards = 3
 	}

@@ -50,6 +50,8 @@ const (
 	outcomeMargin = time.Minute
 	// exitTimeout bounds the time from the outcome to k6's exit.
 	exitTimeout = 30 * time.Second
+	// stopGrace is the time between SIGTERM and SIGKILL.
+	stopGrace = 5 * time.Second
 )
 
 func (c *Config) fill() {
@@ -158,8 +160,9 @@ func (p *Process) Progress() (last load.Progress, at time.Time) {
 	return p.last, p.lastAt
 }
 
-// Close ends the process and all its descendants, and returns when this is done.
-func (p *Process) Close() error { return p.commands.Kill() }
+// Close ends the process and all its descendants, and returns when this is done. An interrupted
+// script has stopGrace for its teardown and its summary.
+func (p *Process) Close() error { return p.commands.Stop(stopGrace) }
 
 // problem returns a failure as an Error.
 func (p *Process) problem(cause error) *Error {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,6 +68,20 @@ func serve(act string) error {
 			return err
 		}
 		<-time.After(10 * time.Minute)
+	case "cleans up":
+		ended := make(chan os.Signal, 1)
+		signal.Notify(ended, syscall.SIGTERM)
+		if err := say(`{"call":1,"done":{}}` + "\n"); err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "got", <-ended)
+		return nil
+	case "ignores the end":
+		signal.Ignore(syscall.SIGTERM)
+		if err := say(`{"call":1,"done":{}}` + "\n"); err != nil {
+			return err
+		}
+		<-time.After(10 * time.Minute)
 	case "prints":
 		fmt.Println("a summary")
 		var err error
@@ -120,6 +136,22 @@ func TestCommandsAreAnswered(t *testing.T) {
 	require.NoError(t, p.End(t.Context(), time.Minute, "end", &said))
 	assert.Equal(t, "bye", said)
 	require.EqualError(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "helper: already ended")
+}
+
+func TestStopLetsAProcessCleanUp(t *testing.T) {
+	p := start(t, "cleans up")
+	require.NoError(t, p.Call(t.Context(), time.Minute, "hello", nil, nil))
+	require.NoError(t, p.Stop(time.Minute))
+	log, err := os.ReadFile(p.logPath)
+	require.NoError(t, err)
+	assert.Contains(t, string(log), "got terminated")
+}
+
+func TestStopKillsAProcessThatStays(t *testing.T) {
+	p := start(t, "ignores the end")
+	require.NoError(t, p.Call(t.Context(), time.Minute, "hello", nil, nil))
+	require.NoError(t, p.Stop(time.Millisecond))
+	assert.Equal(t, "signal: killed", p.Status())
 }
 
 func TestAProcessThatBreaksTheRules(t *testing.T) {
