@@ -290,7 +290,7 @@ func sidesSection(p *doc.Document, c *comparison) {
 	}
 	p.Table([]string{"what", "value"}, table)
 	if s := &c.manifest.Scenario; s.Topology.Kind != "" { // the manifest was recorded
-		differingSettings(&page{p}, s)
+		differingSettings(p, s)
 	}
 	if c.Duet != nil {
 		p.Paragraph("Phases and rounds apply to a comparison in interleaved rounds: a duet has its own lengths.")

@@ -61,7 +61,7 @@ func runPage(r *result.Result, judged gate.Report, plots []doc.Figure, repeats [
 		profileSection(p, r, kept)
 		tracesSection(p, r)
 	}
-	scenarioSection(&page{p}, r)
+	scenarioSection(p, r)
 	provenanceSection(p, r)
 	p.Heading(2, "What this page does not measure")
 	p.List(limits(r))

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/report/doc"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
 // scenarioSection lists the settings of the scenario that affect the figures. It omits settings
 // that a scenario does not have.
-func scenarioSection(p *page, r *result.Result) {
+func scenarioSection(p *doc.Document, r *result.Result) {
 	s := &r.Manifest.Scenario
 	if s.Topology.Kind == "" && len(s.Workloads) == 0 {
 		return
@@ -28,8 +29,8 @@ func scenarioSection(p *page, r *result.Result) {
 		table.duration("lease", s.Workloads[0].Lease)
 	}
 	table.phases()
-	p.heading(2, "Scenario")
-	p.table([]string{"setting", "value"}, table.rows)
+	p.Heading(2, "Scenario")
+	p.Table([]string{"setting", "value"}, table.rows)
 	for i := range s.Workloads {
 		if len(s.Workloads) == 1 {
 			break // in the table above
@@ -39,27 +40,27 @@ func scenarioSection(p *page, r *result.Result) {
 		own.addRows(w.DriverRows())
 		own.addRows(w.LoadRows())
 		own.duration("lease", w.Lease)
-		p.table([]string{"workload " + code(w.Name), "value"}, own.rows)
+		p.Table([]string{"workload " + doc.Code(w.Name), "value"}, own.rows)
 	}
 	differingSettings(p, s)
 }
 
 // differingSettings lists all settings that differ from their defaults, with the paths that a sweep
 // would use.
-func differingSettings(p *page, s *scenario.Scenario) {
+func differingSettings(p *doc.Document, s *scenario.Scenario) {
 	var rows [][]string
 	for _, setting := range s.Settings() {
 		if setting.Default != "" {
-			rows = append(rows, []string{code(setting.Path), code(setting.Value), code(setting.Default)})
+			rows = append(rows, []string{doc.Code(setting.Path), doc.Code(setting.Value), doc.Code(setting.Default)})
 		}
 	}
-	p.heading(3, "Settings that differ from their defaults")
+	p.Heading(3, "Settings that differ from their defaults")
 	if len(rows) == 0 {
-		p.paragraph("None: the scenario only has settings without a default.")
+		p.Paragraph("None: the scenario only has settings without a default.")
 		return
 	}
-	p.paragraph("The list is complete: every other setting of the scenario has its default.")
-	p.table([]string{"setting", "value", "default"}, rows)
+	p.Paragraph("The list is complete: every other setting of the scenario has its default.")
+	p.Table([]string{"setting", "value", "default"}, rows)
 }
 
 // settings are the rows of a table of a scenario's attributes.
@@ -75,11 +76,11 @@ func (t *settings) add(name, path, value string) {
 	case len(swept) > 0:
 		var values []string
 		for _, v := range swept {
-			values = append(values, code(v))
+			values = append(values, doc.Code(v))
 		}
 		t.rows = append(t.rows, []string{name, "swept: " + strings.Join(values, ", ")})
 	case value != "":
-		t.rows = append(t.rows, []string{name, code(value)})
+		t.rows = append(t.rows, []string{name, doc.Code(value)})
 	}
 }
 
@@ -100,7 +101,7 @@ func (t *settings) target(top scenario.Topology) {
 		{"target", "target.name", top.Target.Name}, {"nodes", "target.nodes", unlessZero(top.Nodes)}, {"guarantee", "target.guarantee", top.Durability},
 	} {
 		if swept := t.scenario.SweptTogether(of.path); len(swept) > 0 {
-			t.rows = append(t.rows, []string{of.name, "swept: " + code(strings.Join(swept, ", "))})
+			t.rows = append(t.rows, []string{of.name, "swept: " + doc.Code(strings.Join(swept, ", "))})
 			continue
 		}
 		t.add(of.name, of.path, of.value)

@@ -101,7 +101,7 @@ func soakPage(s *result.Soak, plots []doc.Figure) *doc.Document {
 	soakLedger(p, s, durability)
 	soakEvents(p, s)
 	like := &result.Result{Run: s.Scenario, Scenario: s.Scenario, Manifest: s.Manifest, Started: s.Started, Finished: s.Finished}
-	scenarioSection(&page{p}, like)
+	scenarioSection(p, like)
 	provenanceTable(p, like, []string{"windows", fmt.Sprintf("%s of %s", render.Count(s.Totals.Windows), soakSpan(s.WindowS))})
 	p.Heading(2, "What this page does not measure")
 	p.List([]string{
