@@ -19,8 +19,11 @@ import (
 //   - If a node lacks room and the sum of the limits has reached the quota, the coordinator orders
 //     the other nodes to lower their limits to their usage plus a fair part of the remaining room.
 //   - A node that cannot report for shareExpiryMs lowers its limits to its usage. The coordinator
-//     forgets a node after silenceMs without a report. A new coordinator raises no limit until all
-//     nodes have reported, but it waits for at most silenceMs.
+//     forgets a node after silenceMs without a report.
+//   - A new coordinator raises no limit until each node has reported again after its first answer.
+//     An earlier report may have been delayed, and a former coordinator may have raised a limit
+//     since. From its first answer on, the node gets answers from no former coordinator. The
+//     coordinator waits for at most silenceMs for nodes that do not report at all.
 
 // The kinds of quotas that are shared, in the order of Shares.
 const (
@@ -97,6 +100,7 @@ type Coordinator struct {
 // sharer is the last report of a node. Its limits include the grants in the answer to that report.
 type sharer struct {
 	seq     uint64
+	epoch   uint64 // the latest epoch that the node knew
 	atMs    int64
 	tenants map[string]Shares
 }
@@ -124,7 +128,7 @@ func (c *Coordinator) Report(nowMs int64, members []string, quotas map[string]Qu
 		}
 	}
 	c.own(r.Node, r.Shards)
-	node := &sharer{seq: r.Seq, atMs: nowMs, tenants: r.Tenants}
+	node := &sharer{seq: r.Seq, epoch: r.Epoch, atMs: nowMs, tenants: r.Tenants}
 	c.nodes[r.Node] = node
 	out := Answer{Epoch: c.epoch, Tenants: map[string]Grants{}}
 	if !c.complete(nowMs, members) {
@@ -171,6 +175,11 @@ func (c *Coordinator) own(node string, shards []int) {
 func (c *Coordinator) complete(nowMs int64, members []string) bool {
 	if slices.Contains(c.owners, "") {
 		return false
+	}
+	for _, n := range c.nodes {
+		if n.epoch != c.epoch {
+			return false
+		}
 	}
 	return nowMs-c.sinceMs > silenceMs || !slices.ContainsFunc(members, func(node string) bool { return c.nodes[node] == nil })
 }

@@ -307,7 +307,7 @@ func TestLateReportChangesNothing(t *testing.T) {
 	quotas := map[string]Quotas{simTenant: {TasksMax: 10}}
 	c := NewCoordinator(1, 1, 0)
 	report := func(node string, seq uint64, s Share) (Answer, error) {
-		return c.Report(1, []string{"a", "b"}, quotas, Report{Node: node, Seq: seq, Shards: []int{0}, Tenants: map[string]Shares{simTenant: {s}}})
+		return c.Report(1, []string{"a", "b"}, quotas, Report{Node: node, Seq: seq, Epoch: 1, Shards: []int{0}, Tenants: map[string]Shares{simTenant: {s}}})
 	}
 	_, err := report("b", 1, Share{})
 	require.NoError(t, err)
@@ -319,6 +319,23 @@ func TestLateReportChangesNothing(t *testing.T) {
 	answer, err = report("b", 2, Share{Want: 10})
 	require.NoError(t, err)
 	require.Zero(t, answer.Tenants[simTenant][kindTasks].More)
+}
+
+// A report of b is delayed until a new coordinator gets it. It lacks the limit that the former
+// coordinator has raised since, so the new one raises no limit before b reports again.
+func TestReportDelayedToANewCoordinatorIsNotTrusted(t *testing.T) {
+	quotas := map[string]Quotas{simTenant: {TasksMax: 10}}
+	c := NewCoordinator(2, 1, 0)
+	report := func(node string, seq, epoch uint64, s Share) int64 {
+		answer, err := c.Report(1, []string{"a", "b"}, quotas, Report{Node: node, Seq: seq, Epoch: epoch, Shards: []int{0}, Tenants: map[string]Shares{simTenant: {s}}})
+		require.NoError(t, err)
+		return answer.Tenants[simTenant][kindTasks].More
+	}
+	require.Zero(t, report("b", 1, 1, Share{}))
+	require.Zero(t, report("a", 2, 1, Share{Want: 10}))
+	require.Zero(t, report("a", 3, 2, Share{Want: 10}))
+	ofB := report("b", 4, 2, Share{Limit: 6, Used: 6})
+	require.Equal(t, int64(4), ofB+report("a", 5, 2, Share{Want: 10}))
 }
 
 // A node returns enqueues that another node executes.
@@ -362,7 +379,7 @@ func TestShardThatMovedTwiceIsWaitedFor(t *testing.T) {
 	seq := uint64(0)
 	report := func(node string, s Share, shards ...int) int64 {
 		seq++
-		answer, err := c.Report(1, []string{"a", "b", "c"}, quotas, Report{Node: node, Seq: seq, Shards: shards, Tenants: map[string]Shares{simTenant: {s}}})
+		answer, err := c.Report(1, []string{"a", "b", "c"}, quotas, Report{Node: node, Seq: seq, Epoch: 1, Shards: shards, Tenants: map[string]Shares{simTenant: {s}}})
 		require.NoError(t, err)
 		return answer.Tenants[simTenant][kindTasks].More
 	}

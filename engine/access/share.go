@@ -142,7 +142,9 @@ func (a *account) demand(now time.Duration) int64 {
 // epochs of successive answers never decrease, because a coordinator refuses a report that contains
 // a later epoch.
 func (r *Registry) Apply(answer Answer) {
-	r.sharing.epoch.Store(answer.Epoch)
+	if r.sharing.epoch.Swap(answer.Epoch) != answer.Epoch {
+		r.sharing.wake() // a new coordinator raises no limit before the next report
+	}
 	lowered := false
 	for tenant, grants := range answer.Tenants {
 		found, ok := r.accounts.Load(tenant)
