@@ -35,6 +35,7 @@ type Wait struct {
 	Anywhere bool   // true: the function may be anywhere in the stack; false: at its top
 	For      Reason
 	Why      string
+	Former   bool // the function is not in this engine, but in profiles of earlier builds
 }
 
 // Is reports whether w describes the function with the given name.

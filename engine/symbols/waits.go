@@ -13,6 +13,8 @@ var Waits = []Wait{
 	// These functions belong to the engine.
 	{Function: Module + "engine/shard.(*decider).wait", For: ForWork, Why: "no command waits"},
 	{Function: Module + "engine/shard.(*publisher).run", For: ForWork, Why: "no turn waits"},
+	{Function: Module + "engine/shard.(*Shard).wait", For: ForWork, Why: "no command waits", Former: true},
+	{Function: Module + "engine/shard.(*Shard).publish", For: ForWork, Why: "no turn waits", Former: true},
 	{Function: Module + "engine/rpc.(*produceStream).send", For: ForWork, Why: "no answer to send"},
 	{Function: Module + "engine/rpc.(*workStream).send", For: ForWork, Why: "no task to send"},
 	{Function: Module + "engine/rpc.(*workStream).receive.func1", For: ForWork, Why: "an ending stream waits for its tasks"},
