@@ -29,6 +29,7 @@ var Waits = []Wait{
 	{Function: Module + "engine/replica.(*proposal).Wait", For: ForAnswer, Why: "the stage replicate"},
 	{Function: Module + "engine/replica.(*tenureLog).settle", For: ForWork, Why: "no entry was proposed"},
 	{Function: Module + "engine/storage/disk.(*Space).watch", For: ForWork, Why: "periodic check of the free space"},
+	{Function: Module + "engine/storage/disk.(*Space).every", For: ForWork, Why: "periodic checks of the data folder, and of space to reclaim"},
 	{Function: Module + "engine/storage/disk.(*deferredSync).end", For: ForAnswer, Why: "the bound of closed logs that wait for their fsync is reached"},
 	{Function: Module + "engine/storage/disk.(*deferredSync).*", For: ForWork, Why: "periodic fsyncs"},
 
