@@ -338,6 +338,17 @@ func TestReportDelayedToANewCoordinatorIsNotTrusted(t *testing.T) {
 	require.Equal(t, int64(4), ofB+report("a", 5, 2, Share{Want: 10}))
 }
 
+// A node reports at once to a new coordinator, which raises no limit before, and not at once after
+// further answers.
+func TestANewCoordinatorIsReportedToAtOnce(t *testing.T) {
+	r := New(Options{Shared: true})
+	r.Apply(Answer{Epoch: 1})
+	require.Len(t, r.Lacking(), 1)
+	<-r.Lacking()
+	r.Apply(Answer{Epoch: 1})
+	require.Empty(t, r.Lacking())
+}
+
 // A node returns enqueues that another node executes.
 func TestEnqueuesOfAnotherNodeAreGivenBack(t *testing.T) {
 	now := time.UnixMilli(0)

@@ -131,7 +131,8 @@ func TestRequestsForRemovalThatAreRefused(t *testing.T) {
 	assert.NoError(t, m.readmit(t.Context(), "n2", "new"))
 }
 
-// Until a node is admitted, its groups accept and dial no connections. Closing a group ends the wait.
+// Until a node is admitted, its groups accept and dial no connections. Closing a group ends the
+// wait.
 func TestGroupsAreSilentUntilAdmission(t *testing.T) {
 	a := admissionOf(t, Config{}, listen(t))
 	l := newAdmittedLayer(a, 0)

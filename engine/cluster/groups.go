@@ -9,7 +9,8 @@ import (
 )
 
 // groups are the Raft groups of the shards, as this node's replicas know them. The replicas are set
-// before the cluster's opened channel is closed. Afterwards its methods are safe for concurrent use.
+// before the cluster's opened channel is closed. Afterwards its methods are safe for concurrent
+// use.
 type groups struct {
 	node     string             // this node's ID
 	replicas []*replica.Replica // one per shard

@@ -100,8 +100,8 @@ func (m *membership) change(ctx context.Context, c route.ClusterChange, check fu
 }
 
 // handOverRequest returns the request to hand over the leadership of a group with the given leader,
-// or nil if the change does not require this. A member that is removed leads no group. A transfer of
-// all groups to any node concerns only the groups that this node leads.
+// or nil if the change does not require this. A member that is removed leads no group. A transfer
+// of all groups to any node concerns only the groups that this node leads.
 func handOverRequest(c route.ClusterChange, leader, self string) *peerpb.ChangeGroupRequest {
 	out := &peerpb.ChangeGroupRequest{Change: peerpb.GroupChange_GROUP_CHANGE_TRANSFER}
 	if c.Kind == route.RemoveMember {

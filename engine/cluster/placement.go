@@ -49,8 +49,8 @@ func (b *balance) spreadLeadership(ctx context.Context) {
 }
 
 // surplus returns a group that this node leads, and the node that should lead the group instead. to
-// is "" if no group should be handed over. leaders are the leaders of the groups. candidates returns
-// the voters of a group that may lead it.
+// is "" if no group should be handed over. leaders are the leaders of the groups. candidates
+// returns the voters of a group that may lead it.
 func surplus(self string, leaders []string, candidates func(i int) []string) (i int, to string) {
 	led := countLed(leaders)
 	if led[self] == 0 || led[""] > 0 {

@@ -67,8 +67,8 @@ func (k *Cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
 	return out, nil
 }
 
-// groupStatus returns the status of the group of shard i according to the members' answers. The term
-// and the indexes are those of the leader, or of this node if the leader did not answer.
+// groupStatus returns the status of the group of shard i according to the members' answers. The
+// term and the indexes are those of the leader, or of this node if the leader did not answer.
 func groupStatus(i int, leader, self string, members []route.Member, infos map[string]*peerpb.GetInfoResponse) route.GroupStatus {
 	out := route.GroupStatus{Shard: i, Leader: leader}
 	for _, m := range members {

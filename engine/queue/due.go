@@ -156,8 +156,7 @@ func (ls *lanes) askCount(l *lane, limit int) {
 // records. For StreamDue, next is the place of the first record after them; for StreamNotDue, the
 // place of the last record that was read backwards. more is true if the reading stopped at r.Limit.
 func (ls *lanes) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
-	ls.worked += len(tasks)
-	l, while := ls.answered(r)
+	l, while := ls.answered(r, len(tasks))
 	if l == nil {
 		return
 	}

@@ -40,8 +40,7 @@ func (ls *lanes) appendFresh(l *lane, seq uint64, t Task, bytes uint32) {
 // math.MaxUint64 means that the store contains no further task below r.UntilSeq. nextSeq must be
 // above r.FromSeq, even if tasks is empty.
 func (ls *lanes) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
-	ls.worked += len(tasks)
-	l, while := ls.answered(r)
+	l, while := ls.answered(r, len(tasks))
 	if l == nil {
 		return
 	}

@@ -89,9 +89,11 @@ func (ls *lanes) askReturned(l *lane, limit int) {
 	})
 }
 
-// answered returns the lane of a Refill, and the changes to the lane's records since the request.
-// The lane is nil if the queue was deleted, or if the lane does not wait for this answer.
-func (ls *lanes) answered(r Refill) (*lane, reading) {
+// answered begins the answer to a Refill, which has a number of records. It returns the lane of the
+// Refill, and the changes to the lane's records since the request. The lane is nil if the queue was
+// deleted, or if the lane does not wait for this answer.
+func (ls *lanes) answered(r Refill, records int) (*lane, reading) {
+	ls.worked += records
 	q := ls.queues.byID[r.Queue]
 	if q == nil {
 		return nil, reading{}

@@ -55,8 +55,7 @@ func (ls *lanes) removeReturned(l *lane, k returnedKey) {
 // RefillReturned answers a Refill of StreamReturned. more is true if the stream contains further
 // records.
 func (ls *lanes) RefillReturned(r Refill, due []SeqDue, more bool) {
-	ls.worked += len(due)
-	l, while := ls.answered(r)
+	l, while := ls.answered(r, len(due))
 	if l == nil {
 		return
 	}

@@ -60,17 +60,16 @@ func TestARejectingProxyBeforeALiveLeaderCausesOneElection(t *testing.T) {
 	term := old.Term()
 	// If the host is too busy for the elections that follow the end of a connection, the follower
 	// waits for the election timeout or for the end of another connection.
-	ends := uint64(0)
-	for next.shard.Load() == nil {
-		ends++
-		require.LessOrEqual(t, ends, uint64(10), "n3 does not lead")
-		for _, pair := range [][2]string{{old.id, next.id}, {next.id, old.id}} {
-			g.net.Set(pair[0], pair[1], netproxy.Conditions{Cut: netproxy.Reset})
+	ends, again := uint64(0), time.Time{}
+	require.Eventually(t, func() bool {
+		if next.shard.Load() == nil && time.Now().After(again) {
+			for _, pair := range [][2]string{{old.id, next.id}, {next.id, old.id}} {
+				g.net.Set(pair[0], pair[1], netproxy.Conditions{Cut: netproxy.Reset})
+			}
+			ends, again = ends+1, time.Now().Add(standsPer)
 		}
-		for until := time.Now().Add(standsPer); next.shard.Load() == nil && time.Now().Before(until); {
-			time.Sleep(time.Millisecond)
-		}
-	}
+		return next.shard.Load() != nil
+	}, patience, time.Millisecond, "n3 does not lead")
 	g.fill(3, next.id)
 	for range 3 { // the old leader knows that it was replaced, or learns it from the answers
 		if s := old.shard.Load(); s != nil {

@@ -45,10 +45,10 @@
 // If a commit fails, later decisions may rely on mutations that the store never applied. The store
 // and the log therefore fail all later commits: a broken store accepts no further batch, and a
 // replicated store skips an entry whose predecessor it did not apply. Turns that committed nothing
-// have no commit that could fail, so the publisher fails them with the first error. A replicated shard
-// has a second hazard: its node may have lost the leadership without noticing. If a turn committed
-// nothing, but its answers depend on the state, the shard therefore first asks the log to confirm
-// the leadership (storage.Log.Verify).
+// have no commit that could fail, so the publisher fails them with the first error. A replicated
+// shard has a second hazard: its node may have lost the leadership without noticing. If a turn
+// committed nothing, but its answers depend on the state, the shard therefore first asks the log to
+// confirm the leadership (storage.Log.Verify).
 //
 // Reads of the store see only submitted batches; in a replicated store, only applied batches. A
 // decision that needs a read therefore uses one of two ways. commits.submitEarly makes all earlier

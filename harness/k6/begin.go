@@ -73,8 +73,8 @@ func (p *process) theMeter() (*load.Meter, error) {
 	return meter, nil
 }
 
-// begin begins the load once, with this process's share of it. Under `prony run` the harness sets the
-// time.
+// begin begins the load once, with this process's share of it. Under `prony run` the harness sets
+// the time.
 func (p *process) begin(i *instance) error {
 	p.beginning.Do(func() {
 		share, name := 1.0, i.name()

@@ -93,8 +93,8 @@ var (
 	}
 )
 
-// work makes a call outside of the event loop. made runs on the event loop and returns the value for
-// the script; nil means undefined.
+// work makes a call outside of the event loop. made runs on the event loop and returns the value
+// for the script; nil means undefined.
 type work func(ctx context.Context) (made func() any, err error)
 
 // call implements a script's call: it reads the options into o, which has the defaults, and starts

@@ -64,8 +64,8 @@ func (c *queueClient) settlerOf(settler **load.Settler) (*load.Settler, error) {
 	return *settler, nil
 }
 
-// take converts claimed tasks to the Tasks of a script. It records them in the ledger, which detects
-// tasks of other tenants than the given one. It may run on any goroutine.
+// take converts claimed tasks to the Tasks of a script. It records them in the ledger, which
+// detects tasks of other tenants than the given one. It may run on any goroutine.
 func (i *instance) take(owner any, tenant string, settler *load.Settler, leased []*queuepb.Task) []*Task {
 	tasks := make([]*Task, len(leased))
 	all := make([]Task, len(leased))

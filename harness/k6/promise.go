@@ -9,8 +9,8 @@ import (
 	"github.com/grafana/sobek"
 )
 
-// later runs a call outside of the event loop and returns a promise of its result. The call's context
-// ends with the iteration, and after the timeout if that is above 0.
+// later runs a call outside of the event loop and returns a promise of its result. The call's
+// context ends with the iteration, and after the timeout if that is above 0.
 func (i *instance) later(call string, timeout time.Duration, do work) *sobek.Promise {
 	promise, resolve, reject := i.vu.Runtime().NewPromise()
 	settle := i.vu.RegisterCallback()

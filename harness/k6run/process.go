@@ -116,8 +116,8 @@ func (c *Config) command() (d dialogue.Command, err error) {
 		Args: []string{
 			"run", "--quiet", "--no-usage-report", "--address", "", "--no-color", "--log-output", "stderr", "--log-format", "raw", script,
 		},
-		// Only the scenario configures k6 and the extension: inherited settings are removed, and there
-		// is no k6/config.json in the folder of the logs.
+		// Only the scenario configures k6 and the extension: inherited settings are removed, and
+		// there is no k6/config.json in the folder of the logs.
 		Without: []string{"K6_", "PRONY_", "GOMAXPROCS=", "XDG_CONFIG_HOME="},
 		Env: []string{
 			AddressEnv + "=" + c.Address, AdminEnv + "=" + c.Admin, TokenEnv + "=" + c.Token, ControlEnv + "=" + dialogue.AnswersPath,
@@ -172,8 +172,8 @@ func (p *Process) problem(cause error) *Error {
 // exitThresholds is k6's exit status if thresholds of the script were crossed.
 const exitThresholds = 99
 
-// thresholds returns a description of the crossed thresholds of a process that has ended. It returns
-// "" if there are none.
+// thresholds returns a description of the crossed thresholds of a process that has ended. It
+// returns "" if there are none.
 func (p *Process) thresholds() string {
 	if p.commands.ExitCode() != exitThresholds {
 		return ""

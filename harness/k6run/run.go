@@ -79,8 +79,8 @@ func (p *Process) Run(ctx context.Context, hooks load.Hooks) (*Ended, error) {
 		}
 	}
 	if errors.Is(bounded.Err(), context.Canceled) && ctx.Err() == nil {
-		// A hook that reads the process fails after the process has ended. Its end may be reported a
-		// moment later, and is then the better error.
+		// A hook that reads the process fails after the process has ended. Its end may be reported
+		// a moment later, and is then the better error.
 		if p.commands.Wait(ctx, endedWait) != nil {
 			return nil, context.Cause(bounded)
 		}

@@ -50,8 +50,8 @@ func (p *problems) checkPhases(phases scenario.Phases) {
 	p.check(phases.Drain >= 0, "phases.drain is %v; it must not be negative", phases.Drain)
 }
 
-// checkBounds checks a workload by the bounds of the scenario language: the given attributes, or all
-// without any.
+// checkBounds checks a workload by the bounds of the scenario language: the given attributes, or
+// all without any.
 func (p *problems) checkBounds(w scenario.Workload, attributes ...string) {
 	for _, text := range w.BoundProblems(attributes...) {
 		p.check(false, "workload.%s", text)

@@ -15,9 +15,9 @@
 //
 // Each page is a doc.Document, which a command can also show in a terminal. The packages below this
 // one do not know it: doc is the model of a page, plots the style of its plots, and words describes
-// hosts and times. Package terminal writes judgements. The packages anatomy, faults, stalls, rates and
-// account write parts of a run's page, with the functions of runs, and historypage, experimentspage
-// and selftestpage write pages that need no run.
+// hosts and times. Package terminal writes judgements. The packages anatomy, faults, stalls, rates
+// and account write parts of a run's page, with the functions of runs, and historypage,
+// experimentspage and selftestpage write pages that need no run.
 //
 // The page of a run is a list of sections (see runPage). Each section is one function in a file
 // that is named after its content: latency, stages, locks, faults, provenance. A section writes

@@ -66,8 +66,8 @@ func publishRun(limits *gate.Baselines, run, reportsDir string) ([]string, error
 	return Render(limits, data, PagesFolder(reportsDir))
 }
 
-// publishCopy copies files of a measurement other than a run to the published data of that name, and
-// renders the page from the copy. It refuses a measurement for the given reasons.
+// publishCopy copies files of a measurement other than a run to the published data of that name,
+// and renders the page from the copy. It refuses a measurement for the given reasons.
 func publishCopy(dir, reportsDir, name string, files, reasons []string) ([]string, error) {
 	if len(reasons) > 0 {
 		return nil, &UnpublishableError{Of: dir, Reasons: reasons}

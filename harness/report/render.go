@@ -107,8 +107,8 @@ func RenderData(limits *gate.Baselines, reportsDir, out string) error {
 	return nil
 }
 
-// write writes a page and its plots into the folder out, which it creates. The page is <name>.md, or
-// own if in, the folder of its data, is out.
+// write writes a page and its plots into the folder out, which it creates. The page is <name>.md,
+// or own if in, the folder of its data, is out.
 func write(in, out, name, own string, figures []doc.Figure, p *doc.Document) ([]string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("report: %w", err)

@@ -47,7 +47,7 @@ type Attack struct {
 
 var attackTable = table[Attack]{
 	{
-		name: "kinds", doc: "a list of the kinds below", standard: "required", fixed: true,
+		name: "kinds", doc: "a list of the kinds below", shownDefault: "required", fixed: true,
 		read: func(b *hclfile.Block, a *Attack) {
 			a.Kinds = b.Names("kinds", hclfile.NamesSpec{Max: len(AttackKinds), Example: `["empty-tasks", "long-polls"]`})
 		},

@@ -18,9 +18,10 @@ type attribute[T any] struct {
 	name string
 	// doc describes the values for the reference. "{}" is replaced by the bounds.
 	doc string
-	// standard is the default, as the reference shows it. "" stands for the default of the spec.
-	standard string
-	required bool
+	// shownDefault is the default, as the reference shows it. "" stands for the default of the
+	// spec.
+	shownDefault string
+	required     bool
 	// block is true for an inner block, which is only part of the reference.
 	block bool
 	// fixed is true if sweeps do not vary the attribute.
@@ -31,16 +32,16 @@ type attribute[T any] struct {
 	label string
 	// value is the text of that row, or "" without one.
 	value func(*T) string
-	// rows replaces label and value if the attribute has several rows, or none for some values. Their
-	// paths are "", or the name of the attribute.
+	// rows replaces label and value if the attribute has several rows, or none for some values.
+	// Their paths are "", or the name of the attribute.
 	rows func(*T) []Row
 	// words is the part of the sentence that `prony explain` writes, or returns "".
 	words func(*T) string
-	// read stores the attribute or its default. nil if the reader of the block does so first, because
-	// other attributes depend on it.
+	// read stores the attribute or its default. It is nil if the reader of the block does so first,
+	// because other attributes depend on it.
 	read func(*hclfile.Block, *T)
-	// problem returns the reason why a value is out of bounds, or "". It is for values that no parser
-	// has read.
+	// problem returns the reason why a value is out of bounds, or "". It is for values that no
+	// parser has read.
 	problem func(*T) string
 
 	// number or duration is set if the attribute is one.
@@ -64,19 +65,19 @@ type Row struct {
 // table has the attributes of a block in the order of the pages and the reference.
 type table[T any] []attribute[T]
 
-func (t table[T]) names() []string { return t.those(func(a attribute[T]) bool { return !a.block }) }
+func (t table[T]) names() []string { return t.namesOf(func(a attribute[T]) bool { return !a.block }) }
 
 // swept returns the names of the attributes that a sweep may vary.
 func (t table[T]) swept() []string {
-	return t.those(func(a attribute[T]) bool { return !a.block && !a.fixed })
+	return t.namesOf(func(a attribute[T]) bool { return !a.block && !a.fixed })
 }
 
 // required returns the names of the attributes without a default.
 func (t table[T]) required() []string {
-	return t.those(func(a attribute[T]) bool { return a.required })
+	return t.namesOf(func(a attribute[T]) bool { return a.required })
 }
 
-func (t table[T]) those(is func(attribute[T]) bool) (names []string) {
+func (t table[T]) namesOf(is func(attribute[T]) bool) (names []string) {
 	for _, a := range t {
 		if is(a) {
 			names = append(names, a.name)
@@ -124,8 +125,8 @@ func (t table[T]) words(of *T) (words []string) {
 	return words
 }
 
-// problems checks the bounds of the attributes with these names, or of all if names is empty, in a T
-// that no parser has read. It returns a sentence for each problem.
+// problems checks the bounds of the attributes with these names, or of all if names is empty, in a
+// T that no parser has read. It returns a sentence for each problem.
 func (t table[T]) problems(of *T, names []string) (problems []string) {
 	for _, a := range t {
 		if a.problem == nil || len(names) > 0 && !slices.Contains(names, a.name) {
@@ -148,19 +149,19 @@ func (t table[T]) markdown() string {
 	var text strings.Builder
 	text.WriteString("| attribute | values | default |\n|---|---|---|\n")
 	for _, a := range t {
-		fmt.Fprintf(&text, "| `%s` | %s | %s |\n", a.name, a.doc, a.standard)
+		fmt.Fprintf(&text, "| `%s` | %s | %s |\n", a.name, a.doc, a.shownDefault)
 	}
 	return text.String()
 }
 
 // bounded completes the texts of an attribute.
-func (a attribute[T]) bounded(bounds, standard string, required bool) attribute[T] {
+func (a attribute[T]) bounded(bounds, shownDefault string, required bool) attribute[T] {
 	a.doc = strings.Replace(a.doc, "{}", bounds, 1)
 	if a.required = required; required {
-		standard = "required"
+		shownDefault = "required"
 	}
-	if a.standard == "" {
-		a.standard = standard
+	if a.shownDefault == "" {
+		a.shownDefault = shownDefault
 	}
 	return a
 }
@@ -219,8 +220,8 @@ func boolean[T any](field func(*T) *bool, a attribute[T]) attribute[T] {
 	return a.bounded("`true`", "`false`", false)
 }
 
-// length completes an attribute that is a duration.
-func length[T any](field func(*T) *time.Duration, spec hclfile.DurationSpec, a attribute[T]) attribute[T] {
+// durationAttr completes an attribute that is a duration.
+func durationAttr[T any](field func(*T) *time.Duration, spec hclfile.DurationSpec, a attribute[T]) attribute[T] {
 	a.duration = Bounded[T, time.Duration]{field, spec.Min, spec.Max, spec.Default}
 	if a.value == nil {
 		a.value = func(of *T) string { return hclfile.FormatDuration(*field(of)) }

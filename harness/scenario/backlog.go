@@ -51,22 +51,22 @@ var backlogTable = table[Backlog]{
 		name: "tasks", doc: "{}", label: "backlog, tasks", value: func(b *Backlog) string { return strconv.Itoa(b.Tasks) },
 	}),
 	integer(func(b *Backlog) *int { return &b.Reference }, hclfile.IntSpec{Min: 1, Max: backlogMax}, attribute[Backlog]{
-		name: "reference", standard: "none", doc: "fewer than `tasks`: a small backlog, which is filled and drained first, for comparison",
+		name: "reference", shownDefault: "none", doc: "fewer than `tasks`: a small backlog, which is filled and drained first, for comparison",
 	}),
 	choice(func(b *Backlog) *string { return &b.Restart }, hclfile.ChoiceSpec{OneOf: []string{"none", "term", "kill"}}, attribute[Backlog]{
-		name: "restart", standard: "`\"none\"`", label: "backlog, restart before the drain",
+		name: "restart", shownDefault: "`\"none\"`", label: "backlog, restart before the drain",
 		doc: "how the server is stopped before the drain: `\"none\"`, `\"term\"` (SIGTERM) or `\"kill\"` (SIGKILL)",
 	}),
 	boolean(func(b *Backlog) *bool { return &b.ColdCache }, attribute[Backlog]{
 		name: "cold_cache", label: "backlog, page cache at the restart", value: func(b *Backlog) string { return unless(!b.ColdCache, "cold") },
 		doc: "{}: before the server starts again, its files are written to the disk and evicted from the page cache, so that the server reads them from the disk. The page shows how much stayed in the page cache; above 1 % the round is invalid. It needs a `restart`, and Linux 6.5",
 	}),
-	length(func(b *Backlog) *time.Duration { return &b.Fill }, backlogTime, attribute[Backlog]{name: "fill", doc: "{}: the maximum time to enqueue the tasks"}),
-	length(func(b *Backlog) *time.Duration { return &b.Drain }, backlogTime, attribute[Backlog]{name: "drain", doc: "{}: the maximum time to complete them"}),
+	durationAttr(func(b *Backlog) *time.Duration { return &b.Fill }, backlogTime, attribute[Backlog]{name: "fill", doc: "{}: the maximum time to enqueue the tasks"}),
+	durationAttr(func(b *Backlog) *time.Duration { return &b.Drain }, backlogTime, attribute[Backlog]{name: "drain", doc: "{}: the maximum time to complete them"}),
 }
 
-// Rows returns the rows of pages. claimed is true if the workers of the window claim the backlog, so
-// that there is no restart.
+// Rows returns the rows of pages. claimed is true if the workers of the window claim the backlog,
+// so that there is no restart.
 func (b *Backlog) Rows(claimed bool) []Row {
 	rows := backlogTable.rows(b, "backlog.")
 	if claimed {

@@ -35,7 +35,7 @@ var buildTag = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]{0,63}$`)
 
 var buildTable = table[ServerBuild]{
 	{
-		name: "tags", label: "server's build tags", standard: "none", fixed: true, doc: fmt.Sprintf("up to %d build tags", buildTagsMax),
+		name: "tags", label: "server's build tags", shownDefault: "none", fixed: true, doc: fmt.Sprintf("up to %d build tags", buildTagsMax),
 		read: func(b *hclfile.Block, of *ServerBuild) {
 			of.Tags = b.Texts("tags", hclfile.NamesSpec{Max: buildTagsMax, Example: `["debug"]`})
 		},
@@ -46,13 +46,13 @@ var buildTable = table[ServerBuild]{
 		doc: "{}: with the race detector, which needs a C compiler and makes the server several times slower",
 	}),
 	{
-		name: "pgo", label: "server's profile for optimisation", standard: "none", fixed: true,
+		name: "pgo", label: "server's profile for optimisation", shownDefault: "none", fixed: true,
 		doc:   "the path of a CPU profile, relative to the file that contains the attribute: the server is built with profile-guided optimisation. The configuration depends on the profile's content, not on its path",
 		read:  readPGO,
 		value: func(of *ServerBuild) string { return of.PGO },
 	},
 	choice(func(of *ServerBuild) *string { return &of.GOAMD64 }, hclfile.ChoiceSpec{OneOf: goamd64Levels}, attribute[ServerBuild]{
-		name: "goamd64", label: "server's GOAMD64", standard: "the go command's default",
+		name: "goamd64", label: "server's GOAMD64", shownDefault: "the go command's default",
 		doc: "`\"v1\"` to `\"v4\"`: the instructions that the compiler may use; the server does not run on a host without them",
 	}),
 }

@@ -17,8 +17,8 @@
 //
 // Each kind of block has a file: topology.go, workload.go, arrivals.go, fault.go and so on. It
 // contains the struct and the checks against other blocks. A table describes the attributes:
-// workloadTable, topologyTable, faultTable and so on. The parser, sweeps, pages, `prony explain`, the
-// packages load and k6, and the tables in scenarios/README.md, the reference for authors of
+// workloadTable, topologyTable, faultTable and so on. The parser, sweeps, pages, `prony explain`,
+// the packages load and k6, and the tables in scenarios/README.md, the reference for authors of
 // scenarios, use it. A new attribute needs an entry in the table and a field in the struct.
 //
 // Values of this package are plain data. Several goroutines may read them, and the package keeps no

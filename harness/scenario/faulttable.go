@@ -15,17 +15,17 @@ var faultTable = slices.Concat(faultCommon, faultOfKinds)
 // the topology.
 var faultCommon = table[Fault]{
 	{
-		name: "target", standard: "required",
+		name: "target", shownDefault: "required",
 		doc: "`leader()`: the leader of shard 0 when the fault begins. `follower()`: the first node that does not lead it. `node(\"n2\")`. `each()`: the first node the first time, the second node the second time, and so on. `all()`: not with `wipe` and `membership`",
 	},
-	length(func(f *Fault) *time.Duration { return &f.At }, hclfile.DurationSpec{Min: faultAtLeast, Max: 24 * time.Hour, Required: true}, attribute[Fault]{
+	durationAttr(func(f *Fault) *time.Duration { return &f.At }, hclfile.DurationSpec{Min: faultAtLeast, Max: 24 * time.Hour, Required: true}, attribute[Fault]{
 		name: "at", doc: "{} after the window's start; the rate after the last faults is compared with the rate before the first fault",
 	}),
 	integer(func(f *Fault) *int { return &f.Times }, hclfile.IntSpec{Min: 1, Max: FaultsMax, Default: 1}, attribute[Fault]{
 		name: "times", doc: fmt.Sprintf("{}: the number of occurrences; at most %d of all faults in total", FaultsMax),
 	}),
-	length(func(f *Fault) *time.Duration { return &f.Every }, hclfile.DurationSpec{Min: faultGapLeast, Max: time.Hour}, attribute[Fault]{
-		name: "every", standard: "required with `times` above 1",
+	durationAttr(func(f *Fault) *time.Duration { return &f.Every }, hclfile.DurationSpec{Min: faultGapLeast, Max: time.Hour}, attribute[Fault]{
+		name: "every", shownDefault: "required with `times` above 1",
 		doc: "{}: the time from one occurrence to the next. Faults must not overlap, with at least one second between two, and between the last one and the window's end",
 	}),
 }
@@ -33,22 +33,22 @@ var faultCommon = table[Fault]{
 // faultOfKinds has the attributes that only some kinds of faults take; see faultKinds, whose
 // durations readFault reads.
 var faultOfKinds = table[Fault]{
-	{name: "for", doc: "up to 1h", standard: "required with the kinds that take it"},
-	{name: "restart_after", doc: "up to 1h", standard: "`\"1s\"`; `\"0s\"` with `restart`"},
+	{name: "for", doc: "up to 1h", shownDefault: "required with the kinds that take it"},
+	{name: "restart_after", doc: "up to 1h", shownDefault: "`\"1s\"`; `\"0s\"` with `restart`"},
 	choice(func(f *Fault) *string { return &f.Direction }, hclfile.ChoiceSpec{OneOf: []string{DirectionBoth, DirectionIn, DirectionOut}, Default: DirectionBoth}, attribute[Fault]{
 		name: "direction", doc: "from the target's point of view: `\"both\"`, `\"in\"` (what the others send to it), `\"out\"`",
 	}),
 	choice(func(f *Fault) *string { return &f.Mode }, hclfile.ChoiceSpec{OneOf: []string{Drop, Reset}, Default: Drop}, attribute[Fault]{
 		name: "mode", doc: "`\"drop\"` or `\"reset\"`: how a partition treats connections",
 	}),
-	length(func(f *Fault) *time.Duration { return &f.Delay }, hclfile.DurationSpec{Min: time.Millisecond, Max: linkDelayMax, Required: true}, attribute[Fault]{
+	durationAttr(func(f *Fault) *time.Duration { return &f.Delay }, hclfile.DurationSpec{Min: time.Millisecond, Max: linkDelayMax, Required: true}, attribute[Fault]{
 		name: "delay", doc: "{}: the delay of each byte on the links",
 	}),
-	length(func(f *Fault) *time.Duration { return &f.Jitter }, hclfile.DurationSpec{Min: time.Millisecond, Max: linkDelayMax}, attribute[Fault]{
-		name: "jitter", doc: "{}: the largest random addition to `delay`", standard: "none",
+	durationAttr(func(f *Fault) *time.Duration { return &f.Jitter }, hclfile.DurationSpec{Min: time.Millisecond, Max: linkDelayMax}, attribute[Fault]{
+		name: "jitter", doc: "{}: the largest random addition to `delay`", shownDefault: "none",
 	}),
 	{
-		name: "rate", doc: "`\"512KiB/s\"`, `\"10MiB/s\"`", standard: "required",
+		name: "rate", doc: "`\"512KiB/s\"`, `\"10MiB/s\"`", shownDefault: "required",
 		read: func(b *hclfile.Block, f *Fault) { f.BytesPerS = readByteRate(b) },
 	},
 }

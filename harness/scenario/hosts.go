@@ -39,18 +39,18 @@ func (h *Hosts) stored() any {
 }
 
 var hostsTable = table[Hosts]{
-	length(func(h *Hosts) *time.Duration { return &h.RoundTrip }, hclfile.DurationSpec{Max: roundTripMax}, attribute[Hosts]{
-		name: "round_trip", label: "round trip between hosts", standard: "`\"0s\"`: no added delay",
+	durationAttr(func(h *Hosts) *time.Duration { return &h.RoundTrip }, hclfile.DurationSpec{Max: roundTripMax}, attribute[Hosts]{
+		name: "round_trip", label: "round trip between hosts", shownDefault: "`\"0s\"`: no added delay",
 		doc: "{}: the round trip of a small packet between two hosts, half of it each way. It includes the measured round trip without added delay",
 	}),
 	{
-		name: "loss_percent", label: "loss between hosts, %", standard: "0",
+		name: "loss_percent", label: "loss between hosts, %", shownDefault: "0",
 		doc:   fmt.Sprintf("0, or %v to %v: the share of the packets from other hosts that a host loses, at random and independently", lossPercentMin, lossPercentMax),
 		read:  func(b *hclfile.Block, h *Hosts) { h.LossPercent = readLoss(b) },
 		value: func(h *Hosts) string { return strconv.FormatFloat(h.LossPercent, 'f', -1, 64) },
 	},
 	{
-		name: "bandwidth", label: "bandwidth of each host", standard: "no limit",
+		name: "bandwidth", label: "bandwidth of each host", shownDefault: "no limit",
 		doc:  fmt.Sprintf("%s to %s, in `kbit`, `Mbit` or `Gbit`: the limit on the total that a host sends to the others. A packet that would wait longer than 50 ms is dropped", bitRateMin.String(), bitRateMax.String()),
 		read: func(b *hclfile.Block, h *Hosts) { h.Bandwidth = readBitRate(b, "bandwidth") },
 		value: func(h *Hosts) string {

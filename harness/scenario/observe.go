@@ -44,7 +44,7 @@ func (o *Observe) Captures() []Capture {
 }
 
 var observeTable = table[Observe]{
-	length(func(o *Observe) *time.Duration { return &o.Scrape }, hclfile.DurationSpec{Max: scrapeMost}, attribute[Observe]{
+	durationAttr(func(o *Observe) *time.Duration { return &o.Scrape }, hclfile.DurationSpec{Max: scrapeMost}, attribute[Observe]{
 		name: "scrape",
 		doc:  "10ms to 1h: the interval at which `/metrics` of each server is read within the window, as a monitoring system does; `\"0s\"`: never",
 	}),

@@ -39,23 +39,23 @@ func (p *Phases) stored() any {
 }
 
 var phasesTable = table[Phases]{
-	length(func(p *Phases) *time.Duration { return &p.Warmup }, hclfile.DurationSpec{Max: time.Hour, Default: time.Second}, attribute[Phases]{
+	durationAttr(func(p *Phases) *time.Duration { return &p.Warmup }, hclfile.DurationSpec{Max: time.Hour, Default: time.Second}, attribute[Phases]{
 		name: "warmup", label: "warm-up", value: func(p *Phases) string { return p.Warmup.String() },
 		doc: "{}; not measured. At durability `sync` a Prony server is slower until its log files reach their full size and are overwritten: use eight seconds there, as [knobs/shared/sync-phases.hcl](knobs/shared/sync-phases.hcl) does",
 	}),
-	length(func(p *Phases) *time.Duration { return &p.WarmupMax }, hclfile.DurationSpec{Max: time.Hour}, attribute[Phases]{
-		name: "warmup_max", standard: "none: the warm-up takes `warmup`",
+	durationAttr(func(p *Phases) *time.Duration { return &p.WarmupMax }, hclfile.DurationSpec{Max: time.Hour}, attribute[Phases]{
+		name: "warmup_max", shownDefault: "none: the warm-up takes `warmup`",
 		doc: "{}: after `warmup`, the warm-up continues until the rate has no trend in its last part, for at most this long. Only for loads whose arrivals are `closed()` or `none()`, and without faults",
 	}),
-	length(func(p *Phases) *time.Duration { return &p.Window }, hclfile.DurationSpec{Min: 100 * time.Millisecond, Max: 24 * time.Hour, Required: true}, attribute[Phases]{
+	durationAttr(func(p *Phases) *time.Duration { return &p.Window }, hclfile.DurationSpec{Min: 100 * time.Millisecond, Max: 24 * time.Hour, Required: true}, attribute[Phases]{
 		name: "window", label: "window", value: func(p *Phases) string { return p.Window.String() },
 		doc: "{}; the measured part, or its maximum if there is `tasks`",
 	}),
 	integer(func(p *Phases) *int { return &p.Tasks }, hclfile.IntSpec{Min: 1, Max: backlogMax}, attribute[Phases]{
-		name: "tasks", label: "window, tasks", standard: "none: the window takes `window`",
+		name: "tasks", label: "window, tasks", shownDefault: "none: the window takes `window`",
 		doc: "{}: the window ends when this number of tasks was completed in it, or enqueued with `workers = 0`. Only with a single workload, which is `closed()`, and without `fault`, `soak`, `series` and k6",
 	}),
-	length(func(p *Phases) *time.Duration { return &p.Drain }, hclfile.DurationSpec{Min: time.Second, Max: time.Hour, Default: 30 * time.Second}, attribute[Phases]{
+	durationAttr(func(p *Phases) *time.Duration { return &p.Drain }, hclfile.DurationSpec{Min: time.Second, Max: time.Hour, Default: 30 * time.Second}, attribute[Phases]{
 		name: "drain", label: "drain, at most", value: func(p *Phases) string { return p.Drain.String() },
 		doc: "{}: the maximum time to complete the remaining tasks. The drain ends as soon as none remain. If workers still complete tasks when the time is up, and the servers' account shows that they hold the rest, the round is `invalid`; if tasks are missing from that account, they are lost, and the round is `incorrect`",
 	}),

@@ -36,7 +36,7 @@ func side(field func(*Workload) *int, idle hclfile.IntSpec, a attribute[Workload
 		}
 	}
 	a = integer(field, spec, a)
-	a.standard = "required; 0 with `none()`"
+	a.shownDefault = "required; 0 with `none()`"
 	return a
 }
 

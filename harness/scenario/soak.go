@@ -120,16 +120,16 @@ func (k *SoakKeep) stored() any {
 }
 
 var soakTable = table[Soak]{
-	length(func(s *Soak) *time.Duration { return &s.For }, hclfile.DurationSpec{Min: soakWindowLeast, Max: soakForMax, Required: true}, attribute[Soak]{
+	durationAttr(func(s *Soak) *time.Duration { return &s.For }, hclfile.DurationSpec{Min: soakWindowLeast, Max: soakForMax, Required: true}, attribute[Soak]{
 		name: "for", label: "soak, measured time", value: func(s *Soak) string { return s.For.String() },
 		doc: "{} of measured time: the windows, without the drains. The flag `--for` of `prony soak` overrides it",
 	}),
 	integer(func(s *Soak) *int { return &s.FaultsEvery }, hclfile.IntSpec{Min: 1, Max: soakFaultsEveryMax}, attribute[Soak]{
-		name: "faults_every", label: "soak, faults in every n-th window", standard: "required with a `fault`; not allowed without",
+		name: "faults_every", label: "soak, faults in every n-th window", shownDefault: "required with a `fault`; not allowed without",
 		doc: "{}: every n-th window has the faults of the scenario, whose times count from that window's start",
 	}),
 	{
-		name: "drift_percent_max", standard: fmt.Sprint(soakDriftPercentDefault),
+		name: "drift_percent_max", shownDefault: fmt.Sprint(soakDriftPercentDefault),
 		doc: "above 0: the maximum worsening of a figure from start to end, in percent of its start",
 		read: func(b *hclfile.Block, s *Soak) {
 			s.DriftPercentMax = soakDriftPercentDefault
@@ -139,10 +139,10 @@ var soakTable = table[Soak]{
 		},
 	},
 	{
-		name: "keep", block: true, standard: "168h and 1GiB",
+		name: "keep", block: true, shownDefault: "168h and 1GiB",
 		doc: "a block: the retention of results of single windows; the row of figures of each window is always kept. `age`, 1m to 8784h, and total `size`, `\"1MiB\"` to `\"16384GiB\"`. The oldest are deleted first",
 	},
-	{name: `drift "FIGURE"`, block: true, standard: "`drift_percent_max`", doc: "a block: `percent_max` for one figure, and `because`"},
+	{name: `drift "FIGURE"`, block: true, shownDefault: "`drift_percent_max`", doc: "a block: `percent_max` for one figure, and `because`"},
 }
 
 // Rows returns the rows of pages.

@@ -36,25 +36,25 @@ func (t Topology) startsNodesByProgram() bool {
 
 var targetTable = table[Topology]{
 	choice(func(t *Topology) *string { return &t.Durability }, hclfile.ChoiceSpec{OneOf: Guarantees, Required: true}, attribute[Topology]{
-		name: "guarantee", standard: "required, because every figure depends on it",
+		name: "guarantee", shownDefault: "required, because every figure depends on it",
 		doc: "when the servers acknowledge: `\"memory\"` (in the process's memory), `\"os\"` (written to the operating system), `\"fsync\"` (after an fsync that covers it), `\"majority\"` (in the memory or files of most nodes), `\"majority_fsync\"` (after an fsync on most nodes)",
 	}),
 	integer(func(t *Topology) *int { return &t.Nodes }, hclfile.IntSpec{Min: 1, Max: NodesMax, Default: 1}, attribute[Topology]{name: "nodes", doc: "{}"}),
 	{
-		name: "address", standard: "none: the program starts them", fixed: true,
+		name: "address", shownDefault: "none: the program starts them", fixed: true,
 		doc: "a list of `\"host:port\"`: the servers already run, and are left running. Not with `nodes`",
 		read: func(b *hclfile.Block, t *Topology) {
 			t.Target.Addresses = b.Texts("address", hclfile.NamesSpec{Max: NodesMax, Example: `["10.0.0.1:6379"]`})
 		},
 	},
 	{
-		name: "program", standard: "`prony-peers` in the folder of `prony` or in `bin/`, or the program in PRONY_PEERS", fixed: true,
+		name: "program", shownDefault: "`prony-peers` in the folder of `prony` or in `bin/`, or the program in PRONY_PEERS", fixed: true,
 		doc: "the path of another driver program, relative to the scenario file, or absolute",
 		read: func(b *hclfile.Block, t *Topology) {
 			t.Target.Program = b.Path("program", hclfile.TextSpec{MaxBytes: 500, Example: "bin/my-driver"})
 		},
 	},
-	{name: "settings", block: true, standard: "none", doc: "a block `settings { NAME = VALUE }` with the server's names. The program refuses unknown names"},
+	{name: "settings", block: true, shownDefault: "none", doc: "a block `settings { NAME = VALUE }` with the server's names. The program refuses unknown names"},
 }
 
 var targetBlock = hclfile.Inner{

@@ -19,19 +19,19 @@ var clusterTable = table[Topology]{
 		name: "nodes", label: "nodes", doc: "{}; only with `\"raft\"`", read: readNodes,
 	}),
 	{
-		name: "shards", label: "shards", standard: "1; required for `\"sharded\"`, unless it is swept",
+		name: "shards", label: "shards", shownDefault: "1; required for `\"sharded\"`, unless it is swept",
 		doc:   fmt.Sprintf("1 for `\"single\"`; 1 to %d for the others", shardsMax),
 		read:  func(b *hclfile.Block, t *Topology) { t.Shards = readShards(b, t.Kind) },
 		value: func(t *Topology) string { return strconv.Itoa(t.Shards) },
 	},
 	choice(func(t *Topology) *string { return &t.Durability }, hclfile.ChoiceSpec{OneOf: []string{"sync", "interval", "none"}, Required: true}, attribute[Topology]{
-		name: "durability", label: "durability", standard: "required, because every figure depends on it",
+		name: "durability", label: "durability", shownDefault: "required, because every figure depends on it",
 		doc: "when the server acknowledges: `\"sync\"` (after fsync), `\"interval\"` (fsync every `sync_interval`), `\"none\"` (after the write reached the operating system)",
 		words: func(t *Topology) string {
 			return "durability " + t.Durability + unless(t.SyncInterval <= 0, " of %s", hclfile.FormatDuration(t.SyncInterval))
 		},
 	}),
-	length(func(t *Topology) *time.Duration { return &t.SyncInterval }, syncIntervalSpec, attribute[Topology]{
+	durationAttr(func(t *Topology) *time.Duration { return &t.SyncInterval }, syncIntervalSpec, attribute[Topology]{
 		name: "sync_interval", doc: "{}; only with `\"interval\"`",
 		read: func(b *hclfile.Block, t *Topology) { t.SyncInterval = readSyncInterval(b, t.Durability) },
 	}),
@@ -44,7 +44,7 @@ var clusterTable = table[Topology]{
 // serverTable has the attributes of a topology that pages show after the driver.
 var serverTable = table[Topology]{
 	{
-		name: "coalesce", standard: "`true`",
+		name: "coalesce", shownDefault: "`true`",
 		doc: "`false`: each command is a separate entry of the Raft log. `true`: all waiting commands share one entry. Only with `\"raft\"`",
 		read: func(b *hclfile.Block, t *Topology) {
 			if t.Kind == Raft {
@@ -59,7 +59,7 @@ var serverTable = table[Topology]{
 		},
 	},
 	integer(func(t *Topology) *int { return &t.Procs }, hclfile.IntSpec{Min: 1, Max: ProcsMax}, attribute[Topology]{
-		name: "procs", label: "server GOMAXPROCS", doc: "{}: GOMAXPROCS of the server, or of each node", standard: "the Go runtime's default",
+		name: "procs", label: "server GOMAXPROCS", doc: "{}: GOMAXPROCS of the server, or of each node", shownDefault: "the Go runtime's default",
 		words: func(t *Topology) string { return unless(t.Procs <= 0, "GOMAXPROCS %d", t.Procs) },
 	}),
 	boolean(func(t *Topology) *bool { return &t.DefaultSettings }, attribute[Topology]{
@@ -84,23 +84,23 @@ var serverTable = table[Topology]{
 // remoteTable has the attributes of a topology of servers that already run on other hosts, which
 // readRemote reads.
 var remoteTable = table[Topology]{
-	{name: "token_file", standard: "none", doc: "the path of a file with an operator's token; see [servers on other hosts](#servers-on-other-hosts)"},
-	{name: "ca", standard: "none", doc: "the path of a PEM file with the only authority that may have issued the certificates of these servers"},
-	{name: "tls_name", standard: "the host of each address", doc: "the name in these certificates; with `ca`"},
+	{name: "token_file", shownDefault: "none", doc: "the path of a file with an operator's token; see [servers on other hosts](#servers-on-other-hosts)"},
+	{name: "ca", shownDefault: "none", doc: "the path of a PEM file with the only authority that may have issued the certificates of these servers"},
+	{name: "tls_name", shownDefault: "the host of each address", doc: "the name in these certificates; with `ca`"},
 }
 
 // topologyBlocks has the blocks in a topology, which the reference lists with the attributes.
 var topologyBlocks = table[Topology]{
 	{
-		name: "hosts", block: true, standard: "none: all nodes are on this host",
+		name: "hosts", block: true, shownDefault: "none: all nodes are on this host",
 		doc: "a block: each node is on a separate host; see [below](#hosts). Only with `\"raft\"` and at least two nodes",
 	},
 	{
-		name: "settings", block: true, standard: "none: the server has its defaults",
+		name: "settings", block: true, shownDefault: "none: the server has its defaults",
 		doc: "a block: any other setting of the server; see [below](#settings). With `\"single\"`, `\"sharded\"` and `\"raft\"`",
 	},
 	{
-		name: "build", block: true, standard: "none: the run uses an existing program, such as `bin/queued`",
+		name: "build", block: true, shownDefault: "none: the run uses an existing program, such as `bin/queued`",
 		doc: "a block: how the server is built from the source tree; see [below](#build). With `\"single\"`, `\"sharded\"` and `\"raft\"`",
 	},
 }

@@ -23,7 +23,7 @@ var driverTable = table[Workload]{
 		doc: "how load reaches the server: `\"stream\"` (gRPC streams), `\"unary\"` (gRPC calls of one batch each), `\"rest\"` (REST requests of one batch each, with one connection for each concurrent request), `\"k6\"` (a k6 script; see [below](#load-from-a-k6-script)), `\"embedded\"` (streams in memory; with `topology \"embedded\"`), `\"null\"` (no server: each call is answered immediately; with `topology \"none\"`), `\"program\"` (through a driver program; with a `target`)",
 	}),
 	{
-		name: "script", label: "k6 script", standard: "required with `k6`", required: true,
+		name: "script", label: "k6 script", shownDefault: "required with `k6`", required: true,
 		doc:   "the script that k6 runs, of at most 1 MiB: a path relative to the file that contains the attribute; only with `k6`",
 		read:  func(b *hclfile.Block, w *Workload) { w.Script = readScript(b, w.Driver) },
 		value: func(w *Workload) string { return w.Script.Path },
@@ -33,7 +33,7 @@ var driverTable = table[Workload]{
 // loadTable has the other attributes of a workload.
 var loadTable = table[Workload]{
 	integer(func(w *Workload) *int { return &w.Procs }, hclfile.IntSpec{Min: 1, Max: ProcsMax}, attribute[Workload]{
-		name: "procs", label: "generator GOMAXPROCS", standard: "the Go runtime's default",
+		name: "procs", label: "generator GOMAXPROCS", shownDefault: "the Go runtime's default",
 		doc: "{}: the load generator's GOMAXPROCS, the same in all workloads. On a shared host, a fixed part for the server and for the generator prevents that they compete for the same cores",
 	}),
 	integer(func(w *Workload) *int { return &w.Connections }, hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}, attribute[Workload]{
@@ -49,7 +49,7 @@ var loadTable = table[Workload]{
 		doc: "{}, per tenant",
 	}),
 	boolean(func(w *Workload) *bool { return &w.QueuePerWorker }, attribute[Workload]{
-		name: "queue_per_worker", standard: "`false`: the workers of a tenant share its queues",
+		name: "queue_per_worker", shownDefault: "`false`: the workers of a tenant share its queues",
 		doc: "{}: each worker slot claims from its own queue, which no other slot uses; producers use all of them. Each tenant must have the same number of slots. Instead of `queues`, and not with `k6`",
 		rows: func(w *Workload) []Row {
 			if !w.QueuePerWorker {
@@ -81,13 +81,13 @@ var loadTable = table[Workload]{
 		name: "batch", label: "tasks per call", value: func(w *Workload) string { return strconv.Itoa(w.Batch) }, doc: "{} tasks per call",
 	}),
 	integer(func(w *Workload) *int { return &w.ProducerBatch }, hclfile.IntSpec{Min: 1, Max: batchMax}, attribute[Workload]{
-		name: "producer_batch", label: "tasks per enqueue call", standard: "`batch`", doc: "{} tasks per enqueue. Not with `k6`",
+		name: "producer_batch", label: "tasks per enqueue call", shownDefault: "`batch`", doc: "{} tasks per enqueue. Not with `k6`",
 	}),
 	integer(func(w *Workload) *int { return &w.WorkerBatch }, hclfile.IntSpec{Min: 1, Max: batchMax}, attribute[Workload]{
-		name: "worker_batch", label: "tasks per claim", standard: "`batch`", doc: "{}: the maximum size of a claim and its completion. Not with `k6`",
+		name: "worker_batch", label: "tasks per claim", shownDefault: "`batch`", doc: "{}: the maximum size of a claim and its completion. Not with `k6`",
 	}),
 	{
-		name: "arrivals", doc: "when tasks are sent", standard: "`closed()`",
+		name: "arrivals", doc: "when tasks are sent", shownDefault: "`closed()`",
 		rows: func(w *Workload) []Row { return w.Arrivals.rows() },
 	},
 	boolean(func(w *Workload) *bool { return &w.Combined }, attribute[Workload]{
@@ -96,7 +96,7 @@ var loadTable = table[Workload]{
 		words: func(w *Workload) string { return unless(!w.Combined, "completions with the next claim") },
 	}),
 	{
-		name: "reads", standard: "0",
+		name: "reads", shownDefault: "0",
 		doc:  "0 to below 1: the share of reads of single tasks among all enqueues and reads; or the shares of several kinds of reads, as in `[get(0.2), list(0.01)]`; see [reads](#reads)",
 		read: func(b *hclfile.Block, w *Workload) { w.Reads = readShares(b) },
 		words: func(w *Workload) string {
@@ -104,7 +104,7 @@ var loadTable = table[Workload]{
 		},
 	},
 	call(func(w *Workload) *Keys { return &w.Keys }, keysCalls, "uniform() or zipf(1.2)", attribute[Workload]{
-		name: "keys", doc: "which queue a call goes to", standard: "`round_robin()`",
+		name: "keys", doc: "which queue a call goes to", shownDefault: "`round_robin()`",
 		rows: func(w *Workload) []Row {
 			if w.Keys.IsZero() {
 				return nil
@@ -114,7 +114,7 @@ var loadTable = table[Workload]{
 		words: func(w *Workload) string { return unless(w.Keys.Kind == KeysRoundRobin, "keys %s", w.Keys) },
 	}),
 	call(func(w *Workload) *Priority { return &w.Priority }, priorityCalls, "uniform(0, 9) or share(9, 0.1)", attribute[Workload]{
-		name: "priority", doc: "a distribution of priorities, 0 to 9; see [priorities](#priorities)", standard: "0 for all",
+		name: "priority", doc: "a distribution of priorities, 0 to 9; see [priorities](#priorities)", shownDefault: "0 for all",
 		words: func(w *Workload) string { return unless(w.Priority.IsZero(), "priority %s", w.Priority) },
 	}),
 	share(func(w *Workload) *float64 { return &w.Fail }, "the deliveries are failed", attribute[Workload]{
@@ -130,7 +130,7 @@ var loadTable = table[Workload]{
 	integer(func(w *Workload) *int { return &w.MaxAttempts }, hclfile.IntSpec{Min: 1, Max: attemptsMax, Default: maxAttemptsDefault}, attribute[Workload]{
 		name: "max_attempts", unset: true, doc: "{}: the number of failed attempts after which a task is dead; with `fail`",
 	}),
-	length(func(w *Workload) *time.Duration { return &w.Backoff }, hclfile.DurationSpec{Min: time.Millisecond, Max: time.Minute, Default: retryBackoffDefault}, attribute[Workload]{
+	durationAttr(func(w *Workload) *time.Duration { return &w.Backoff }, hclfile.DurationSpec{Min: time.Millisecond, Max: time.Minute, Default: retryBackoffDefault}, attribute[Workload]{
 		name: "backoff", doc: "{}: the time until a failed task is ready again; with `fail`",
 	}),
 	call(func(w *Workload) *Delay { return &w.Delay }, delayCalls, delayExample, attribute[Workload]{
@@ -159,18 +159,18 @@ var loadTable = table[Workload]{
 	}),
 	integer(func(w *Workload) *int { return &w.InFlight }, hclfile.IntSpec{Min: 1, Max: inFlightMax}, attribute[Workload]{
 		name: "in_flight", label: "tasks in flight, at most", read: readInFlight,
-		standard: fmt.Sprintf("no bound for `closed()`, %d for an open load", inFlightDefault),
-		doc:      "the limit on tasks that are sent and not completed, {}. At the limit the producers of a closed load wait, and an open load drops the tasks that are due. A closed load of the driver `k6` has no limit",
+		shownDefault: fmt.Sprintf("no bound for `closed()`, %d for an open load", inFlightDefault),
+		doc:          "the limit on tasks that are sent and not completed, {}. At the limit the producers of a closed load wait, and an open load drops the tasks that are due. A closed load of the driver `k6` has no limit",
 		words: func(w *Workload) string {
 			return unless(w.InFlight <= 0, "at most %s in flight", render.Count(w.InFlight))
 		},
 	}),
 	call(func(w *Workload) *Payload { return &w.Payload }, payloadCalls, "fixed(64) or uniform(64, 256)", attribute[Workload]{
-		name: "payload", standard: "`fixed(64)`",
+		name: "payload", shownDefault: "`fixed(64)`",
 		doc:  "a distribution of sizes, 32 bytes to 1 MiB. The ledger needs 32 bytes of each payload for its header",
 		rows: func(w *Workload) []Row { return []Row{{Label: "payload, bytes", Value: w.Payload.shown()}} },
 	}),
-	length(func(w *Workload) *time.Duration { return &w.Lease }, hclfile.DurationSpec{Min: time.Second, Max: time.Hour, Default: 30 * time.Second}, attribute[Workload]{
+	durationAttr(func(w *Workload) *time.Duration { return &w.Lease }, hclfile.DurationSpec{Min: time.Second, Max: time.Hour, Default: 30 * time.Second}, attribute[Workload]{
 		name: "lease", doc: "{}",
 	}),
 	boolean(func(w *Workload) *bool { return &w.BusyPoll }, attribute[Workload]{

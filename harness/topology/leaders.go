@@ -30,8 +30,8 @@ var errForeignShards = errors.New("the routes belong to another cluster")
 // is "" if a shard has no leader. Leaders asks all running nodes. A node leads a shard if it claims
 // to lead it. If two nodes claim a shard, because one of them does not know about the other yet,
 // the leader is the one that more nodes name. If no node answers in time, because their host is
-// busy, Leaders asks them again, but at most for Config.StartTimeout. Leaders returns an error if no
-// node answers. For a server without a cluster the IDs are "".
+// busy, Leaders asks them again, but at most for Config.StartTimeout. Leaders returns an error if
+// no node answers. For a server without a cluster the IDs are "".
 func (c *Cluster) Leaders(ctx context.Context) (leaders []string, err error) {
 	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
 	defer cancel()

@@ -35,8 +35,8 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	// A server refuses tasks while its file system has little free space. Tests do not depend on the
-	// space of their host.
+	// A server refuses tasks while its file system has little free space. Tests do not depend on
+	// the space of their host.
 	if err := os.Setenv("QUEUED_DISK_LOW", "0B"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -5,7 +5,6 @@ package signal
 
 // Send adds an element to a channel with room for one, unless the channel already contains an
 // element. It never blocks.
-// never blocks.
 func Send(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -28,8 +28,8 @@ type Intake struct {
 // smaller limits of its own lists.
 func ItemsMax(l queue.Limits) int { return max(l.BatchMax, l.QueuesMax) }
 
-// Options returns the codec and the interceptors of a server whose calls and streams pass through the
-// intake. The server must register its services with Registrar.
+// Options returns the codec and the interceptors of a server whose calls and streams pass through
+// the intake. The server must register its services with Registrar.
 func (n Intake) Options() []grpc.ServerOption {
 	return append([]grpc.ServerOption{
 		grpc.ForceServerCodecV2(wire.Codec()),

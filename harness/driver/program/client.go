@@ -88,8 +88,8 @@ func (p *producer) check(t *driver.Task) error {
 	return nil
 }
 
-// settle makes a call for n tasks and stores the outcomes that its answer contains. After settle has
-// returned, nothing writes to outcomes.
+// settle makes a call for n tasks and stores the outcomes that its answer contains. After settle
+// has returned, nothing writes to outcomes.
 func (c *conn) settle(ctx context.Context, k kind, n int, outcomes []error, body func([]byte) ([]byte, error)) error {
 	if n == 0 {
 		return nil

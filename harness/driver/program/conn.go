@@ -151,8 +151,8 @@ func (c *conn) do(ctx context.Context, k kind, of *call, body func([]byte) ([]by
 	return of.err
 }
 
-// drop removes a call. If its frame was sent, its answer will be ignored. It returns false if the call
-// has been answered or removed.
+// drop removes a call. If its frame was sent, its answer will be ignored. It returns false if the
+// call has been answered or removed.
 func (c *conn) drop(id uint64, sent bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

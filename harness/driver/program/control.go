@@ -1,7 +1,7 @@
 package program
 
-// Names of the control commands after dialogue.CommandHello. Each comment lists the argument and the
-// answer.
+// Names of the control commands after dialogue.CommandHello. Each comment lists the argument and
+// the answer.
 const (
 	commandDescribe = "describe" // none → descriptions
 	commandLaunch   = "launch"   // LaunchSpec → launched

@@ -170,8 +170,8 @@ func (p *Process) Wait(ctx context.Context, most time.Duration) error {
 	}
 }
 
-// Stop ends the process with SIGTERM, and with SIGKILL if it still runs after grace. It does nothing
-// if the process has already ended.
+// Stop ends the process with SIGTERM, and with SIGKILL if it still runs after grace. It does
+// nothing if the process has already ended.
 func (p *Process) Stop(grace time.Duration) error {
 	err := p.child.End(grace)
 	p.close()

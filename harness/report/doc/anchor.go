@@ -31,8 +31,8 @@ func Anchors(root ast.Node, source []byte) map[*ast.Heading]string {
 	return anchors
 }
 
-// TextOf returns the text of a heading or another node as a reader sees it, including code. It resolves backslash
-// escapes and character references such as &lt;.
+// TextOf returns the text of a heading or another node as a reader sees it, including code. It
+// resolves backslash escapes and character references such as &lt;.
 func TextOf(n ast.Node, source []byte) string {
 	_, code := n.(*ast.CodeSpan)
 	var b strings.Builder

@@ -1,5 +1,5 @@
-// Package doc is the model of a page: headings, paragraphs, notes, lists, tables and plots, in their
-// order. One function makes a Document, which has three forms: Markdown for the files under
+// Package doc is the model of a page: headings, paragraphs, notes, lists, tables and plots, in
+// their order. One function makes a Document, which has three forms: Markdown for the files under
 // reports/, Terminal for the commands of prony, and HTML, which package htmlreport makes from the
 // Markdown. Write stores a page with its plots.
 //

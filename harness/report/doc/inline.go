@@ -19,7 +19,8 @@ var escaper = strings.NewReplacer(
 	`\`, `\\`, "`", "\\`", `*`, `\*`, `_`, `\_`, `[`, `\[`, `]`, `\]`, `<`, `&lt;`, `>`, `&gt;`, `#`, `\#`, `&`, `&amp;`, `~`, `\~`,
 )
 
-// Code marks foreign text as code, and joins its lines. It uses as many backticks as the text needs.
+// Code marks foreign text as code, and joins its lines. It uses as many backticks as the text
+// needs.
 func Code(s string) string {
 	s = oneLine(s)
 	if s == "" {

@@ -1,5 +1,5 @@
-// Package historypage writes the page of the history of published results: the figures over commits,
-// change points, and the moves of the baseline build.
+// Package historypage writes the page of the history of published results: the figures over
+// commits, change points, and the moves of the baseline build.
 package historypage
 
 import (
@@ -30,9 +30,9 @@ const (
 func Folder(reportsDir string) string { return filepath.Join(reportsDir, dir) }
 
 // Render writes the page of the records in the folder records, and of the baseline builds if builds
-// is not nil, into the folder out. Its plots go to out/history, where it removes those of an earlier
-// rendering. It returns the paths of the written files, the page first. The same records and builds
-// always result in the same page.
+// is not nil, into the folder out. Its plots go to out/history, where it removes those of an
+// earlier rendering. It returns the paths of the written files, the page first. The same records
+// and builds always result in the same page.
 func Render(records string, builds *baselinebuild.File, out string) ([]string, error) {
 	all, err := history.ReadAll(records)
 	if err != nil {
@@ -76,7 +76,8 @@ func removeOtherPlots(out string, plots []doc.Figure) error {
 	return nil
 }
 
-// page returns the page. plots[i] is the plot of series i, and level formats the figures of a series.
+// page returns the page. plots[i] is the plot of series i, and level formats the figures of a
+// series.
 func page(all []history.Tracked, builds *baselinebuild.File, plots []doc.Figure, level func(history.Sample) string) *doc.Document {
 	p := &doc.Document{}
 	p.Heading(1, "The headline figures over commits")

@@ -127,8 +127,8 @@ func (d *flameData) add(c *profile.Call, index map[string]int64) {
 	}
 }
 
-// page returns the article of a run's profiles, the n-th of the file, and adds the data of its flame
-// graphs. Without scripts it has the most expensive functions.
+// page returns the article of a run's profiles, the n-th of the file, and adds the data of its
+// flame graphs. Without scripts it has the most expensive functions.
 func (f *flames) page(n int, data map[string]plotData) *page {
 	d := &doc.Document{}
 	m := f.run.Manifest

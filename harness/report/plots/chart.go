@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/harness/render"
 )
 
-// Chart is the data of a page's plot, for readers who need the values and for documents that draw it
-// again. The names in JSON are short, because a document has many charts.
+// Chart is the data of a page's plot, for readers who need the values and for documents that draw
+// it again. The names in JSON are short, because a document has many charts.
 type Chart struct {
 	Plot   string `json:"-"` // file name of the plot on the page
 	Title  string `json:"title"`

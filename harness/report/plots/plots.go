@@ -1,5 +1,6 @@
-// Package plots draws the plots of pages in one style: sans-serif, a light grid, no box, and colours
-// that readers with impaired colour vision can distinguish. The same plot yields the same bytes.
+// Package plots draws the plots of pages in one style: sans-serif, a light grid, no box, and
+// colours that readers with impaired colour vision can distinguish. The same plot yields the same
+// bytes.
 package plots
 
 import (

@@ -1,5 +1,5 @@
-// Package runs has what the sections of a run's page share: its rounds and points by name, and the form
-// of a section.
+// Package runs has what the sections of a run's page share: its rounds and points by name, and the
+// form of a section.
 package runs
 
 import (
