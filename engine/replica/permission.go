@@ -59,8 +59,8 @@ func (r *raftGroup) successor(members []raft.Server) (raft.Server, bool) {
 }
 
 // reluctantElections is the number of election timeouts, counted from the last contact with a
-// leader, for which a reluctant node does not stand for election. Later it stands, because the
-// other nodes may be unable to win.
+// leader, before a reluctant node stands for election. It stands in the end, because the other
+// nodes may be unable to win.
 const reluctantElections = 10
 
 // reluctant reports whether this node should let other nodes win elections, because its disk lacks

@@ -173,7 +173,7 @@ func (p *Process) problem(cause error) *Error {
 const exitThresholds = 99
 
 // thresholds returns a description of the crossed thresholds of a process that has ended. It
-// returns "" if there are none.
+// returns "" if no threshold is crossed.
 func (p *Process) thresholds() string {
 	if p.commands.ExitCode() != exitThresholds {
 		return ""

@@ -65,8 +65,8 @@ var backlogTable = table[Backlog]{
 	durationAttr(func(b *Backlog) *time.Duration { return &b.Drain }, backlogTime, attribute[Backlog]{name: "drain", doc: "{}: the maximum time to complete them"}),
 }
 
-// Rows returns the rows of pages. claimed is true if the workers of the window claim the backlog,
-// so that there is no restart.
+// Rows returns the rows of pages. claimed is true if the workers of the window claim the backlog
+// and the server does not restart.
 func (b *Backlog) Rows(claimed bool) []Row {
 	rows := backlogTable.rows(b, "backlog.")
 	if claimed {

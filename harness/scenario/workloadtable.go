@@ -160,7 +160,7 @@ var loadTable = table[Workload]{
 	integer(func(w *Workload) *int { return &w.InFlight }, hclfile.IntSpec{Min: 1, Max: inFlightMax}, attribute[Workload]{
 		name: "in_flight", label: "tasks in flight, at most", read: readInFlight,
 		shownDefault: fmt.Sprintf("no bound for `closed()`, %d for an open load", inFlightDefault),
-		doc:          "the limit on tasks that are sent and not completed, {}. At the limit the producers of a closed load wait, and an open load drops the tasks that are due. A closed load of the driver `k6` has no limit",
+		doc:          "the limit on tasks that are sent and not completed, {}. At the limit the producers of a closed load wait, and an open load drops the tasks whose send time has come. A closed load of the driver `k6` has no limit",
 		words: func(w *Workload) string {
 			return unless(w.InFlight <= 0, "at most %s in flight", render.Count(w.InFlight))
 		},
