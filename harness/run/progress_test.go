@@ -2,37 +2,18 @@ package run
 
 import (
 	"bytes"
-	"flag"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files under testdata")
-
-// golden compares text with a file under testdata. After an intended change run `go test ./run
-// -update` and review the difference.
-func golden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", "progress", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), text)
-}
 
 // screened replaces control characters by marks, so that each redraw is on a separate line.
 func screened(text string) string { return strings.ReplaceAll(text, "\r\x1b[K", "<erased>\n") }
@@ -109,7 +90,7 @@ func TestProgressOffATerminal(t *testing.T) {
 	var text bytes.Buffer
 	c := &clock{at: time.Unix(1000, 0)}
 	tell(newProgress(Options{Progress: &text, now: c.now}, told()), c)
-	golden(t, "plain.txt", text.String())
+	golden.Text(t, "testdata/progress/plain.txt", text.String())
 	assert.NotContains(t, text.String(), "\r")
 	assert.NotContains(t, text.String(), "\x1b", "no control characters")
 }
@@ -121,7 +102,7 @@ func TestProgressOfOneOfSeveral(t *testing.T) {
 	c := &clock{at: time.Unix(1000, 0)}
 	place := &Place{Number: 2, Of: 3, After: time.Minute}
 	tell(newProgress(Options{Progress: &text, now: c.now, Terminal: true, Place: place, Columns: func() int { return 200 }}, told()), c)
-	golden(t, "place.txt", screened(text.String()))
+	golden.Text(t, "testdata/progress/place.txt", screened(text.String()))
 	assert.NotContains(t, text.String(), "what they are")
 }
 
@@ -130,7 +111,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	var text bytes.Buffer
 	c := &clock{at: time.Unix(1000, 0)}
 	tell(newProgress(Options{Progress: &text, Terminal: true, Columns: func() int { return 140 }, now: c.now}, told()), c)
-	golden(t, "terminal.txt", screened(text.String()))
+	golden.Text(t, "testdata/progress/terminal.txt", screened(text.String()))
 }
 
 // The CPU time of a killed server is unknown: the line omits it rather than showing 0.
@@ -142,7 +123,7 @@ func TestARoundWithoutCPUTimeShowsNone(t *testing.T) {
 		delete(metrics, side)
 	}
 	newProgress(Options{Progress: &text}, small()).round(&result.Round{Number: 1, Cycles: 9, Verdict: result.Pass, Metrics: metrics})
-	assert.Contains(t, text.String(), ": 75,600 cycles/s, p99 1.23 ms\n")
+	golden.Text(t, "testdata/progress/no-cpu-time.txt", text.String())
 }
 
 // A line that wraps could not be erased.
@@ -166,7 +147,7 @@ func TestProgressOfEnqueuesAlone(t *testing.T) {
 	newProgress(Options{Progress: &text, Terminal: true, Columns: func() int { return 200 }}, enqueuing()).load(1, load.Progress{
 		Phase: "window", Elapsed: time.Second, Sent: 5, Outstanding: 5,
 	})
-	assert.Contains(t, text.String(), " left: 5.00 tasks sent/s, 5 outstanding, 0 completed")
+	golden.Text(t, "testdata/progress/enqueues.txt", screened(text.String()))
 }
 
 // The remaining time is that of the remaining rounds, each with the average overhead of the earlier
@@ -205,10 +186,11 @@ func TestProgressOfArms(t *testing.T) {
 		return strings.TrimPrefix(text.String(), "\r\x1b[K")
 	}
 	over := p.turn("control")
-	assert.Equal(t, "  round 1 of 2, control, window 1.0/10s, 1m6s left: 5.00 cycles/s, 0 outstanding, 5 completed", draw())
+	texts := golden.Cases(t, "testdata/progress/arms.golden")
+	texts.Equal(t, "turn of control", draw())
 	c.pass(12 * time.Second)
 	over()
-	assert.Equal(t, "  round 1 of 2, window 1.0/10s, 1m0s left: 5.00 cycles/s, 0 outstanding, 5 completed", draw())
+	texts.Equal(t, "no turn", draw())
 }
 
 func TestProgressAtTheEnd(t *testing.T) {
@@ -241,7 +223,7 @@ func TestProgressAtTheEnd(t *testing.T) {
 			var text bytes.Buffer
 			c.result.Scenario = "small"
 			newProgress(Options{Progress: &text}, small()).done(&c.result)
-			golden(t, "end-"+strings.ReplaceAll(c.name, " ", "-")+".txt", text.String())
+			golden.Text(t, "testdata/progress/end-"+strings.ReplaceAll(c.name, " ", "-")+".txt", text.String())
 			if c.result.Verdict == result.Incorrect {
 				assert.NotContains(t, text.String(), "151,", "a broken ledger suppresses the figures")
 			}
@@ -250,6 +232,5 @@ func TestProgressAtTheEnd(t *testing.T) {
 	newProgress(Options{}, small()).done(&result.Result{Verdict: result.Pass}) // without a writer
 	var text bytes.Buffer
 	newProgress(Options{Progress: &text, JudgedLater: true}, small()).done(&result.Result{Scenario: "small", Verdict: result.Pass, Metrics: metrics})
-	assert.Contains(t, text.String(), "small: measured: ")
-	assert.NotContains(t, text.String(), "small: pass", "the caller has yet to judge the limits")
+	golden.Text(t, "testdata/progress/judged-later.txt", text.String())
 }

