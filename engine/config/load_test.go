@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"flag"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -16,11 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/cluster"
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/internal/setting"
 	"github.com/pronybench/prony/engine/storage"
 )
-
-var update = flag.Bool("update", false, "rewrite the README's tables")
 
 // load loads the text of a file ("" for no file), variables and flags.
 func load(t *testing.T, file string, env []string, args ...string) (*Loaded, error) {
@@ -413,20 +411,20 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The README's tables must match Markdown. Run this test with -update to write them.
+// The README's tables must match Markdown. make golden writes them.
 func TestTheREADMEDocumentsEverySetting(t *testing.T) {
-	const path, begin, end = "../README.md", "<!-- settings: written by go test ./config -update -->\n\n", "<!-- end of settings -->"
+	const path, begin, end = "../README.md", "<!-- settings: written by make golden -->\n\n", "<!-- end of settings -->"
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, found := strings.Cut(string(text), begin)
 	require.True(t, found)
 	was, after, found := strings.Cut(rest, end)
 	require.True(t, found)
-	if *update {
+	if golden.Writing(t) {
 		require.NoError(t, os.WriteFile(path, []byte(before+begin+Markdown()+end+after), 0o644))
 		return
 	}
-	assert.Equal(t, Markdown(), was, "run go test ./config -update")
+	assert.Equal(t, Markdown(), was, "run make golden")
 }
 
 func FuzzFile(f *testing.F) {

@@ -5,15 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -23,10 +20,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/queuepb"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // badInput is one bad request and its title in the golden file.
 type badInput struct {
@@ -313,16 +309,9 @@ func TestAnswersToBadInput(t *testing.T) {
 	leased := r.claim("leased", 0)
 	require.Len(t, leased, 1)
 	b := &badInputs{r, conn, leased[0].GetId()}
-	var golden strings.Builder
+	var answers strings.Builder
 	for _, in := range badRequests() {
-		fmt.Fprintf(&golden, "# %s\n%s\n-> %s\n\n", in.title, in.request, in.send(b))
+		fmt.Fprintf(&answers, "# %s\n%s\n-> %s\n\n", in.title, in.request, in.send(b))
 	}
-	const path = "testdata/bad_input.golden"
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(golden.String()), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), golden.String(), "if the new answers are better, run the test with -update")
+	golden.Text(t, "testdata/bad_input.golden", answers.String())
 }

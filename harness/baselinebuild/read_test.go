@@ -1,17 +1,14 @@
 package baselinebuild
 
 import (
-	"flag"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
-
-var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
 
 // The file of this repository is valid.
 func TestFileOfTheRepository(t *testing.T) {
@@ -60,13 +57,7 @@ func TestReadDiagnostics(t *testing.T) {
 	require.Nil(t, f)
 	var d *hclfile.Diagnostics
 	require.ErrorAs(t, err, &d)
-	const path = "testdata/bad.golden"
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(err.Error()+"\n"), 0o644))
-	}
-	want, readErr := os.ReadFile(path)
-	require.NoError(t, readErr)
-	assert.Equal(t, string(want), err.Error()+"\n", "run with -rewrite and read the difference")
+	golden.Text(t, "testdata/bad.golden", err.Error()+"\n")
 }
 
 func TestReadRefusesWhatHasNoBuild(t *testing.T) {

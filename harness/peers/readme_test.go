@@ -1,7 +1,6 @@
 package peers_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -10,17 +9,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/driver/program"
 	"github.com/pronybench/prony/harness/peers"
 )
-
-var update = flag.Bool("update", false, "write the tables of the README again")
 
 // The README has the tables of the targets' descriptions.
 func TestTheReadmeHasTheTargets(t *testing.T) {
 	data, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	const begin, end = "<!-- targets: go test . -run Readme -update writes this -->\n", "<!-- end of targets -->\n"
+	const begin, end = "<!-- targets: written by make golden -->\n", "<!-- end of targets -->\n"
 	before, rest, found := strings.Cut(string(data), begin)
 	require.True(t, found)
 	_, after, found := strings.Cut(rest, end)
@@ -34,11 +32,11 @@ func TestTheReadmeHasTheTargets(t *testing.T) {
 		descriptions = append(descriptions, d)
 	}
 	page := before + begin + tables(descriptions) + end + after
-	if *update {
+	if golden.Writing(t) {
 		require.NoError(t, os.WriteFile("README.md", []byte(page), 0o600))
 		return
 	}
-	assert.Equal(t, page, string(data), "write it with -update")
+	assert.Equal(t, page, string(data), "run make golden")
 }
 
 // tables returns Markdown without the versions on this host.

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -342,7 +343,7 @@ func TestAdministrationIsAsWritten(t *testing.T) {
 		b.WriteString(s.ok(append(strings.Fields(command), "-o", "json")...) + "\n")
 		assert.Equal(t, asked, a.take(), "the output format does not change the request")
 	}
-	golden(t, "administration.golden", b.String())
+	golden.Text(t, "testdata/administration.golden", b.String())
 	slices.Sort(a.tokens)
 	assert.Equal(t, []string{"Bearer s3cret"}, slices.Compact(a.tokens))
 }

@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,37 +16,6 @@ import (
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/storage"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares got with a file under testdata, or writes the file with -update.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		return
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run go test ./cmd/queued -update")
-	if string(want) != got {
-		assert.Fail(t, path+" differs from the output", "%s\nrun go test ./cmd/queued -update, and understand the difference", firstDifference(string(want), got))
-	}
-}
-
-// firstDifference shows the lines around the first difference of two texts.
-func firstDifference(want, got string) string {
-	const shown = 5
-	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
-	at := 0
-	for at < len(w) && at < len(g) && w[at] == g[at] {
-		at++
-	}
-	from := max(0, at-2)
-	return fmt.Sprintf("from line %d\nwanted:\n%s\ncame:\n%s", from+1,
-		strings.Join(w[from:min(at+shown, len(w))], "\n"), strings.Join(g[from:min(at+shown, len(g))], "\n"))
-}
 
 // shell runs command lines in this process.
 type shell struct {

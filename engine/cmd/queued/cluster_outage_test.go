@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // The golden file has the exact output of commands about missing nodes: adding a node that does not
@@ -45,7 +47,7 @@ func TestCommandsWithoutAMajority(t *testing.T) {
 		[]string{"cluster", "remove", "n3", "--yes"},
 	)
 	text := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(\S+?s\)`).ReplaceAllString(b.String(), "TIME (DURATION)")
-	golden(t, "outage.golden", text)
+	golden.Text(t, "testdata/outage.golden", text)
 	c.start("n2")
 	s.until(func(r ran) bool { return r.code == exitOK }, "enqueue", "--queue", "q", "x")
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // mistakes are invalid command lines, or ones that no server answers.
@@ -139,7 +141,7 @@ func TestMistakesAreAnsweredAsWritten(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, entries, 1, "none of these created a file")
 	t.Chdir(home)
-	golden(t, "mistakes.golden", b.String())
+	golden.Text(t, "testdata/mistakes.golden", b.String())
 }
 
 var home = func() string {

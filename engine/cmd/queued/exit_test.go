@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // outcomes are arguments of a command by exit code. " | " separates command lines with the same
@@ -269,10 +271,9 @@ func TestWaitsForInputAreInterrupted(t *testing.T) {
 	}
 }
 
-// The README and the systemd unit have the program's exit codes. Run this test with -update to
-// write the README.
+// The README and the systemd unit have the program's exit codes. make golden writes the README.
 func TestExitCodesAreDocumented(t *testing.T) {
-	const path, begin, end = "../../README.md", "<!-- exit codes: written by go test ./cmd/queued -update -->\n\n", "\n<!-- end of exit codes -->"
+	const path, begin, end = "../../README.md", "<!-- exit codes: written by make golden -->\n\n", "\n<!-- end of exit codes -->"
 	var table strings.Builder
 	table.WriteString("| exit code | meaning |\n| --- | --- |\n")
 	unit := deployed(t, "queued.service")
@@ -288,9 +289,9 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	require.True(t, found)
 	was, after, found := strings.Cut(rest, end)
 	require.True(t, found)
-	if *update {
+	if golden.Writing(t) {
 		require.NoError(t, os.WriteFile(path, []byte(before+begin+table.String()+end+after), 0o644))
 		return
 	}
-	assert.Equal(t, table.String(), was, "run go test ./cmd/queued -update")
+	assert.Equal(t, table.String(), was, "run make golden")
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // eachCommand visits every command of the program except cobra's own.
@@ -29,7 +31,7 @@ func TestHelpIsAsWritten(t *testing.T) {
 		path := strings.Fields(c.CommandPath())
 		s := newShell(t)
 		help := s.ok(append(path[1:], "--help")...)
-		golden(t, "help/"+strings.Join(path, "-")+".golden", help)
+		golden.Text(t, "testdata/help/"+strings.Join(path, "-")+".golden", help)
 		if c.HasSubCommands() {
 			assert.Equal(t, help, s.ok(path[1:]...), "a group without a subcommand shows its help")
 		}

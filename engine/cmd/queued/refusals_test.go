@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // refusals are command lines with values that the program or the server refuses.
@@ -70,7 +72,7 @@ func TestRefusalsAreAnsweredAsWritten(t *testing.T) {
 		assert.NotEqual(t, exitOK, r.code, "%v", args)
 		fmt.Fprintf(&b, "%s%sexit %d\n\n", r.out, r.err, r.code)
 	}
-	golden(t, "refusals.golden", strings.ReplaceAll(b.String(), c.Tasks[0].ID, "ID"))
+	golden.Text(t, "testdata/refusals.golden", strings.ReplaceAll(b.String(), c.Tasks[0].ID, "ID"))
 }
 
 // The size of a payload that is too large is reported in size units.

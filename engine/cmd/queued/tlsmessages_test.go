@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // The golden file has the exact messages when a command and the server do not agree on TLS: for a
@@ -86,5 +88,5 @@ func TestTLSMessagesAreAsWritten(t *testing.T) {
 		}
 	}
 	t.Chdir(home)
-	golden(t, "tls.golden", text)
+	golden.Text(t, "testdata/tls.golden", text)
 }
