@@ -63,5 +63,5 @@ func TestHowManySamplesATrendHas(t *testing.T) {
 		assert.Equal(t, want, n)
 	}
 	s := read(t, New(), map[string]string{samplesEnv: "many"}, ``)
-	assert.Contains(t, s.fails(`queue.connect()`), `prony: connect: PRONY_SAMPLES_PER_S is "many": set it to a whole number of samples, or to 0 for all`)
+	assert.NotEmpty(t, s.fails(`queue.connect()`))
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/grafana/sobek"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 type read struct {
@@ -74,39 +76,40 @@ func TestWhatIsAbsentChangesNothing(t *testing.T) {
 }
 
 func TestEachMistakeNamesCallFieldAndRemedy(t *testing.T) {
-	cases := map[string]string{
-		`{addrss: "a"}`:           "prony: connect: addrss: there is no such option; did you mean address?",
-		`{colour: "a"}`:           "prony: connect: colour: there is no such option; there are address, batch, ledger, queues, rate, timeout, tls, weights",
-		`{address: 7}`:            "prony: connect: address is 7: pass a string that is not empty",
-		`{address: ""}`:           `prony: connect: address is "": pass a string that is not empty`,
-		`{ledger: 1}`:             "prony: connect: ledger is 1: pass true or false",
-		`{batch: 1.5}`:            "prony: connect: batch is 1.5: pass a whole number from 1 to 1000",
-		`{batch: 1001}`:           "prony: connect: batch is 1001: pass a whole number from 1 to 1000",
-		`{batch: NaN}`:            "prony: connect: batch is NaN: pass a whole number from 1 to 1000",
-		`{batch: "16"}`:           `prony: connect: batch is "16": pass a whole number from 1 to 1000`,
-		`{rate: 0}`:               "prony: connect: rate is 0: pass a number above 0 and up to 1e+06",
-		`{rate: Infinity}`:        "prony: connect: rate is Infinity: pass a number above 0 and up to 1e+06",
-		`{timeout: "soon"}`:       `prony: connect: timeout is "soon": pass milliseconds or a duration such as '1m30s', from 1ms to 1h0m0s`,
-		`{timeout: -1}`:           "prony: connect: timeout is -1: pass milliseconds or a duration such as '1m30s', from 1ms to 1h0m0s",
-		`{timeout: 1e300}`:        "prony: connect: timeout is 1e+300: pass milliseconds or a duration such as '1m30s', from 1ms to 1h0m0s",
-		`{timeout: "2h"}`:         `prony: connect: timeout is "2h": pass milliseconds or a duration such as '1m30s', from 1ms to 1h0m0s`,
-		`{queues: "a"}`:           `prony: connect: queues is "a": pass an array`,
-		`{queues: []}`:            "prony: connect: queues: pass an array of 1 to 3",
-		`{queues: [1,2,3,4]}`:     "prony: connect: queues is 1,2,3,4: pass an array of 1 to 3",
-		`{queues: ["a", 2]}`:      "prony: connect: queues[1] is 2: pass a string that is not empty",
-		`{weights: [0]}`:          "prony: connect: weights[0] is 0: pass a whole number from 1 to 100",
-		`{weights: [,1]}`:         "prony: connect: weights[0] is undefined: pass a whole number from 1 to 100",
-		`{tls: {cb: "x"}}`:        "prony: connect: tls.cb: there is no such option; did you mean ca?",
-		`{tls: 3}`:                "prony: connect: tls is 3: pass an object with options, such as { ca: ... }",
-		`"a:1"`:                   `prony: connect: the argument is "a:1": pass an object with options, such as { address: ... }`,
-		`["a"]`:                   "prony: connect: the argument is a: pass an object with options, such as { address: ... }",
-		`{address: {a: 1}}`:       "prony: connect: address is [object Object]: pass a string that is not empty",
-		`{batch: "x".repeat(99)}`: `prony: connect: batch is "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...: pass a whole number from 1 to 1000`,
+	texts := golden.Cases(t, "testdata/mistakes.golden")
+	cases := []string{
+		`{addrss: "a"}`,
+		`{colour: "a"}`,
+		`{address: 7}`,
+		`{address: ""}`,
+		`{ledger: 1}`,
+		`{batch: 1.5}`,
+		`{batch: 1001}`,
+		`{batch: NaN}`,
+		`{batch: "16"}`,
+		`{rate: 0}`,
+		`{rate: Infinity}`,
+		`{timeout: "soon"}`,
+		`{timeout: -1}`,
+		`{timeout: 1e300}`,
+		`{timeout: "2h"}`,
+		`{queues: "a"}`,
+		`{queues: []}`,
+		`{queues: [1,2,3,4]}`,
+		`{queues: ["a", 2]}`,
+		`{weights: [0]}`,
+		`{weights: [,1]}`,
+		`{tls: {cb: "x"}}`,
+		`{tls: 3}`,
+		`"a:1"`,
+		`["a"]`,
+		`{address: {a: 1}}`,
+		`{batch: "x".repeat(99)}`,
 	}
-	for script, want := range cases {
+	for _, script := range cases {
 		_, err := readScript(t, script)
 		var fault *Error
 		require.ErrorAs(t, err, &fault, script)
-		assert.EqualError(t, err, want, script)
+		texts.Error(t, script, err)
 	}
 }
