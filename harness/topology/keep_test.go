@@ -71,7 +71,7 @@ func TestKeptServersAreResumed(t *testing.T) {
 				assert.Equal(t, []string{"found records"}, lines)
 				if how == "killed" {
 					require.NoError(t, only(t, c).Node().process.Kill())
-					serverError(t, c.Stop(t.Context()))
+					assert.Equal(t, "signal: killed", serverError(t, c.Stop(t.Context())).Status)
 				} else {
 					require.NoError(t, c.Stop(t.Context()))
 				}
