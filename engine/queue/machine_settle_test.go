@@ -191,12 +191,12 @@ func (m *machine) purgeSome(t *rapid.T, q *modelQueue, n int) (more bool) {
 	lanes := map[uint8][]*modelTask{}
 	for _, task := range q.tasks {
 		if task.waits() {
-			lanes[task.ref.Priority] = append(lanes[task.ref.Priority], task)
+			lanes[task.lane()] = append(lanes[task.lane()], task)
 		}
 	}
 	went, left := 0, 0
 	for _, lane := range lanes {
-		slices.SortFunc(lane, compareInLane)
+		slices.SortFunc(lane, compareWaiting)
 		for i, task := range lane {
 			if _, stored := m.journal.tasks[task.ref]; stored {
 				left++

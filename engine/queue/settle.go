@@ -106,7 +106,7 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 		s.die(&given, p.Token, TimeToLiveOver)
 		return
 	}
-	s.returnTask(given.Ref, p, Due{
+	s.returnTask(given.Ref, given.Priority, p, Due{
 		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, Extras: given.Extras,
 	})
 }

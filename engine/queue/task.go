@@ -143,13 +143,13 @@ type Record struct {
 	Policy        Policy
 	PolicyVersion uint64 // 0 means never configured
 	Paused        bool
-	// Bit p of Lanes is set if the queue ever had a task of priority p.
-	Lanes uint16
+	// Bit n of Lanes is set if the lane with the number n ever had a task.
+	Lanes uint32
 	// Cursors contains, for each priority, a lower bound of the seqs of fresh tasks.
 	Cursors [MaxPriority + 1]uint64
-	// Due contains the count of due returned tasks of each priority. It is stored only while
-	// Counts.Returned is above 0.
-	Due [MaxPriority + 1]DueCount
+	// Due contains the count of due returned tasks of each lane. It is nil if Counts.Returned is 0.
+	// A State sets it only while it passes the record to the journal, which must not retain it.
+	Due *[Lanes]DueCount
 }
 
 // Meta is the record of the shard, written with each commit.

@@ -29,7 +29,7 @@ func (c *contents) compareLists(t *rapid.T, s *Store) {
 
 	from, before := rapid.SampledFrom(append(someMs, math.MinInt64)).Draw(t, "from"), rapid.SampledFrom(append(someMs, math.MaxInt64)).Draw(t, "before")
 	want = nil
-	for _, at := range sorted(c.due, compareTimed) {
+	for _, at := range sorted(c.due, compareDue) {
 		if _, stored := c.tasks[at.ref]; stored && at.ref.Queue == id && at.ms >= from && at.ms < before {
 			want = append(want, at.ref)
 		}

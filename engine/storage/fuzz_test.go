@@ -23,7 +23,7 @@ func FuzzListPlace(f *testing.F) {
 		for seq := range uint64(3) {
 			ref := queue.Ref{Queue: id, Seq: seq}
 			b.PutTask(ref, queue.Task{})
-			b.PutDue(ref, queue.Due{DueAtMs: 5})
+			b.PutDue(ref, queue.DelayedLane(0), queue.Due{DueAtMs: 5})
 			b.PutDead(ref, queue.Dead{})
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Reads) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 // Such a task is ready again or delayed.
 func (s *Reads) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDue, queueID, p, func(r reader, k []byte) (l Listed, ok bool, err error) {
-		ref, dueAtMs, err := record.ParseDueKey(k)
+		ref, _, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
 			return l, false, err
 		}

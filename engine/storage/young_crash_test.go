@@ -26,7 +26,7 @@ type youngState struct {
 func (want youngState) require(t *testing.T, s *Store, what string) {
 	t.Helper()
 	got := youngState{map[uint64]string{}, map[uint64]uint32{}}
-	fresh, _, err := s.Fresh(queue.Refill{Queue: seqRef(0).Queue, Priority: seqRef(0).Priority, Limit: 1 << 30, PayloadBytesMax: 1 << 30})
+	fresh, _, err := s.Fresh(queue.Refill{Queue: seqRef(0).Queue, Lane: seqRef(0).Priority, Limit: 1 << 30, PayloadBytesMax: 1 << 30})
 	require.NoError(t, err, what)
 	for _, one := range fresh {
 		got.tasks[one.Seq] = string(one.Task.Payload)

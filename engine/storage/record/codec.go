@@ -321,8 +321,8 @@ func DecodeExtension(b []byte) (untilMs int64, err error) {
 }
 
 // EncodeQueue encodes the record of a queue. The cursors and due counts are encoded only for the
-// lanes in Lanes. The policy and the due counts are encoded only under the condition in
-// parentheses:
+// lanes in Lanes. Delayed lanes have no cursor. The policy and the due counts are encoded only under
+// the condition in parentheses:
 //
 //	format | tenant | name | next seq | counts | policy version | (policy, if version > 0) | paused | lanes | cursors
 //	| history bytes | (due counts, if any task is returned)
@@ -348,8 +348,8 @@ func EncodeQueue(e *Encoder, r *queue.Record) {
 	}
 	e.uint(c.HistoryBytes)
 	if c.Returned > 0 {
-		for p, due := range r.Due {
-			if r.Lanes&(1<<p) != 0 {
+		for n, due := range r.Due {
+			if r.Lanes&(1<<n) != 0 {
 				e.uint(due.Tasks)
 				e.int(due.BeforeMs)
 				e.uint(due.BeforeSeq)
@@ -372,10 +372,10 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 	}
 	r.Paused = d.Bool()
 	lanes := d.Uint()
-	if lanes >= 1<<(queue.MaxPriority+1) {
+	if lanes >= 1<<queue.Lanes {
 		d.Fail(fmt.Errorf("lanes %b are out of range", lanes))
 	}
-	r.Lanes = uint16(lanes)
+	r.Lanes = uint32(lanes)
 	for p := range r.Cursors {
 		if r.Lanes&(1<<p) != 0 {
 			r.Cursors[p] = d.Uint()
@@ -394,13 +394,14 @@ func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 // counts. The count is then 0 before the first Due record, so that the state machine counts all
 // records.
 func (d decoder) dueCounts(r *queue.Record) {
-	for p := range r.Due {
+	r.Due = new([queue.Lanes]queue.DueCount)
+	for n := range r.Due {
 		switch {
-		case r.Lanes&(1<<p) == 0:
+		case r.Lanes&(1<<n) == 0:
 		case d.Format < 3:
-			r.Due[p].BeforeMs = math.MinInt64
+			r.Due[n].BeforeMs = math.MinInt64
 		default:
-			r.Due[p] = queue.DueCount{Tasks: d.Uint(), BeforeMs: d.Int(), BeforeSeq: d.Uint()}
+			r.Due[n] = queue.DueCount{Tasks: d.Uint(), BeforeMs: d.Int(), BeforeSeq: d.Uint()}
 		}
 	}
 }

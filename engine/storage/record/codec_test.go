@@ -185,7 +185,7 @@ var records = []record{
 					Returned: n("returned"), Leased: n("leased"), Dead: n("dead"), Bytes: n("bytes"), HistoryBytes: n("history"),
 				},
 				Paused: rapid.Bool().Draw(t, "paused"),
-				Lanes:  rapid.Uint16Range(0, 1<<(queue.MaxPriority+1)-1).Draw(t, "lanes"),
+				Lanes:  rapid.Uint32Range(0, 1<<queue.Lanes-1).Draw(t, "lanes"),
 			}
 			for p := range r.Cursors {
 				if r.Lanes&(1<<p) != 0 {
@@ -198,9 +198,12 @@ var records = []record{
 					LeaseMs: n("lease"), Backoff: drawBackoff(t), TTLMs: n("ttl"), RetentionMs: n("retention"),
 				}
 			}
-			for p := range r.Due {
-				if r.Lanes&(1<<p) != 0 && r.Counts.Returned > 0 {
-					r.Due[p] = queue.DueCount{Tasks: n("due"), BeforeMs: drawMs.Draw(t, "before"), BeforeSeq: n("before seq")}
+			if r.Counts.Returned > 0 {
+				r.Due = new([queue.Lanes]queue.DueCount)
+			}
+			for i := range queue.Lanes {
+				if r.Due != nil && r.Lanes&(1<<i) != 0 {
+					r.Due[i] = queue.DueCount{Tasks: n("due"), BeforeMs: drawMs.Draw(t, "before"), BeforeSeq: n("before seq")}
 				}
 			}
 			EncodeQueue(e, &r)
@@ -284,7 +287,7 @@ func TestRecordsOfTheFormatBeforeAreRead(t *testing.T) {
 // A queue's record of the previous format has no counts of due tasks: counting starts at the
 // beginning of each lane.
 func TestDueTasksOfTheFormatBeforeAreNotCountedYet(t *testing.T) {
-	r := queue.Record{ID: 1, Tenant: "t", Name: "q", Counts: queue.Counts{Returned: 3}, Lanes: 1<<0 | 1<<4}
+	r := queue.Record{ID: 1, Tenant: "t", Name: "q", Counts: queue.Counts{Returned: 3}, Lanes: 1<<0 | 1<<4, Due: new([queue.Lanes]queue.DueCount)}
 	var e Encoder
 	EncodeQueue(&e, &r)
 	// The history's bytes, and the counts of two lanes.
@@ -337,8 +340,8 @@ func TestNumbersOutOfRangeAreRefused(t *testing.T) {
 	}
 	_, err := DecodeDue(long(1<<32, 1, 1), 0)
 	require.ErrorContains(t, err, "number 4294967296 is out of range")
-	_, err = DecodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<(queue.MaxPriority+1)))
-	require.ErrorContains(t, err, "lanes 10000000000 are out of range")
+	_, err = DecodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<queue.Lanes))
+	require.ErrorContains(t, err, "lanes 100000000000000000000 are out of range")
 	_, err = DecodeLease(long(1, 0, queue.MaxPriority+1, 0, 0, 0, 0, 0, 0))
 	require.ErrorContains(t, err, "priority 10 is out of range")
 	_, err = DecodeLease(long(1, 1, 0, 0, 0, 0, 0, 0, 0)) // a zigzag 1 is -1
