@@ -24,7 +24,7 @@ type Task struct {
 	ResultRetention time.Duration
 	// Key is an idempotency key of at most 128 bytes. If another task with the same key is enqueued
 	// in the same queue, within the server's window, it is not stored, and the call returns the id
-	// of the first task.
+	// of the first task. Cancelling or purging the first task, or deleting the queue, frees the key.
 	Key string
 }
 
