@@ -113,4 +113,18 @@ func TestPageBoundsTheBytesThatItLooksAt(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, next)
 	require.Equal(t, n, looked)
+
+	commit(t, s, func(b *Batch) {
+		refs := make([]queue.LeaseRef, n)
+		for seq := range refs {
+			refs[seq] = queue.LeaseRef{Ref: queue.Ref{Queue: 1, Seq: uint64(seq)}, Attempt: 1}
+		}
+		b.PutLease(1, refs)
+	})
+	looked, p.After = 0, nil
+	leased, next, err := s.ListLeased(1, p)
+	require.NoError(t, err)
+	require.Empty(t, leased)
+	require.NotEmpty(t, next)
+	require.Equal(t, lookBytesMax/mib, looked)
 }
