@@ -41,6 +41,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 		MaxAttempts:  orDefault(orDefault(n.MaxAttempts, q.record.Policy.MaxAttempts), s.cfg.MaxAttempts),
 		LeaseMs:      orDefault(orDefault(n.LeaseMs, q.record.Policy.LeaseMs), s.cfg.LeaseMs),
 		Delayed:      dueAtMs > now,
+		HasHeaders:   n.HasHeaders,
 		Extras:       q.extras(n, now),
 		Payload:      n.Payload,
 	}

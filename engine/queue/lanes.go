@@ -194,7 +194,7 @@ func (ls *lanes) pop(l *lane, dueBy int64, d *Delivery) (ok, blocked bool) {
 		}
 		d.Ref, d.Attempt, d.MaxAttempts, d.LeaseMs = l.ref(f.seq), 1, f.task.MaxAttempts, f.task.LeaseMs
 		d.Bytes, d.Extras = f.bytes, f.task.Extras
-		d.EnqueuedAtMs, d.Payload, d.Cached = f.task.EnqueuedAtMs, f.task.Payload, f.cached
+		d.EnqueuedAtMs, d.Payload, d.HasHeaders, d.Cached = f.task.EnqueuedAtMs, f.task.Payload, f.task.HasHeaders, f.cached
 		ls.watches.changed(d.Ref)
 		l.queue.record.Counts.Fresh--
 		return true, false

@@ -25,6 +25,7 @@ type modelTask struct {
 	tenant      string
 	queue       string
 	payload     []byte
+	hasHeaders  bool
 	enqueuedMs  int64
 	attemptsMax uint32 // as enqueued
 	leaseMs     uint64

@@ -322,8 +322,13 @@ type NewTask struct {
 	// duplicate, even if that task is done or dead. Cancelling or purging the task, or deleting its
 	// queue, frees the key immediately.
 	IdempotencyKey string `protobuf:"bytes,11,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Texts for the worker, which the server stores with the task and returns with it. At most 32,
+	// with at most 4 KiB together. A key has 1 to 64 characters of a-z, 0-9 and "-_.". A value has at
+	// most 1 KiB of UTF-8 without control characters. The admin service can list the tasks with one
+	// value of the key "kind".
+	Headers       map[string]string `protobuf:"bytes,12,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NewTask) Reset() {
@@ -433,6 +438,13 @@ func (x *NewTask) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *NewTask) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
 // Task is a task as the server returns it.
 type Task struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -455,7 +467,9 @@ type Task struct {
 	// The error text of the last failed attempt.
 	LastError string `protobuf:"bytes,13,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
 	// When the task's time to live ends; 0 means never.
-	ExpiresAtMs   int64 `protobuf:"varint,14,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	ExpiresAtMs int64 `protobuf:"varint,14,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	// The headers from NewTask.
+	Headers       map[string]string `protobuf:"bytes,15,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -586,6 +600,13 @@ func (x *Task) GetExpiresAtMs() int64 {
 		return x.ExpiresAtMs
 	}
 	return 0
+}
+
+func (x *Task) GetHeaders() map[string]string {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
 }
 
 // ItemError is the reason why one item of a batch was refused. Over REST, a call with exactly one
@@ -2817,7 +2838,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"initial_ms\x18\x01 \x01(\x04R\tinitialMs\x12\x15\n" +
 	"\x06max_ms\x18\x02 \x01(\x04R\x05maxMs\x12-\n" +
 	"\x12multiplier_percent\x18\x03 \x01(\rR\x11multiplierPercent\x12%\n" +
-	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xf5\x02\n" +
+	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xf1\x03\n" +
 	"\aNewTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\rR\bpriority\x12\x18\n" +
@@ -2830,7 +2851,11 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\abackoff\x18\t \x01(\v2\x17.prony.queue.v1.BackoffR\abackoff\x12.\n" +
 	"\x13result_retention_ms\x18\n" +
 	" \x01(\x04R\x11resultRetentionMs\x12'\n" +
-	"\x0fidempotency_key\x18\v \x01(\tR\x0eidempotencyKey\"\xb2\x03\n" +
+	"\x0fidempotency_key\x18\v \x01(\tR\x0eidempotencyKey\x12>\n" +
+	"\aheaders\x18\f \x03(\v2$.prony.queue.v1.NewTask.HeadersEntryR\aheaders\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xab\x04\n" +
 	"\x04Task\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x14\n" +
@@ -2847,7 +2872,11 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\tdue_at_ms\x18\f \x01(\x03R\adueAtMs\x12\x1d\n" +
 	"\n" +
 	"last_error\x18\r \x01(\tR\tlastError\x12\"\n" +
-	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\"\xd6\x01\n" +
+	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\x12;\n" +
+	"\aheaders\x18\x0f \x03(\v2!.prony.queue.v1.Task.HeadersEntryR\aheaders\x1a:\n" +
+	"\fHeadersEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd6\x01\n" +
 	"\tItemError\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12-\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x19.prony.queue.v1.ErrorCodeR\x04code\x12\x14\n" +
@@ -3046,7 +3075,7 @@ func file_prony_queue_v1_queue_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_prony_queue_v1_queue_proto_goTypes = []any{
 	(TaskState)(0),              // 0: prony.queue.v1.TaskState
 	(ErrorCode)(0),              // 1: prony.queue.v1.ErrorCode
@@ -3090,66 +3119,70 @@ var file_prony_queue_v1_queue_proto_goTypes = []any{
 	(*WorkRequest)(nil),         // 39: prony.queue.v1.WorkRequest
 	(*WorkResponse)(nil),        // 40: prony.queue.v1.WorkResponse
 	(*SettleAnswer)(nil),        // 41: prony.queue.v1.SettleAnswer
+	nil,                         // 42: prony.queue.v1.NewTask.HeadersEntry
+	nil,                         // 43: prony.queue.v1.Task.HeadersEntry
 }
 var file_prony_queue_v1_queue_proto_depIdxs = []int32{
 	3,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
-	0,  // 1: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
-	1,  // 2: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
-	11, // 3: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
-	4,  // 4: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
-	14, // 5: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
-	6,  // 6: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
-	18, // 7: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
-	5,  // 8: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
-	30, // 9: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
-	6,  // 10: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
-	2,  // 11: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
-	18, // 12: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
-	30, // 13: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
-	21, // 14: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
-	30, // 15: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
-	24, // 16: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
-	30, // 17: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
-	27, // 18: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
-	30, // 19: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
-	6,  // 20: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
-	5,  // 21: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
-	0,  // 22: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
-	4,  // 23: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
-	37, // 24: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
-	6,  // 25: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
-	38, // 26: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
-	17, // 27: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
-	5,  // 28: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
-	41, // 29: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
-	6,  // 30: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
-	12, // 31: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
-	15, // 32: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
-	19, // 33: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
-	22, // 34: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
-	25, // 35: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
-	28, // 36: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
-	31, // 37: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
-	33, // 38: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
-	9,  // 39: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
-	35, // 40: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
-	39, // 41: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
-	13, // 42: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
-	16, // 43: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
-	20, // 44: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
-	23, // 45: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
-	26, // 46: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
-	29, // 47: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
-	32, // 48: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
-	34, // 49: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
-	10, // 50: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
-	36, // 51: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
-	40, // 52: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
-	42, // [42:53] is the sub-list for method output_type
-	31, // [31:42] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	42, // 1: prony.queue.v1.NewTask.headers:type_name -> prony.queue.v1.NewTask.HeadersEntry
+	0,  // 2: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
+	43, // 3: prony.queue.v1.Task.headers:type_name -> prony.queue.v1.Task.HeadersEntry
+	1,  // 4: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
+	11, // 5: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
+	4,  // 6: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
+	14, // 7: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
+	6,  // 8: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
+	18, // 9: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
+	5,  // 10: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
+	30, // 11: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
+	6,  // 12: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
+	2,  // 13: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
+	18, // 14: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
+	30, // 15: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
+	21, // 16: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
+	30, // 17: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
+	24, // 18: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
+	30, // 19: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
+	27, // 20: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
+	30, // 21: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
+	6,  // 22: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
+	5,  // 23: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
+	0,  // 24: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
+	4,  // 25: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
+	37, // 26: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
+	6,  // 27: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
+	38, // 28: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
+	17, // 29: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
+	5,  // 30: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
+	41, // 31: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
+	6,  // 32: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
+	12, // 33: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
+	15, // 34: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
+	19, // 35: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
+	22, // 36: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
+	25, // 37: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
+	28, // 38: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
+	31, // 39: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
+	33, // 40: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
+	9,  // 41: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
+	35, // 42: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
+	39, // 43: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
+	13, // 44: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
+	16, // 45: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
+	20, // 46: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
+	23, // 47: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
+	26, // 48: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
+	29, // 49: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
+	32, // 50: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
+	34, // 51: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
+	10, // 52: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
+	36, // 53: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
+	40, // 54: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
+	44, // [44:55] is the sub-list for method output_type
+	33, // [33:44] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_prony_queue_v1_queue_proto_init() }
@@ -3163,7 +3196,7 @@ func file_prony_queue_v1_queue_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_queue_v1_queue_proto_rawDesc), len(file_prony_queue_v1_queue_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   39,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -262,7 +262,9 @@ func (m *member) enqueue(payload []byte) error {
 		err error
 	}
 	c := make(chan answer, 1)
-	err := s.Enqueue("t", []queue.NewTask{{Queue: "q", Payload: payload}}, func(out []queue.Enqueued, err error) { c <- answer{out, err} })
+	n := queue.NewTask{Queue: "q", Payload: payload}
+	n.AddHeaders(map[string]string{"kind": m.id})
+	err := s.Enqueue("t", []queue.NewTask{n}, func(out []queue.Enqueued, err error) { c <- answer{out, err} })
 	if err != nil {
 		return err
 	}
@@ -304,15 +306,32 @@ func (g *group) same() {
 	}
 	want, err := leader.Store().Audit(1_000)
 	require.NoError(g, err)
+	tasks := leader.tasks()
 	for _, m := range g.members {
 		got, err := m.Store().Audit(1_000)
 		require.NoError(g, err)
 		assert.Equal(g, want, got, "%s and %s", m.id, leader.id)
+		assert.Equal(g, tasks, m.tasks(), "%s and %s", m.id, leader.id)
 		assert.Equal(g, leader.Store().Position(), m.Store().Position())
 		if f := m.failed.Load(); f != nil {
 			assert.NoError(g, *f, m.id)
 		}
 	}
+}
+
+// tasks returns the headers and payloads of the first fresh tasks of a member's store, by seq.
+func (m *member) tasks() map[uint64]string {
+	m.Helper()
+	all, _, err := m.Store().Fresh(queue.Refill{Limit: 100, PayloadBytesMax: 1 << 30})
+	require.NoError(m, err)
+	require.NotEmpty(m, all)
+	out := map[uint64]string{}
+	for _, t := range all {
+		headers, payload := t.Task.Split()
+		require.NotEmpty(m, headers.Get("kind"))
+		out[t.Seq] = fmt.Sprint(headers.Map(), " ", string(payload))
+	}
+	return out
 }
 
 // loaded has clients enqueue at a member until ctx ends.

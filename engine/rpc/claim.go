@@ -285,7 +285,8 @@ func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 		m.Tenant = d.Queue.Tenant()
 		m.Queue = d.Queue.Name()
 		m.Priority = uint32(d.Priority)
-		m.Payload = d.Payload
+		headers, payload := d.Split()
+		m.Payload = payload
 		m.Attempt = d.Attempt
 		m.MaxAttempts = d.MaxAttempts
 		m.Token = d.Token
@@ -293,6 +294,7 @@ func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 		m.EnqueuedAtMs = d.EnqueuedAtMs
 		m.State = queuepb.TaskState_TASK_STATE_LEASED
 		m.LastError = d.LastError
+		m.Headers = headers.Map()
 		if d.Extras != nil {
 			m.ExpiresAtMs = d.Extras.ExpiresAtMs
 		}

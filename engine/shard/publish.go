@@ -157,7 +157,7 @@ func (p *publisher) read(d *queue.Delivery) error {
 	if !found {
 		return ErrNotFound
 	}
-	d.EnqueuedAtMs, d.Payload = t.EnqueuedAtMs, t.Payload
+	d.EnqueuedAtMs, d.Payload, d.HasHeaders = t.EnqueuedAtMs, t.Payload, t.HasHeaders
 	if d.Attempt > 1 {
 		if d.LastError, err = p.shard.store.LastError(storage.StepClaim, d.Ref, d.Attempt-1); err != nil {
 			return err

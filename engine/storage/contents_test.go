@@ -144,7 +144,8 @@ func (c *contents) mutateTask(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
 		delete(c.tasks, ref)
 		b.DropTask(ref)
 	} else if !c.ever[ref] {
-		task := queue.Task{EnqueuedAtMs: 5, Delayed: rapid.IntRange(0, 3).Draw(t, "delayed") == 1, Extras: drawExtras(t), Payload: drawPayload(t)}
+		task := withHeaders(rapid.Uint64Range(0, 3).Draw(t, "with headers"), drawPayload(t))
+		task.EnqueuedAtMs, task.Delayed, task.Extras = 5, rapid.IntRange(0, 3).Draw(t, "delayed") == 1, drawExtras(t)
 		c.ever[ref], c.tasks[ref] = true, task
 		if task.Delayed || rapid.Bool().Draw(t, "for good") {
 			b.PutTask(ref, task)

@@ -195,6 +195,8 @@ func decodeTask(b []byte, m *queuepb.Task) (ok bool) {
 			m.LastError, ok = text(b[next-int(v) : next : next])
 		case 14<<3 | integerType:
 			m.ExpiresAtMs = int64(v)
+		case 15<<3 | bytesType:
+			ok = decodeHeader(b[next-int(v):next:next], &m.Headers)
 		default:
 			ok = false
 		}

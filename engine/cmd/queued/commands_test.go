@@ -72,6 +72,31 @@ func TestATaskFromEnqueueToComplete(t *testing.T) {
 	assert.Equal(t, "not_found", r.failure().Code)
 }
 
+// Headers are shown wherever a task is, and tasks without headers are shown as before.
+func TestATaskWithHeaders(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.in = "line\n"
+	s.ok("enqueue", "--queue", "mail", "--lines", "--header", "kind=welcome", "--header", "trace=a=b c")
+	s.ok("enqueue", "--queue", "mail", "hello")
+	list := s.ok("tasks", "list", "--queue", "mail", "--state", "ready", "--kind", "welcome")
+	assert.Regexp(t, "LEASED UNTIL +HEADERS +PAYLOAD\n", list)
+	assert.Contains(t, list, "kind=welcome trace=a=b c  line\n")
+	assert.NotContains(t, list, "hello")
+
+	claimed := strings.Split(s.ok("claim", "--queue", "mail"), "\n")
+	assert.Equal(t, strings.Fields("ID TOKEN ATTEMPT QUEUE HEADERS PAYLOAD"), strings.Fields(claimed[0]))
+	fields := strings.Fields(claimed[1])
+	assert.Equal(t, []string{"1", "mail", "kind=welcome", "trace=a=b", "c", "line"}, fields[2:])
+	shown := s.ok("task", fields[0])
+	assertRow(t, shown, "header", "kind=welcome")
+	assert.Contains(t, shown, "trace=a=b c\n")
+	assert.Contains(t, s.ok("task", fields[0], "--output", "json"), `"kind": "welcome"`)
+
+	claimed = strings.Split(s.ok("claim", "--queue", "mail"), "\n")
+	assert.Equal(t, strings.Fields("ID TOKEN ATTEMPT QUEUE PAYLOAD"), strings.Fields(claimed[0]))
+	assert.NotContains(t, s.ok("task", strings.Fields(claimed[1])[0]), "header")
+}
+
 // The refusals of a call with several items are reported per item, and the other items take effect.
 func TestItemsAreRefusedAlone(t *testing.T) {
 	s, _ := serveInProcess(t)

@@ -98,7 +98,18 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		change func(s *storage.Store, b *storage.Batch)
 		want   string
 	}{
-		"sound":                 {func(*storage.Store, *storage.Batch) {}, ""},
+		"sound": {func(*storage.Store, *storage.Batch) {}, ""},
+		"a task with headers": {func(s *storage.Store, b *storage.Batch) {
+			r := record(s)
+			n := queue.NewTask{Payload: []byte("p")}
+			n.AddHeaders(map[string]string{"kind": "welcome"})
+			b.PutTask(ref(r.NextSeq), queue.Task{HasHeaders: true, Payload: n.Payload})
+			r.NextSeq++
+			r.Counts.Enqueued++
+			r.Counts.Fresh++
+			r.Counts.Bytes += uint64(len(n.Payload))
+			b.PutQueue(&r)
+		}, ""},
 		"a task is lost":        {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqFresh)) }, "queue q of tenant t counts 7 tasks"},
 		"a leased task is lost": {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqAgain)) }, "seq 2) does not exist, but its progress does"},
 		"a dead task is lost":   {func(_ *storage.Store, b *storage.Batch) { b.DropTask(ref(seqDead)); b.DropProgress(ref(seqDead)) }, "seq 4) does not exist, but its dead record does"},
@@ -182,4 +193,11 @@ func TestVerifyNamesInconsistencies(t *testing.T) {
 	dir := newStore(t, func(b *storage.Batch) { b.PutProgress(queue.Ref{Queue: 1, Seq: 3}, queue.Progress{}) })
 	_, err := Verify(t.Context(), dir)
 	require.ErrorContains(t, err, dir+": task (queue 1, priority 0, seq 3) is in no state")
+}
+
+func TestVerifyNamesDamagedHeaders(t *testing.T) {
+	damaged := queue.Task{HasHeaders: true, Payload: []byte{0, 9, 'k'}}
+	dir := newStore(t, func(b *storage.Batch) { b.PutTask(queue.Ref{Queue: 1, Seq: 3}, damaged) })
+	_, err := Verify(t.Context(), dir)
+	require.ErrorContains(t, err, "key 7400000001000000000000000003: the headers are damaged")
 }

@@ -15,13 +15,15 @@ import (
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
 //	4  of a queue: tasks and leases may be in the log only, where a program that reads only format 3 does not find them
+//	5  of a task: headers at the start of the payload
 //
-// A store without such tasks and leases contains no record in format 4.
+// A store without such tasks and leases contains no record in formats 4 and 5.
 const (
-	Format       = 3
-	formatOldest = 2
-	formatYoung  = 4
-	FormatNewest = formatYoung
+	Format        = 3
+	formatOldest  = 2
+	FormatYoung   = 4
+	formatHeaders = 5
+	FormatNewest  = formatHeaders
 )
 
 // Encoder encodes successive records into the same buffer.
@@ -41,7 +43,7 @@ func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, 
 
 // MarkYoung changes the format of the last encoded record, which must be the record of a queue, to
 // 4: tasks and leases may be in the log only.
-func (e *Encoder) MarkYoung() { e.b[0] = formatYoung }
+func (e *Encoder) MarkYoung() { e.b[0] = FormatYoung }
 
 func (e *Encoder) bool(v bool) {
 	if v {
@@ -89,9 +91,12 @@ func (d decoder) backoff() queue.Backoff {
 
 // EncodeTask encodes a task:
 //
-//	format | enqueued | attempts max | lease | delayed | extras | payload
+//	format | enqueued | attempts max | lease | delayed | extras | payload, which begins with the headers in format 5
 func EncodeTask(e *Encoder, t queue.Task) {
 	e.start()
+	if t.HasHeaders {
+		e.b[0] = formatHeaders
+	}
 	e.int(t.EnqueuedAtMs)
 	e.uint(uint64(t.MaxAttempts))
 	e.uint(t.LeaseMs)
@@ -114,6 +119,9 @@ func DecodeTask(b []byte) (queue.Task, error) {
 func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 	d := decode(b)
 	t = queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
+	if t.HasHeaders = d.Format == formatHeaders; t.HasHeaders && d.Err == nil {
+		d.Err = queue.CheckStored(d.Rest)
+	}
 	if d.Err != nil {
 		return t, nil, d.Err
 	}

@@ -43,6 +43,12 @@ func drawHistory(t *rapid.T) queue.History {
 	return queue.History{NewestBytes: rapid.Uint32Range(0, 300).Draw(t, "newest"), BeforeBytes: rapid.Uint32Range(0, 1).Draw(t, "before")}
 }
 
+func withHeaders(payload []byte) []byte {
+	n := queue.NewTask{Payload: payload}
+	n.AddHeaders(map[string]string{"kind": "welcome", "trace": ""})
+	return n.Payload
+}
+
 // record is one kind of record, with functions that draw one and read it back.
 type record struct {
 	name string
@@ -66,6 +72,9 @@ var records = []record{
 			}
 			if p := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "payload"); len(p) > 0 {
 				task.Payload = p
+			}
+			if rapid.Bool().Draw(t, "with headers") {
+				task.Payload, task.HasHeaders = withHeaders(task.Payload), true
 			}
 			EncodeTask(e, task)
 			return task
@@ -323,7 +332,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = FormatNewest + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 5, this server reads formats 2 to 4: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 6, this server reads formats 2 to 5: use the server that wrote it, or a newer one")
 			})
 		})
 	}
@@ -459,4 +468,23 @@ func FuzzDecodeMeta(f *testing.F) {
 func FuzzDecodeReserved(f *testing.F) {
 	fuzzSeeds(f, func(e *Encoder) { EncodeReserved(e, queue.Reserved{Batch: 300, Queue: 2, Seq: 1 << 24}) })
 	fuzz(f, DecodeReserved, EncodeReserved)
+}
+
+// A task without headers has the bytes of format 3, and headers cost nothing but their own bytes.
+func TestOnlyTasksWithHeadersHaveTheirFormat(t *testing.T) {
+	var e Encoder
+	EncodeTask(&e, queue.Task{EnqueuedAtMs: 1, MaxAttempts: 2, LeaseMs: 3, Payload: []byte("p")})
+	require.Equal(t, []byte{3, 2, 2, 3, 0, 0, 'p'}, e.Bytes())
+	EncodeTask(&e, queue.Task{EnqueuedAtMs: 1, MaxAttempts: 2, LeaseMs: 3, HasHeaders: true, Payload: withHeaders([]byte("p"))})
+	require.Equal(t, append([]byte{5, 2, 2, 3, 0, 0}, withHeaders([]byte("p"))...), e.Bytes())
+	require.ErrorContains(t, fields.NewSince(e.Bytes(), 2, 4).Err, "record has format 5, this server reads formats 2 to 4: use the server that wrote it, or a newer one")
+}
+
+func TestDamagedHeadersOfATaskAreRefused(t *testing.T) {
+	var e Encoder
+	EncodeTask(&e, queue.Task{HasHeaders: true, Payload: withHeaders(nil)})
+	for cut := 6; cut < len(e.Bytes()); cut++ {
+		_, _, err := DecodeTaskHead(e.Bytes()[:cut])
+		require.ErrorContains(t, err, "the headers are damaged", "%d bytes", cut)
+	}
 }
