@@ -73,6 +73,7 @@ func (d *dispatcher) takeBack(w *Waiter) {
 func (d *dispatcher) addLease(q *Queue, w *Waiter, slot *Delivery) {
 	if w.batch == nil {
 		w.batch = d.leases.newLease()
+		w.batch.holder = w.holder
 		d.granted = append(d.granted, w)
 		w.batch.refs = d.leases.takeRefs()
 	}

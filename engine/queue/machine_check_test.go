@@ -53,6 +53,13 @@ func (m *machine) check(t *rapid.T) {
 	m.checkQueues(t)
 	m.checkAccounts(t)
 	m.checkEnded(t)
+	if got := m.state.CancelledLeases(); !slices.Equal(got, m.reported) {
+		t.Fatalf("cancelled leases %+v; want %+v", got, m.reported)
+	}
+	m.reported = nil
+	if got := len(m.state.cancelled.leases); got != len(m.cancelled) {
+		t.Fatalf("%d cancelled leases are remembered; want %d", got, len(m.cancelled))
+	}
 	m.checkWindows(t)
 }
 

@@ -222,7 +222,7 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 		t.Fatalf("token %x of a lease after token %x", d.Token, task.token())
 	}
 	m.tokens[d.Token] = true
-	task.tokens, task.claimed = append(task.tokens, d.Token), true
+	task.tokens, task.claimed, task.holder = append(task.tokens, d.Token), true, w
 	task.phase, task.expiresMs = leased, m.now+int64(orDefault(w.leaseMs, task.leaseMs))
 	extras := d.Extras
 	d.Extras = nil

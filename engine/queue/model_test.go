@@ -34,9 +34,10 @@ type modelTask struct {
 	phase       phase
 	immortal    bool // was redriven: it has no time to live
 	maxAttempts uint32
-	attempts    uint32 // used attempts
-	dueMs       int64  // while returned
-	expiresMs   int64  // while leased
+	attempts    uint32       // used attempts
+	dueMs       int64        // while returned
+	expiresMs   int64        // while leased
+	holder      *modelWaiter // while leased
 	diedMs      int64
 	reason      Reason
 	tokens      []uint64          // of all its leases; the last one is current while leased

@@ -59,12 +59,19 @@ func (s *State) withdraw(t *Stored) {
 	s.touch(q)
 }
 
-// Cancel removes a task in any state, and frees its idempotency key.
+// Cancel removes a task in any state, and frees its idempotency key. If the task was leased,
+// CancelledLeases reports the lease, and Settle refuses it with ErrCancelled.
 func (s *State) Cancel(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
 		given := *ref
+		q := s.numbered(given.Queue)
+		token := q.leased.token(given.Seq)
 		s.endLease(b, ref)
 		s.remove(&given, given.Attempt-1)
+		s.noteCancelled(token, cancelledTask{given.Ref, q.record.Tenant})
+		if w := s.holders[b.holder]; w != nil {
+			s.unread = append(s.unread, CancelledLease{Waiter: w, Ref: given.Ref, Token: token})
+		}
 		return
 	}
 	s.withdraw(t)

@@ -108,6 +108,10 @@ const (
 	ErrorCode_ERROR_CODE_NOT_LEADER ErrorCode = 7
 	// The node lost the lead during the call, which may or may not take effect.
 	ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME ErrorCode = 8
+	// The task was cancelled while the token's lease was current, so nothing has settled that lease.
+	// Each shard remembers its last 4,096 such leases until its server restarts or another node leads
+	// it. A lease that it has forgotten is refused with STALE_TOKEN.
+	ErrorCode_ERROR_CODE_CANCELLED ErrorCode = 9
 )
 
 // Enum value maps for ErrorCode.
@@ -122,6 +126,7 @@ var (
 		6: "ERROR_CODE_PERMISSION_DENIED",
 		7: "ERROR_CODE_NOT_LEADER",
 		8: "ERROR_CODE_UNKNOWN_OUTCOME",
+		9: "ERROR_CODE_CANCELLED",
 	}
 	ErrorCode_value = map[string]int32{
 		"ERROR_CODE_UNSPECIFIED":        0,
@@ -133,6 +138,7 @@ var (
 		"ERROR_CODE_PERMISSION_DENIED":  6,
 		"ERROR_CODE_NOT_LEADER":         7,
 		"ERROR_CODE_UNKNOWN_OUTCOME":    8,
+		"ERROR_CODE_CANCELLED":          9,
 	}
 )
 
@@ -2711,14 +2717,19 @@ func (x *WorkRequest) GetSettlements() []*Settlement {
 	return nil
 }
 
-// WorkResponse carries pushed tasks, answers to settlements, or both.
+// WorkResponse carries pushed tasks, answers to settlements, and cancellations.
 type WorkResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Tasks   []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	Answers []*SettleAnswer        `protobuf:"bytes,2,rep,name=answers,proto3" json:"answers,omitempty"`
 	// The server's clock when it sent the tasks, in Unix milliseconds; set with tasks. The lease of a
 	// task lasts lease_expires_at_ms - now_ms from then on, whatever the client's own clock shows.
-	NowMs         int64 `protobuf:"varint,3,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	NowMs int64 `protobuf:"varint,3,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	// Leases of this stream whose tasks were cancelled; sent once the cancellation is durable, and
+	// not before the task itself. The server drops some of them if more than 4,096 wait for a client
+	// that does not read, and has none for leases from before a restart or a change of the leader.
+	// Settling or extending such a lease is refused nevertheless.
+	Cancelled     []*CancelledLease `protobuf:"bytes,4,rep,name=cancelled,proto3" json:"cancelled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2774,6 +2785,66 @@ func (x *WorkResponse) GetNowMs() int64 {
 	return 0
 }
 
+func (x *WorkResponse) GetCancelled() []*CancelledLease {
+	if x != nil {
+		return x.Cancelled
+	}
+	return nil
+}
+
+// CancelledLease is a lease that ended because its task was cancelled.
+type CancelledLease struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelledLease) Reset() {
+	*x = CancelledLease{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelledLease) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelledLease) ProtoMessage() {}
+
+func (x *CancelledLease) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelledLease.ProtoReflect.Descriptor instead.
+func (*CancelledLease) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *CancelledLease) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CancelledLease) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
 // SettleAnswer answers the settlements of one WorkRequest.
 type SettleAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2786,7 +2857,7 @@ type SettleAnswer struct {
 
 func (x *SettleAnswer) Reset() {
 	*x = SettleAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2798,7 +2869,7 @@ func (x *SettleAnswer) String() string {
 func (*SettleAnswer) ProtoMessage() {}
 
 func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2811,7 +2882,7 @@ func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleAnswer.ProtoReflect.Descriptor instead.
 func (*SettleAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SettleAnswer) GetFrame() uint64 {
@@ -3017,11 +3088,15 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x04open\x18\x01 \x01(\v2\x18.prony.queue.v1.WorkOpenR\x04open\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\rR\acredits\x12\x14\n" +
 	"\x05frame\x18\x03 \x01(\x04R\x05frame\x12<\n" +
-	"\vsettlements\x18\x04 \x03(\v2\x1a.prony.queue.v1.SettlementR\vsettlements\"\x89\x01\n" +
+	"\vsettlements\x18\x04 \x03(\v2\x1a.prony.queue.v1.SettlementR\vsettlements\"\xc7\x01\n" +
 	"\fWorkResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x126\n" +
 	"\aanswers\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleAnswerR\aanswers\x12\x15\n" +
-	"\x06now_ms\x18\x03 \x01(\x03R\x05nowMs\"W\n" +
+	"\x06now_ms\x18\x03 \x01(\x03R\x05nowMs\x12<\n" +
+	"\tcancelled\x18\x04 \x03(\v2\x1e.prony.queue.v1.CancelledLeaseR\tcancelled\"6\n" +
+	"\x0eCancelledLease\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\"W\n" +
 	"\fSettleAnswer\x12\x14\n" +
 	"\x05frame\x18\x01 \x01(\x04R\x05frame\x121\n" +
 	"\x06errors\x18\x02 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors*\x96\x01\n" +
@@ -3031,7 +3106,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x12TASK_STATE_DELAYED\x10\x02\x12\x15\n" +
 	"\x11TASK_STATE_LEASED\x10\x03\x12\x13\n" +
 	"\x0fTASK_STATE_DONE\x10\x04\x12\x13\n" +
-	"\x0fTASK_STATE_DEAD\x10\x05*\x9a\x02\n" +
+	"\x0fTASK_STATE_DEAD\x10\x05*\xb4\x02\n" +
 	"\tErrorCode\x12\x1a\n" +
 	"\x16ERROR_CODE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bERROR_CODE_INVALID_ARGUMENT\x10\x01\x12\x18\n" +
@@ -3041,7 +3116,8 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x16ERROR_CODE_UNAVAILABLE\x10\x05\x12 \n" +
 	"\x1cERROR_CODE_PERMISSION_DENIED\x10\x06\x12\x19\n" +
 	"\x15ERROR_CODE_NOT_LEADER\x10\a\x12\x1e\n" +
-	"\x1aERROR_CODE_UNKNOWN_OUTCOME\x10\b*\x96\x01\n" +
+	"\x1aERROR_CODE_UNKNOWN_OUTCOME\x10\b\x12\x18\n" +
+	"\x14ERROR_CODE_CANCELLED\x10\t*\x96\x01\n" +
 	"\fSettleAction\x12\x1d\n" +
 	"\x19SETTLE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16SETTLE_ACTION_COMPLETE\x10\x01\x12\x16\n" +
@@ -3075,7 +3151,7 @@ func file_prony_queue_v1_queue_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_prony_queue_v1_queue_proto_goTypes = []any{
 	(TaskState)(0),              // 0: prony.queue.v1.TaskState
 	(ErrorCode)(0),              // 1: prony.queue.v1.ErrorCode
@@ -3118,15 +3194,16 @@ var file_prony_queue_v1_queue_proto_goTypes = []any{
 	(*WorkOpen)(nil),            // 38: prony.queue.v1.WorkOpen
 	(*WorkRequest)(nil),         // 39: prony.queue.v1.WorkRequest
 	(*WorkResponse)(nil),        // 40: prony.queue.v1.WorkResponse
-	(*SettleAnswer)(nil),        // 41: prony.queue.v1.SettleAnswer
-	nil,                         // 42: prony.queue.v1.NewTask.HeadersEntry
-	nil,                         // 43: prony.queue.v1.Task.HeadersEntry
+	(*CancelledLease)(nil),      // 41: prony.queue.v1.CancelledLease
+	(*SettleAnswer)(nil),        // 42: prony.queue.v1.SettleAnswer
+	nil,                         // 43: prony.queue.v1.NewTask.HeadersEntry
+	nil,                         // 44: prony.queue.v1.Task.HeadersEntry
 }
 var file_prony_queue_v1_queue_proto_depIdxs = []int32{
 	3,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
-	42, // 1: prony.queue.v1.NewTask.headers:type_name -> prony.queue.v1.NewTask.HeadersEntry
+	43, // 1: prony.queue.v1.NewTask.headers:type_name -> prony.queue.v1.NewTask.HeadersEntry
 	0,  // 2: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
-	43, // 3: prony.queue.v1.Task.headers:type_name -> prony.queue.v1.Task.HeadersEntry
+	44, // 3: prony.queue.v1.Task.headers:type_name -> prony.queue.v1.Task.HeadersEntry
 	1,  // 4: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
 	11, // 5: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
 	4,  // 6: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
@@ -3154,35 +3231,36 @@ var file_prony_queue_v1_queue_proto_depIdxs = []int32{
 	38, // 28: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
 	17, // 29: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
 	5,  // 30: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
-	41, // 31: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
-	6,  // 32: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
-	12, // 33: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
-	15, // 34: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
-	19, // 35: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
-	22, // 36: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
-	25, // 37: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
-	28, // 38: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
-	31, // 39: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
-	33, // 40: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
-	9,  // 41: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
-	35, // 42: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
-	39, // 43: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
-	13, // 44: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
-	16, // 45: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
-	20, // 46: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
-	23, // 47: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
-	26, // 48: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
-	29, // 49: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
-	32, // 50: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
-	34, // 51: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
-	10, // 52: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
-	36, // 53: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
-	40, // 54: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
-	44, // [44:55] is the sub-list for method output_type
-	33, // [33:44] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	42, // 31: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
+	41, // 32: prony.queue.v1.WorkResponse.cancelled:type_name -> prony.queue.v1.CancelledLease
+	6,  // 33: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
+	12, // 34: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
+	15, // 35: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
+	19, // 36: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
+	22, // 37: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
+	25, // 38: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
+	28, // 39: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
+	31, // 40: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
+	33, // 41: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
+	9,  // 42: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
+	35, // 43: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
+	39, // 44: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
+	13, // 45: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
+	16, // 46: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
+	20, // 47: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
+	23, // 48: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
+	26, // 49: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
+	29, // 50: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
+	32, // 51: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
+	34, // 52: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
+	10, // 53: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
+	36, // 54: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
+	40, // 55: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
+	45, // [45:56] is the sub-list for method output_type
+	34, // [34:45] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_prony_queue_v1_queue_proto_init() }
@@ -3196,7 +3274,7 @@ func file_prony_queue_v1_queue_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_queue_v1_queue_proto_rawDesc), len(file_prony_queue_v1_queue_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   41,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

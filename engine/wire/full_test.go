@@ -133,6 +133,7 @@ func TestFieldNumbers(t *testing.T) {
 		"prony.queue.v1.WorkRequest.credits":     WorkRequestCredits,
 		"prony.queue.v1.WorkRequest.frame":       WorkRequestFrame,
 		"prony.queue.v1.WorkRequest.settlements": WorkRequestSettlements,
+		"prony.queue.v1.WorkResponse.cancelled":  WorkResponseCancelled,
 	} {
 		fields := newMessage(name.Parent()).ProtoReflect().Descriptor().Fields()
 		assert.Equal(t, fields.ByName(name.Name()).Number(), number, name)

@@ -23,9 +23,10 @@ const (
 
 // The fields of a WorkResponse.
 const (
-	WorkResponseTasks   protowire.Number = 1
-	WorkResponseAnswers protowire.Number = 2
-	WorkResponseNowMs   protowire.Number = 3
+	WorkResponseTasks     protowire.Number = 1
+	WorkResponseAnswers   protowire.Number = 2
+	WorkResponseNowMs     protowire.Number = 3
+	WorkResponseCancelled protowire.Number = 4
 )
 
 // settlements is a pool of lists of Settlement messages. The messages in the lists are reused too.
@@ -147,6 +148,10 @@ func decodeWorkResponse(b []byte, m *queuepb.WorkResponse) bool {
 			nAnswers++
 		case 3<<3 | integerType:
 			m.NowMs = int64(v)
+		case byte(WorkResponseCancelled)<<3 | bytesType: // it is rare
+			c := &queuepb.CancelledLease{}
+			ok = merge.Unmarshal(b[next-int(v):next:next], c) == nil
+			m.Cancelled = append(m.Cancelled, c)
 		default:
 			ok = false
 		}

@@ -122,6 +122,21 @@ func TestItemsAreRefusedAlone(t *testing.T) {
 	assert.Contains(t, r.failure().Message, id)
 }
 
+// A settlement of a task that was cancelled while it was leased has its own code and text.
+func TestASettlementOfACancelledTaskSaysSo(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.ok("enqueue", "--queue", "q", "a")
+	var c claimed
+	s.json(&c, "claim", "--queue", "q")
+	id, token := c.Tasks[0].ID, c.Tasks[0].Token
+	s.ok("tasks", "cancel", id, "--yes")
+	r := s.run("complete", id, token)
+	r.fails(exitUsage, "the task was cancelled while it was leased")
+	r = s.run("fail", "-o", "json", id, token)
+	r.fails(exitUsage)
+	assert.Equal(t, "cancelled", r.failure().Code)
+}
+
 func TestPayloadsComeFromArgumentFileAndInput(t *testing.T) {
 	s, _ := serveInProcess(t)
 	file := filepath.Join(t.TempDir(), "payload")

@@ -72,8 +72,8 @@ func (a taskCommands) cancel() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Remove tasks that are not done",
-		Long: `Permanently removes tasks that are not done, in all states. The lease of a leased task ends: settling the task is
-refused with a stale token.`,
+		Long: `Permanently removes tasks that are not done, in all states. The lease of a leased task ends: the server tells the
+worker that holds it, and refuses to settle the task.`,
 		Example: `  queued tasks cancel 0000000000000000000000g1
   queued tasks cancel --yes 0000000000000000000000g1 0000000000000000000000g2`,
 	}
