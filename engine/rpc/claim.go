@@ -136,7 +136,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	h := newHandOver[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) })
 	failed := make(chan error, 1)
 	sub, err := s.shards.Subscribe(claim,
-		func(n uint16, d []queue.Delivery) { h.put(shard.Granted{Shard: n, Tasks: d}, nil) }, func(err error) { failed <- err })
+		func(n uint16, d []queue.Delivery) { h.put(shard.Granted{Shard: n, Tasks: d}, nil) }, func(err error) { failed <- err }, nil)
 	if err != nil {
 		return nil, s.refuse(err)
 	}

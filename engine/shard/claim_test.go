@@ -74,7 +74,7 @@ func TestClaimThatWaitsGetsOneGrant(t *testing.T) {
 	defer f.stop()
 	grants := make(chan []queue.Delivery, 10)
 	_, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 10, Once: true},
-		func(ds []queue.Delivery) { grants <- ds }, func(err error) { t.Errorf("failed: %v", err) })
+		func(ds []queue.Delivery) { grants <- ds }, func(err error) { t.Errorf("failed: %v", err) }, nil)
 	require.NoError(t, err)
 	f.enqueue(newTasks("q", 7)...)
 	assert.Len(t, receive(t, grants), 7)
