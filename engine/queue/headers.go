@@ -148,11 +148,12 @@ func CheckStored(payload []byte) error {
 	if n == 0 || n > len(payload)-headersHead {
 		return errHeaders
 	}
-	for h := Headers(payload[headersHead : headersHead+n]); len(h) > 0; {
-		var ok bool
-		if _, _, h, ok = h.next(); !ok {
+	for left := Headers(payload[headersHead : headersHead+n]); len(left) > 0; {
+		_, _, rest, ok := left.next()
+		if !ok {
 			return errHeaders
 		}
+		left = rest
 	}
 	return nil
 }
@@ -173,11 +174,12 @@ func (h Headers) next() (key, value []byte, rest Headers, ok bool) {
 // All returns the keys and values, in the order of the keys, as subslices of h.
 func (h Headers) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
-		for ok := true; len(h) > 0; {
-			var key, value []byte
-			if key, value, h, ok = h.next(); !ok || !yield(key, value) {
+		for left := h; len(left) > 0; {
+			key, value, rest, ok := left.next()
+			if !ok || !yield(key, value) {
 				return
 			}
+			left = rest
 		}
 	}
 }

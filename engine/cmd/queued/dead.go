@@ -129,8 +129,8 @@ func (a deadCommands) list() *cobra.Command {
 				column := headersColumnOf(tasks)
 				column.row(t, "HEADERS", "PAYLOAD", "ID", "DIED", "REASON", "ATTEMPTS", "LAST ERROR")
 				for i, d := range all.GetTasks() {
-					column.row(t, clip(strings.Join(headers(tasks[i]), " "), payloadColumn), clip(string(tasks[i].GetPayload()), payloadColumn),
-						tasks[i].GetId(), when(d.GetDiedAtMs()), word(d.GetReason()), len(d.GetAttempts()), clip(tasks[i].GetLastError(), payloadColumn))
+					column.row(t, clip(strings.Join(headers(tasks[i]), " ")), clip(string(tasks[i].GetPayload())),
+						tasks[i].GetId(), when(d.GetDiedAtMs()), word(d.GetReason()), len(d.GetAttempts()), clip(tasks[i].GetLastError()))
 				}
 			})
 		})

@@ -11,9 +11,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// payloadColumn is the width of payloads, headers and errors in lists, in characters.
-const payloadColumn = 60
-
 func (a taskCommands) tasks() *cobra.Command {
 	return group("tasks", "List a queue's tasks by state, and cancel tasks", `  queued tasks list --queue mail --state delayed
   queued tasks cancel 0000000000000000000000g1`,
@@ -57,7 +54,7 @@ func (a taskCommands) list() *cobra.Command {
 				column := headersColumnOf(all.GetTasks())
 				column.row(t, "HEADERS", "PAYLOAD", "ID", "PRIORITY", "ATTEMPTS", "ENQUEUED", "DUE", "LEASED UNTIL")
 				for _, task := range all.GetTasks() {
-					column.row(t, clip(strings.Join(headers(task), " "), payloadColumn), clip(string(task.GetPayload()), payloadColumn),
+					column.row(t, clip(strings.Join(headers(task), " ")), clip(string(task.GetPayload())),
 						task.GetId(), task.GetPriority(), fmt.Sprintf("%d/%d", task.GetAttempt(), task.GetMaxAttempts()), when(task.GetEnqueuedAtMs()),
 						when(task.GetDueAtMs()), when(task.GetLeaseExpiresAtMs()))
 				}
