@@ -216,6 +216,38 @@ func TestHeldLeasesExpire(t *testing.T) {
 	})
 }
 
+// A cancelled lease that nobody settles gives its slot back when it expires, and does not count as
+// expired: the server does not deliver the task again.
+func TestACancelledLeaseDoesNotCountAsExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tasks := &arrivals{max: 2}
+		s := &slots{total: 2, spare: 2, reports: true}
+		s.expiry.began, s.expiry.drop = time.Now(), tasks.drop
+		l := acted()
+		l.slots = s
+		s.admit(l, 2)
+		defer s.stopExpiry()
+		held := []*queuepb.Task{{Id: "1", Token: 1, LeaseExpiresAtMs: 11}, {Id: "2", Token: 2, LeaseExpiresAtMs: 11}}
+		s.arrived(l, held, 1)
+		require.Len(t, s.cancelled([]*queuepb.CancelledLease{{Id: "1", Token: 1}, {Id: "2", Token: 2}}), 2)
+		time.Sleep(sweepEvery / 2) // the leases have expired, and the sweep is not due
+		c := &call[*queuepb.Task]{
+			items: held[:1], how: settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE},
+			errs: []error{&Error{Code: queuepb.ErrorCode_ERROR_CODE_CANCELLED}},
+		}
+		s.settled([]*call[*queuepb.Task]{c})
+		require.ErrorIs(t, c.errs[0], ErrCancelled)
+		require.NotErrorIs(t, c.errs[0], ErrLeaseExpired)
+		require.EqualValues(t, 1, l.freed.Load())
+		time.Sleep(sweepEvery)
+		synctest.Wait()
+		assert.Zero(t, s.leases.count)
+		assert.EqualValues(t, 2, l.freed.Load(), "the slot of the task that was not settled")
+		assert.Zero(t, s.expiry.expired.Load())
+		assert.Zero(t, s.expiry.ended.set.count)
+	})
+}
+
 // A session remembers a bounded number of expired leases.
 func TestFewExpiredLeasesAreRemembered(t *testing.T) {
 	var e endedLeases
