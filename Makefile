@@ -24,7 +24,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build k6 peers axe dist test test-long race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
+.PHONY: help build k6 peers axe dist test test-long golden race lint fmt generate proto proto-bundle schema readme pages baselines perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,10 @@ test: ## Run the short form of all tests of all modules
 
 axe: ## Fetch bin/axe.min.js, which the long tests use to check the accessibility of the HTML pages
 	ci/axe
+
+# The packages with golden files of the package engine/golden.
+golden: ## Write the golden files of the tests again: read the difference before you commit it
+	PRONY_GOLDEN=write go test -count=1 $$(grep -rl --include='*_test.go' 'prony/engine/golden"' engine harness | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 test-long: ## Run the long form of the tests, which takes hours: kills, power failures, combined faults, damaged files, injected faults, memory
 	ci/test-long
