@@ -24,5 +24,5 @@ func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
 	assert.Empty(t, options(t, Target{}))
 	assert.Contains(t, options(t, Target{Idempotent: true}), client.WithIdempotency())
 	_, err := Target{CA: clienttls.Made("nothing")}.Dial()
-	assert.ErrorContains(t, err, "no certificate in PEM")
+	assert.Error(t, err)
 }

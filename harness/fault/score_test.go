@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 const ms = time.Millisecond
@@ -176,12 +178,13 @@ func TestTheBaselineHasADipOfItsOwn(t *testing.T) {
 
 func TestWhatCannotBeScored(t *testing.T) {
 	event := []Event{{Began: 2000 * ms}}
+	s := golden.Cases(t, "testdata/scores.golden")
 	_, err := Judge(series(part{4000 * ms, 1}), nil)
-	require.ErrorContains(t, err, "no fault")
+	s.Error(t, "no fault", err)
 	_, err = Judge(Series{{}}, event)
-	require.ErrorContains(t, err, "fewer than 2 samples")
+	s.Error(t, "few samples", err)
 	_, err = Judge(series(part{2000 * ms, 0}, part{4000 * ms, 1}), event)
-	require.ErrorContains(t, err, "before the first fault")
+	s.Error(t, "no load before the fault", err)
 }
 
 func TestSlotsAreCyclesInATenthOfASecond(t *testing.T) {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,22 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
-
-var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
-
-// golden compares got with a file, or rewrites the file with -rewrite.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got, "run with -rewrite and read the difference")
-}
 
 // baselines loads a folder with one file of the given text.
 func baselines(t *testing.T, src string) (*Baselines, error) {
@@ -72,26 +59,22 @@ func TestLoadBaselinesDiagnostics(t *testing.T) {
 	require.Nil(t, b)
 	var d *hclfile.Diagnostics
 	require.ErrorAs(t, err, &d)
-	golden(t, "testdata/limits.golden", filepath.ToSlash(err.Error())+"\n")
+	golden.Text(t, "testdata/limits.golden", filepath.ToSlash(err.Error())+"\n")
 }
 
-func TestLoadBaselinesAcrossFiles(t *testing.T) {
-	dir := t.TempDir()
+func TestFoldersThatAreNotBaselines(t *testing.T) {
+	s, dir := golden.Cases(t, "testdata/folders.golden"), t.TempDir()
+	s.Replace(dir, "FOLDER")
+	_, err := LoadBaselines(filepath.Join(dir, "absent"))
+	s.Error(t, "absent", err)
+	_, err = LoadBaselines(dir)
+	s.Error(t, "empty", err)
 	src := []byte("baseline \"smoke\" {\n  floor \"cycles_per_s\" { min = 1  because = \"x\" }\n}\n")
 	for _, name := range []string{"a.hcl", "b.hcl", "README.md"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), src, 0o644))
 	}
-	_, err := LoadBaselines(dir)
-	require.ErrorContains(t, err, `scenario "smoke" has two baselines`)
-	require.ErrorContains(t, err, "the first is at "+filepath.Join(dir, "a.hcl")+":1:1")
-	assert.NotContains(t, err.Error(), "README.md")
-}
-
-func TestLoadBaselinesNeedsAFolderWithBaselines(t *testing.T) {
-	_, err := LoadBaselines(filepath.Join(t.TempDir(), "absent"))
-	require.ErrorContains(t, err, "read the folder of baselines")
-	_, err = LoadBaselines(t.TempDir())
-	require.ErrorContains(t, err, "holds no .hcl file")
+	_, err = LoadBaselines(dir)
+	s.Error(t, "one scenario in two files", err)
 }
 
 // The repository's baselines load, name existing scenarios, do not repeat implied limits, and limit

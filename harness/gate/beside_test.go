@@ -3,11 +3,13 @@ package gate
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -75,10 +77,8 @@ func TestARatioToTheBaselineBuild(t *testing.T) {
 	assert.Equal(t, result.Regressed, slow.Verdict)
 	assert.False(t, slow.Undecided())
 	require.Len(t, slow.Reasons, 2)
-	assert.Contains(t, slow.Reasons[0], "cycles_per_s is 0.9 (0.882 to 0.918)")
-	assert.Contains(t, slow.Reasons[0], "of baseline 0123456, where the floor is 0.93: noise")
-	assert.Equal(t, "smoke: this build completes 0.9 (0.882 to 0.918) of the cycles of baseline 0123456, and takes 1.1 (1.08 to 1.12) times the server CPU time per cycle of it",
-		LossSentence(slow, nil))
+	assert.InDelta(t, 0.9, slow.Findings[0].OfBaseline.Ratio, 1e-9)
+	golden.Text(t, "testdata/slow.golden", strings.Join(append(slow.Reasons, LossSentence(slow, nil)), "\n")+"\n")
 }
 
 // If the pairs cannot decide, the last look decides by the estimate, but an estimate beyond the
@@ -94,7 +94,6 @@ func TestUndecidedPairs(t *testing.T) {
 	assert.Equal(t, result.Pass, besideOf(t, wide(0.95), true).Verdict)
 	last := besideOf(t, wide(0.91), true)
 	assert.Equal(t, result.Inconclusive, last.Verdict)
-	assert.Contains(t, last.Reasons[0], "but chance may explain")
 	assert.False(t, last.Undecided())
 }
 
@@ -166,7 +165,6 @@ func TestRoundsHaveNoiseOfTheirOwn(t *testing.T) {
 	}
 	f := judged(roundsWith(source, 2, 1.55, 0))
 	assert.True(t, f.Inconclusive, f.Sentence)
-	assert.Contains(t, f.Sentence, "but chance may explain")
 	slow := judged(roundsWith(source, 2, 2, 0))
 	assert.False(t, slow.OK || slow.Inconclusive, slow.Sentence)
 
@@ -195,7 +193,6 @@ func TestCountersOfFixedWork(t *testing.T) {
 	assert.Equal(t, result.Pass, check(work(300, 299)).Verdict, "a decrease is not a loss")
 	more := check(work(300, 301))
 	assert.Equal(t, result.Regressed, more.Verdict)
-	assert.Contains(t, more.Reasons[0], "storage_sets_per_cycle was 3 ")
 	assert.True(t, more.Findings[len(more.Findings)-1].OfWork())
 
 	declared := work(300, 400)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -73,51 +74,45 @@ func TestCausesNameWhatChanged(t *testing.T) {
 	client := cpu(0, 5000)
 	client.Node = result.GeneratorNode
 	allocs := result.ProfileDelta{Kind: "allocs", Unit: "bytes", Function: own + "x.work", Change: 65536, Low: 60000, High: 70000}
+	s := golden.Cases(t, "testdata/causes.golden")
 	for name, test := range map[string]struct {
 		change func(*made)
 		deltas []result.ProfileDelta
 		kind   string
 		name   string
-		says   []string
 	}{
 		"a function that computes": {
 			nil,
 			[]result.ProfileDelta{cpu(0, 5000)},
 			"cpu", own + "x.work",
-			[]string{"x.work takes 5.00 µs of CPU a cycle, 0 ns before (4.50 µs to 5.50 µs more)"},
 		},
 		"a function that allocates": {
 			nil,
 			[]result.ProfileDelta{cpu(1000, 15_000), allocs},
 			"cpu", own + "x.work",
-			[]string{"it allocates 65.5 kB a cycle, 0 B before"},
 		},
-		"a function of the client": {nil, []result.ProfileDelta{client}, "cpu", own + "x.work", []string{"in the load generator, x.work"}},
+		"a function of the client": {nil, []result.ProfileDelta{client}, "cpu", own + "x.work"},
 		"a lock": {
 			nil,
 			[]result.ProfileDelta{lock},
 			"lock", "x.T.mu",
-			[]string{"goroutines wait 6.00 µs a cycle for x.T.mu, 100 ns before"},
 		},
 		"fsyncs": {
 			func(m *made) { m.fsyncs, m.fsyncUs = 1, 400; m.stagesUs["commit"] = 400 },
 			nil, "fsync", "prony_storage_fsyncs_total",
-			[]string{"fsyncs take 40", "µs a cycle, 1.9", "fsyncs a cycle, 0.0"},
 		},
 		"a sleep in a stage": {
 			func(m *made) { m.stagesUs["apply"] = 550 },
 			nil, "stage", "apply",
-			[]string{"stage apply takes ", "µs a cycle, 4.0", "no function, lock or fsync with a significant increase explains "},
 		},
 		"a sleep where messages arrive": {
 			func(m *made) { m.stagesUs["receive"] = 2000 },
 			nil, "stage", "receive",
-			[]string{"stage receive takes ", "ms a cycle, 1.0"},
 		},
 		"a function that makes a stage longer": {
 			func(m *made) { m.stagesUs["apply"] += 5 },
 			[]result.ProfileDelta{cpu(0, 5000)},
-			"cpu", own + "x.work", nil,
+			"cpu", own + "x.work",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,9 +124,7 @@ func TestCausesNameWhatChanged(t *testing.T) {
 			require.NotEmpty(t, causes)
 			assert.Equal(t, test.kind, causes[0].Kind, "%+v", causes)
 			assert.Equal(t, test.name, causes[0].Name)
-			for _, says := range test.says {
-				assert.Contains(t, causes[0].Sentence, says)
-			}
+			s.Equal(t, name, causes[0].Sentence)
 			assert.Len(t, causes, 1, "a cause excludes the time that another one explains: %+v", causes)
 		})
 	}
@@ -207,7 +200,6 @@ func TestStagesOfADuet(t *testing.T) {
 	assert.Equal(t, &result.CauseSearch{LookedAt: 6, Share: 0.05, Confidence: 0.95}, c.Search)
 	assert.Equal(t, "commit", causes[0].Name)
 	assert.InDelta(t, 3, causes[0].Score, 0.2)
-	assert.Contains(t, causes[0].Sentence, "stage commit takes ")
 	unpaired, _, err := Explain(sides[:1], sides[1])
 	require.NoError(t, err)
 	assert.Empty(t, unpaired, "the host differs by more between generations")
@@ -250,15 +242,8 @@ func TestCostsSayWhereTheTimeGoes(t *testing.T) {
 			assert.LessOrEqual(t, c.Score, costs[i-1].Score, "the largest first")
 		}
 	}
-	for _, says := range []string{
-		"stage apply takes", "fsyncs take", "storage.(*Store).apply takes 4.00 µs of CPU a cycle, 40 % of the server's",
-		"client.send takes 4.00 µs of CPU a cycle, 50 % of the load generator's",
-		"goroutines wait 1.50 µs a cycle for shard.inbox.mu, held by shard.(*inbox).put and wanted by shard.(*inbox).take",
-		"goroutines wait 1.20 µs a cycle for x.T.c and filled by x.send", "in the load generator, goroutines wait 1.60 µs a cycle for client.T.mu",
-	} {
-		assert.Contains(t, all.String(), says)
-	}
 	for _, not := range []string{"runtime.sysmon", "AppendEntries", "tiny", "stage ready"} {
 		assert.NotContains(t, all.String(), not)
 	}
+	golden.Text(t, "testdata/costs.golden", all.String())
 }

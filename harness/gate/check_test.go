@@ -3,11 +3,13 @@ package gate
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -77,7 +79,6 @@ func TestCheckPasses(t *testing.T) {
 		require.NotNil(t, f.Value)
 	}
 	first := report.Findings[0]
-	assert.Equal(t, "cycles_per_s 180,000 is not below the floor 20,000", first.Sentence)
 	assert.Equal(t, []any{"cycles_per_s", Floor, 20_000.0, 180_000.0, "2 cores, shared"},
 		[]any{first.Metric, first.Kind, first.Limit, first.Observed, first.On})
 }
@@ -91,54 +92,53 @@ func TestCheckLimitsAreInclusive(t *testing.T) {
 }
 
 func TestCheckVerdicts(t *testing.T) {
-	const because = " (observed 180,000 on 2 cores, shared): a tenth of what shared cores do: trips on a break, not on a neighbour"
 	own := func(v result.Verdict) func(*result.Result) {
 		return func(r *result.Result) { r.Verdict = v }
 	}
+	s := golden.Cases(t, "testdata/verdicts.golden")
 	for _, c := range []struct {
 		name   string
 		change func(*result.Result)
 		want   result.Verdict
-		reason string
 	}{
-		{"below a floor", set("cycles_per_s", 5912.4), result.Regressed, "cycles_per_s 5,912 is below the floor 20,000" + because},
-		{"just below a floor", set("cycles_per_s", 19_999.6), result.Regressed, "cycles_per_s 19,999.6 is below the floor 20,000" + because},
-		{"above a ceiling", set("cycle_latency_ms_p99", 300), result.Regressed, "cycle_latency_ms_p99 300 is above the ceiling 250: a stall"},
-		{"negative", set("cycle_latency_ms_p99", -3), result.Regressed, "cycle_latency_ms_p99 is -3, which is not a measurement (the limit is a ceiling of 250): a stall"},
-		{"measured in no round", func(r *result.Result) { r.Metrics["cycle_latency_ms_p99"] = result.Metric{Median: 1} }, result.Regressed, "cycle_latency_ms_p99 was measured in no round (the limit is a ceiling of 250): a stall"},
-		{"tasks lost", set("lost", 3), result.Incorrect, "lost 3 is above the ceiling 0: nothing acknowledged is lost"},
+		{"below a floor", set("cycles_per_s", 5912.4), result.Regressed},
+		{"just below a floor", set("cycles_per_s", 19_999.6), result.Regressed},
+		{"above a ceiling", set("cycle_latency_ms_p99", 300), result.Regressed},
+		{"negative", set("cycle_latency_ms_p99", -3), result.Regressed},
+		{"measured in no round", func(r *result.Result) { r.Metrics["cycle_latency_ms_p99"] = result.Metric{Median: 1} }, result.Regressed},
+		{"tasks lost", set("lost", 3), result.Incorrect},
 		{"tasks lost in one round only", func(r *result.Result) {
 			r.Metrics["lost"] = result.Metric{High: 1, N: 3}
-		}, result.Incorrect, "lost 1 is above the ceiling 0: nothing acknowledged is lost"},
-		{"tasks lost in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Lost = 2 }, result.Incorrect, "lost 2 is above the ceiling 0: nothing acknowledged is lost"},
-		{"tasks duplicated in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Duplicated = 2 }, result.Incorrect, "duplicated 2 is above the ceiling 0: a task is completed once"},
-		{"tasks corrupted in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Corrupted = 2 }, result.Incorrect, "corrupted 2 is above the ceiling 0: a payload stays as it was"},
-		{"own verdict incorrect", own(result.Incorrect), result.Incorrect, "the run's own verdict is incorrect"},
-		{"own verdict invalid", own(result.Invalid), result.Invalid, "the run's own verdict is invalid"},
-		{"own verdict inconclusive", own(result.Inconclusive), result.Inconclusive, "the run's own verdict is inconclusive"},
-		{"own verdict misconfigured", own(result.Misconfigured), result.Misconfigured, "the run's own verdict is misconfigured"},
+		}, result.Incorrect},
+		{"tasks lost in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Lost = 2 }, result.Incorrect},
+		{"tasks duplicated in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Duplicated = 2 }, result.Incorrect},
+		{"tasks corrupted in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Corrupted = 2 }, result.Incorrect},
+		{"own verdict incorrect", own(result.Incorrect), result.Incorrect},
+		{"own verdict invalid", own(result.Invalid), result.Invalid},
+		{"own verdict inconclusive", own(result.Inconclusive), result.Inconclusive},
+		{"own verdict misconfigured", own(result.Misconfigured), result.Misconfigured},
 		{"own verdict with its reason", func(r *result.Result) {
 			r.Verdict, r.Reasons = result.Invalid, []string{"round 2: the server ended"}
-		}, result.Invalid, "round 2: the server ended"},
+		}, result.Invalid},
 		{"own verdict wins over a broken limit", func(r *result.Result) {
 			r.Verdict = result.Invalid
 			set("cycles_per_s", 1)(r)
-		}, result.Invalid, "cycles_per_s 1 is below the floor 20,000" + because},
+		}, result.Invalid},
 		{"tasks lost win over an own verdict", func(r *result.Result) {
 			r.Verdict = result.Invalid
 			set("lost", 1)(r)
-		}, result.Incorrect, "lost 1 is above the ceiling 0: nothing acknowledged is lost"},
-		{"no own verdict", own(""), result.Misconfigured, `the result's own verdict "" is unknown: run the scenario again`},
-		{"unknown own verdict", own("fine"), result.Misconfigured, `the result's own verdict "fine" is unknown: run the scenario again`},
-		{"another version", func(r *result.Result) { r.Version++ }, result.Misconfigured, "the result has version 5 and this program judges version 4: run the scenario again"},
-		{"no version", func(r *result.Result) { r.Version = 0 }, result.Misconfigured, "the result has version 0 and this program judges version 4: run the scenario again"},
+		}, result.Incorrect},
+		{"no own verdict", own(""), result.Misconfigured},
+		{"unknown own verdict", own("fine"), result.Misconfigured},
+		{"another version", func(r *result.Result) { r.Version++ }, result.Misconfigured},
+		{"no version", func(r *result.Result) { r.Version = 0 }, result.Misconfigured},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := good()
 			c.change(r)
 			report := Check(loaded(t), r)
 			assert.Equal(t, c.want, report.Verdict)
-			assert.Contains(t, report.Reasons, c.reason)
+			s.Equal(t, c.name, strings.Join(report.Reasons, "\n"))
 			_, err := json.Marshal(report)
 			assert.NoError(t, err)
 		})
@@ -154,8 +154,6 @@ func TestCheckWithoutBaseline(t *testing.T) {
 		report := Check(loaded(t), r)
 		assert.Equal(t, own, report.Verdict)
 		require.Len(t, report.Warnings, 1)
-		assert.Contains(t, report.Warnings[0], `scenario "unjudged" has no baseline in `)
-		assert.Contains(t, report.Warnings[0], ": only lost, duplicated and corrupted tasks were judged")
 		require.Len(t, report.Findings, 3)
 	}
 	assert.Equal(t, []string{`the baseline of "smoke" does not name its configuration: add it with prony baseline propose --write`},
@@ -243,7 +241,7 @@ func goldenReport(t *testing.T, path string, report Report) {
 	t.Helper()
 	data, err := json.MarshalIndent(report, "", "  ")
 	require.NoError(t, err)
-	golden(t, path, string(data)+"\n")
+	golden.Text(t, path, string(data)+"\n")
 }
 
 // Profiles without a relevant entry are skipped.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -73,7 +74,6 @@ func TestPropose(t *testing.T) {
 	require.NoError(t, err)
 	for i := range changes {
 		if changes[i].Evidence != "" {
-			assert.Contains(t, changes[i].Evidence, " rounds, ")
 			changes[i].Evidence = "shown"
 		}
 	}
@@ -84,9 +84,7 @@ func TestPropose(t *testing.T) {
 		{"ceiling server_cpu_us_per_cycle", "nothing was known", "5.5 on Some CPU, 2 CPUs, 2026-01-02", "shown", ""},
 		{"ceiling disk_mb_max", "", "the published run of 2026-01-02 has no such figure", "", ""},
 	}, changes)
-	for _, kept := range []string{"# A comment that stays.", "# Why it is so low.", "    # Inside the block.\n", "20000 # behind a value", `because  = "a \"tenth\""`, "another scenario", "max     = 0"} {
-		assert.Contains(t, string(text), kept)
-	}
+	golden.Text(t, "testdata/proposed.golden", string(text))
 	assert.Equal(t, 3, strings.Count(string(text), "observed = "+"")-strings.Count(string(text), "unobserved = "))
 	again, err := baselines(t, string(text))
 	require.NoError(t, err, "the proposed text is a valid baseline")
@@ -125,10 +123,11 @@ func TestProposeRefuses(t *testing.T) {
 	b, err := baselines(t, testBaseline)
 	require.NoError(t, err)
 	smoke, _ := b.For("smoke")
+	s := golden.Cases(t, "testdata/proposals.golden")
 	_, _, err = Propose([]byte(testBaseline), "one.hcl", smoke, good())
-	require.ErrorContains(t, err, "one attribute on a line")
+	s.Error(t, "several attributes on a line", err)
 	_, _, err = Propose([]byte("baseline \"a\" {\n}\n"), "one.hcl", smoke, good())
-	assert.ErrorContains(t, err, `no baseline "smoke"`)
+	s.Error(t, "no baseline", err)
 }
 
 // The observations in the baselines are those of the published runs. Soaks and serial budgets have

@@ -1,11 +1,13 @@
 package gate
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -39,22 +41,23 @@ func TestALimitIsAMultipleOfAnotherPointsFigure(t *testing.T) {
 	assert.InDelta(t, 3, report.Findings[0].Limit, 1e-9)
 	report = Check(b, relatives(3.01))
 	assert.Equal(t, result.Regressed, report.Verdict)
-	assert.Contains(t, report.Findings[0].Sentence, "above the ceiling")
+	assert.False(t, report.Findings[0].OK)
 }
 
 // A relative limit without its reference figure is broken.
 func TestALimitWithoutItsReferenceIsBroken(t *testing.T) {
 	b, err := baselines(t, relativeBaseline)
 	require.NoError(t, err)
-	for want, spoil := range map[string]func(*result.Result){
-		"the run has no point shards=1":                                     func(r *result.Result) { r.Points = r.Points[1:] },
-		"the run has no cycle_latency_ms_p99 above 0 at the point shards=1": func(r *result.Result) { r.Points[0].Workloads = nil },
+	s := golden.Cases(t, "testdata/relative.golden")
+	for name, spoil := range map[string]func(*result.Result){
+		"no point":  func(r *result.Result) { r.Points = r.Points[1:] },
+		"no figure": func(r *result.Result) { r.Points[0].Workloads = nil },
 	} {
 		r := relatives(1)
 		spoil(r)
 		report := Check(b, r)
 		assert.Equal(t, result.Regressed, report.Verdict)
-		assert.Contains(t, report.Findings[0].Sentence, want)
+		s.Equal(t, name, report.Findings[0].Sentence)
 	}
 	zero := relatives(1)
 	zero.Points[0].Workloads[0].Metrics["cycle_latency_ms_p99"] = result.Metric{N: 3}
@@ -62,11 +65,10 @@ func TestALimitWithoutItsReferenceIsBroken(t *testing.T) {
 }
 
 func TestALimitIsRelativeToAnotherPoint(t *testing.T) {
-	for want, point := range map[string]string{
-		"relative_to_point needs a point to compare": "",
-		"relative_to_point equals point":             `point = "shards=1"`,
-	} {
-		_, err := baselines(t, "baseline \"a\" {\n  ceiling \"cycle_latency_ms_p99\" {\n    max = 2\n    relative_to_point = \"shards=1\"\n"+point+"\n    because = \"x\"\n  }\n}\n")
-		assert.ErrorContains(t, err, want)
+	s := golden.Cases(t, "testdata/badrelative.golden")
+	s.Replace(filepath.Dir(t.TempDir()), "DIR")
+	for _, c := range []struct{ name, point string }{{"without a point", ""}, {"of itself", `point = "shards=1"`}} {
+		_, err := baselines(t, "baseline \"a\" {\n  ceiling \"cycle_latency_ms_p99\" {\n    max = 2\n    relative_to_point = \"shards=1\"\n"+c.point+"\n    because = \"x\"\n  }\n}\n")
+		s.Error(t, c.name, err)
 	}
 }

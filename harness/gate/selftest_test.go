@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -189,13 +190,14 @@ func TestSelfTestWithAnIncorrectGeneration(t *testing.T) {
 }
 
 func TestSelfTestOfFewPieces(t *testing.T) {
+	s := golden.Cases(t, "testdata/banks.golden")
 	_, err := gate.RunSelfTest(gate.SelfTestBank{}, selfTestPlan())
-	require.ErrorContains(t, err, "the bank has no piece")
+	s.Error(t, "empty", err)
 	test, err := gate.RunSelfTest(gate.SelfTestBank{Pieces: pieces("layout", 1, losses{})}, selfTestPlan())
 	require.NoError(t, err)
 	require.Len(t, test.Kinds[0].Trials, 1, "too few for three looks and for drawing")
 	_, err = gate.RunSelfTest(gate.SelfTestBank{Pieces: pieces("cpu-4", 1, losses{})}, selfTestPlan())
-	require.ErrorContains(t, err, `its kind "cpu-4" is unknown`)
+	s.Error(t, "unknown kind", err)
 }
 
 func TestSelfTestKinds(t *testing.T) {
@@ -303,12 +305,14 @@ func TestSelfTestSaysWhatCheckMisses(t *testing.T) {
 	assert.False(t, ok)
 
 	bank.Checks[0].Runs = bank.Checks[0].Runs[1:]
+	s := golden.Cases(t, "testdata/badchecks.golden")
+	s.Replace(filepath.Dir(t.TempDir()), "DIR")
 	_, err = gate.RunSelfTest(bank, plan)
-	require.ErrorContains(t, err, "its first run must be of a server without a planted loss")
+	s.Error(t, "no run without a planted loss", err)
 	bank.Checks[0] = gate.CheckPiece{Runs: []gate.CheckRun{ran(0, 1)}}
 	bank.Checks[0].Runs[0].Result.Scenario = "other"
 	_, err = gate.RunSelfTest(bank, plan)
-	require.ErrorContains(t, err, "has neither a baseline")
+	s.Error(t, "no baseline", err)
 }
 
 func TestCalibrate(t *testing.T) {
@@ -323,10 +327,11 @@ func TestCalibrate(t *testing.T) {
 		assert.Equal(t, "PRONY_PLANTED=work:1000", c.Planted)
 		assert.Equal(t, 6, c.Generations)
 	}
+	s := golden.Cases(t, "testdata/badcalibrations.golden")
 	_, err := gate.Calibrate(d, "work", result.ClientCPUUsPerCycle, 1000)
-	require.ErrorContains(t, err, "check that it was built with the tag planted")
+	s.Error(t, "equal sides", err)
 	_, err = gate.Calibrate(d, "work", result.Lost, 1000)
-	require.ErrorContains(t, err, "has no figure lost")
+	s.Error(t, "no figure", err)
 	assert.Equal(t, []string{result.ServerCPUUsPerCycle, result.CyclesPerS}, gate.CalibrationMetrics("work"))
 	assert.Equal(t, []string{result.CyclesPerS}, gate.CalibrationMetrics("wait"))
 }

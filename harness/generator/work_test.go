@@ -83,5 +83,5 @@ func TestFixedWorkCountsTheSameEachTime(t *testing.T) {
 
 func TestFixedWorkNeedsCycles(t *testing.T) {
 	_, err := (&session{}).work(t.Context(), WorkSpec{Seed: 1})
-	assert.ErrorContains(t, err, "cycles is 0")
+	assert.Error(t, err)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestFind(t *testing.T) {
@@ -15,8 +17,12 @@ func TestFind(t *testing.T) {
 	t.Chdir(work)
 	t.Setenv(BinaryEnv, "")
 	_, err = Find()
-	require.ErrorContains(t, err, "find k6: there is no k6 in the folder of prony or in bin/: run `make k6` in the root of the repository, or set PRONY_K6 to the path of a k6 with Prony's extension\n")
-	require.ErrorContains(t, err, filepath.Join(work, "bin", "k6"))
+	s := golden.Cases(t, "testdata/find.golden")
+	s.Replace(work, "WORK")
+	self, own := os.Executable()
+	require.NoError(t, own)
+	s.Replace(filepath.Dir(self), "SELF")
+	s.Error(t, "nowhere", err)
 
 	named := filepath.Join(work, "other")
 	require.NoError(t, os.WriteFile(named, nil, 0o700))

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -94,26 +94,26 @@ func TestOutcomeThatCannotBeRead(t *testing.T) {
 	}
 	_, err := whole().Load(time.Now(), scenario.Phases{})
 	require.NoError(t, err)
+	s := golden.Cases(t, "testdata/outcomes.golden")
 	for name, c := range map[string]struct {
 		change func(*Outcome)
-		says   string
 	}{
-		"no histograms":    {func(o *Outcome) { o.Histograms = nil }, "the enqueue histogram is missing"},
-		"damaged":          {func(o *Outcome) { o.Histograms["cycle"] = "AAAA" }, "decode the cycle histogram"},
-		"not known":        {func(o *Outcome) { o.Histograms["mood"] = o.Histograms["cycle"] }, "there is no mood histogram"},
-		"before the start": {func(o *Outcome) { o.FinishedNS = -1 }, "finished_ns is -1"},
+		"no histograms":    {func(o *Outcome) { o.Histograms = nil }},
+		"damaged":          {func(o *Outcome) { o.Histograms["cycle"] = "AAAA" }},
+		"not known":        {func(o *Outcome) { o.Histograms["mood"] = o.Histograms["cycle"] }},
+		"before the start": {func(o *Outcome) { o.FinishedNS = -1 }},
 		"open without slip": {func(o *Outcome) {
 			o.Open, o.Histograms["service"] = &result.Arrivals{}, o.Histograms["cycle"]
-		}, "arrivals: true"},
-		"closed with slip": {func(o *Outcome) { o.Histograms["slip"] = o.Histograms["cycle"] }, "arrivals: false"},
+		}},
+		"closed with slip": {func(o *Outcome) { o.Histograms["slip"] = o.Histograms["cycle"] }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := whole()
 			c.change(o)
 			_, err := o.Load(time.Now(), scenario.Phases{})
-			assert.ErrorContains(t, err, c.says)
+			s.Error(t, name, err)
 		})
 	}
 	_, err = Encode(&load.Outcome{EnqueueLatency: result.NewHistogram()}, result.Ledger{})
-	assert.ErrorContains(t, err, "histogram is missing")
+	s.Error(t, "a part of the histograms", err)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 const summaryOfThresholds = `
@@ -35,12 +37,12 @@ func TestCrossedThresholdsHaveTheirValues(t *testing.T) {
 	const said = "thresholds on metrics 'prony_cycle_duration, prony_failed' have been crossed"
 	log := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.WriteFile(log, []byte("some of it\n"+said+"\nthe end\n"), 0o600))
-	assert.Equal(t, "the threshold 'p(95)<100' of prony_cycle_duration was crossed: p(95)=312.5ms; "+
-		"the threshold 'rate<0.01' of prony_failed was crossed: rate=3.00%", crossed(path, log))
+	s := golden.Cases(t, "testdata/thresholds.golden")
+	s.Equal(t, "with a summary", crossed(path, log))
 
 	// A script with a summary of its own, and no summary at all.
 	require.NoError(t, os.WriteFile(path, []byte("all done: ✗ 'p(95)<100'\n"), 0o600))
 	assert.Equal(t, said, crossed(path, log))
 	assert.Equal(t, said, crossed(path+".none", log))
-	assert.Equal(t, "thresholds of the script have been crossed", crossed(path+".none", log+".none"))
+	s.Equal(t, "without a log", crossed(path+".none", log+".none"))
 }

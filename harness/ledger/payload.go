@@ -130,8 +130,8 @@ func routeHash(tenant, queue string) uint64 {
 	return finish(xxhash.Sum64String(tenant)) ^ xxhash.Sum64String(queue)
 }
 
-// golden is the increment of SplitMix64.
-const golden = 0x9e3779b97f4a7c15
+// gamma is the increment of SplitMix64.
+const gamma = 0x9e3779b97f4a7c15
 
 // finish is the output function of SplitMix64. Each bit of h affects all bits of the result.
 func finish(h uint64) uint64 {
@@ -141,18 +141,18 @@ func finish(h uint64) uint64 {
 }
 
 func fillerSeed(round, word uint64) uint64 {
-	return finish(round*golden ^ word)
+	return finish(round*gamma ^ word)
 }
 
 // fill writes the filler that SplitMix64 generates from seed. Each word depends only on the seed
 // and on the word's position.
 func fill(b []byte, seed uint64) {
 	for ; len(b) >= 8; b = b[8:] {
-		seed += golden
+		seed += gamma
 		binary.LittleEndian.PutUint64(b, finish(seed))
 	}
 	if len(b) > 0 {
-		w := finish(seed + golden)
+		w := finish(seed + gamma)
 		for i := range b {
 			b[i] = byte(w >> (8 * i))
 		}

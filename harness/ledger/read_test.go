@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // The target must have a task from the acknowledgement of its enqueue until its completion is
@@ -54,32 +56,33 @@ func TestReadBack(t *testing.T) {
 	id := task(0, 5)
 	asked := Asked{By: "t0", ID: "abc", Identity: id, Address: own}
 	right := func() Answer { return Answer{ID: "abc", Tenant: "t0", Queue: "q0", Payload: sealed(id, "t0", "q0")} }
-	for says, spoil := range map[string]func(*Answer){
-		"":                               func(*Answer) {},
-		`the answer has the id "abd"`:    func(a *Answer) { a.ID = "abd" },
-		`the answer has the tenant "t1"`: func(a *Answer) { a.Tenant = "t1" },
-		`the answer has the queue "q1"`:  func(a *Answer) { a.Queue = "q1" },
-		"the answer's payload has 64 bytes that do not match their checksum":         func(a *Answer) { a.Payload[40] ^= 1 },
-		"the answer's payload has 63 bytes that do not match their checksum":         func(a *Answer) { a.Payload = a.Payload[:63] },
-		"the answer's payload is that of producer 0 task 6 of round":                 func(a *Answer) { a.Payload = sealed(task(0, 6), "t0", "q0") },
-		"the answer's payload is that of producer 0 task 5, sent to t1/q0":           func(a *Answer) { a.Payload = sealed(id, "t1", "q0") },
-		"less than the header of 32":                                                 func(a *Answer) { a.Payload = nil },
-		`the answer has the tenant "t1", the answer has the queue "q9"`:              func(a *Answer) { a.Tenant, a.Queue = "t1", "q9" },
-		"misread: tenant t0 asked for task abc (producer 0 task 5, sent to t0/q0): ": func(a *Answer) { a.ID = "" },
+	s := golden.Cases(t, "testdata/reads.golden")
+	for name, spoil := range map[string]func(*Answer){
+		"right":             func(*Answer) {},
+		"another id":        func(a *Answer) { a.ID = "abd" },
+		"another tenant":    func(a *Answer) { a.Tenant = "t1" },
+		"another queue":     func(a *Answer) { a.Queue = "q1" },
+		"a changed payload": func(a *Answer) { a.Payload[40] ^= 1 },
+		"a cut payload":     func(a *Answer) { a.Payload = a.Payload[:63] },
+		"another task":      func(a *Answer) { a.Payload = sealed(task(0, 6), "t0", "q0") },
+		"another address":   func(a *Answer) { a.Payload = sealed(id, "t1", "q0") },
+		"no payload":        func(a *Answer) { a.Payload = nil },
+		"two differences":   func(a *Answer) { a.Tenant, a.Queue = "t1", "q9" },
+		"no id":             func(a *Answer) { a.ID = "" },
 	} {
 		l := newLedger(1)
 		got := right()
 		spoil(&got)
-		assert.Equal(t, says == "", l.ReadBack(asked, got), says)
+		assert.Equal(t, name == "right", l.ReadBack(asked, got), name)
 		balance := l.Balance()
 		assert.EqualValues(t, 1, balance.Reads)
-		if says == "" {
+		if name == "right" {
 			assert.Zero(t, balance.Misread, "%v", balance.Samples)
 			continue
 		}
-		assert.EqualValues(t, 1, balance.Misread, says)
+		assert.EqualValues(t, 1, balance.Misread, name)
 		if assert.Len(t, balance.Samples, 1) {
-			assert.Contains(t, balance.Samples[0], says)
+			s.Equal(t, name, balance.Samples[0])
 		}
 	}
 }
@@ -104,29 +107,29 @@ func TestListedBack(t *testing.T) {
 	}
 	another := task(0, 6)
 	another.Round++
-	for says, spoil := range map[string]func(*Answer){
-		"":                                 func(*Answer) {},
-		"it is a task of t1/q0":            func(a *Answer) { a.Tenant = "t1" },
-		"it is a task of t0/q1":            func(a *Answer) { a.Queue = "q1" },
-		"bytes that do not match":          func(a *Answer) { a.Payload[40] ^= 1 },
-		"less than the header of 32":       func(a *Answer) { a.Payload = nil },
-		"producer 0 task 6, sent to t1/q0": func(a *Answer) { a.Payload = sealed(task(0, 6), "t1", "q0") },
-		"it is producer 0 task 6 of round": func(a *Answer) { a.Payload = sealed(another, "t0", "q0") },
+	s := golden.Cases(t, "testdata/lists.golden")
+	for name, spoil := range map[string]func(*Answer){
+		"right":             func(*Answer) {},
+		"another tenant":    func(a *Answer) { a.Tenant = "t1" },
+		"another queue":     func(a *Answer) { a.Queue = "q1" },
+		"a changed payload": func(a *Answer) { a.Payload[40] ^= 1 },
+		"no payload":        func(a *Answer) { a.Payload = nil },
+		"another address":   func(a *Answer) { a.Payload = sealed(task(0, 6), "t1", "q0") },
+		"another round":     func(a *Answer) { a.Payload = sealed(another, "t0", "q0") },
 	} {
 		l := newLedger(1)
 		last := entry(6)
 		spoil(&last)
-		assert.Equal(t, says == "", l.ListedBack(asked, []Answer{entry(4), last}), says)
+		assert.Equal(t, name == "right", l.ListedBack(asked, []Answer{entry(4), last}), name)
 		balance := l.Balance()
-		assert.EqualValues(t, 1, balance.Reads, says)
-		if says == "" {
+		assert.EqualValues(t, 1, balance.Reads, name)
+		if name == "right" {
 			assert.Zero(t, balance.Misread)
 			continue
 		}
-		assert.EqualValues(t, 1, balance.Misread, says)
+		assert.EqualValues(t, 1, balance.Misread, name)
 		if assert.Len(t, balance.Samples, 1) {
-			assert.Contains(t, balance.Samples[0], "misread: tenant t0 listed the queue of task abc (producer 0 task 5, sent to t0/q0): entry 2 of the answer is wrong: ")
-			assert.Contains(t, balance.Samples[0], says)
+			s.Equal(t, name, balance.Samples[0])
 		}
 	}
 	assert.True(t, newLedger(1).ListedBack(asked, nil), "an empty list")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -135,14 +136,18 @@ func TestExtensionsThatAreRefused(t *testing.T) {
 func TestAnExtensionWithoutAnAnswerEndsTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
-		b.extensions.call = func() error { return errors.New("no route") }
+		b.extensions.call = func() error { return errBroken }
 		_, err := Run(t.Context(), config(b, extended(0.5, nil)))
-		require.ErrorContains(t, err, "extend for t")
-		require.ErrorContains(t, err, "no route")
+		require.ErrorIs(t, err, errBroken)
 	})
 }
 
-func TestADriverThatCannotExtendLeases(t *testing.T) {
+func TestDriversThatLackACapability(t *testing.T) {
+	s := golden.Cases(t, "testdata/capabilities.golden")
 	_, err := newExtending(extended(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
-	require.EqualError(t, err, `load: the driver "null" can't extend leases: remove workload.extend`)
+	s.Error(t, "extend", err)
+	_, err = newFailing(failed(0.1, 5, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
+	s.Error(t, "fail", err)
+	_, err = newReturning(returned(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
+	s.Error(t, "result", err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/result"
@@ -68,25 +70,25 @@ func finishAll(m *Meter, payloads [][]byte) {
 }
 
 func TestMeterThatCannotBe(t *testing.T) {
+	s := golden.Cases(t, "testdata/meters.golden")
 	for name, c := range map[string]struct {
 		change func(*MeterConfig)
-		says   string
 	}{
-		"batch":       {func(c *MeterConfig) { c.Workload.Batch = 0 }, "workload.batch is 0"},
-		"arrivals":    {func(c *MeterConfig) { c.Workload.Arrivals.Kind = "wave" }, `workload.arrivals is "wave"`},
-		"rate":        {atRate(0), "workload.arrivals has a rate of 0"},
-		"in flight":   {func(c *MeterConfig) { c.Workload.InFlight = 3 }, "workload.in_flight is 3; one call has 4 tasks"},
-		"window":      {func(c *MeterConfig) { c.Phases.Window = -1 }, "phases.window is -1ns"},
-		"endless":     {func(c *MeterConfig) { atRate(5)(c); c.Phases.Window = 0 }, "workload.arrivals must then be closed, not rate"},
-		"warmup":      {func(c *MeterConfig) { c.Phases.Warmup = -1 }, "phases.warmup is -1ns"},
-		"warmup max":  {func(c *MeterConfig) { c.Phases.WarmupMax = time.Minute }, "phases.warmup_max is 1m0s"},
-		"drain":       {func(c *MeterConfig) { c.Phases.Drain = -1 }, "phases.drain is -1ns"},
-		"ledger":      {func(c *MeterConfig) { c.Ledger = nil }, "no ledger given"},
-		"used ledger": {func(c *MeterConfig) { c.Ledger.Sent(0, 1) }, "the ledger has been used before"},
+		"batch":       {func(c *MeterConfig) { c.Workload.Batch = 0 }},
+		"arrivals":    {func(c *MeterConfig) { c.Workload.Arrivals.Kind = "wave" }},
+		"rate":        {atRate(0)},
+		"in flight":   {func(c *MeterConfig) { c.Workload.InFlight = 3 }},
+		"window":      {func(c *MeterConfig) { c.Phases.Window = -1 }},
+		"endless":     {func(c *MeterConfig) { atRate(5)(c); c.Phases.Window = 0 }},
+		"warmup":      {func(c *MeterConfig) { c.Phases.Warmup = -1 }},
+		"warmup max":  {func(c *MeterConfig) { c.Phases.WarmupMax = time.Minute }},
+		"drain":       {func(c *MeterConfig) { c.Phases.Drain = -1 }},
+		"ledger":      {func(c *MeterConfig) { c.Ledger = nil }},
+		"used ledger": {func(c *MeterConfig) { c.Ledger.Sent(0, 1) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewMeter(t.Context(), meterConfig(c.change))
-			assert.ErrorContains(t, err, c.says)
+			s.Error(t, name, err)
 		})
 	}
 }
@@ -229,10 +231,11 @@ func TestOthersWaitOnWhenOneIsInterrupted(t *testing.T) {
 }
 
 func TestNextForTooManyOrNone(t *testing.T) {
+	s := golden.Cases(t, "testdata/next.golden")
 	m := meterOf(t, nil)
 	for _, n := range []int{-1, 0, NextMax + 1} {
 		_, err := m.Next(t.Context(), n)
-		assert.ErrorContains(t, err, fmt.Sprintf("for %d tasks; it must be from 1 to 65536", n))
+		s.Error(t, strconv.Itoa(n), err)
 	}
 }
 

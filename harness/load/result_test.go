@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -133,16 +132,10 @@ func TestResultsThatAreWrong(t *testing.T) {
 func TestAReadOfAResultWithoutAnAnswerEndsTheLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
-		b.kept.fault = func(_ int, _ *[]byte, err *error) { *err = errors.New("no route") }
+		b.kept.fault = func(_ int, _ *[]byte, err *error) { *err = errBroken }
 		_, err := Run(t.Context(), config(b, returned(0.5, nil)))
-		require.ErrorContains(t, err, "read a result for t")
-		require.ErrorContains(t, err, "no route")
+		require.ErrorIs(t, err, errBroken)
 	})
-}
-
-func TestADriverThatCannotReadResults(t *testing.T) {
-	_, err := newReturning(returned(0.1, func(w *scenario.Workload) { w.Driver = "null" }), struct{ driver.Worker }{})
-	require.EqualError(t, err, `load: the driver "null" can't read results: remove workload.result`)
 }
 
 // An answer has the result of its task only if the result comes from the completion of the same

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -80,15 +81,16 @@ func TestClaimAlone(t *testing.T) {
 
 // An invalid configuration with one role is refused.
 func TestRolesThatCannotBeRun(t *testing.T) {
-	for says, change := range map[string]func(*scenario.Workload){
-		"workload.producers and workload.workers are 0":     func(w *scenario.Workload) { w.Producers, w.Workers = 0, 0 },
-		"workload.in_flight is 0; with workers = 0 it must": func(w *scenario.Workload) { w.Workers = 0 },
-		"workload.producers is -1; it must not be negative": func(w *scenario.Workload) { w.Producers = -1 },
-		"workload.producers is 0; for an open load":         func(w *scenario.Workload) { dueAt(w); w.Producers = 0 },
-		"workload.workers is 0; for an open load":           func(w *scenario.Workload) { dueAt(w); w.Workers = 0 },
+	s := golden.Cases(t, "testdata/roles.golden")
+	for name, change := range map[string]func(*scenario.Workload){
+		"nobody":               func(w *scenario.Workload) { w.Producers, w.Workers = 0, 0 },
+		"no bound":             func(w *scenario.Workload) { w.Workers = 0 },
+		"below zero":           func(w *scenario.Workload) { w.Producers = -1 },
+		"due without producer": func(w *scenario.Workload) { dueAt(w); w.Producers = 0 },
+		"due without worker":   func(w *scenario.Workload) { dueAt(w); w.Workers = 0 },
 	} {
 		_, err := Run(t.Context(), config(newBroker(), workload(change)))
-		require.ErrorContains(t, err, says)
+		s.Error(t, name, err)
 	}
 }
 

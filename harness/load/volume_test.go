@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -69,15 +70,16 @@ func TestWindowOfTooManyTasks(t *testing.T) {
 }
 
 func TestWindowOfTasksThatCannotBeRun(t *testing.T) {
+	s := golden.Cases(t, "testdata/volumes.golden")
 	one := config(newBroker(), workload(dueAt))
 	one.Phases.Tasks = 5
 	_, err := Run(t.Context(), one)
-	require.ErrorContains(t, err, "phases.tasks is 5; workload.arrivals must then be closed, not rate")
+	s.Error(t, "with a rate", err)
 	one = config(newBroker(), workload(nil))
 	one.Phases.Tasks = -1
 	_, err = Run(t.Context(), one)
-	require.ErrorContains(t, err, "phases.tasks is -1")
+	s.Error(t, "below zero", err)
 	one.Phases.Tasks = 5
 	_, err = RunAll(t.Context(), one, config(newBroker(), workload(nil)))
-	require.ErrorContains(t, err, "phases.tasks is 5; it must be 0 with several workloads")
+	s.Error(t, "several workloads", err)
 }

@@ -27,7 +27,7 @@ func TestSleepsAreVoluntarySwitchesOfTheThreadsThatSlept(t *testing.T) {
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, after.Voluntary, before.Voluntary+10)
 	_, err = ContextSwitches(-1)
-	require.ErrorContains(t, err, "context switches of process -1")
+	require.Error(t, err)
 }
 
 func TestIdlePercent(t *testing.T) {

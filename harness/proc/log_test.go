@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestLastLines(t *testing.T) {
@@ -79,6 +81,7 @@ func TestLastLinesOfAnyLog(t *testing.T) {
 }
 
 func TestLogText(t *testing.T) {
-	assert.Equal(t, "  log: runs/1/log (empty)", LogText("runs/1/log", nil))
-	assert.Equal(t, "  log: runs/1/log, which ends with\n    one\n    two", LogText("runs/1/log", []string{"one", "two"}))
+	s := golden.Cases(t, "testdata/log.golden")
+	s.Equal(t, "empty", LogText("runs/1/log", nil))
+	s.Equal(t, "two lines", LogText("runs/1/log", []string{"one", "two"}))
 }

@@ -28,5 +28,5 @@ func TestAreasDivideTheCPUTime(t *testing.T) {
 	assert.Equal(t, map[string]float64{"wait": 40e7, "": 110e7}, ns)
 
 	_, _, err = (&Session{}).Areas(areas)
-	assert.ErrorContains(t, err, "the session has no CPU profile")
+	assert.Error(t, err)
 }

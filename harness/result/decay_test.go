@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // falling returns a round whose rate falls linearly from first to last cycles a second.
@@ -46,14 +48,15 @@ func TestDecayThatIsUnknown(t *testing.T) {
 	t.Parallel()
 	stopped, broken := falling(1, 100, 0, 0), falling(1, 100, 10, 10)
 	broken.Series[7].CyclesPerS = math.NaN()
-	for want, r := range map[string]Round{
-		"the series has 10 values": falling(1, 10, 2, 1),
-		"not above 0":              stopped,
-		"value 8 of 100 is NaN":    broken,
-		"no timed round":           {Number: 1},
+	s := golden.Cases(t, "testdata/decays.golden")
+	for name, r := range map[string]Round{
+		"ten values": falling(1, 10, 2, 1),
+		"zero":       stopped,
+		"NaN":        broken,
+		"no series":  {Number: 1},
 	} {
 		_, err := Decay([]Round{r})
-		require.ErrorContains(t, err, want)
+		s.Error(t, name, err)
 		r.Derive(Histograms{})
 		assert.NotContains(t, r.Metrics, DecayPercent)
 		found, _ := summariseTimed([]Round{r}, nil, func(s Spec) bool { return s.Name == DecayPercent })

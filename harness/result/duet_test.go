@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -38,22 +39,24 @@ func TestDuetWithoutANumberIsNotWritten(t *testing.T) {
 }
 
 func TestDuetThatCannotBeRead(t *testing.T) {
+	s := golden.Cases(t, "testdata/badduets.golden")
 	dir := t.TempDir()
+	s.Replace(dir, "FOLDER")
 	_, err := result.ReadDuet(dir)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	d := oneGeneration()
 	d.Generations[0].Verdict = "fine"
 	require.NoError(t, result.WriteDuet(dir, d))
 	_, err = result.ReadDuet(dir)
-	require.ErrorContains(t, err, `corrupt: "fine", of generation 1, is not a verdict`)
+	s.Error(t, "unknown verdict", err)
 	d = oneGeneration()
 	d.Version++
 	require.NoError(t, result.WriteDuet(dir, d))
 	_, err = result.ReadDuet(dir)
-	require.ErrorContains(t, err, "it has version 3 and this program reads up to 2")
+	s.Error(t, "later version", err)
 	text, err := os.ReadFile(filepath.Join(dir, result.DuetFile))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, result.DuetFile), []byte(strings.Replace(string(text), "{", "[", 1)), 0o600))
 	_, err = result.ReadDuet(dir)
-	require.ErrorContains(t, err, "corrupt")
+	s.Error(t, "not JSON", err)
 }

@@ -51,7 +51,7 @@ r1,small,,3,calibration,pass,1,server_rss_mb_max,MB,3
 func TestK6Summary(t *testing.T) {
 	r := small()
 	var out bytes.Buffer
-	assert.ErrorContains(t, result.WriteK6Summary(&out, r), "sweep")
+	require.Error(t, result.WriteK6Summary(&out, r), "a sweep")
 	assert.Empty(t, out.String())
 	r.Points = nil
 	require.NoError(t, result.WriteK6Summary(&out, r))

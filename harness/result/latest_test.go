@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -20,6 +20,7 @@ func TestCheckLatest(t *testing.T) {
 	require.NoError(t, result.CheckLatest(out))
 	require.NoError(t, os.Remove(link))
 	require.NoError(t, os.Mkdir(link, 0o755))
-	assert.EqualError(t, result.CheckLatest(out),
-		link+" is not a symbolic link, but that name is needed for the link to the newest run: move it away, or choose another folder with --out")
+	s := golden.Cases(t, "testdata/latest.golden")
+	s.Replace(out, "FOLDER")
+	s.Error(t, "a folder", result.CheckLatest(out))
 }

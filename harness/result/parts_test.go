@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -224,14 +225,15 @@ func TestHistogramsOfAnOpenLoad(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, merged.Slip.TotalCount())
 
+	s := golden.Cases(t, "testdata/merges.golden")
 	got[1].Slip = nil
 	_, err = result.Merge(got[0].Histograms, got[1].Histograms)
-	require.ErrorContains(t, err, "4 histograms where the first has 5")
+	s.Error(t, "numbers differ", err)
 	got[0].Service = nil
 	got[1].Slip, got[1].Service = got[0].Slip, nil
 	got[0].Slip, got[0].Service = nil, got[2].Service
 	_, err = result.Merge(got[0].Histograms, got[1].Histograms)
-	require.ErrorContains(t, err, "the rounds have different histograms")
+	s.Error(t, "names differ", err)
 }
 
 func TestHistogramsThatAreNone(t *testing.T) {
@@ -240,14 +242,16 @@ func TestHistogramsThatAreNone(t *testing.T) {
 	path := filepath.Join(f.Path(), result.HistogramsFile)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for says, change := range map[string][2]string{
-		"there is no speed histogram":      {`"cycle"`, `"speed"`},
-		"the settle histogram is missing":  {`"settle"`, `"slip"`},
-		"round 1: decode the slip histogr": {`"settle": "`, `"slip": "!`},
+	s := golden.Cases(t, "testdata/histograms.golden")
+	s.Replace(f.Path(), "FOLDER")
+	for name, change := range map[string][2]string{
+		"unknown":         {`"cycle"`, `"speed"`},
+		"missing":         {`"settle"`, `"slip"`},
+		"not a histogram": {`"settle": "`, `"slip": "!`},
 	} {
 		require.NoError(t, os.WriteFile(path, bytes.Replace(data, []byte(change[0]), []byte(change[1]), 1), 0o600))
 		_, _, err := result.Read(f.Path())
-		require.ErrorContains(t, err, says)
+		s.Error(t, name, err)
 	}
 }
 
@@ -327,7 +331,7 @@ func TestSummariseReads(t *testing.T) {
 		delete(rounds[i].Metrics, result.ReadsPerS)
 	}
 	_, err = result.Summarise(rounds, hists, result.OfLoad, result.OfReads)
-	require.ErrorContains(t, err, "reads_per_s: round 1 has no value")
+	require.Error(t, err)
 	_, err = result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -39,14 +40,16 @@ func TestSerialIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestSerialThatCannotBeRead(t *testing.T) {
-	for text, problem := range map[string]string{
-		`{"version": 2}`: "it has version 2 and this program reads up to 1: use a newer prony",
-		`{"version": 1, "points": [{"waits": "parking"}]}`:                                                                       "corrupt: point 1 was measured but lacks its budget or a window",
-		`{"version": 1, "points": [{"budget": {}, "unloaded": {"profile": {"stages": [{"name": "decide"}]}}, "at_budget": {}}]}`: "corrupt: the windows of point 1 have different stages",
+	s := golden.Cases(t, "testdata/badserial.golden")
+	for name, text := range map[string]string{
+		"later version":    `{"version": 2}`,
+		"no budget":        `{"version": 1, "points": [{"waits": "parking"}]}`,
+		"different stages": `{"version": 1, "points": [{"budget": {}, "unloaded": {"profile": {"stages": [{"name": "decide"}]}}, "at_budget": {}}]}`,
 	} {
 		dir := t.TempDir()
+		s.Replace(dir, "FOLDER")
 		require.NoError(t, os.WriteFile(filepath.Join(dir, result.SerialFile), []byte(text), 0o600))
 		_, err := result.ReadSerial(dir)
-		require.ErrorContains(t, err, problem)
+		s.Error(t, name, err)
 	}
 }

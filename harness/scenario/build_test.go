@@ -55,6 +55,6 @@ func TestServerBuildsAreSwept(t *testing.T) {
 	require.True(t, known)
 	assert.Equal(t, s.Points[1].Topology, found.Topology)
 	assert.Equal(t, "v1", stored.Topology.Build.GOAMD64, "a point does not modify the stored scenario")
-	require.ErrorContains(t, s.BuildProblem("prony compare"), `scenario "a" has a build block, which 'prony compare' does not support`)
+	require.Error(t, s.BuildProblem("prony compare"))
 	require.NoError(t, parsed(t, leastScenario).BuildProblem("prony compare"))
 }

@@ -3,17 +3,14 @@ package scenario
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // A workload of k6 supports none of the attributes of the life cycle of tasks.
 func TestScriptsDecideTheLivesOfTheirTasks(t *testing.T) {
-	for attribute, says := range map[string]string{
-		"fail = 0.1":                  `the script of the driver "k6" decides the tasks to fail`,
-		`delay = share("1s", 0.1)`:    `the script of the driver "k6" decides the delays of its tasks`,
-		`result = share("1KiB", 0.1)`: `the script of the driver "k6" decides the results of its tasks`,
-		"extend = 0.1":                `the script of the driver "k6" decides the leases to extend`,
-		"key = 0.1":                   `the script of the driver "k6" decides the keys of its tasks`,
+	s := golden.Cases(t, "testdata/scripts.golden")
+	for _, attribute := range []string{
+		"fail = 0.1", `delay = share("1s", 0.1)`, `result = share("1KiB", 0.1)`, "extend = 0.1", "key = 0.1",
 	} {
 		text := `scenario "s" {
   topology "single" { durability = "none" }
@@ -27,6 +24,6 @@ func TestScriptsDecideTheLivesOfTheirTasks(t *testing.T) {
   phases { window = "5s" }
 }`
 		_, err := parse("../../scenarios/example.hcl", []byte(text), nil)
-		require.ErrorContains(t, err, says)
+		s.Error(t, attribute, err)
 	}
 }

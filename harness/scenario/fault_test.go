@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestFaultsAreReadInTheOrderInWhichTheyBegin(t *testing.T) {
@@ -31,7 +33,7 @@ func TestFaultsAreReadInTheOrderInWhichTheyBegin(t *testing.T) {
 
 	text, err := json.MarshalIndent(all[0], "", "  ")
 	require.NoError(t, err)
-	golden(t, "testdata/faults.json", string(text)+"\n")
+	golden.Text(t, "testdata/faults.json", string(text)+"\n")
 }
 
 func TestFaultsOfLinks(t *testing.T) {

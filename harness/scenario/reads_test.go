@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func readingScenario(reads string) string {
@@ -114,9 +116,12 @@ func TestStoredReads(t *testing.T) {
 
 func TestSharesThatAreNone(t *testing.T) {
 	require.NoError(t, Reads{Get: 0.5, Await: 0.49}.Check())
-	for says, reads := range map[string]Reads{
-		"the share of get is 1;": {Get: 1}, "the share of list is -1;": {List: -1}, "1 or more;": {Stats: 0.5, Await: 0.5},
+	s := golden.Cases(t, "testdata/shares.golden")
+	for name, reads := range map[string]Reads{
+		"one":        {Get: 1},
+		"below zero": {List: -1},
+		"the sum":    {Stats: 0.5, Await: 0.5},
 	} {
-		assert.ErrorContains(t, reads.Check(), says)
+		s.Error(t, name, reads.Check())
 	}
 }

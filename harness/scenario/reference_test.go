@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // The tables of attributes in the documentation are those of the parser.
@@ -31,11 +33,11 @@ func TestReferenceOfTheDocumentation(t *testing.T) {
 		assert.NotContains(t, want, "|  |", "%s: an attribute has no description or default", heading)
 		text = before + "\n" + heading + intro + want + "\n" + after
 	}
-	if *rewrite {
+	if golden.Writing(t) {
 		require.NoError(t, os.WriteFile(page, []byte(text), 0o600))
 		return
 	}
-	assert.Equal(t, text, string(src), "run with -rewrite")
+	assert.Equal(t, text, string(src), "run make golden")
 }
 
 // The JSON of a workload has each attribute under its name.

@@ -3,17 +3,18 @@ package scenario
 import (
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func referring(t *testing.T, references, topology, driver string) ([]*Scenario, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "a.hcl")
-	require.NoError(t, os.WriteFile(path, []byte(`scenario "a" {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a.hcl", []byte(`scenario "a" {
   references = `+references+`
   topology "`+topology+`
   workload "main" {
@@ -31,7 +32,7 @@ func referring(t *testing.T, references, topology, driver string) ([]*Scenario, 
   invariant "conserved" {}
 }
 `), 0o600))
-	return Load(path)
+	return Load("a.hcl")
 }
 
 func TestReferences(t *testing.T) {
@@ -45,13 +46,13 @@ func TestReferences(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &again))
 	assert.Equal(t, all[0].References, again.References)
 
+	s := golden.Cases(t, "testdata/references.golden")
 	_, err = referring(t, `["cpuu"]`, single, "stream")
-	require.ErrorContains(t, err, `unknown reference "cpuu"`)
-	require.ErrorContains(t, err, `did you mean "cpu"?`)
+	s.Error(t, "unknown", err)
 	_, err = referring(t, `["cpu", "cpu"]`, single, "stream")
-	require.ErrorContains(t, err, "twice")
+	s.Error(t, "twice", err)
 	_, err = referring(t, `["echo"]`, "none\" {}", "null")
-	require.ErrorContains(t, err, `"null" has no transport for an echo`)
+	s.Error(t, "no transport", err)
 	_, err = referring(t, `["cpu"]`, "none\" {}", "null")
 	require.NoError(t, err)
 }

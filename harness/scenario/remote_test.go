@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestRemote(t *testing.T) {
@@ -13,7 +15,7 @@ func TestRemote(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.MarshalIndent(all, "", "  ")
 	require.NoError(t, err)
-	golden(t, "testdata/remote.json", string(text)+"\n")
+	golden.Text(t, "testdata/remote.json", string(text)+"\n")
 	for i, want := range []struct {
 		attached, clustered bool
 		names               []string

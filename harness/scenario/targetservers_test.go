@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestTargetServers(t *testing.T) {
@@ -13,7 +15,7 @@ func TestTargetServers(t *testing.T) {
 	require.NoError(t, err)
 	text, err := json.MarshalIndent(all, "", "  ")
 	require.NoError(t, err)
-	golden(t, "testdata/targets.json", string(text)+"\n")
+	golden.Text(t, "testdata/targets.json", string(text)+"\n")
 	for i, words := range []string{"target redis-stream, 1 node", "target mine, 2 nodes", "target redis, 1 node"} {
 		assert.Equal(t, words, all[i].Topology.String())
 		assert.False(t, all[i].Topology.Clustered())

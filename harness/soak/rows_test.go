@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -116,16 +117,18 @@ func TestCorruptRows(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	for name, c := range map[string]struct{ text, want string }{
-		"a line in the middle": {line(1) + "{\"first\":2,\n" + line(3), "line 2 is corrupt"},
-		"the same window":      {line(1) + line(1), "line 2 is of windows 1 to 1, expected windows after those of the previous line"},
-		"no windows":           {"{}\n" + line(1), "line 1 is of windows 0 to 0"},
-		"a histogram":          {`{"first":1,"last":1,"windows":1,"judged":{"windows":1,"latency":"x"}}` + "\n", "decode the cycle latency"},
+	texts := golden.Cases(t, "testdata/rows.golden")
+	for name, text := range map[string]string{
+		"a line in the middle": line(1) + "{\"first\":2,\n" + line(3),
+		"the same window":      line(1) + line(1),
+		"no windows":           "{}\n" + line(1),
+		"a histogram":          `{"first":1,"last":1,"windows":1,"judged":{"windows":1,"latency":"x"}}` + "\n",
 	} {
 		path := filepath.Join(t.TempDir(), rowsFile)
-		require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := openRows(path, rowsMax)
-		require.ErrorContains(t, err, c.want, name)
+		texts.Replace(path, "ROWS")
+		texts.Error(t, name, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -237,19 +238,17 @@ func TestFindChangePointsRefuses(t *testing.T) {
 	}
 	far := with(math.MaxFloat64)
 	far[4] = -math.MaxFloat64
-	for _, c := range []struct {
-		values []float64
-		says   string
-	}{
-		{nil, "change points need from 12 to 500 values, not 0"},
-		{sound(stat.ChangeMinN - 1), "not 11"},
-		{sound(stat.ChangeMaxN + 1), "not 501"},
-		{with(math.NaN()), "value 4 of 12 is NaN"},
-		{with(math.Inf(-1)), "value 4 of 12 is -Inf"},
-		{far, "too far apart"},
+	s := golden.Cases(t, "testdata/changepoints.golden")
+	for name, values := range map[string][]float64{
+		"none":          nil,
+		"few":           sound(stat.ChangeMinN - 1),
+		"many":          sound(stat.ChangeMaxN + 1),
+		"not a number":  with(math.NaN()),
+		"infinite":      with(math.Inf(-1)),
+		"too far apart": far,
 	} {
-		found, err := stat.FindChangePoints(c.values, changeSeed)
-		require.ErrorContains(t, err, c.says)
+		found, err := stat.FindChangePoints(values, changeSeed)
+		s.Error(t, name, err)
 		assert.Nil(t, found)
 	}
 }

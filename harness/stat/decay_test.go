@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -118,18 +119,19 @@ func TestFindDecayRefuses(t *testing.T) {
 		values[3] = v
 		return values
 	}
-	for want, series := range map[string][][]float64{
-		"no values":              {},
-		"the series has 59":      {make([]float64, stat.DriftMinN-1)},
-		"the series has 10001":   {make([]float64, stat.DriftMaxN+1)},
-		"not above 0":            {make([]float64, stat.DriftMinN)},
-		"value 4 of 60 is NaN":   {with(math.NaN())},
-		"value 4 of 60 is +Inf":  {with(math.Inf(1))},
-		"value 4 of 60 is -1":    {with(-1)},
-		"series 2: the series h": {with(1), nil},
+	s := golden.Cases(t, "testdata/decays.golden")
+	for name, series := range map[string][][]float64{
+		"none":         {},
+		"few":          {make([]float64, stat.DriftMinN-1)},
+		"many":         {make([]float64, stat.DriftMaxN+1)},
+		"zero":         {make([]float64, stat.DriftMinN)},
+		"not a number": {with(math.NaN())},
+		"infinite":     {with(math.Inf(1))},
+		"below zero":   {with(-1)},
+		"an empty one": {with(1), nil},
 	} {
 		d, err := stat.FindDecay(series...)
-		require.ErrorContains(t, err, want)
+		s.Error(t, name, err)
 		assert.Zero(t, d)
 	}
 }

@@ -28,7 +28,7 @@ func TestFisherGreater(t *testing.T) {
 	}
 	for _, bad := range [][4]int{{-1, 1, 0, 1}, {2, 1, 0, 1}, {0, 1, 2, 1}, {0, 1, -1, 1}} {
 		_, err := stat.FisherGreater(bad[0], bad[1], bad[2], bad[3])
-		require.ErrorContains(t, err, "not counts of marks")
+		require.Error(t, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -121,15 +122,16 @@ func TestModeratedDifferencesRefuses(t *testing.T) {
 	t.Parallel()
 	one, two := make([]stat.Counted, 1), make([]stat.Counted, 2)
 	bad := []stat.Counted{{Value: math.NaN()}, {}}
-	for says, of := range map[string][]stat.Pairs{
-		"at least 2":               {{Base: one, Change: one}},
-		"the same number of pairs": {{Base: two, Change: one}},
-		"the first has 2":          {{Base: two, Change: two}, {Base: make([]stat.Counted, 3), Change: make([]stat.Counted, 3)}},
-		"a value of NaN over 0":    {{Base: two, Change: bad}},
+	s := golden.Cases(t, "testdata/moderated.golden")
+	for name, of := range map[string][]stat.Pairs{
+		"one pair":      {{Base: one, Change: one}},
+		"no pairs":      {{Base: two, Change: one}},
+		"other lengths": {{Base: two, Change: two}, {Base: make([]stat.Counted, 3), Change: make([]stat.Counted, 3)}},
+		"not a number":  {{Base: two, Change: bad}},
 	} {
 		_, err := stat.ModeratedDifferences(of, 0.05, 9)
-		require.ErrorContains(t, err, says)
+		s.Error(t, name, err)
 	}
 	_, err := stat.ModeratedDifferences(make([]stat.Pairs, 3), 0.05, 2)
-	require.ErrorContains(t, err, "2 comparisons are fewer than the 3 features")
+	s.Error(t, "few comparisons", err)
 }

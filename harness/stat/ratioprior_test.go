@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // Pairs that agree by chance do not make a ratio certain, and many noisy pairs outweigh the prior.
@@ -51,10 +53,11 @@ func TestModeratedBoundsHold(t *testing.T) {
 }
 
 func TestModerateRefuses(t *testing.T) {
+	s := golden.Cases(t, "testdata/priors.golden")
 	_, err := NoisePrior{SD: 0.03, Degrees: 6}.Moderate(nil)
-	require.ErrorContains(t, err, "needs at least one pair")
+	s.Error(t, "no pair", err)
 	_, err = NoisePrior{SD: 0.03, Degrees: 6}.Moderate([]float64{math.Inf(-1)})
-	require.ErrorContains(t, err, "not finite")
+	s.Error(t, "infinite", err)
 	_, err = NoisePrior{}.Moderate([]float64{0})
-	require.ErrorContains(t, err, "not above 0")
+	s.Error(t, "no prior", err)
 }

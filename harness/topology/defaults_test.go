@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -21,11 +22,12 @@ func TestOnlyDefaults(t *testing.T) {
 			{Name: "gomaxprocs", Value: "2", Origin: "runtime"},
 		}
 	}
+	s := golden.Cases(t, "testdata/defaults.golden")
 	require.NoError(t, onlyDefaults(settings("sync", "default", "1"), topology))
-	assert.ErrorContains(t, onlyDefaults(settings("sync", "environment", "1"), topology), `durability is "sync" from the environment`)
-	assert.ErrorContains(t, onlyDefaults(settings("none", "default", "1"), topology), `the default of durability is "none", the scenario expects "sync"`)
-	assert.ErrorContains(t, onlyDefaults(settings("sync", "default", "4"), topology), `the default of shards is "4"`)
-	assert.ErrorContains(t, onlyDefaults(nil, topology), "the server does not publish its")
+	s.Error(t, "from the environment", onlyDefaults(settings("sync", "environment", "1"), topology))
+	s.Error(t, "another durability", onlyDefaults(settings("none", "default", "1"), topology))
+	s.Error(t, "other shards", onlyDefaults(settings("sync", "default", "4"), topology))
+	require.Error(t, onlyDefaults(nil, topology))
 }
 
 // The server gets its addresses and its data folder as arguments, and nothing else.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -60,19 +61,20 @@ func TestAnEmbeddedServer(t *testing.T) {
 }
 
 func TestAnEmbeddedServerThatCantBeOpened(t *testing.T) {
+	s := golden.Cases(t, "testdata/embedded.golden")
 	for name, c := range map[string]struct {
 		change func(*Config)
-		says   string
 	}{
-		"durability": {func(c *Config) { c.Topology.Durability = "sometimes" }, "sometimes"},
-		"shards":     {func(c *Config) { c.Topology.Shards = 1000 }, "shards 1000"},
-		"procs":      {func(c *Config) { c.Topology.Procs = 1 }, "no separate process"},
+		"durability": {func(c *Config) { c.Topology.Durability = "sometimes" }},
+		"shards":     {func(c *Config) { c.Topology.Shards = 1000 }},
+		"procs":      {func(c *Config) { c.Topology.Procs = 1 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := embeddedConfig(t)
+			s.Replace(config.Dir, "DIR")
 			c.change(&config)
 			_, err := Start(t.Context(), config)
-			require.ErrorContains(t, err, c.says)
+			s.Error(t, name, err)
 			entries, err := os.ReadDir(config.Dir)
 			require.NoError(t, err)
 			assert.Empty(t, entries)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 func TestFindServer(t *testing.T) {
@@ -15,8 +17,12 @@ func TestFindServer(t *testing.T) {
 	t.Chdir(work)
 	t.Setenv("PRONY_QUEUED", "")
 	_, err = FindServer()
-	require.ErrorContains(t, err, "find the server: there is no queued in the folder of prony or in bin/: run `make build` in the root of the repository, or set PRONY_QUEUED to the path of queued\n")
-	require.ErrorContains(t, err, filepath.Join(work, "bin", "queued"))
+	s := golden.Cases(t, "testdata/find.golden")
+	s.Replace(work, "WORK")
+	self, own := os.Executable()
+	require.NoError(t, own)
+	s.Replace(filepath.Dir(self), "SELF")
+	s.Error(t, "nowhere", err)
 
 	named := filepath.Join(work, "other")
 	require.NoError(t, os.WriteFile(named, nil, 0o700))

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -55,7 +56,7 @@ func TestKeptServersAreResumed(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, there)
 			_, err = Start(t.Context(), s.config)
-			require.ErrorContains(t, err, "contains servers: resume them, or use another folder")
+			require.Error(t, err)
 
 			for _, how := range []string{"stopped", "killed"} {
 				c := s.resume(t)
@@ -70,7 +71,7 @@ func TestKeptServersAreResumed(t *testing.T) {
 				assert.Equal(t, []string{"found records"}, lines)
 				if how == "killed" {
 					require.NoError(t, only(t, c).Node().process.Kill())
-					require.ErrorContains(t, c.Stop(t.Context()), "ended by itself")
+					serverError(t, c.Stop(t.Context()))
 				} else {
 					require.NoError(t, c.Stop(t.Context()))
 				}
@@ -112,7 +113,7 @@ func TestAStartThatFailedLeavesNoStateBehind(t *testing.T) {
 
 	require.NoError(t, os.Remove(filepath.Join(s.config.Keep, KeptDir, stateFile)))
 	_, err = Resume(t.Context(), s.config)
-	require.ErrorContains(t, err, "resume topology: read the state of the servers: ")
+	require.ErrorIs(t, err, os.ErrNotExist)
 	c = s.start(t)
 	lines, err := only(t, c).Node().LastLines(1)
 	require.NoError(t, err)
@@ -126,11 +127,14 @@ func TestResumeSaysWhatIsWrong(t *testing.T) {
 	c := s.start(t)
 	admin := only(t, c).Node().Admin
 	require.NoError(t, c.Stop(t.Context()))
+	texts := golden.Cases(t, "testdata/resume.golden")
+	texts.Replace(admin, "ADDRESS")
+	texts.Replace(s.config.Keep, "KEEP")
 
 	taken, err := net.Listen("tcp", admin)
 	require.NoError(t, err)
 	_, err = Resume(t.Context(), s.config)
-	require.ErrorContains(t, err, "another process has the port "+admin+", which the servers used before: end that process")
+	texts.Error(t, "a taken port", err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = Resume(ctx, s.config)
@@ -143,10 +147,10 @@ func TestResumeSaysWhatIsWrong(t *testing.T) {
 	other := s.config
 	other.Topology.Durability = "sync"
 	_, err = Resume(t.Context(), other)
-	require.ErrorContains(t, err, "use the scenario of the first start, or another folder")
+	texts.Error(t, "another topology", err)
 	other.Topology = scenario.Topology{Kind: scenario.Embedded, Durability: "none"}
 	_, err = Resume(t.Context(), other)
-	require.ErrorContains(t, err, `topology "embedded" has no server process to keep`)
+	texts.Error(t, "no process", err)
 
 	path := filepath.Join(s.config.Keep, KeptDir, stateFile)
 	text, err := os.ReadFile(path)
@@ -161,8 +165,8 @@ func TestResumeSaysWhatIsWrong(t *testing.T) {
 	require.NoError(t, c.Stop(t.Context()))
 	write(`"version": 1`, `"version": 2`)
 	_, err = Resume(t.Context(), s.config)
-	require.ErrorContains(t, err, "has version 2, expected 1")
+	texts.Error(t, "another version", err)
 	write(`"version"`, `version`)
 	_, err = Resume(t.Context(), s.config)
-	require.ErrorContains(t, err, "state.json is damaged")
+	texts.Error(t, "damaged", err)
 }

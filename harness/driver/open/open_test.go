@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/driver"
 )
 
@@ -65,12 +66,13 @@ func TestReadersByName(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.NoError(t, queues.Close(), name)
 	}
+	s := golden.Cases(t, "testdata/readers.golden")
 	for _, name := range []string{"", "embedded", "null", "k6"} {
 		_, err := Reader(name, target)
-		assert.ErrorContains(t, err, "reads no tasks", name)
+		s.Error(t, "tasks of "+name, err)
 		_, err = QueueReader(name, target, "127.0.0.1:1")
-		assert.ErrorContains(t, err, "reads no queues", name)
+		s.Error(t, "queues of "+name, err)
 	}
 	_, err := Reader("rest", driver.Target{Address: "127.0.0.1:1"})
-	assert.ErrorContains(t, err, "no REST listener")
+	s.Error(t, "no listener", err)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/driver/null"
 )
@@ -206,12 +207,13 @@ func TestOutcomesAndArguments(t *testing.T) {
 		}
 		require.NoError(t, do(t.Context(), into[:n], outcomes))
 		check(outcomes)
-		require.ErrorContains(t, do(t.Context(), into[:1], outcomes[:1]), "does not belong to a claimed, unsettled task", "a handle is good for one call")
+		require.Error(t, do(t.Context(), into[:1], outcomes[:1]), "a handle is good for one call")
 	}
-	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: "x"}}, outcomes[:1]), `a delivery of queue "q0" was not claimed by this driver`)
+	require.Error(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: "x"}}, outcomes[:1]))
 }
 
 func TestCallsThatFail(t *testing.T) {
+	texts := golden.Cases(t, "testdata/calls.golden")
 	down := func(context.Context, []driver.Delivery, []error) error { return errors.New("down") }
 	s := &scripted{
 		enqueue:  func(context.Context, []driver.Task, []error) error { return errors.New("down") },
@@ -222,9 +224,9 @@ func TestCallsThatFail(t *testing.T) {
 	p, w := sessions(t, conn, "q")
 	_, can := w.(driver.Failer)
 	assert.False(t, can, "the target can't")
-	require.EqualError(t, p.Enqueue(t.Context(), tasks("q", "1"), make([]error, 1)), "the program: down")
+	texts.Error(t, "enqueue fails", p.Enqueue(t.Context(), tasks("q", "1"), make([]error, 1)))
 	_, err := w.Claim(t.Context(), make([]driver.Delivery, 1))
-	require.EqualError(t, err, "the program: down")
+	texts.Error(t, "claim fails", err)
 	n, err := w.Claim(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Zero(t, n)
@@ -233,25 +235,25 @@ func TestCallsThatFail(t *testing.T) {
 		return 1, nil
 	}
 	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
-	require.ErrorContains(t, err, "an answer of 8388639 bytes; a frame has at most 8388608")
-	require.ErrorContains(t, p.Enqueue(t.Context(), tasks("q", string(make([]byte, frameBytesMax))), make([]error, 1)), "a frame has at most 8388608")
+	texts.Error(t, "a long answer", err)
+	texts.Error(t, "a long call", p.Enqueue(t.Context(), tasks("q", string(make([]byte, frameBytesMax))), make([]error, 1)))
 	s.open = func(string, []string, int) error { return errors.New("no such tenant") }
 	_, err = conn.Producer(t.Context(), "t9")
-	require.EqualError(t, err, "the program: no such tenant")
+	texts.Error(t, "open fails", err)
 
 	// Features that the protocol lacks.
-	for says, task := range map[string]driver.Task{
-		`a task of tenant "t1" on a session of tenant "t0"`: {Tenant: "t1"},
-		"a task with a priority":                            {Tenant: "t0", Priority: 1},
-		"a key, a result or a delay, which driver programs": {Tenant: "t0", Delay: 1},
-		"a queue's name of 65536 bytes":                     {Tenant: "t0", Queue: strings.Repeat("q", nameBytesMax+1)},
+	for name, task := range map[string]driver.Task{
+		"another tenant": {Tenant: "t1"},
+		"a priority":     {Tenant: "t0", Priority: 1},
+		"a delay":        {Tenant: "t0", Delay: 1},
+		"a long queue":   {Tenant: "t0", Queue: strings.Repeat("q", nameBytesMax+1)},
 	} {
-		require.ErrorContains(t, p.Enqueue(t.Context(), []driver.Task{task}, make([]error, 1)), says)
+		texts.Error(t, name, p.Enqueue(t.Context(), []driver.Task{task}, make([]error, 1)))
 	}
-	require.ErrorContains(t, p.Enqueue(t.Context(), make([]driver.Task, tasksMax+1), make([]error, tasksMax+1)), "4097 tasks in a call; a driver program accepts at most 4096")
-	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Result: []byte{}}}, make([]error, 1)), "a completion with a result")
+	texts.Error(t, "many tasks", p.Enqueue(t.Context(), make([]driver.Task, tasksMax+1), make([]error, tasksMax+1)))
+	texts.Error(t, "a result", w.Complete(t.Context(), []driver.Delivery{{Result: []byte{}}}, make([]error, 1)))
 	_, err = conn.Worker(t.Context(), "t0", []string{strings.Repeat("q", nameBytesMax+1)}, 1)
-	require.ErrorContains(t, err, "a name of 65536 bytes")
+	texts.Error(t, "a long name", err)
 }
 
 // A cancelled claim ends in the program too, and tasks that were claimed at that moment are not
@@ -393,44 +395,46 @@ func (r *raw) write(frame []byte) {
 // A program that breaks the protocol fails the calls in progress and the connection. The error
 // names the violation.
 func TestAnswersThatBreakTheProtocol(t *testing.T) {
+	texts := golden.Cases(t, "testdata/answers.golden")
 	outcome := func(call uint64, outcomes ...error) []byte {
 		return appendOutcomes(beginFrame(nil, kindOutcomes, call), outcomes)
 	}
-	for says, write := range map[string]func(r *raw){
-		"call 7, which is unknown or was answered before":           func(r *raw) { r.write(outcome(7, nil)) },
-		"the answer of kind 0x82 to call 2: 2 outcomes for 1 tasks": func(r *raw) { r.write(outcome(2, nil, nil)) },
-		"the answer of kind 0x83 to call 2: the kind does not match the call": func(r *raw) {
+	for name, write := range map[string]func(r *raw){
+		"an unknown call": func(r *raw) { r.write(outcome(7, nil)) },
+		"many outcomes":   func(r *raw) { r.write(outcome(2, nil, nil)) },
+		"the wrong kind": func(r *raw) {
 			r.write(appendDeliveries(beginFrame(nil, kindTasks, 2), nil, nil))
 		},
-		"the answer of kind 0x82 to call 2: the frame has 1 excess bytes": func(r *raw) { r.write(append(outcome(2, nil), 0)) },
-		"the answer of kind 0x82 to call 2: the frame has the outcome 9; it must be 0 to 3": func(r *raw) {
+		"excess bytes": func(r *raw) { r.write(append(outcome(2, nil), 0)) },
+		"an unknown outcome": func(r *raw) {
 			r.write(append(beginFrame(nil, kindOutcomes, 2), 0, 0, 0, 1, 9, 0, 0))
 		},
-		"the answer of kind 0x84 to call 2: the frame ends within a reason": func(r *raw) { r.write(append(beginFrame(nil, kindFailed, 2), 0)) },
-		"a frame with a length of 4294967295 bytes; it must be 9 to 8388608": func(r *raw) {
+		"half a reason": func(r *raw) { r.write(append(beginFrame(nil, kindFailed, 2), 0)) },
+		"a long frame": func(r *raw) {
 			_, err := r.socket.Write([]byte{255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 			require.NoError(t, err)
 		},
-		"the program closed the connection: out of luck": func(r *raw) {
+		"a close with a reason": func(r *raw) {
 			r.write(appendText(beginFrame(nil, kindClosed, 0), "out of luck"))
 		},
-		"the program closed the connection: no reason given": func(r *raw) { r.write(appendText(beginFrame(nil, kindClosed, 0), "")) },
-		"the program closed the connection without a reason; its process is running": func(r *raw) {
+		"a close without a reason": func(r *raw) { r.write(appendText(beginFrame(nil, kindClosed, 0), "")) },
+		"no close": func(r *raw) {
 			require.NoError(t, r.socket.Close())
 		},
-		"unexpected EOF": func(r *raw) {
+		"half a frame": func(r *raw) {
 			_, err := r.socket.Write([]byte{0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 			require.NoError(t, err)
 			require.NoError(t, r.socket.Close())
 		},
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			r, c, enqueued := rawConn(t)
 			write(r)
-			assert.ErrorContains(t, <-enqueued, says)
+			first := <-enqueued
+			texts.Error(t, name, first)
 			_, err := c.Producer(t.Context(), "t0")
-			require.ErrorContains(t, err, says, "no further call is made")
-			require.ErrorContains(t, c.Close(), says)
+			require.Error(t, err, "no further call is made")
+			require.Error(t, c.Close())
 		})
 	}
 	t.Run("answers twice", func(t *testing.T) {
@@ -438,7 +442,7 @@ func TestAnswersThatBreakTheProtocol(t *testing.T) {
 		r.write(outcome(2, nil))
 		require.NoError(t, <-enqueued)
 		r.write(outcome(2, nil))
-		require.ErrorContains(t, c.Close(), "an answer of kind 0x82 to call 2, which is unknown or was answered before")
+		texts.Error(t, "twice", c.Close())
 	})
 	t.Run("the program's close fails", func(t *testing.T) {
 		ours, theirs := sockets(t)
@@ -446,24 +450,25 @@ func TestAnswersThatBreakTheProtocol(t *testing.T) {
 		go func() {
 			served <- serveConnection(context.Background(), theirs, &scripted{closed: errors.New("half of it is left")})
 		}()
-		require.EqualError(t, newConn(ours, running).Close(), "close the connection: the program closed the connection: half of it is left")
+		texts.Error(t, "the program's close", newConn(ours, running).Close())
 		require.Error(t, <-served)
 	})
 }
 
 // If Prony breaks the protocol, the program sends the violation and closes the connection.
 func TestCallsThatBreakTheProtocol(t *testing.T) {
+	texts := golden.Cases(t, "testdata/frames.golden")
 	open := opening{session: 1, tenant: "t0"}.append(beginFrame(nil, kindOpenProducer, 1), kindOpenProducer)
-	for says, frame := range map[string][]byte{
-		"a frame of kind 0x9, call 3: unknown kind of call":                                     beginFrame(nil, 9, 3),
-		"a frame of kind 0x3, call 3: session 5 is not open":                                    appendTasks(beginFrame(nil, kindEnqueue, 3), 5, nil),
-		"a frame of kind 0x4, call 3: session 1 has the wrong type":                             append(beginFrame(nil, kindClaim, 3), 0, 0, 0, 1, 0, 0, 0, 1),
-		"a frame of kind 0x3, call 3: the frame has a count of 9999 tasks; the maximum is 4096": append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0x27, 0x0f),
-		"a frame of kind 0x3, call 3: the frame ends within a queue":                            append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0, 1, 0),
-		"a frame of kind 0x1, call 3: the frame ends within the session":                        beginFrame(nil, kindOpenProducer, 3),
-		"a cancel of call 3: the frame has 1 excess bytes":                                      append(beginFrame(nil, kindCancel, 3), 1),
+	for name, frame := range map[string][]byte{
+		"an unknown kind":    beginFrame(nil, 9, 3),
+		"an unknown session": appendTasks(beginFrame(nil, kindEnqueue, 3), 5, nil),
+		"a wrong session":    append(beginFrame(nil, kindClaim, 3), 0, 0, 0, 1, 0, 0, 0, 1),
+		"many tasks":         append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0x27, 0x0f),
+		"half a queue":       append(beginFrame(nil, kindEnqueue, 3), 0, 0, 0, 1, 0, 0, 0, 1, 0),
+		"half a session":     beginFrame(nil, kindOpenProducer, 3),
+		"excess bytes":       append(beginFrame(nil, kindCancel, 3), 1),
 	} {
-		t.Run(says, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			ours, theirs := sockets(t)
 			served := make(chan error, 1)
 			go func() { served <- serveConnection(context.Background(), theirs, null.New().Dial()) }()
@@ -474,8 +479,8 @@ func TestCallsThatBreakTheProtocol(t *testing.T) {
 			r.write(frame)
 			f := r.read()
 			assert.Equal(t, kindClosed, f.kind)
-			assert.Contains(t, string(f.body.text("a reason")), says)
-			require.ErrorContains(t, <-served, says)
+			texts.Equal(t, name, string(f.body.text("a reason")))
+			require.Error(t, <-served)
 		})
 	}
 }

